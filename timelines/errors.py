@@ -1,0 +1,100 @@
+"""What can go wrong with posts, timelines, follows and lists.
+
+One class a rule; services raise them. `code` is for programs, `message` for people, `fields` says which input is
+at fault. What HTTP status each becomes stands in ONE table, socialsite/middleware/errors.py.
+"""
+
+from collections.abc import Mapping
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+Text = str | Promise  # a message, translated when it is shown
+
+
+class TimelinesError(Exception):
+    """Base of every refusal of this app."""
+
+    code: str = "timelines_error"
+    message: Text = _("This cannot be done.")
+
+    def __init__(self, message: Text | None = None, *, fields: Mapping[str, Text] | None = None) -> None:
+        self.message = message if message is not None else type(self).message
+        self.fields: dict[str, Text] = dict(fields or {})
+        super().__init__(self.code)
+
+
+class PostNotFound(TimelinesError):
+    """Absent, deleted, hidden, or another's: one answer, so that it tells nothing."""
+
+    code = "not_found"
+    message = _("This post does not exist, or no longer does.")
+
+
+class TimelineNotFound(TimelinesError):
+    """A timeline name that stands for nothing the reader may see."""
+
+    code = "not_found"
+    message = _("This timeline does not exist.")
+
+
+class PostRefused(TimelinesError):
+    """The text, or what it answers, breaks a rule: `fields` names which."""
+
+    code = "invalid"
+    message = _("The post was not published.")
+
+    def __init__(self, fields: Mapping[str, Text], message: Text | None = None) -> None:
+        super().__init__(message, fields=fields)
+
+
+class IdempotencyConflict(TimelinesError):
+    """The same idempotency key came with another text."""
+
+    code = "idempotency_conflict"
+    message = _("This key was already used for another post.")
+
+
+class Unconfirmed(TimelinesError):
+    """The post is stored, but no replica has confirmed it yet (REQUIRE_REPLICAS); repeating is safe."""
+
+    code = "unconfirmed"
+    message = _("The post could not be confirmed yet. Please try again.")
+
+
+class FollowingYourself(TimelinesError):
+    """Oneself is always in one's own home; an edge to oneself would only count twice."""
+
+    code = "following_yourself"
+    message = _("You cannot follow yourself.")
+
+
+class FollowingCapReached(TimelinesError):
+    """FOLLOWING_CAP accounts are followed already."""
+
+    code = "following_cap"
+    message = _("You follow as many accounts as this site allows.")
+
+
+class ListNotFound(TimelinesError):
+    """Absent, deleted, or another's."""
+
+    code = "not_found"
+    message = _("This list does not exist.")
+
+
+class ListTitleInvalid(TimelinesError):
+    """Empty, too long, or with control characters."""
+
+    code = "invalid"
+    message = _("This title cannot be used.")
+
+    def __init__(self, title_message: Text | None = None) -> None:
+        super().__init__(fields={"title": title_message if title_message is not None else type(self).message})
+
+
+class MembersCapReached(TimelinesError):
+    """LIST_MEMBERS_CAP accounts are on the list already."""
+
+    code = "members_cap"
+    message = _("This list has as many members as this site allows.")
