@@ -1,0 +1,186 @@
+"""Every setting of the site, from the environment (and `.env` beside manage.py, which never overrides it).
+
+`.env.example` lists the variables with their defaults. What needs more than a type to be read is read in
+environment.py.
+"""
+
+import sys
+from pathlib import Path
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_lazy as _
+
+from socialsite import environment
+from socialsite.logs import configure_structlog, logging_settings
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = environ.Env()
+environ.Env.read_env(BASE_DIR / ".env")
+
+# The site
+SECRET_KEY: str = env.str("SECRET_KEY", default="")
+if not SECRET_KEY:
+    raise ImproperlyConfigured(
+        "SECRET_KEY is not set: put a long random text into the environment or .env, or use `make run`."
+    )
+DEBUG: bool = env.bool("DEBUG", default=False)
+HTTPS: bool = env.bool("HTTPS", default=False)
+ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+TRUSTED_PROXIES = environment.networks("TRUSTED_PROXIES", env.list("TRUSTED_PROXIES", default=[]))
+SITE_NAME: str = env.str("SITE_NAME", default="Socialsite")
+
+# Where the data is
+REDIS_URL: str = env.str("REDIS_URL", default="") or f"embedded://{BASE_DIR / 'data'}"
+REDIS_COMPONENT_URLS: dict[str, str] = {
+    component: url
+    for component in environment.COMPONENTS
+    if (url := env.str(f"REDIS_{component.upper()}_URL", default=""))
+}
+REQUIRE_REPLICAS: int = env.int("REQUIRE_REPLICAS", default=0)
+MEMORY_RESERVE = environment.memory("MEMORY_RESERVE", env.str("MEMORY_RESERVE", default="16mb"))  # bytes
+ARCHIVE_URL: str = env.str("ARCHIVE_URL", default="")
+
+
+def _count(name: str, default: int, lowest: int = 1) -> int:
+    return environment.at_least(name, env.int(name, default=default), lowest)
+
+
+# Caps and sizes
+POST_MAX_LENGTH = _count("POST_MAX_LENGTH", 500)  # graphemes
+HOME_CAP = _count("HOME_CAP", 1000)
+HOME_TTL_DAYS = _count("HOME_TTL_DAYS", 30)
+PROFILE_CAP = _count("PROFILE_CAP", 20_000)
+PUBLIC_CAP = _count("PUBLIC_CAP", 1000)
+LIST_CAP = _count("LIST_CAP", 1000)
+LIST_MEMBERS_CAP = _count("LIST_MEMBERS_CAP", 1000)
+FOLLOWING_CAP = _count("FOLLOWING_CAP", 5000)
+POSTS_PER_PASS = _count("POSTS_PER_PASS", 1000)
+FOLLOW_PARTITIONS = _count("FOLLOW_PARTITIONS", 16)
+PROFILE_PARTITIONS = _count("PROFILE_PARTITIONS", 1)
+PULL_THRESHOLD = _count("PULL_THRESHOLD", 0, lowest=0)  # followers; 0 = every post is syndicated
+
+# Grants a minute by rule; None = no limit
+RATE_LIMITS: dict[str, int | None] = {
+    rule: environment.rate(name, env.str(name, default=default))
+    for rule, default in environment.RATE_DEFAULTS.items()
+    for name in [f"RATE_LIMIT_{rule.upper()}"]
+}
+
+# Django
+INSTALLED_APPS = [
+    "django.contrib.contenttypes",
+    "django.contrib.auth",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "channels",
+    "socialsite",
+    "accounts",
+    "timelines",
+]
+# Async-native, all of it: each sync middleware would cost a page two hops between threads.
+MIDDLEWARE: list[str] = []
+ROOT_URLCONF = "socialsite.urls"
+ASGI_APPLICATION = "socialsite.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": False,
+        "OPTIONS": {
+            # Django keeps compiled templates by default; `loaders` is left out so that it does.
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+DATABASES: dict[str, dict[str, str]] = {}  # Redis is the only one
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+_CACHE_URL = REDIS_COMPONENT_URLS.get("cache", "")
+CACHES = environment.caches(_CACHE_URL or REDIS_URL, chosen=bool(_CACHE_URL))
+DEFAULT_CHARSET = "utf-8"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 50
+DATA_UPLOAD_MAX_NUMBER_FILES = 4
+
+# Accounts and sessions
+AUTH_USER_MODEL = "accounts.Account"
+AUTHENTICATION_BACKENDS = ["accounts.backends.HandleBackend"]
+SESSION_ENGINE = "accounts.sessions"
+MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
+LOGIN_URL = "/accounts/login/"
+LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "/"
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.ScryptPasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+_VALIDATION = "django.contrib.auth.password_validation"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"{_VALIDATION}.MinimumLengthValidator", "OPTIONS": {"min_length": 8}},
+    {"NAME": f"{_VALIDATION}.CommonPasswordValidator"},
+    {"NAME": f"{_VALIDATION}.NumericPasswordValidator"},
+    {
+        "NAME": f"{_VALIDATION}.UserAttributeSimilarityValidator",
+        "OPTIONS": {"user_attributes": ("handle", "display_name")},
+    },
+]
+
+# Transport. With HTTPS a proxy ends TLS in front of daphne and sets X-Forwarded-Proto over the client's own.
+_COOKIE_PREFIX = "__Host-" if HTTPS else ""
+SESSION_COOKIE_NAME = f"{_COOKIE_PREFIX}sessionid"
+CSRF_COOKIE_NAME = f"{_COOKIE_PREFIX}csrftoken"
+LANGUAGE_COOKIE_NAME = f"{_COOKIE_PREFIX}language"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_HTTPONLY = LANGUAGE_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = False  # a site may not speak for its neighbours
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SILENCED_SYSTEM_CHECKS = [
+    # These look for Django's own sync middleware by name; the async-native ones of socialsite.middleware
+    # set the same headers and check the same tokens, and tests/web holds them to it.
+    "security.W001",
+    "security.W002",
+    "security.W003",
+]
+
+# Words and times
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English")), ("de", _("German"))]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+# Static files: hashed and compressed where collectstatic has run, else straight from their folders
+STATIC_URL = "/static/"
+STATIC_ROOT = Path(env.str("STATIC_ROOT", default="") or BASE_DIR / "staticfiles")
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_COLLECTED: bool = not DEBUG and (
+    (STATIC_ROOT / "staticfiles.json").exists() or "collectstatic" in sys.argv[1:2]
+)
+_STATIC_STORAGE = (
+    "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    if STATIC_COLLECTED
+    else "django.contrib.staticfiles.storage.StaticFilesStorage"
+)
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},
+    "staticfiles": {"BACKEND": _STATIC_STORAGE},
+}
+WHITENOISE_USE_FINDERS = not STATIC_COLLECTED
+WHITENOISE_AUTOREFRESH = DEBUG
+WHITENOISE_ALLOW_ALL_ORIGINS = False
+
+# Logs
+LOG_LEVEL: str = env.str("LOG_LEVEL", default="INFO").upper()
+LOGGING = logging_settings(LOG_LEVEL, readable=DEBUG)
+configure_structlog()
