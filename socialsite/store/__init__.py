@@ -1,0 +1,18 @@
+"""The Redis store: the only code that imports redis. Knows no Django and no application.
+
+Names for other layers: `Key`, `Store`, `open_store`, the two look-ups, scripts and errors.
+"""
+
+from socialsite.store.connections import KeyDataShardedConnection, KeyShardedConnection, Partition
+from socialsite.store.errors import CommandRefused, StoreError, StoreFull, StoreUnavailable
+from socialsite.store.key import Key
+from socialsite.store.node import Node, Reply
+from socialsite.store.opening import BadUrl, StoreUrls, open_store
+from socialsite.store.scripts import Command, Script, load
+from socialsite.store.store import Store
+
+__all__ = [
+    "BadUrl", "Command", "CommandRefused", "Key", "KeyDataShardedConnection", "KeyShardedConnection", "Node",
+    "Partition", "Reply", "Script", "Store", "StoreError", "StoreFull", "StoreUnavailable", "StoreUrls",
+    "load", "open_store",
+]  # fmt: skip

@@ -1,0 +1,78 @@
+"""The book's two look-ups, as the interface every repository uses (seed listings 10.11 and 10.13).
+
+`timelines[key]` answers with the node of a key; `follows[a, b]` with the partition of a pair of ids, the same
+for (b, a), so that both sides of a follow lie together and change in one script.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from socialsite.store.key import Key
+from socialsite.store.node import Node, Reply
+from socialsite.store.scripts import Command
+
+if TYPE_CHECKING:
+    from socialsite.store.store import Store
+
+
+class KeyShardedConnection:
+    """Node by key, for one component (listing 10.11)."""
+
+    def __init__(self, store: "Store", component: str) -> None:
+        self._store = store
+        self.component = component
+
+    def __getitem__(self, key: Key) -> Node:
+        if key.component != self.component:
+            raise KeyError(f"{key} is not a key of {self.component}")
+        return self._store.node(key)
+
+    async def gather(self, commands: Iterable[Command]) -> list[Reply]:
+        """Commands on any keys of the component, one round trip a node, replies in order."""
+        return await self._store.gather(commands)
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A numbered piece of a component's data, fixed at birth (DESIGN 2.4)."""
+
+    number: int
+    node: Node
+
+    @property
+    def tag(self) -> str:
+        return f"p{self.number}"
+
+
+class KeyDataShardedConnection:
+    """Partition by pair of ids, for one component (listing 10.13)."""
+
+    def __init__(self, store: "Store", component: str, count: int) -> None:
+        if count < 1:
+            raise ValueError("a component needs at least one partition")
+        self._store = store
+        self.component = component
+        self.count = count
+
+    def __getitem__(self, pair: tuple[int, int]) -> Partition:
+        return self.partition(partition_of(*pair, self.count))
+
+    def partition(self, number: int) -> Partition:
+        tag = f"p{number}"
+        return Partition(number, self._store.node(Key(self.component, tag=tag, name="partition")))
+
+    @property
+    def partitions(self) -> tuple[Partition, ...]:
+        return tuple(self.partition(number) for number in range(self.count))
+
+    async def gather(self, commands: Iterable[Command]) -> list[Reply]:
+        """Commands on keys of any partitions, one round trip a node, replies in order."""
+        return await self._store.gather(commands)
+
+
+def partition_of(one: int, other: int, count: int) -> int:
+    """The partition of an unordered pair: crc32("min:max") mod count."""
+    low, high = (one, other) if one <= other else (other, one)
+    return crc32(b"%d:%d" % (low, high)) % count

@@ -1,0 +1,45 @@
+"""What can go wrong below the repositories. Nothing here is ever read as "empty"."""
+
+
+class StoreError(Exception):
+    """Any trouble with the store."""
+
+
+class StoreUnavailable(StoreError):
+    """No answer: connection refused or lost, time-out, server loading or read-only. The effect is unknown."""
+
+
+class StoreFull(StoreUnavailable):
+    """The server refused a write because its memory is used up (noeviction)."""
+
+
+class CommandRefused(StoreError):
+    """The server understood and said no: a defect of ours."""
+
+
+class ScriptMissing(CommandRefused):
+    """NOSCRIPT: the server does not hold this script (yet, or any more)."""
+
+
+UNAVAILABLE = (
+    "LOADING",
+    "MASTERDOWN",
+    "READONLY",
+    "CLUSTERDOWN",
+    "TRYAGAIN",
+    "NOREPLICAS",
+    "MISCONF",
+    "BUSY",
+)
+
+
+def error_of(text: str) -> StoreError:
+    """The exception for an error reply of the server."""
+    code = text.split(" ", 1)[0]
+    if code == "OOM" or "OOM command not allowed" in text:
+        return StoreFull(text)
+    if code == "NOSCRIPT":
+        return ScriptMissing(text)
+    if code in UNAVAILABLE or "max number of clients" in text:
+        return StoreUnavailable(text)
+    return CommandRefused(text)

@@ -1,0 +1,33 @@
+"""Keys: `<component>:{<tag>}:<name>`. The text in braces decides placement on every topology (DESIGN 2.2).
+
+Only fixed words, numbers and hex digests stand in keys, never user text; `GRAMMAR` says so exactly and the
+contract suite holds every key it has seen against it.
+"""
+
+import re
+from typing import Self
+
+GRAMMAR = re.compile(r"[a-z]+:\{([a-z]+|[a-z]?\d+|[0-9a-f]+)\}:[a-z]+(:(\d+|[0-9a-f]+|[a-z]+))*")
+
+
+class Key(str):
+    """A key that knows its component and its tag; a plain string for everybody else."""
+
+    __slots__ = ("component", "tag")
+    component: str
+    tag: str
+
+    def __new__(cls, component: str, *, tag: str, name: str) -> Self:
+        key = super().__new__(cls, f"{component}:{{{tag}}}:{name}")
+        key.component = component
+        key.tag = tag
+        return key
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The key of a text that came back from a server. Raises ValueError outside the grammar."""
+        if not GRAMMAR.fullmatch(text):
+            raise ValueError(f"not a key of this site: {text!r}")
+        component, rest = text.split(":{", 1)
+        tag, name = rest.split("}:", 1)
+        return cls(component, tag=tag, name=name)

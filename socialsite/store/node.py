@@ -1,0 +1,133 @@
+"""A node: what a command is sent to. Time-outs, decoding of errors and the scripts' digests end here.
+
+Replies are RESP2 as the server gave them: bytes, int, None or lists of these. Repositories turn them into
+their own types; an error reply raises, so it can never be read as "empty".
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import hiredis
+
+from socialsite.store.connection import REPLY_TIMEOUT_S, Address, PipelinedConnection
+from socialsite.store.errors import CommandRefused, ScriptMissing, StoreError, StoreUnavailable
+from socialsite.store.key import Key
+from socialsite.store.scripts import Command, Script
+
+Reply = Any
+encode = hiredis.pack_command
+
+
+class Node:
+    """One server (or proxy), reached by one shared connection of this event loop."""
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self._connection: PipelinedConnection | None = None
+        self._connecting: asyncio.Lock | None = None
+        self._blocking: PipelinedConnection | None = None
+
+    def __repr__(self) -> str:
+        return f"<Node {self.address}>"
+
+    async def execute(self, *command: Any) -> Reply:
+        """One command, one reply."""
+        return (await self.pipeline((command,)))[0]
+
+    async def run(self, script: Script, keys: Sequence[Key], args: Sequence[Any] = ()) -> Reply:
+        """One script, one reply."""
+        return (await self.pipeline((script.command(keys, args),)))[0]
+
+    async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
+        """Several commands in one round trip, replies in order. Raises the first error reply."""
+        commands = commands if isinstance(commands, (list, tuple)) else list(commands)
+        if not commands:
+            return []
+        connection = self._connection or await self._connect()
+        preface, payload = self._encoded(connection, commands)
+        replies = await connection.send(payload, preface + len(commands))
+        if preface:
+            del replies[:preface]
+        for position, reply in enumerate(replies):
+            if isinstance(reply, StoreError):
+                if not isinstance(reply, ScriptMissing):
+                    raise reply
+                replies[position] = await self._evaluate(commands[position])
+        return replies
+
+    async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
+        """MULTI/EXEC: all or nothing, on keys of one tag."""
+        replies = await self.pipeline([("MULTI",), *commands, ("EXEC",)])
+        results: list[Reply] | None = replies[-1]
+        if results is None:
+            raise StoreUnavailable("the transaction was not carried out")
+        for result in results:
+            if isinstance(result, StoreError):
+                raise result
+        return results
+
+    async def send_encoded(self, payload: bytes, replies: int) -> list[Reply]:
+        """Commands encoded by the caller (syndication's passes). Error replies stand in the list."""
+        connection = self._connection or await self._connect()
+        return await connection.send(payload, replies)
+
+    async def blocking(self, *command: Any, timeout_s: float) -> Reply:
+        """A command that waits on the server for up to `timeout_s`, on a connection of its own."""
+        if self._blocking is None:
+            self._blocking = await PipelinedConnection.open(self.address, self._lost)
+        payload = encode(command)
+        (reply,) = await self._blocking.send(payload, 1, timeout_s + REPLY_TIMEOUT_S)
+        if isinstance(reply, StoreError):
+            raise reply
+        return reply
+
+    async def close(self) -> None:
+        for connection in (self._connection, self._blocking):
+            if connection is not None:
+                connection.close()
+        self._connection = self._blocking = None
+
+    def _encoded(self, connection: PipelinedConnection, commands: Sequence[Command]) -> tuple[int, bytes]:
+        """(replies to skip, bytes): a script the server has not seen from us is loaded ahead of its use."""
+        parts: list[bytes] = []
+        preface: list[bytes] = []
+        for command in commands:
+            if command[0] == "EVALSHA":
+                script: Script = command[1]
+                if script.sha not in connection.loaded_scripts:
+                    preface.append(encode(("SCRIPT", "LOAD", script.source)))
+                    connection.loaded_scripts.add(script.sha)
+                command = (command[0], script.sha, *command[2:])
+            parts.append(encode(command))
+        return len(preface), b"".join((*preface, *parts))
+
+    async def _evaluate(self, command: Command) -> Reply:
+        """Send a script whole: somebody emptied the server's cache of scripts under us."""
+        script: Script = command[1]
+        connection = self._connection or await self._connect()
+        (reply,) = await connection.send(encode(("EVAL", script.source, *command[2:])), 1)
+        if isinstance(reply, StoreError):
+            raise reply
+        return reply
+
+    async def _connect(self) -> PipelinedConnection:
+        if self._connecting is None:
+            self._connecting = asyncio.Lock()
+        async with self._connecting:
+            if self._connection is None:
+                self._connection = await PipelinedConnection.open(self.address, self._lost)
+            return self._connection
+
+    def _lost(self, connection: PipelinedConnection) -> None:
+        if self._connection is connection:
+            self._connection = None
+        if self._blocking is connection:
+            self._blocking = None
+
+
+def require_text(reply: Reply) -> str:
+    """A bulk reply as text. Raises CommandRefused for anything else."""
+    if not isinstance(reply, bytes):
+        raise CommandRefused(f"expected text, got {reply!r}")
+    return reply.decode()

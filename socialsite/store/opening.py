@@ -1,0 +1,62 @@
+"""From URLs to a store. A URL that cannot be used is refused here, in one sentence that says what to do."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from socialsite.store.errors import StoreError
+from socialsite.store.store import Store, Topology
+from socialsite.store.topology.single import Single
+
+COMPONENTS = (
+    "accounts", "sessions", "posts", "timelines", "public", "follows", "limits", "jobs", "live", "series", "search",
+)  # fmt: skip
+
+
+class BadUrl(StoreError):
+    """The URL names no topology, or not fully."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreUrls:
+    """`REDIS_URL` and the `REDIS_<COMPONENT>_URL`s (component -> URL)."""
+
+    default: str
+    placed: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for component in self.placed:
+            if component not in COMPONENTS:
+                raise BadUrl(
+                    f"there is no component {component!r}; the components are {', '.join(COMPONENTS)}"
+                )
+
+
+async def open_store(urls: StoreUrls | str) -> Store:
+    """A store on the named topologies; equal URLs share their nodes. Raises BadUrl, StoreUnavailable."""
+    if isinstance(urls, str):
+        urls = StoreUrls(urls)
+    topologies: dict[str, Topology] = {}
+    for url in (urls.default, *urls.placed.values()):
+        if url not in topologies:
+            topologies[url] = topology_of(url)
+    placed = {component: topologies[url] for component, url in urls.placed.items()}
+    return Store(topologies[urls.default], placed)
+
+
+def topology_of(url: str) -> Topology:
+    """The topology a URL names."""
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        raise BadUrl(
+            f"{url!r} is not a Redis URL: write redis://host:port or unix:///path or embedded://directory"
+        )
+    if scheme == "embedded":
+        from socialsite.store.embedded import EmbeddedServer
+
+        return Single(EmbeddedServer.running(Path(rest)).url)
+    if scheme in ("redis", "rediss", "unix"):
+        try:
+            return Single(url)
+        except ValueError as error:
+            raise BadUrl(f"{url!r} is not a Redis URL: {error}") from error
+    raise BadUrl(f"no topology is called {scheme!r}: use redis://, rediss://, unix:// or embedded://")

@@ -1,0 +1,42 @@
+"""Lua scripts: called by digest, sent whole once a server has forgotten them.
+
+All keys of a script are declared and share a tag, so a script runs on every topology.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from socialsite.store.key import Key
+
+Command = tuple[Any, ...]
+
+
+class Script:
+    """The source of a script and its digest."""
+
+    __slots__ = ("name", "sha", "source")
+
+    def __init__(self, name: str, source: str) -> None:
+        self.name = name
+        self.source = source
+        self.sha = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
+
+    def command(self, keys: Sequence[Key], args: Sequence[Any] = ()) -> Command:
+        """EVALSHA for a pipeline; the node sends the source instead where the server lacks it."""
+        return ("EVALSHA", self, len(keys), *keys, *args)
+
+    def __str__(self) -> str:
+        return self.sha
+
+    def __repr__(self) -> str:
+        return f"<Script {self.name}>"
+
+
+@cache
+def load(file_name: str, package: str) -> Script:
+    """The script in `file_name` beside the modules of `package`."""
+    source = resources.files(package).joinpath(file_name).read_text(encoding="utf-8")
+    return Script(file_name, source)

@@ -1,0 +1,85 @@
+"""The store: every component's place, and reads over several of them at once.
+
+One store belongs to one event loop. It knows no application; where a key lives is the topology's answer.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from socialsite.store.connections import KeyDataShardedConnection, KeyShardedConnection
+from socialsite.store.key import Key
+from socialsite.store.node import Node, Reply
+from socialsite.store.scripts import Command
+
+
+class Topology(Protocol):
+    """How the nodes of a component stand."""
+
+    @property
+    def nodes(self) -> Sequence[Node]: ...
+
+    def node_for(self, tag: str) -> Node:
+        """The node of a tag. Raises LookupError where nobody owns it, never a default."""
+        ...
+
+
+class Store:
+    """Components placed on topologies (`REDIS_URL` and `REDIS_<COMPONENT>_URL`)."""
+
+    def __init__(self, default: Topology, placed: dict[str, Topology] | None = None) -> None:
+        self._default = default
+        self._placed = placed or {}
+        nodes = {id(node): node for place in (default, *self._placed.values()) for node in place.nodes}
+        self.nodes: tuple[Node, ...] = tuple(nodes.values())
+        self._only = self.nodes[0] if len(self.nodes) == 1 else None
+
+    def component(self, name: str) -> KeyShardedConnection:
+        return KeyShardedConnection(self, name)
+
+    def pairs(self, name: str, partitions: int) -> KeyDataShardedConnection:
+        return KeyDataShardedConnection(self, name, partitions)
+
+    def topology(self, component: str) -> Topology:
+        return self._placed.get(component, self._default)
+
+    def node(self, key: Key) -> Node:
+        if self._only is not None:
+            return self._only
+        return self.topology(key.component).node_for(key.tag)
+
+    async def gather(self, commands: Iterable[Command]) -> list[Reply]:
+        """Commands on any keys: grouped by node, one round trip each, all nodes at once, replies in order."""
+        if self._only is not None:
+            return await self._only.pipeline(commands)
+        commands = list(commands)
+        by_node: dict[int, tuple[Node, list[int]]] = {}
+        for position, command in enumerate(commands):
+            node = self.node(key_of(command))
+            by_node.setdefault(id(node), (node, []))[1].append(position)
+        groups = list(by_node.values())
+        answers = await asyncio.gather(
+            *(node.pipeline([commands[position] for position in positions]) for node, positions in groups)
+        )
+        replies: list[Reply] = [None] * len(commands)
+        for (_, positions), answer in zip(groups, answers, strict=True):
+            for position, reply in zip(positions, answer, strict=True):
+                replies[position] = reply
+        return replies
+
+    async def now_ms(self) -> int:
+        """Redis TIME of the node that keeps the account counter, in Unix milliseconds."""
+        seconds, micros = await self.node(Key("accounts", tag="ids", name="accounts")).execute("TIME")
+        return int(seconds) * 1000 + int(micros) // 1000
+
+    async def close(self) -> None:
+        for node in self.nodes:
+            await node.close()
+
+
+def key_of(command: Command) -> Key:
+    """The key that routes a command: its first one. Raises LookupError where there is none."""
+    for part in command:
+        if isinstance(part, Key):
+            return part
+    raise LookupError(f"{command[0]} names no key, so no node can be chosen for it")

@@ -1,0 +1,32 @@
+"""Fixtures for everybody: one real Redis server a test process, emptied before each test."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+import pytest_asyncio
+
+from socialsite.store import Store, open_store
+from tests.support.redis_server import RedisServer
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    server = RedisServer().start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def redis_url(redis_server: RedisServer) -> str:
+    """URL of an empty server."""
+    with redis_server.client() as client:
+        client.flushall()
+        client.script_flush()
+    return redis_server.url
+
+
+@pytest_asyncio.fixture
+async def store(redis_url: str) -> AsyncIterator[Store]:
+    opened = await open_store(redis_url)
+    yield opened
+    await opened.close()

@@ -1,0 +1,73 @@
+"""A real Redis server for tests: unix socket, AOF off unless asked, gone with the test run."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Self
+
+import redis
+
+
+class RedisServer:
+    """`redis-server` in a short temporary directory (socket paths end at about 100 bytes)."""
+
+    def __init__(
+        self, *, aof: bool = False, directory: Path | None = None, options: tuple[str, ...] = ()
+    ) -> None:
+        self.directory = directory or Path(tempfile.mkdtemp(prefix="ss-redis-", dir="/tmp"))
+        self.socket = self.directory / "redis.sock"
+        self._aof = aof
+        self._options = options
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"unix://{self.socket}?db=0"
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> Self:
+        binary = shutil.which("redis-server")
+        assert binary, "redis-server is not installed (Debian package redis-server)"
+        self._process = subprocess.Popen(
+            [
+                binary, "--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.directory),
+                "--save", "", "--appendonly", "yes" if self._aof else "no", "--appendfsync", "everysec",
+                "--maxmemory-policy", "noeviction", "--daemonize", "no", "--loglevel", "warning",
+                "--logfile", str(self.directory / "redis.log"), *self._options,
+            ]
+        )  # fmt: skip
+        self.wait_until_ready()
+        return self
+
+    def wait_until_ready(self, timeout_s: float = 20.0) -> None:
+        until = time.monotonic() + timeout_s
+        while True:
+            try:
+                if self.client().ping():
+                    return
+            except (redis.ConnectionError, redis.BusyLoadingError):
+                if time.monotonic() > until:
+                    raise
+            time.sleep(0.02)
+
+    def client(self) -> redis.Redis:
+        return redis.Redis(unix_socket_path=str(self.socket))
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """Signal the server and wait for its end."""
+        assert self._process is not None
+        os.kill(self._process.pid, number)
+        self._process.wait(10)
+
+    def stop(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self.kill(signal.SIGKILL)
+        shutil.rmtree(self.directory, ignore_errors=True)
