@@ -8,7 +8,8 @@ from socialsite.store.store import Store, Topology
 from socialsite.store.topology.single import Single
 
 COMPONENTS = (
-    "accounts", "sessions", "posts", "timelines", "public", "follows", "limits", "jobs", "live", "series", "search",
+    "accounts", "sessions", "posts", "timelines", "public", "follows", "limits", "jobs", "live", "series",
+    "search",
 )  # fmt: skip
 
 
