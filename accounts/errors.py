@@ -1,0 +1,65 @@
+"""What can go wrong with accounts and sessions.
+
+One class a rule; services raise them. `code` is for programs, `message` for people, `fields` says which input is
+at fault. What HTTP status each becomes stands in ONE table, socialsite/middleware/errors.py.
+"""
+
+from collections.abc import Mapping
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+Text = str | Promise  # a message, translated when it is shown
+
+
+class AccountsError(Exception):
+    """Base of every refusal of this app."""
+
+    code: str = "accounts_error"
+    message: Text = _("This cannot be done.")
+
+    def __init__(self, message: Text | None = None, *, fields: Mapping[str, Text] | None = None) -> None:
+        self.message = message if message is not None else type(self).message
+        self.fields: dict[str, Text] = dict(fields or {})
+        super().__init__(self.code)
+
+
+class FieldErrors(AccountsError):
+    """Inputs that break a rule, by name. 422."""
+
+    code = "invalid"
+    message = _("Please correct what is marked.")
+
+    def __init__(self, fields: Mapping[str, Text], message: Text | None = None) -> None:
+        super().__init__(message, fields=fields)
+
+
+class HandleTaken(AccountsError):
+    """Somebody has this handle, or had it before their account was deleted. 409."""
+
+    code = "handle_taken"
+    message = _("This handle is taken.")
+
+    def __init__(self) -> None:
+        super().__init__(fields={"handle": type(self).message})
+
+
+class AccountNotFound(AccountsError):
+    """Absent, suspended or deleted: one answer, so that it tells nothing. 404."""
+
+    code = "not_found"
+    message = _("This account does not exist.")
+
+
+class WrongLogin(AccountsError):
+    """No such account, a wrong password or a suspended account: one text for all. 401."""
+
+    code = "wrong_login"
+    message = _("Handle and password do not match.")
+
+
+class SignInNeeded(AccountsError):
+    """The page is for people who are signed in. 401, in HTML 303 to the log-in page."""
+
+    code = "sign_in_needed"
+    message = _("Please sign in first.")
