@@ -1,0 +1,71 @@
+"""Pages of timelines: cursors in, entries out. Cursors are post ids and exclusive by definition."""
+
+from dataclasses import dataclass
+
+from accounts.domain import Author
+from socialsite.ids import MAX_ID, PostId
+from timelines.domain.post import Post
+
+DEFAULT_LIMIT = 30
+MOST = 100
+ABOVE_ALL = MAX_ID + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Which part of a timeline: `limit` entries directly older than `before`, or directly newer than `after`."""
+
+    before: int | None = None
+    after: int | None = None
+    limit: int = DEFAULT_LIMIT
+
+    def __post_init__(self) -> None:
+        if self.before is not None and self.after is not None:
+            raise ValueError("a page has one cursor")
+
+    @property
+    def upward(self) -> bool:
+        return self.after is not None
+
+    @property
+    def edge(self) -> int:
+        """Where reading begins, exclusive: downward below it, or upward above it."""
+        if self.after is not None:
+            return self.after
+        return ABOVE_ALL if self.before is None else self.before
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    replies: int = 0
+    boosts: int = 0
+    likes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ViewerState:
+    """What the reader has to do with a post."""
+
+    own: bool
+    liked: bool = False
+    boosted: bool = False
+    bookmarked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HydratedPost:
+    """A post with everything that a page or a JSON answer shows of it."""
+
+    post: Post
+    author: Author
+    counts: Counts
+    viewer: ViewerState | None
+
+
+@dataclass(frozen=True, slots=True)
+class TimelinePage:
+    """Entries newest first; the cursors are None where the timeline ends."""
+
+    entries: tuple[HydratedPost, ...]
+    next_before: PostId | None
+    previous_after: PostId | None

@@ -1,0 +1,49 @@
+"""Every key of posts, timelines, follows and lists, built and described here (docs/keys.md repeats the table).
+
+`status:` of the book is `posts:` here, its `home:`, `profile:` and `list:` timelines keep their names.
+"""
+
+from socialsite.store.key import Key
+
+# Posts: sources of truth.
+
+
+def post(post_id: int) -> Key:
+    """STRING: a MessagePack Post | "pending" (1 h) | tombstone "deleted" or "superseded" (for ever)."""
+    return Key("posts", tag=str(post_id), name="post")
+
+
+def replies(post_id: int) -> Key:
+    """ZSET of reply ids (score = member). Added by publish and the worker, removed by delete."""
+    return Key("posts", tag=str(post_id), name="replies")
+
+
+def idempotency(account_id: int, digest: str) -> Key:
+    """STRING "<post id>:<digest of the request>", 25 h. Claimed by the first request of a form."""
+    return Key("posts", tag=f"a{account_id}", name=f"idempotency:{digest}")
+
+
+# Timelines: profiles are sources, homes and list timelines are caches.
+
+HOME_PATTERN = b"timelines:{%d}:home"
+LIST_PATTERN = b"timelines:{l%d}:posts"
+
+
+def home_timeline(account_id: int) -> Key:
+    """LIST of post ids, newest first; the last element is the floor (-id). HOME_CAP, 30 days unread."""
+    return Key("timelines", tag=str(account_id), name="home")
+
+
+def list_timeline(list_id: int) -> Key:
+    """LIST like a home, of the posts of the list's members. LIST_CAP, 30 days unread."""
+    return Key("timelines", tag=f"l{list_id}", name="posts")
+
+
+def profile_timeline(account_id: int) -> Key:
+    """ZSET of post ids (score = member). PROFILE_CAP. Added by publish and the worker, removed by delete."""
+    return Key("timelines", tag=str(account_id), name="profile")
+
+
+def public_timeline() -> Key:
+    """ZSET of post ids (score = member). PUBLIC_CAP. A cache: `rebuild_timelines` fills it."""
+    return Key("public", tag="public", name="posts")

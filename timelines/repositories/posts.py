@@ -1,0 +1,155 @@
+"""Posts and what keeps publishing exact: claimed ids, idempotency keys, tombstones (DESIGN 2.7)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from socialsite.store import Command, Reply, Store, load
+from timelines import keys
+from timelines.domain.post import Post, decode_post, encode_post
+
+PENDING, DELETED, SUPERSEDED = b"pending", b"deleted", b"superseded"
+CLAIM_TTL_S = 3600
+IDEMPOTENCY_TTL_S = 25 * 3600
+
+WRITE = load("write_post.lua", __package__)
+DELETE = load("delete_post.lua", __package__)
+SUPERSEDE = load("supersede_post.lua", __package__)
+SWAP = load("swap_key.lua", __package__)
+
+
+class Written(Enum):
+    """What a post's key said to a write."""
+
+    NEW = 1
+    HELD = 2
+    DELETED = 0
+    SUPERSEDED = -1
+
+    @property
+    def stands(self) -> bool:
+        return self in (Written.NEW, Written.HELD)
+
+
+class PostState(Enum):
+    """What stands at a post's key, where it is not a post."""
+
+    ABSENT = "absent"
+    PENDING = "pending"
+    DELETED = "deleted"
+    SUPERSEDED = "superseded"
+
+
+STATES = {
+    None: PostState.ABSENT, PENDING: PostState.PENDING, DELETED: PostState.DELETED,
+    SUPERSEDED: PostState.SUPERSEDED,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What an idempotency key stands for: the post of the first request, and what that request said."""
+
+    post_id: PostId
+    digest: str
+
+    def __str__(self) -> str:
+        return f"{self.post_id}:{self.digest}"
+
+
+def decoded(reply: Reply) -> Post | PostState:
+    """A post's value as it stands in the store."""
+    state = STATES.get(reply)
+    return decode_post(reply) if state is None else state
+
+
+class PostRepository:
+    """`posts:{<id>}:post` and the idempotency keys of accounts."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._posts = store.component("posts")
+
+    async def claim(self, post_id: PostId) -> bool:
+        """Reserve an id for an hour; False where somebody else holds it."""
+        key = keys.post(post_id)
+        return bool(await self._posts[key].execute("SET", key, PENDING, "NX", "EX", CLAIM_TTL_S))
+
+    async def write(self, post: Post) -> Written:
+        key = keys.post(post.id)
+        return Written(await self._posts[key].run(WRITE, [key], [encode_post(post)]))
+
+    async def delete(self, post_id: PostId) -> bool:
+        """Lay the tombstone; False where no post stands."""
+        key = keys.post(post_id)
+        return bool(await self._posts[key].run(DELETE, [key]))
+
+    async def state(self, post_id: PostId) -> Post | PostState:
+        key = keys.post(post_id)
+        return decoded(await self._posts[key].execute("GET", key))
+
+    async def find(self, post_id: PostId) -> Post | None:
+        found = await self.state(post_id)
+        return found if isinstance(found, Post) else None
+
+    async def find_many(self, post_ids: Sequence[PostId]) -> dict[PostId, Post]:
+        """The posts that stand, in one round trip a node."""
+        replies = await self._posts.gather([self.find_command(post_id) for post_id in post_ids])
+        found = (decoded(reply) for reply in replies)
+        return {post.id: post for post in found if isinstance(post, Post)}
+
+    @staticmethod
+    def find_command(post_id: PostId) -> Command:
+        """For a bigger gather; `decoded` reads the reply."""
+        return ("GET", keys.post(post_id))
+
+    # Idempotency keys
+
+    async def agree(self, account_id: AccountId, key_digest: str, offered: Agreement) -> Agreement:
+        """The agreement of the first request with this key: `offered` itself when it came first."""
+        key = keys.idempotency(account_id, key_digest)
+        held = await self._posts[key].execute(
+            "SET", key, str(offered), "NX", "GET", "EX", IDEMPOTENCY_TTL_S
+        )
+        return offered if held is None else parsed(held)
+
+    async def agree_anew(
+        self, account_id: AccountId, key_digest: str, dead: Agreement, offered: Agreement
+    ) -> Agreement:
+        """Replace an agreement whose id was given up; whoever comes first wins, the others take theirs."""
+        key = keys.idempotency(account_id, key_digest)
+        args = [str(dead), str(offered), IDEMPOTENCY_TTL_S]
+        return parsed(await self._posts[key].run(SWAP, [key], args))
+
+    async def give_up(self, post_id: PostId) -> Written:
+        """Turn a claim that was never written into a tombstone. HELD: a post stands there after all."""
+        key = keys.post(post_id)
+        answer = int(await self._posts[key].run(SUPERSEDE, [key]))
+        return {1: Written.SUPERSEDED, 0: Written.HELD, -1: Written.DELETED}[answer]
+
+    # Replies
+
+    async def add_reply(self, parent_id: PostId, reply_id: PostId) -> None:
+        key = keys.replies(parent_id)
+        await self._posts[key].execute("ZADD", key, reply_id, reply_id)
+
+    async def remove_reply(self, parent_id: PostId, reply_id: PostId) -> None:
+        key = keys.replies(parent_id)
+        await self._posts[key].execute("ZREM", key, reply_id)
+
+    async def replies(self, parent_id: PostId, above: int, limit: int) -> list[PostId]:
+        """Direct replies with an id above `above`, oldest first."""
+        key = keys.replies(parent_id)
+        found = await self._posts[key].execute("ZRANGEBYSCORE", key, f"({above}", "+inf", "LIMIT", 0, limit)
+        return [PostId(int(member)) for member in found]
+
+    @staticmethod
+    def reply_count_command(post_id: PostId) -> Command:
+        return ("ZCARD", keys.replies(post_id))
+
+
+def parsed(value: bytes) -> Agreement:
+    post_id, digest = value.decode().split(":", 1)
+    return Agreement(PostId(int(post_id)), digest)

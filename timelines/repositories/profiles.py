@@ -1,0 +1,98 @@
+"""Profile timelines and the public one: ZSETs whose score and member are the post id."""
+
+from collections.abc import Iterable, Sequence
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from socialsite.store import Command, Key, Reply, Store
+from timelines import keys
+
+
+class ScoredTimelines:
+    """A timeline as a capped ZSET of ids. Bounds are exclusive."""
+
+    def __init__(self, store: Store, component: str, cap: int) -> None:
+        self._place = store.component(component)
+        self._cap = cap
+
+    async def _add(self, key: Key, post_id: PostId) -> None:
+        trim = ("ZREMRANGEBYRANK", key, 0, -self._cap - 1)
+        await self._place[key].pipeline([("ZADD", key, post_id, post_id), trim])
+
+    async def _remove(self, key: Key, post_id: PostId) -> None:
+        await self._place[key].execute("ZREM", key, post_id)
+
+    async def _read(self, key: Key, edge: int, limit: int, *, upward: bool) -> list[PostId]:
+        return ids_of(await self._place[key].execute(*range_command(key, edge, limit, upward=upward)))
+
+
+def range_command(key: Key, edge: int, limit: int, *, upward: bool) -> Command:
+    """The `limit` ids directly below `edge` (newest first) or directly above it (oldest first)."""
+    if upward:
+        return ("ZRANGEBYSCORE", key, f"({edge}", "+inf", "LIMIT", 0, limit)
+    return ("ZREVRANGEBYSCORE", key, f"({edge}", "-inf", "LIMIT", 0, limit)
+
+
+def ids_of(reply: Reply) -> list[PostId]:
+    return [PostId(int(member)) for member in reply]
+
+
+class ProfileRepository(ScoredTimelines):
+    """`timelines:{<account id>}:profile`, the source that homes and lists are rebuilt from."""
+
+    def __init__(self, store: Store, cap: int) -> None:
+        super().__init__(store, "timelines", cap)
+
+    async def add(self, account_id: AccountId, post_id: PostId) -> None:
+        await self._add(keys.profile_timeline(account_id), post_id)
+
+    async def remove(self, account_id: AccountId, post_id: PostId) -> None:
+        await self._remove(keys.profile_timeline(account_id), post_id)
+
+    async def read(self, account_id: AccountId, edge: int, limit: int, *, upward: bool) -> list[PostId]:
+        return await self._read(keys.profile_timeline(account_id), edge, limit, upward=upward)
+
+    async def read_many(
+        self, parts: Sequence[tuple[AccountId, int, int]], *, upward: bool
+    ) -> list[list[PostId]]:
+        """(account, edge, limit) for each profile, one round trip a node."""
+        replies = await self._place.gather(
+            [
+                range_command(keys.profile_timeline(account_id), edge, limit, upward=upward)
+                for account_id, edge, limit in parts
+            ]
+        )
+        return [ids_of(reply) for reply in replies]
+
+    async def count(self, account_id: AccountId) -> int:
+        key = keys.profile_timeline(account_id)
+        return int(await self._place[key].execute("ZCARD", key))
+
+
+class PublicRepository(ScoredTimelines):
+    """`public:{public}:posts`, a cache of the newest posts of everybody."""
+
+    def __init__(self, store: Store, cap: int) -> None:
+        super().__init__(store, "public", cap)
+
+    async def add(self, post_id: PostId) -> None:
+        await self._add(keys.public_timeline(), post_id)
+
+    async def add_many(self, post_ids: Iterable[PostId]) -> None:
+        """For imports and rebuilds; the cap holds afterwards."""
+        key = keys.public_timeline()
+        commands: list[Command] = [("ZADD", key, post_id, post_id) for post_id in post_ids]
+        commands.append(("ZREMRANGEBYRANK", key, 0, -self._cap - 1))
+        await self._place[key].pipeline(commands)
+
+    async def remove(self, post_id: PostId) -> None:
+        await self._remove(keys.public_timeline(), post_id)
+
+    async def read(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
+        return await self._read(keys.public_timeline(), edge, limit, upward=upward)
+
+    async def replace(self, post_ids: Sequence[PostId]) -> None:
+        """Rebuild: what stands there goes, in one transaction with what comes."""
+        key = keys.public_timeline()
+        adds: list[Command] = [("ZADD", key, post_id, post_id) for post_id in post_ids[: self._cap]]
+        await self._place[key].transaction([("DEL", key), *adds])
