@@ -1,0 +1,243 @@
+"""Rate limits on a real server: exact, all or nothing, never immortal."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from itertools import count
+
+import pytest
+import pytest_asyncio
+import redis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from socialsite.recipes.rate_limit import (
+    GRANTED,
+    MINUTE_MS,
+    RateLimiter,
+    Rule,
+    Subject,
+    counter,
+    hit_command,
+    verdict_of,
+)
+from socialsite.store import Store, open_store
+from tests.support.rate_model import RateModel
+
+MINUTE = 29_000_000  # any minute of the clock
+START = MINUTE * MINUTE_MS
+ALICE = Subject.account(42)
+HERE = Subject.address("192.0.2.1")
+POST = Rule("post", 5)
+FOLLOW = Rule("follow", 2)
+ADDRESS = Rule("address", 3)
+OFF = Rule("search", None)
+
+
+@pytest.fixture
+def limits(store: Store) -> RateLimiter:
+    return RateLimiter(store)
+
+
+@pytest_asyncio.fixture
+async def clients(redis_url: str) -> AsyncIterator[list[Store]]:
+    """64 stores, so 64 connections."""
+    stores = [await open_store(redis_url) for _ in range(64)]
+    yield stores
+    for store in stores:
+        await store.close()
+
+
+async def hits(limits: RateLimiter, times: int, rules: list[Rule], now_ms: int) -> int:
+    return sum([(await limits.hit(ALICE, rules, now_ms)).granted for _ in range(times)])
+
+
+async def counted(limits: RateLimiter, subject: Subject, rule: Rule, now_ms: int = START) -> int:
+    (usage,) = await limits.peek(subject, [rule], now_ms)
+    return usage.current
+
+
+async def test_the_limit_is_granted_and_no_more(limits: RateLimiter) -> None:
+    assert await hits(limits, 8, [POST], START) == 5
+
+
+async def test_a_refusal_names_the_rule_and_the_wait(limits: RateLimiter) -> None:
+    await hits(limits, 5, [POST], START)
+    verdict = await limits.hit(ALICE, [POST], START)
+    # 5 hits of the minute before weigh 4 at last after 12 s of the next one.
+    assert (verdict.granted, verdict.rule, verdict.retry_after_s) == (False, "post", 72)
+
+
+async def test_refused_calls_are_not_counted(limits: RateLimiter) -> None:
+    await hits(limits, 50, [POST], START)
+    assert await counted(limits, ALICE, POST) == 5
+
+
+async def test_one_refusing_rule_keeps_all_from_counting(limits: RateLimiter) -> None:
+    assert await hits(limits, 4, [POST, FOLLOW], START) == 2
+    assert await counted(limits, ALICE, POST) == 2
+    assert (await limits.hit(ALICE, [POST, FOLLOW], START)).rule == "follow"
+
+
+async def test_of_two_refusing_rules_the_longer_wait_is_told(limits: RateLimiter) -> None:
+    hour, second = Rule("slow", 1), Rule("fast", 4)
+    await limits.hit(ALICE, [hour], START + 1000)
+    await hits(limits, 4, [second], START + 1000)
+    verdict = await limits.hit(ALICE, [second, hour], START + 1000)
+    # "slow" has to forget its one hit (119 s); "fast" lets one more in at a quarter of the next minute.
+    assert (verdict.rule, verdict.retry_after_s) == ("slow", 119)
+
+
+async def test_a_rule_that_is_off_grants_and_leaves_no_key(limits: RateLimiter, redis_url: str) -> None:
+    assert await hits(limits, 9, [OFF], START) == 9
+    assert await hits(limits, 3, [OFF, FOLLOW], START) == 2
+    with redis.Redis.from_url(redis_url) as client:
+        assert client.keys() == [counter(ALICE, FOLLOW, MINUTE).encode()]
+
+
+async def test_a_rule_that_is_off_is_granted_in_a_pipeline_too(store: Store) -> None:
+    (reply,) = await store.gather([hit_command(ALICE, [OFF], START)])
+    assert verdict_of(reply) == GRANTED
+
+
+async def test_subjects_do_not_share_their_hits(limits: RateLimiter) -> None:
+    await hits(limits, 5, [POST], START)
+    assert (await limits.hit(Subject.account(43), [POST], START)).granted
+
+
+async def test_a_hit_works_inside_a_bigger_pipeline(store: Store) -> None:
+    commands = [hit_command(ALICE, [FOLLOW], START), ("GET", counter(ALICE, FOLLOW, MINUTE))]
+    verdict, current = await store.gather(commands)
+    assert verdict_of(verdict) == GRANTED
+    assert current == b"1"
+
+
+async def test_the_edge_of_the_clock_gives_no_second_burst(limits: RateLimiter) -> None:
+    assert await hits(limits, 9, [POST], START + MINUTE_MS - 1) == 5
+    assert await hits(limits, 9, [POST], START + MINUTE_MS) == 0
+    assert await hits(limits, 9, [POST], START + MINUTE_MS + 12_000) == 1
+    assert await hits(limits, 9, [POST], START + 2 * MINUTE_MS - 1) == 3
+
+
+async def test_the_worst_true_minute_is_below_twice_the_limit(limits: RateLimiter) -> None:
+    late = await hits(limits, 20, [POST], START + MINUTE_MS - 1)
+    later = await hits(limits, 20, [POST], START + 2 * MINUTE_MS - 2)
+    assert late + later == 2 * 5 - 1
+
+
+@pytest.mark.parametrize("elapsed", [0, 1, 29_999, 30_000, 59_999])
+async def test_64_clients_at_once_get_exactly_what_the_formula_grants(
+    clients: list[Store], elapsed: int
+) -> None:
+    rule, model, now_ms = Rule("post", 100), RateModel(100), START + MINUTE_MS + elapsed
+    asked = [(START + MINUTE_MS - 1, 70), (now_ms, 3)]  # now_ms: 64 clients, 3 times each
+    expected = [sum(model.hit(at) for _ in range(64 * times)) for at, times in asked]
+    for (at, times), granted in zip(asked, expected, strict=True):
+        verdicts = await asyncio.gather(
+            *(RateLimiter(store).hit(ALICE, [rule], at) for store in clients for _ in range(times))
+        )
+        assert sum(verdict.granted for verdict in verdicts) == granted
+
+
+async def test_64_clients_over_the_edge_stay_below_twice_the_limit(clients: list[Store]) -> None:
+    """The clock passes into the next minute while they all hammer."""
+    rule, ticks, granted = Rule("post", 20), count(), 0
+
+    async def hammer(store: Store) -> None:
+        nonlocal granted
+        for _ in range(40):
+            now_ms = START + MINUTE_MS - 500 + next(ticks) // 2
+            verdict = await RateLimiter(store).hit(ALICE, [rule], now_ms)
+            granted += verdict.granted
+
+    await asyncio.gather(*(hammer(store) for store in clients))
+    assert 20 <= granted < 40
+
+
+numbers = iter(range(1000, 1_000_000))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(limit=st.integers(1, 8), gaps=st.lists(st.integers(0, 40_000), min_size=1, max_size=40))
+def test_the_script_agrees_with_the_plain_model(redis_url: str, limit: int, gaps: list[int]) -> None:
+    async def play() -> None:
+        store = await open_store(redis_url)
+        limits, model = RateLimiter(store), RateModel(limit)
+        subject, now_ms = Subject.account(next(numbers)), START
+        try:
+            for gap in gaps:
+                now_ms += gap
+                verdict = await limits.hit(subject, [Rule("post", limit)], now_ms)
+                assert verdict.granted == model.hit(now_ms)
+                if not verdict.granted:
+                    assert verdict.retry_after_s == model.retry_after_s(now_ms)
+        finally:
+            await store.close()
+
+    asyncio.run(play())
+
+
+async def test_no_counter_is_immortal(limits: RateLimiter, redis_url: str) -> None:
+    await asyncio.gather(*(limits.hit(Subject.account(n), [POST, FOLLOW], START) for n in range(50)))
+    await limits.refund(Subject.account(1), [POST, FOLLOW], START)
+    await limits.hit(Subject.account(1), [POST, FOLLOW], START)
+    with redis.Redis.from_url(redis_url) as client:
+        lives = [client.pttl(key) for key in client.scan_iter("limits:*")]
+    assert len(lives) == 100
+    assert all(0 < life <= 120_000 for life in lives)
+
+
+async def test_the_life_of_a_counter_is_set_by_its_first_hit_only(
+    limits: RateLimiter, redis_url: str
+) -> None:
+    await limits.hit(ALICE, [POST], START)
+    key = counter(ALICE, POST, MINUTE)
+    with redis.Redis.from_url(redis_url) as client:
+        client.pexpire(key, 50_000)
+        await limits.hit(ALICE, [POST], START)
+        assert client.pttl(key) <= 50_000
+
+
+async def test_account_and_address_count_together(limits: RateLimiter) -> None:
+    for _ in range(3):
+        assert (await limits.hit_both(ALICE, [POST], HERE, [ADDRESS], START)).granted
+    verdict = await limits.hit_both(ALICE, [POST], HERE, [ADDRESS], START)
+    assert (verdict.granted, verdict.rule) == (False, "address")
+
+
+async def test_what_only_one_of_two_granted_is_taken_back(limits: RateLimiter) -> None:
+    for _ in range(9):
+        await limits.hit_both(ALICE, [POST], HERE, [ADDRESS], START)
+    assert await counted(limits, ALICE, POST) == 3
+    assert await counted(limits, HERE, ADDRESS) == 3
+
+
+async def test_an_expired_counter_is_not_brought_back_by_a_refund(
+    limits: RateLimiter, redis_url: str
+) -> None:
+    await limits.refund(ALICE, [POST], START)
+    with redis.Redis.from_url(redis_url) as client:
+        assert client.keys() == []
+
+
+async def test_a_look_counts_nothing(limits: RateLimiter) -> None:
+    await hits(limits, 4, [POST], START)
+    for _ in range(3):
+        (usage,) = await limits.peek(ALICE, [POST], START + MINUTE_MS + 30_000)
+    assert (usage.current, usage.previous, usage.used_milli) == (0, 4, 2000)
+
+
+async def test_an_operator_can_reset(limits: RateLimiter) -> None:
+    await hits(limits, 5, [POST], START)
+    assert await limits.reset(ALICE, [POST], START)
+    assert not await limits.reset(ALICE, [POST], START)
+    assert (await limits.hit(ALICE, [POST], START)).granted
+
+
+async def test_limits_work_while_memory_is_full(limits: RateLimiter, redis_url: str) -> None:
+    with redis.Redis.from_url(redis_url) as client:
+        client.config_set("maxmemory", 1)
+        try:
+            assert await hits(limits, 9, [POST], START) == 5
+            await limits.refund(ALICE, [POST], START)
+        finally:
+            client.config_set("maxmemory", 0)

@@ -1,0 +1,109 @@
+"""The sliding minute's arithmetic, and the names that limits go by. No server."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialsite.recipes.rate_limit import (
+    MINUTE_MS,
+    Rule,
+    Subject,
+    Verdict,
+    counter,
+    hit_command,
+    network_of,
+    used_milli,
+    verdict_of,
+)
+from socialsite.store.key import GRAMMAR
+from tests.support.rate_model import RateModel
+
+gaps = st.lists(st.integers(0, 45_000), max_size=60)
+
+
+def play(model: RateModel, gaps: list[int], start_ms: int = 0) -> None:
+    now_ms = start_ms
+    for gap in gaps:
+        now_ms += gap
+        model.hit(now_ms)
+
+
+@given(limit=st.integers(1, 12), gaps=gaps)
+def test_any_true_minute_grants_less_than_twice_the_limit(limit: int, gaps: list[int]) -> None:
+    model = RateModel(limit)
+    play(model, gaps)
+    assert model.worst_minute() <= max(limit, 2 * limit - 1)
+
+
+def test_the_worst_true_minute_is_one_less_than_twice_the_limit() -> None:
+    model = RateModel(10)
+    for _ in range(10):
+        assert model.hit(MINUTE_MS - 1)
+    while model.hit(2 * MINUTE_MS - 2):
+        pass
+    assert model.worst_minute() == 19
+
+
+@given(limit=st.integers(1, 12), gaps=gaps)
+def test_once_granted_stays_granted_while_nothing_comes(limit: int, gaps: list[int]) -> None:
+    model = RateModel(limit)
+    play(model, gaps)
+    now_ms = sum(gaps)
+    answers = [model.would_grant(now_ms + wait) for wait in range(0, 3 * MINUTE_MS, 250)]
+    assert answers == sorted(answers)
+
+
+@given(current=st.integers(0, 1000), previous=st.integers(0, 1000), elapsed=st.integers(0, MINUTE_MS - 1))
+def test_use_is_shown_rounded_up(current: int, previous: int, elapsed: int) -> None:
+    exact = current + previous * (MINUTE_MS - elapsed) / MINUTE_MS
+    assert exact * 1000 - 0.001 <= used_milli(current, previous, elapsed) < exact * 1000 + 1
+
+
+def test_a_wait_is_told_in_whole_seconds_rounded_up() -> None:
+    assert verdict_of([0, b"post", 1001]) == Verdict(False, "post", 2)
+    assert verdict_of([0, b"post", 1]) == Verdict(False, "post", 1)
+    assert verdict_of([1, b"", 0]) == Verdict(True)
+
+
+def test_keys_are_of_one_tag_and_follow_the_grammar() -> None:
+    rules = [Rule("post", 3), Rule("search", None)]
+    for subject in (Subject.account(42), Subject.address("192.0.2.1"), Subject.handle("Alice {x}:*")):
+        keys = [part for part in hit_command(subject, rules, 90_000) if hasattr(part, "tag")]
+        assert len({key.tag for key in keys}) == 1
+        assert all(GRAMMAR.fullmatch(key) for key in keys)
+    assert counter(Subject.account(42), rules[0], 7) == "limits:{a42}:post:7"
+
+
+def test_an_address_goes_by_sixteen_hex_digits() -> None:
+    assert re.fullmatch(r"[0-9a-f]{16}", Subject.address("192.0.2.1").tag)
+    assert Subject.address("192.0.2.1") != Subject.address("192.0.2.2")
+    assert Subject.address("alice") != Subject.handle("alice")
+    assert Subject.handle("Alice") == Subject.handle("alice")
+
+
+@pytest.mark.parametrize(
+    ("text", "network"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::", "2001:db8:1:2::/64"),
+        ("unix socket", "unix socket"),
+        ("", ""),
+    ],
+)
+def test_an_ipv6_client_is_its_network(text: str, network: str) -> None:
+    assert network_of(text) == network
+
+
+@pytest.mark.parametrize("name", ["", "Post", "a:b", "{x}", "two words", "pöst"])
+def test_a_rule_is_named_by_one_plain_word(name: str) -> None:
+    with pytest.raises(ValueError, match="lower-case word"):
+        Rule(name, 1)
+
+
+def test_a_limit_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        Rule("post", 0)
