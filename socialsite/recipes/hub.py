@@ -1,0 +1,245 @@
+"""Presence and messages between processes: who is here, and a word to those who are (DESIGN 2.9).
+
+App-blind: members are short words that something is present under (an account id), messages are bytes. One
+`Hub` an event loop listens; any process publishes through `Presence`. Messages are hints and may be lost; the
+hub says when (`on_gap`), and its owner then reads the truth again.
+"""
+
+import asyncio
+import logging
+import secrets
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from functools import partial
+from typing import Protocol
+
+from socialsite.store import Key, Node, Store, StoreError
+from socialsite.store.pubsub import GAP, Subscription
+
+PRESENCE_TTL_S = 15
+RENEW_EVERY_S = 5.0
+FIXED_CHANNELS = 16
+LISTED_S = 2 * PRESENCE_TTL_S
+"""Longer than the set lives: a process is still asked as long as its set could hold somebody."""
+MARKER = "0"
+"""A member no account has: a set that exists without it was made anew after its predecessor was lost."""
+RETRY_S = 0.5
+
+log = logging.getLogger(__name__)
+
+
+class Now(Protocol):
+    def now_ms(self) -> int: ...
+
+
+def online(process: str) -> Key:
+    """SET of the members present in a process (account ids, `l<list id>`), TTL 15 s, renewed every 5 s."""
+    return Key("live", tag=process, name="online")
+
+
+def alive() -> Key:
+    """ZSET process -> Unix ms at which it counts as gone. Renewed with the set, pruned by everybody."""
+    return Key("live", tag="processes", name="alive")
+
+
+def process_channel(process: str) -> Key:
+    """Channel of one process."""
+    return Key("live", tag=process, name="events")
+
+
+def fixed_channel(number: int) -> Key:
+    """One of the channels that every process listens to; spreads them over nodes."""
+    return Key("live", tag=f"l{number % FIXED_CHANNELS}", name="events")
+
+
+class Presence:
+    """The publisher's side: which processes hold whom, and messages to them."""
+
+    def __init__(self, store: Store, clock: Now) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def processes(self) -> list[str]:
+        """Processes that renewed in time."""
+        key = alive()
+        found = await self._store.node(key).execute("ZRANGEBYSCORE", key, self._clock.now_ms(), "+inf")
+        return [name.decode() for name in found]
+
+    async def where(self, members: Sequence[str]) -> dict[str, list[str]]:
+        """process -> those of `members` present in it; one SMISMEMBER a live process."""
+        processes = await self.processes() if members else []
+        replies = await self._store.gather(("SMISMEMBER", online(name), *members) for name in processes)
+        places: dict[str, list[str]] = {}
+        for process, flags in zip(processes, replies, strict=True):
+            present = [member for member, flag in zip(members, flags, strict=True) if flag]
+            if present:
+                places[process] = present
+        return places
+
+    async def tell(self, payloads: Mapping[Key, bytes]) -> None:
+        """Publish one message a channel."""
+        await self._store.gather(("SPUBLISH", channel, payload) for channel, payload in payloads.items())
+
+
+class Hub:
+    """The listener's side: this process's channels and its presence set.
+
+    `enter` before reading what a member is to see: a publisher writes first and asks the set after, so
+    whichever comes second sees the other.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Now,
+        *,
+        on_message: Callable[[bytes], Awaitable[None]],
+        on_gap: Callable[[], Awaitable[None]],
+        renew_every_s: float = RENEW_EVERY_S,
+    ) -> None:
+        self.process = secrets.token_hex(8)
+        self._store = store
+        self._clock = clock
+        self._on_message = on_message
+        self._on_gap = on_gap
+        self._renew_every_s = renew_every_s
+        self._members: Counter[str] = Counter()
+        self._subscriptions: list[Subscription] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._mending: asyncio.Task[None] | None = None
+        self._mend_again = False
+
+    async def open(self) -> None:
+        """Listen, then be present. Raises StoreUnavailable."""
+        subscriptions = [Subscription(node, channels) for node, channels in self._channels_by_node()]
+        try:
+            for subscription in subscriptions:
+                await subscription.open()
+            await self._register()
+        except StoreError:
+            for subscription in subscriptions:
+                subscription.close()
+            raise
+        self._subscriptions = subscriptions
+        for subscription in subscriptions:
+            self._keep_running(partial(self._listen, subscription))
+        self._keep_running(self._renew_for_ever)
+
+    async def close(self) -> None:
+        """Stop listening and leave; the set would fade by itself."""
+        tasks = [*self._tasks, *([self._mending] if self._mending else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for subscription in self._subscriptions:
+            subscription.close()
+        try:
+            await self._store.gather([("UNLINK", online(self.process)), ("ZREM", alive(), self.process)])
+        except StoreError as error:
+            log.info("presence is left to fade: %s", error)
+
+    async def enter(self, member: str) -> None:
+        """One more socket of `member` is here. Raises StoreUnavailable (the member then is not)."""
+        self._members[member] += 1
+        key = online(self.process)
+        try:
+            held, _, _ = await self._store.node(key).transaction(
+                [("SISMEMBER", key, MARKER), ("SADD", key, member), ("EXPIRE", key, PRESENCE_TTL_S)]
+            )
+        except StoreError:
+            self._members[member] -= 1
+            raise
+        if not held:
+            self.mend()
+
+    def leave(self, member: str) -> None:
+        """One socket less. The set is told at the next renewal: a reader who turns a page is back by then."""
+        self._members[member] -= 1
+
+    def mend(self) -> None:
+        """Something may have been missed: register all again, then let the owner read again."""
+        self._mend_again = True
+        if self._mending is None or self._mending.done():
+            self._mending = asyncio.create_task(self._mend())
+
+    def _keep_running(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
+        task = asyncio.create_task(work())
+        self._tasks.add(task)
+        task.add_done_callback(lambda ended: self._restart(ended, work))
+
+    def _restart(self, ended: asyncio.Task[None], work: Callable[[], Coroutine[None, None, None]]) -> None:
+        """A defect met by one message must not end the live updates of everybody."""
+        self._tasks.discard(ended)
+        if ended.cancelled():
+            return
+        log.error("live updates stumbled and go on", exc_info=ended.exception())
+        self.mend()
+        self._keep_running(work)
+
+    def _channels_by_node(self) -> list[tuple[Node, list[Key]]]:
+        channels = [process_channel(self.process), *(fixed_channel(n) for n in range(FIXED_CHANNELS))]
+        by_node: dict[int, tuple[Node, list[Key]]] = {}
+        for channel in channels:
+            node = self._store.node(channel)
+            by_node.setdefault(id(node), (node, []))[1].append(channel)
+        return list(by_node.values())
+
+    async def _listen(self, subscription: Subscription) -> None:
+        while True:
+            message = await subscription.receive()
+            if message is GAP:
+                self.mend()
+                continue
+            try:
+                await self._on_message(message)
+            except StoreError as error:
+                log.warning("a live message could not be handled: %s", error)
+                self.mend()
+
+    async def _mend(self) -> None:
+        while self._mend_again:
+            self._mend_again = False
+            try:
+                await self._register()
+                await self._on_gap()
+            except StoreError as error:
+                log.warning("live updates wait for the store: %s", error)
+                self._mend_again = True
+                await asyncio.sleep(RETRY_S)
+
+    async def _register(self) -> None:
+        key = online(self.process)
+        members = [MARKER, *(member for member, sockets in self._members.items() if sockets > 0)]
+        await self._store.node(key).transaction(
+            [("SADD", key, *members), ("EXPIRE", key, PRESENCE_TTL_S)],
+        )
+        await self._store.node(alive()).execute("ZADD", alive(), self._gone_at_ms(), self.process)
+
+    async def _renew_for_ever(self) -> None:
+        while True:
+            await asyncio.sleep(self._renew_every_s)
+            try:
+                await self._renew()
+            except StoreError as error:
+                log.warning("presence could not be renewed: %s", error)
+
+    async def _renew(self) -> None:
+        key = online(self.process)
+        left = [member for member, sockets in self._members.items() if sockets <= 0]
+        for member in left:
+            del self._members[member]
+        commands = [("SREM", key, *left)] if left else []
+        held, *_ = await self._store.gather(
+            [
+                ("SISMEMBER", key, MARKER),
+                *commands,
+                ("EXPIRE", key, PRESENCE_TTL_S),
+                ("ZADD", alive(), self._gone_at_ms(), self.process),
+                ("ZREMRANGEBYSCORE", alive(), "-inf", f"({self._clock.now_ms()}"),
+            ]
+        )
+        if not held:
+            self.mend()
+
+    def _gone_at_ms(self) -> int:
+        return self._clock.now_ms() + LISTED_S * 1000

@@ -1,0 +1,140 @@
+"""Listening to channels of one node, over a connection of its own.
+
+Sharded pub/sub (SSUBSCRIBE, Redis 7) everywhere: a channel is placed like a key, on a cluster only its own
+node carries its messages, and a single server treats it like the plain kind. Pub/sub forgets: whatever was
+published while the connection was away is lost, so `receive` says where that may have happened (GAP).
+"""
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from socialsite.store.connection import PipelinedConnection
+from socialsite.store.errors import StoreError, StoreUnavailable
+from socialsite.store.key import Key
+from socialsite.store.node import Node, Reply, encode
+
+PING_EVERY_S = 5.0
+"""A half-open connection is found within this and REPLY_TIMEOUT_S."""
+INBOX_CAP = 1_000
+"""Messages held unread; beyond it the socket is not read, and the server's own buffer limit decides."""
+FIRST_DELAY_S, LAST_DELAY_S = 0.05, 3.0
+
+GAP: Final = None
+
+
+class Inbox(PipelinedConnection):
+    """A connection whose pushed messages wait in order, apart from the replies that were asked for."""
+
+    def __init__(self, name: str, on_lost: Callable[[PipelinedConnection], None]) -> None:
+        super().__init__(name, on_lost)
+        self.messages: deque[bytes] = deque()
+        self.changed = asyncio.Event()
+
+    async def subscribe(self, channels: Sequence[Key]) -> None:
+        """Listen to the channels; one command each, because a cluster takes one slot a command."""
+        payload = b"".join(encode(("SSUBSCRIBE", channel)) for channel in channels)
+        for reply in await self.send(payload, len(channels)):
+            if isinstance(reply, StoreError):
+                raise reply
+
+    async def ping(self) -> None:
+        await self.send(encode(("PING",)), 1)
+
+    def take(self) -> bytes:
+        message = self.messages.popleft()
+        if len(self.messages) == INBOX_CAP // 2 and self._transport is not None:
+            self._transport.resume_reading()
+        return message
+
+    def data_received(self, data: bytes) -> None:
+        self._reader.feed(data)
+        while (reply := self._reader.gets()) is not False:
+            self._sort_in(reply)
+        if len(self.messages) > INBOX_CAP and self._transport is not None:
+            self._transport.pause_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self.changed.set()
+
+    def _sort_in(self, reply: Reply) -> None:
+        kind = reply[0] if isinstance(reply, list) else None
+        if kind == b"smessage":
+            self.messages.append(reply[2])
+            self.changed.set()
+        elif kind == b"sunsubscribe":  # the slot moves to another node: its messages would pass us by
+            self.close()
+            self.changed.set()
+        elif self._requests:
+            self._answer(reply)
+
+    def _answer(self, reply: Reply) -> None:
+        request = self._requests[0]
+        request.replies.append(reply)
+        request.missing -= 1
+        if not request.missing:
+            self._requests.popleft()
+            if not request.done.done():
+                request.done.set_result(request.replies)
+
+
+class Subscription:
+    """The channels of one process on one node. `open`, then `receive` for ever, then `close`."""
+
+    def __init__(self, node: Node, channels: Sequence[Key]) -> None:
+        self._node = node
+        self._channels = tuple(channels)
+        self._inbox: Inbox | None = None
+
+    async def open(self) -> None:
+        """Listen. When this returns, no later message is missed. Raises StoreUnavailable."""
+        inbox = await Inbox.open(self._node.address, lambda lost: None)
+        try:
+            await inbox.subscribe(self._channels)
+        except StoreError:
+            inbox.close()
+            raise
+        self._inbox = inbox
+
+    async def receive(self) -> bytes | None:
+        """The next message; GAP when the connection was lost and is back (messages may be missing)."""
+        inbox = self._inbox
+        if inbox is None:
+            await self._reopen()
+            return GAP
+        while not inbox.messages:
+            if not inbox.is_open:
+                self._inbox = None
+                await self._reopen()
+                return GAP
+            await self._wait(inbox)
+        return inbox.take()
+
+    def close(self) -> None:
+        if self._inbox is not None:
+            self._inbox.close()
+            self._inbox = None
+
+    async def _wait(self, inbox: Inbox) -> None:
+        inbox.changed.clear()
+        try:
+            async with asyncio.timeout(PING_EVERY_S):
+                await inbox.changed.wait()
+        except TimeoutError:
+            try:
+                await inbox.ping()
+            except StoreUnavailable:
+                inbox.close()
+
+    async def _reopen(self) -> None:
+        """Connect again, however long it takes; delays are random, so that processes do not come in step."""
+        delay_s = FIRST_DELAY_S
+        while True:
+            await asyncio.sleep(random.uniform(0, delay_s))  # noqa: S311 - not a secret
+            try:
+                return await self.open()
+            except StoreError:
+                delay_s = min(delay_s * 2, LAST_DELAY_S)

@@ -1,0 +1,152 @@
+"""Presence and messages between processes: the recipe, on a real server."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+
+import pytest
+import pytest_asyncio
+
+from socialsite.clock import FixedClock
+from socialsite.recipes.hub import MARKER, Hub, Presence, alive, fixed_channel, online, process_channel
+from socialsite.store import Store
+
+NOW_MS = 1_795_000_000_000
+
+
+@dataclass
+class Process:
+    """A web process as the recipe sees it."""
+
+    hub: Hub
+    heard: list[bytes] = field(default_factory=list)
+    gaps: int = 0
+
+    async def hears(self, message: bytes) -> None:
+        await until(lambda: message in self.heard)
+
+
+async def until(met: Callable[[], bool], timeout_s: float = 5.0) -> None:
+    async with asyncio.timeout(timeout_s):
+        while not met():  # noqa: ASYNC110 - the condition is a server's, nothing here could set an event
+            await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock(NOW_MS)
+
+
+@pytest.fixture
+def presence(store: Store, clock: FixedClock) -> Presence:
+    return Presence(store, clock)
+
+
+@pytest_asyncio.fixture
+async def start(store: Store, clock: FixedClock) -> AsyncIterator[Callable[[], Awaitable[Process]]]:
+    async with AsyncExitStack() as stack:
+
+        async def start_process() -> Process:
+            async def on_message(payload: bytes) -> None:
+                process.heard.append(payload)
+
+            async def on_gap() -> None:
+                process.gaps += 1
+
+            process = Process(Hub(store, clock, on_message=on_message, on_gap=on_gap, renew_every_s=0.1))
+            await process.hub.open()
+            stack.push_async_callback(process.hub.close)
+            return process
+
+        yield start_process
+
+
+async def test_every_process_hears_the_fixed_channels(start, presence) -> None:
+    processes = [await start(), await start()]
+    await presence.tell({fixed_channel(number): b"word %d" % number for number in range(16)})
+    for process in processes:
+        for number in range(16):
+            await process.hears(b"word %d" % number)
+
+
+async def test_a_word_to_one_process_reaches_no_other(start, presence) -> None:
+    one, other = await start(), await start()
+    await presence.tell({process_channel(one.hub.process): b"for one"})
+    await presence.tell({fixed_channel(0): b"for all"})
+    await one.hears(b"for one")
+    await other.hears(b"for all")
+    assert b"for one" not in other.heard
+
+
+async def test_members_are_found_where_they_are_and_nowhere_else(start, presence) -> None:
+    one, other = await start(), await start()
+    await one.hub.enter("7")
+    await other.hub.enter("8")
+    await other.hub.enter("l3")
+    places = await presence.where(["7", "8", "9", "l3"])
+    assert places == {one.hub.process: ["7"], other.hub.process: ["8", "l3"]}
+
+
+async def test_a_member_is_present_until_its_last_socket_left(start, presence) -> None:
+    process = await start()
+    await process.hub.enter("7")
+    await process.hub.enter("7")
+    process.hub.leave("7")
+    await asyncio.sleep(0.25)
+    assert await presence.where(["7"]) == {process.hub.process: ["7"]}
+    process.hub.leave("7")
+    await asyncio.sleep(0.25)
+    assert await presence.where(["7"]) == {}
+
+
+async def test_a_lost_set_is_filled_again_and_reported_as_a_gap(start, presence, store) -> None:
+    process = await start()
+    await process.hub.enter("7")
+    key = online(process.hub.process)
+    await store.node(key).execute("DEL", key)
+    await until(lambda: process.gaps == 1)
+    assert await presence.where(["7"]) == {process.hub.process: ["7"]}
+
+
+async def test_entering_a_lost_set_does_not_hide_the_loss(start, presence, store) -> None:
+    process = await start()
+    await process.hub.enter("7")
+    key = online(process.hub.process)
+    await store.node(key).execute("DEL", key)
+    await process.hub.enter("8")
+    await until(lambda: process.gaps >= 1)
+    assert await presence.where(["7", "8"]) == {process.hub.process: ["7", "8"]}
+
+
+async def test_a_lost_connection_is_reported_after_it_is_back(start, presence, store) -> None:
+    process = await start()
+    killed = await store.node(alive()).execute("CLIENT", "KILL", "TYPE", "pubsub")
+    assert killed == 1
+    await until(lambda: process.gaps == 1)
+    await presence.tell({process_channel(process.hub.process): b"heard again"})
+    await process.hears(b"heard again")
+
+
+async def test_presence_has_a_time_to_live(start, store) -> None:
+    process = await start()
+    key = online(process.hub.process)
+    assert 0 < await store.node(key).execute("TTL", key) <= 15
+    assert await store.node(key).execute("SMEMBERS", key) == [MARKER.encode()]
+
+
+async def test_a_process_that_stopped_renewing_is_no_longer_asked(start, presence, store, clock) -> None:
+    process = await start()
+    await process.hub.enter("7")
+    await process.hub.close()
+    await store.node(alive()).execute("ZADD", alive(), NOW_MS + 30_000, "dead")
+    assert await presence.processes() == ["dead"]
+    clock.advance(30_001)
+    assert await presence.processes() == []
+
+
+async def test_the_register_of_processes_is_pruned_by_whoever_renews(start, store) -> None:
+    await store.node(alive()).execute("ZADD", alive(), NOW_MS - 1, "dead")
+    process = await start()
+    await asyncio.sleep(0.25)
+    assert await store.node(alive()).execute("ZRANGE", alive(), 0, -1) == [process.hub.process.encode()]
