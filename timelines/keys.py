@@ -47,3 +47,44 @@ def profile_timeline(account_id: int) -> Key:
 def public_timeline() -> Key:
     """ZSET of post ids (score = member). PUBLIC_CAP. A cache: `rebuild_timelines` fills it."""
     return Key("public", tag="public", name="posts")
+
+
+# Follows, lists and their members: sources of truth. `tag` is the partition of the pair of ids, "p7".
+
+
+def following(tag: str, account_id: int) -> Key:
+    """ZSET: id of an account that `account_id` follows -> ms. FOLLOWING_CAP over all partitions.
+
+    Written with the other side in one script (add_edges, remove_edges) by follow, unfollow and imports.
+    """
+    return Key("follows", tag=tag, name=f"following:{account_id}")
+
+
+def followers(tag: str, account_id: int) -> Key:
+    """ZSET: id of a follower of `account_id` -> ms, the other side of `following`. No cap; read in pages."""
+    return Key("follows", tag=tag, name=f"followers:{account_id}")
+
+
+def members(tag: str, list_id: int) -> Key:
+    """ZSET: id of an account on the list -> ms. LIST_MEMBERS_CAP over all partitions."""
+    return Key("follows", tag=tag, name=f"members:{list_id}")
+
+
+def listed(tag: str, account_id: int) -> Key:
+    """ZSET: id of a list that holds the account -> ms, the other side of `members`. Read by syndication."""
+    return Key("follows", tag=tag, name=f"listed:{account_id}")
+
+
+def account_list(list_id: int) -> Key:
+    """HASH of a list: owner, title, created_ms; `deleted` while a deletion is under way."""
+    return Key("timelines", tag=f"l{list_id}", name="list")
+
+
+def list_index(account_id: int) -> Key:
+    """ZSET of the ids of an account's own lists (score = member). LISTS_PER_ACCOUNT."""
+    return Key("timelines", tag=str(account_id), name="lists")
+
+
+def list_ids() -> Key:
+    """STRING: the last list id given out (INCR)."""
+    return Key("timelines", tag="ids", name="lists")

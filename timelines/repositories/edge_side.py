@@ -1,0 +1,161 @@
+"""One side of pair edges: for an id, the ids at the other ends, in all partitions.
+
+The followers of an account are such a side, what it follows another, the members of a list and the lists that
+hold an account two more. Reads only; edges.py writes both sides.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from typing import NamedTuple
+
+from socialsite.store.connections import KeyDataShardedConnection, partition_of
+from socialsite.store.key import Key
+from socialsite.store.node import Reply
+from socialsite.store.scripts import Command, load
+from timelines.domain.follow import PassCursor
+
+PAGE_AFTER = load("page_after.lua", __package__)
+NEWEST_SCORE = 2**53  # above every time
+
+KeyOfSide = Callable[[str, int], Key]  # (tag of the partition, id whose side it is) -> key
+
+
+class Neighbour(NamedTuple):
+    """The id at the other end of an edge, and the edge's time (Unix ms)."""
+
+    at_ms: int
+    id: int
+
+    @property
+    def order(self) -> tuple[int, str]:
+        """The server's own order of a sorted set: score, then bytes of the member."""
+        return self.at_ms, str(self.id)
+
+
+class Pass(NamedTuple):
+    """Neighbours in the order of partition, time, id; `next` is None after the last."""
+
+    ids: list[int]
+    next: PassCursor | None
+
+
+class EdgeSide:
+    """Layout: one ZSET a partition, member = the other id, score = ms; `key` builds its name."""
+
+    def __init__(self, pairs: KeyDataShardedConnection, key: KeyOfSide) -> None:
+        self._pairs = pairs
+        self._key = key
+        self._tags = tuple(f"p{number}" for number in range(pairs.count))
+
+    def keys(self, owner: int, first: int = 0) -> list[Key]:
+        """The side's keys, from partition `first` on."""
+        return [self._key(tag, owner) for tag in self._tags[first:]]
+
+    async def count(self, owner: int) -> int:
+        return (await counts((self, owner)))[0]
+
+    async def newest(self, owner: int, before: Neighbour | None, limit: int) -> list[Neighbour]:
+        """Newest first, strictly older than `before`: every partition's page, merged (listing 10.14)."""
+        at_ms, member = (before.at_ms, str(before.id)) if before else (NEWEST_SCORE, "")
+        replies = await self._pairs.gather(
+            PAGE_AFTER.command((key,), ("down", at_ms, member, limit)) for key in self.keys(owner)
+        )
+        found = [neighbour for reply in replies for neighbour in neighbours(reply)]
+        found.sort(key=lambda neighbour: neighbour.order, reverse=True)
+        return found[:limit]
+
+    async def next_pass(self, owner: int, cursor: PassCursor, limit: int) -> Pass:
+        """Up to `limit` ids after `cursor`, through one partition after another.
+
+        Two round trips: what is left of the cursor's partition together with the sizes of those behind it,
+        then exactly as many of these as the pass has room for. One over the limit is read, to know the end.
+        """
+        first, *rest = self.keys(owner, cursor.partition)
+        page = PAGE_AFTER.command((first,), ("up", cursor.at_ms, str(cursor.id), limit + 1))
+        reply, *sizes = await self._pairs.gather([page, *(("ZCARD", key) for key in rest)])
+        found = [(cursor.partition, neighbour) for neighbour in neighbours(reply)]
+        shares = _shares(sizes, limit + 1 - len(found))
+        expected = len(found) + sum(shares)
+        replies = await self._pairs.gather(
+            ("ZRANGE", key, 0, max(share - 1, 0), "WITHSCORES")  # never 0..-1, which is all
+            for key, share in zip(rest, shares, strict=False)
+        )
+        for partition, reply in enumerate(replies, start=cursor.partition + 1):
+            found.extend((partition, neighbour) for neighbour in neighbours(reply))
+        taken = found[:limit]
+        # Fewer may have come than were counted, where edges went meanwhile: the count decides about the end.
+        following = _behind(taken, cursor) if max(expected, len(found)) > limit else None
+        return Pass([neighbour.id for _, neighbour in taken], following)
+
+    async def among(self, owner: int, ids: Collection[int]) -> dict[int, int]:
+        """Those of `ids` that `owner` has an edge with, and since when; one ZMSCORE a partition."""
+        groups = self._by_partition(owner, ids)
+        replies = await self._pairs.gather(
+            ("ZMSCORE", self._key(self._tags[number], owner), *group) for number, group in groups.items()
+        )
+        return {
+            id: int(score)
+            for group, scores in zip(groups.values(), replies, strict=True)
+            for id, score in zip(group, scores, strict=True)
+            if score is not None
+        }
+
+    async def ids(self, owner: int, at_most: int) -> list[int]:
+        """All ids of a side that has a cap; `at_most` bounds the read should the cap have been passed."""
+        replies = await self._pairs.gather(("ZRANGE", key, 0, at_most - 1) for key in self.keys(owner))
+        return [int(member) for reply in replies for member in reply][:at_most]
+
+    def count_commands(self, owner: int) -> list[Command]:
+        return [("ZCARD", key) for key in self.keys(owner)]
+
+    async def gather(self, commands: list[Command]) -> list[Reply]:
+        return await self._pairs.gather(commands)
+
+    def _by_partition(self, owner: int, ids: Iterable[int]) -> dict[int, list[int]]:
+        groups: dict[int, list[int]] = {}
+        for id in ids:
+            groups.setdefault(partition_of(owner, id, self._pairs.count), []).append(id)
+        return groups
+
+
+async def counts(*sides: tuple[EdgeSide, int]) -> list[int]:
+    """How many edges each (side, id) has, summed over the partitions of all of them in one round trip."""
+    commands = [side.count_commands(owner) for side, owner in sides]
+    replies = await sides[0][0].gather([command for part in commands for command in part])
+    sums = []
+    for part in commands:
+        sums.append(sum(replies[: len(part)]))
+        replies = replies[len(part) :]
+    return sums
+
+
+async def common(one: tuple[EdgeSide, int], other: tuple[EdgeSide, int], at_most: int) -> list[int]:
+    """The ids on both sides: the smaller is walked (at most `at_most`), the larger asked."""
+    one_size, other_size = await counts(one, other)
+    (smaller, of_smaller), (larger, of_larger) = (one, other) if one_size <= other_size else (other, one)
+    ids = await smaller.ids(of_smaller, at_most)
+    found = await larger.among(of_larger, ids)
+    return [id for id in ids if id in found]
+
+
+def neighbours(reply: list[bytes]) -> list[Neighbour]:
+    """From (member, score, member, score, ...)."""
+    return list(map(Neighbour, map(int, reply[1::2]), map(int, reply[::2])))
+
+
+def _shares(sizes: list[int], room: int) -> list[int]:
+    """How many to read of each of the first partitions until `room` is used up."""
+    shares = []
+    for size in sizes:
+        if room <= 0:
+            break
+        shares.append(min(size, room))
+        room -= size
+    return shares
+
+
+def _behind(taken: list[tuple[int, Neighbour]], cursor: PassCursor) -> PassCursor:
+    """The cursor behind the last neighbour taken; where all went meanwhile, the same one again."""
+    if not taken:
+        return cursor
+    partition, last = taken[-1]
+    return PassCursor(partition, last.at_ms, last.id)

@@ -1,0 +1,100 @@
+"""Who follows whom: pair edges follower -> followed in FOLLOW_PARTITIONS partitions. Sources, never caches.
+
+Knows edges and ids only; whether an account exists, is suspended or may be followed is the service's matter.
+"""
+
+from collections.abc import Collection, Iterable
+
+from accounts.domain import AccountId
+from socialsite.store.store import Store
+from timelines import keys
+from timelines.domain.follow import Follow, FollowCounts, FollowCursor, FollowPage, PassCursor, PassPage
+from timelines.repositories.edge_side import EdgeSide, Neighbour, common, counts
+from timelines.repositories.edges import PairEdges
+
+OVER_THE_CAP = 1_000  # how far concurrent follows may pass FOLLOWING_CAP before a read leaves the rest out
+
+
+class Follows:
+    """`following_cap` bounds what a read of everything an account follows takes; the service holds it."""
+
+    def __init__(self, store: Store, *, partitions: int, following_cap: int) -> None:
+        self._edges = PairEdges(
+            store.pairs("follows", partitions), outgoing=keys.following, incoming=keys.followers
+        )
+        self._following = self._edges.outgoing
+        self._followers = self._edges.incoming
+        self._most = following_cap + OVER_THE_CAP
+
+    async def add(self, follow: Follow) -> bool:
+        """False where it stood already; it keeps its time."""
+        return await self._edges.add(follow.follower_id, follow.followed_id, follow.at_ms)
+
+    async def remove(self, follower_id: AccountId, followed_id: AccountId) -> bool:
+        return await self._edges.remove(follower_id, followed_id)
+
+    async def add_many(self, follows: Iterable[Follow]) -> int:
+        """How many were new; imports only: no cap is held and no home forgotten here."""
+        return await self._edges.add_many((f.follower_id, f.followed_id, f.at_ms) for f in follows)
+
+    async def remove_all(self, account_id: AccountId, limit: int) -> int:
+        """One bounded round of a deleted account's edges, both sides; repeat until it says 0."""
+        return await self._edges.remove_all(account_id, limit)
+
+    async def is_following(self, follower_id: AccountId, followed_id: AccountId) -> bool:
+        return await self._edges.has(follower_id, followed_id)
+
+    async def counts(self, account_id: AccountId) -> FollowCounts:
+        return FollowCounts(*await counts((self._followers, account_id), (self._following, account_id)))
+
+    async def following_count(self, account_id: AccountId) -> int:
+        return await self._following.count(account_id)
+
+    async def followers(self, account_id: AccountId, cursor: FollowCursor | None, limit: int) -> FollowPage:
+        """Newest followers first, behind `cursor`."""
+        return await page_of(self._followers, account_id, cursor, limit)
+
+    async def following(self, account_id: AccountId, cursor: FollowCursor | None, limit: int) -> FollowPage:
+        """The accounts followed last first, behind `cursor`."""
+        return await page_of(self._following, account_id, cursor, limit)
+
+    async def followers_pass(
+        self, account_id: AccountId, cursor: PassCursor, limit: int
+    ) -> PassPage[AccountId]:
+        """The next `limit` followers for syndication; begin with FIRST_PASS, end where `next` is None."""
+        ids, behind = await self._followers.next_pass(account_id, cursor, limit)
+        return PassPage(tuple(map(AccountId, ids)), behind)
+
+    async def followed_among(self, viewer_id: AccountId, ids: Collection[AccountId]) -> set[AccountId]:
+        """Those of `ids` that the viewer follows."""
+        return set(map(AccountId, await self._following.among(viewer_id, ids)))
+
+    async def following_ids(self, account_id: AccountId) -> list[AccountId]:
+        """Everybody the account follows, in no order."""
+        return list(map(AccountId, await self._following.ids(account_id, self._most)))
+
+    async def followers_you_know(
+        self, viewer_id: AccountId, account_id: AccountId, limit: int
+    ) -> list[AccountId]:
+        """Followers of an account whom the viewer follows, its newest followers first."""
+        sides = (self._following, viewer_id), (self._followers, account_id)
+        known = await self._followers.among(account_id, await common(*sides, self._most))
+        newest = sorted((Neighbour(at_ms, id) for id, at_ms in known.items()), key=_order, reverse=True)
+        return [AccountId(neighbour.id) for neighbour in newest[:limit]]
+
+    async def both_follow(self, viewer_id: AccountId, account_id: AccountId) -> int:
+        """How many accounts both of them follow."""
+        return len(await common((self._following, viewer_id), (self._following, account_id), self._most))
+
+
+async def page_of(side: EdgeSide, id: int, cursor: FollowCursor | None, limit: int) -> FollowPage:
+    """A page of accounts of a side, newest edge first; one more is read, to know whether there is a next."""
+    before = Neighbour(cursor.at_ms, cursor.account_id) if cursor else None
+    found = await side.newest(id, before, limit + 1)
+    taken = found[:limit]
+    last = FollowCursor(taken[-1].at_ms, AccountId(taken[-1].id)) if len(found) > limit else None
+    return FollowPage(tuple(AccountId(neighbour.id) for neighbour in taken), last)
+
+
+def _order(neighbour: Neighbour) -> tuple[int, str]:
+    return neighbour.order
