@@ -1,0 +1,188 @@
+"""A real server as a child process, its data in one directory: the store of a site on one machine.
+
+Whoever comes first starts it, owns it and stops it; others given the same directory connect to it. A server
+whose owner was killed is taken over by the next to come. How this is told apart: server_directory.py.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import IO
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from .binaries import EmbeddedServerError, ServerBinary, find_server_binary
+from .server_directory import Record, ServerDirectory, socket_path
+
+__all__ = ["EmbeddedServer", "EmbeddedServerError", "find_server_binary"]
+
+START_TIMEOUT_S = 20.0
+"""Until the socket answers anything; the time to load the data is not in it."""
+LOADING_TIMEOUT_S = 600.0
+STOP_TIMEOUT_S = 30.0
+POLL_S = 0.02
+LOADING = 0
+
+
+class EmbeddedServer:
+    """The server of one data directory. `start` and `stop` block: in a loop, by asyncio.to_thread."""
+
+    def __init__(self, directory: Path | str, *, search_path: str | None = None) -> None:
+        self._directory = ServerDirectory(directory)
+        self._search_path = search_path
+        self._owner: IO[bytes] | None = None
+        self._child: subprocess.Popen[bytes] | None = None
+        self._record: Record | None = None
+
+    @property
+    def url(self) -> str:
+        if self._record is None:
+            raise EmbeddedServerError(f"The server of {self._directory} has not been started.")
+        return f"unix://{self._record.socket}?db=0"
+
+    @property
+    def owned(self) -> bool:
+        """Whether this process stops the server."""
+        return self._owner is not None
+
+    @property
+    def pid(self) -> int | None:
+        return self._record.pid if self._record else None
+
+    def start(self) -> None:
+        """Connect to the directory's server, or start one; returns when it answers. May be repeated."""
+        self._directory.create()
+        if self._owner is None:
+            self._owner = self._directory.try_lock("owner.lock")
+        try:
+            self._reach()
+        except BaseException:
+            self._let_go()
+            raise
+
+    def stop(self) -> None:
+        """End the server if it is ours, its data on disk; else only forget it."""
+        record = self._directory.read() if self._owner else None
+        if record and record.pid:
+            self._end(record.pid)
+            record.pid = None
+            self._directory.write(record)
+            with contextlib.suppress(OSError):  # the next start makes it again
+                Path(record.socket).parent.rmdir()
+        self._let_go()
+
+    def is_running(self) -> bool:
+        if self._child is not None:
+            self._child.poll()  # reaps it
+        return self._directory.has_server()
+
+    def _reach(self) -> None:
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while True:
+            lock = self._directory.try_lock("server.lock")
+            if lock:
+                with lock:
+                    child = self._spawn(lock)
+                return self._wait_until_answering(child)
+            record = self._directory.read()
+            answer = _answer(record.socket) if record else None
+            if record and answer:
+                record.pid = answer
+                self._record = record
+                return None
+            if answer == LOADING:
+                deadline = time.monotonic() + START_TIMEOUT_S
+            if time.monotonic() > deadline:
+                self._give_up_on(record)
+                deadline = time.monotonic() + START_TIMEOUT_S
+            time.sleep(POLL_S)
+
+    def _give_up_on(self, record: Record | None) -> None:
+        """A server holds the directory and does not answer: end an orphan, leave another's alone."""
+        if not self._owner or not record or not record.pid:
+            raise EmbeddedServerError(f"The server of {self._directory} runs and does not answer.")
+        self._end(record.pid, signal.SIGKILL)
+
+    def _spawn(self, lock: IO[bytes]) -> subprocess.Popen[bytes]:
+        earlier = self._directory.read()
+        binary = find_server_binary(earlier and earlier.writer, self._search_path)
+        record = Record(socket_path(earlier), binary.writer.kind, binary.writer.number)
+        with self._directory.open_log() as log:
+            self._child = subprocess.Popen(  # noqa: S603  (our own arguments, no shell)
+                self._command(binary, record.socket),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=self._directory.path,
+                pass_fds=[lock.fileno()],
+                start_new_session=True,  # Ctrl-C is for us: the server goes last
+            )
+        record.pid = self._child.pid
+        self._directory.write(record)
+        self._record = record
+        return self._child
+
+    def _command(self, binary: ServerBinary, socket: str) -> list[str]:
+        options = {
+            "port": "0",
+            "unixsocket": socket,
+            "unixsocketperm": "700",
+            "dir": str(self._directory),
+            "daemonize": "no",
+            "appendonly": "yes",
+            "appendfsync": "everysec",
+            "save": "",  # the append-only file is the data; snapshots would write it twice
+            "maxmemory-policy": "noeviction",
+        }
+        return [str(binary.path), *(part for name, value in options.items() for part in (f"--{name}", value))]
+
+    def _wait_until_answering(self, child: subprocess.Popen[bytes]) -> None:
+        assert self._record
+        deadline = time.monotonic() + LOADING_TIMEOUT_S
+        while not _answer(self._record.socket):
+            if child.poll() is not None or time.monotonic() > deadline:
+                tail = self._directory.log_tail()
+                raise EmbeddedServerError(f"The server of {self._directory} did not start: {tail}")
+            time.sleep(POLL_S)
+
+    def _end(self, pid: int, by: signal.Signals = signal.SIGTERM) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, by)
+        deadline = time.monotonic() + STOP_TIMEOUT_S
+        while self.is_running():
+            if time.monotonic() > deadline:
+                if by == signal.SIGKILL:
+                    raise EmbeddedServerError(f"The server of {self._directory} cannot be ended.")
+                return self._end(pid, signal.SIGKILL)
+            time.sleep(POLL_S)
+        return None
+
+    def _let_go(self) -> None:
+        if self._owner:
+            self._owner.close()
+        self._owner = None
+        self._record = None
+
+
+def _answer(socket: str) -> int | None:
+    """The process id of the server behind a socket; LOADING while it reads data, None without an answer."""
+    client = redis.Redis(
+        unix_socket_path=socket,
+        socket_timeout=2,
+        socket_connect_timeout=2,
+        retry=Retry(NoBackoff(), 0),
+    )
+    try:
+        client.ping()  # refused while loading, which INFO is not
+        return int(client.info("server")["process_id"])
+    except redis.BusyLoadingError:
+        return LOADING
+    except (redis.ConnectionError, redis.TimeoutError):
+        return None
+    finally:
+        client.close()

