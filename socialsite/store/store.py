@@ -4,7 +4,7 @@ One store belongs to one event loop. It knows no application; where a key lives 
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from socialsite.store.connections import KeyDataShardedConnection, KeyShardedConnection
@@ -66,6 +66,19 @@ class Store:
             for position, reply in zip(positions, answer, strict=True):
                 replies[position] = reply
         return replies
+
+    def group(
+        self, component: str, owners: Sequence[int], key_of: Callable[[int], Key]
+    ) -> list[tuple[Node, Sequence[int]]]:
+        """Owners of keys by the node that holds them, for passes over thousands."""
+        if self._only is not None:
+            return [(self._only, owners)] if owners else []
+        place = self.topology(component)
+        by_node: dict[int, tuple[Node, list[int]]] = {}
+        for owner in owners:
+            node = place.node_for(key_of(owner).tag)
+            by_node.setdefault(id(node), (node, []))[1].append(owner)
+        return list(by_node.values())
 
     async def now_ms(self) -> int:
         """Redis TIME of the node that keeps the account counter, in Unix milliseconds."""

@@ -1,7 +1,5 @@
 """A post: one immutable value. Edits would make a new version of the struct, never a change in place."""
 
-from typing import NewType
-
 import msgspec
 
 from accounts.domain import AccountId
@@ -24,8 +22,6 @@ class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
         """Unix milliseconds, from the id."""
         return ms_of(self.id)
 
-
-ListId = NewType("ListId", int)
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Post)

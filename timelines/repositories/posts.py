@@ -110,9 +110,7 @@ class PostRepository:
     async def agree(self, account_id: AccountId, key_digest: str, offered: Agreement) -> Agreement:
         """The agreement of the first request with this key: `offered` itself when it came first."""
         key = keys.idempotency(account_id, key_digest)
-        held = await self._posts[key].execute(
-            "SET", key, str(offered), "NX", "GET", "EX", IDEMPOTENCY_TTL_S
-        )
+        held = await self._posts[key].execute("SET", key, str(offered), "NX", "GET", "EX", IDEMPOTENCY_TTL_S)
         return offered if held is None else parsed(held)
 
     async def agree_anew(

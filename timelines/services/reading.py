@@ -1,0 +1,171 @@
+"""Reading timelines: skeleton, hydrate, rules, page. Pages are full unless the timeline ends (DESIGN 2.6)."""
+
+from collections.abc import Iterable
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from timelines.domain.account_list import ListId
+from timelines.domain.page import DEFAULT_LIMIT, Cut, HydratedPost, TimelinePage
+from timelines.errors import PostNotFound
+from timelines.repositories.cached import CachedTimelines
+from timelines.repositories.follows import Follows
+from timelines.repositories.lists import ListMembers
+from timelines.repositories.posts import PostRepository
+from timelines.repositories.profiles import ProfileRepository, PublicRepository
+from timelines.services.hydrating import Hydrator, Rights, everybody
+from timelines.services.skeletons import CachedSkeleton, ProfileSkeleton, PublicSkeleton, Skeleton
+
+MOST_ROUNDS = (
+    40  # reads for one page when nearly everything is hidden; then the page ends early, with a cursor
+)
+FEWEST = 10
+
+
+class ReadingService:
+    """Pages of every timeline, for anybody who may see them."""
+
+    def __init__(
+        self,
+        *,
+        hydrator: Hydrator,
+        posts: PostRepository,
+        profiles: ProfileRepository,
+        public: PublicRepository,
+        homes: CachedTimelines,
+        list_timelines: CachedTimelines,
+        follows: Follows,
+        members: ListMembers,
+    ) -> None:
+        self._hydrator = hydrator
+        self._posts = posts
+        self._profiles = profiles
+        self._public = public
+        self._homes = homes
+        self._list_timelines = list_timelines
+        self._follows = follows
+        self._members = members
+
+    async def home(
+        self,
+        viewer_id: AccountId,
+        *,
+        before: int | None = None,
+        after: int | None = None,
+        limit: int = DEFAULT_LIMIT,
+    ) -> TimelinePage:
+        """Posts of the accounts the viewer follows, and their own. Has no bottom."""
+        skeleton, rights = self.home_skeleton(viewer_id), self.home_rights(viewer_id)
+        return await self._page(skeleton, Cut(before, after, limit), viewer_id, rights)
+
+    async def profile(
+        self,
+        account_id: AccountId,
+        *,
+        viewer_id: AccountId | None,
+        before: int | None = None,
+        after: int | None = None,
+        limit: int = DEFAULT_LIMIT,
+    ) -> TimelinePage:
+        skeleton = ProfileSkeleton(self._profiles, account_id)
+        return await self._page(skeleton, Cut(before, after, limit), viewer_id, everybody)
+
+    async def public(
+        self,
+        *,
+        viewer_id: AccountId | None,
+        before: int | None = None,
+        after: int | None = None,
+        limit: int = DEFAULT_LIMIT,
+    ) -> TimelinePage:
+        skeleton = PublicSkeleton(self._public)
+        return await self._page(skeleton, Cut(before, after, limit), viewer_id, everybody)
+
+    async def list_timeline(
+        self,
+        list_id: ListId,
+        *,
+        viewer_id: AccountId | None,
+        before: int | None = None,
+        after: int | None = None,
+        limit: int = DEFAULT_LIMIT,
+    ) -> TimelinePage:
+        """Posts of the list's members. Whose list it is, is the caller's question."""
+        skeleton, rights = self.list_skeleton(list_id), self.list_rights(list_id)
+        return await self._page(skeleton, Cut(before, after, limit), viewer_id, rights)
+
+    async def post(self, post_id: PostId, *, viewer_id: AccountId | None) -> HydratedPost:
+        """Raises PostNotFound where it is absent, deleted or hidden."""
+        found = await self._hydrator.hydrate([post_id], viewer_id=viewer_id)
+        if not found:
+            raise PostNotFound
+        return found[0]
+
+    async def replies(
+        self, post_id: PostId, *, viewer_id: AccountId | None, after: int = 0, limit: int = DEFAULT_LIMIT
+    ) -> list[HydratedPost]:
+        """Direct replies, oldest first."""
+        ids = await self._posts.replies(post_id, after, limit)
+        return await self._hydrator.hydrate(ids, viewer_id=viewer_id)
+
+    async def post_count(self, account_id: AccountId) -> int:
+        return await self._profiles.count(account_id)
+
+    # What builds and live feeds share with the pages
+
+    def home_skeleton(self, viewer_id: AccountId) -> CachedSkeleton:
+        async def authors() -> list[AccountId]:
+            return [*await self._follows.following_ids(viewer_id), viewer_id]
+
+        return CachedSkeleton(self._homes, self._profiles, viewer_id, authors)
+
+    def list_skeleton(self, list_id: ListId) -> CachedSkeleton:
+        async def authors() -> list[AccountId]:
+            return await self._members.member_ids(list_id)
+
+        return CachedSkeleton(self._list_timelines, self._profiles, list_id, authors)
+
+    def home_rights(self, viewer_id: AccountId) -> Rights:
+        async def allowed(authors: Iterable[AccountId]) -> set[AccountId]:
+            asked = set(authors)
+            followed = await self._follows.followed_among(viewer_id, asked - {viewer_id})
+            return followed | (asked & {viewer_id})
+
+        return allowed
+
+    def list_rights(self, list_id: ListId) -> Rights:
+        async def allowed(authors: Iterable[AccountId]) -> set[AccountId]:
+            return await self._members.members_among(list_id, authors)
+
+        return allowed
+
+    async def _page(
+        self, skeleton: Skeleton, cut: Cut, viewer_id: AccountId | None, rights: Rights
+    ) -> TimelinePage:
+        """Read on until the page is full, one entry more tells whether there is a next one."""
+        entries: list[HydratedPost] = []
+        edge, ended = cut.edge, False
+        for _ in range(MOST_ROUNDS):
+            asked = max(FEWEST, cut.limit + 1 - len(entries))
+            ids = await skeleton.ids(edge, asked, upward=cut.upward)
+            entries += await self._hydrator.hydrate(ids, viewer_id=viewer_id, rights=rights)
+            ended = len(ids) < asked
+            if ended or len(entries) > cut.limit:
+                break
+            edge = ids[-1]
+        return page_of(cut, entries, edge=edge, ended=ended)
+
+
+def page_of(cut: Cut, entries: list[HydratedPost], *, edge: int, ended: bool) -> TimelinePage:
+    """Cursors of a page: outward where more was found or may be, backward where the reader came from."""
+    more = len(entries) > cut.limit
+    shown = entries[: cut.limit]
+    if shown and (more or not ended):
+        outward = shown[-1].post.id if more or len(shown) == cut.limit else PostId(edge)
+    else:
+        outward = None if ended else PostId(edge)
+    if cut.upward:
+        back = shown[0].post.id if shown else None
+        return TimelinePage(tuple(reversed(shown)), next_before=back, previous_after=outward)
+    came = cut.before is not None and bool(shown)
+    back = shown[0].post.id if came else None
+    return TimelinePage(tuple(shown), next_before=outward, previous_after=back)

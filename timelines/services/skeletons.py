@@ -1,0 +1,117 @@
+"""Skeletons: the ids of a timeline beyond an edge, before anything is hydrated or hidden.
+
+A skeleton serves one request. `ids` answers with fewer than asked only where the timeline ends.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from timelines.domain.page import ABOVE_ALL
+from timelines.repositories.cached import CachedPart, CachedTimelines
+from timelines.repositories.profiles import ProfileRepository, PublicRepository
+from timelines.services.merging import nearest
+
+AHEAD = 30  # ids read beyond a page, so that the margin of 5 s rarely asks for more
+
+
+class Skeleton(Protocol):
+    async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]: ...
+
+
+class ProfileSkeleton:
+    """One author's posts."""
+
+    def __init__(self, profiles: ProfileRepository, account_id: AccountId) -> None:
+        self._profiles = profiles
+        self._account_id = account_id
+
+    async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
+        return await self._profiles.read(self._account_id, edge, limit, upward=upward)
+
+
+class PublicSkeleton:
+    """Everybody's newest posts."""
+
+    def __init__(self, public: PublicRepository) -> None:
+        self._public = public
+
+    async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
+        return await self._public.read(edge, limit, upward=upward)
+
+
+class CachedSkeleton:
+    """A home or list timeline: the cached head, and below its floor the authors' profiles, without end."""
+
+    def __init__(
+        self,
+        timelines: CachedTimelines,
+        profiles: ProfileRepository,
+        owner: int,
+        authors: Callable[[], Awaitable[Sequence[AccountId]]],
+    ) -> None:
+        self._timelines = timelines
+        self._profiles = profiles
+        self._owner = owner
+        self._read_authors = authors
+        self._authors: Sequence[AccountId] | None = None
+        self._part: CachedPart | None = None
+        self._looked = False
+
+    async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
+        if upward:
+            return await self._above(edge, limit)
+        found, below = await self._cached_below(edge, limit)
+        if len(found) < limit:
+            found += await self._merged(below, limit - len(found), upward=False)
+        return found
+
+    async def _cached_below(self, edge: int, limit: int) -> tuple[list[PostId], int]:
+        """Ids of the cached head, and the edge below which the profiles go on."""
+        part = await self._look(limit if edge == ABOVE_ALL else None)
+        if part is None:
+            return [], edge
+        found = [post_id for post_id in part.ids if part.settled <= post_id < edge]
+        if len(found) < limit and not part.whole:
+            self._part = part = await self._timelines.read_whole(self._owner)
+            if part is None:
+                return [], edge
+            found = [post_id for post_id in part.ids if post_id < edge]
+        return found[:limit], min(edge, part.floor + 1)
+
+    async def _above(self, edge: int, limit: int) -> list[PostId]:
+        part = await self._look(None)
+        if part is None or edge < part.floor:
+            return await self._merged(edge, limit, upward=True)
+        return [post_id for post_id in reversed(part.ids) if post_id > edge][:limit]
+
+    async def _look(self, head: int | None) -> CachedPart | None:
+        """The cached part, built first where it is absent; None while somebody else builds it."""
+        if not self._looked:
+            self._looked = True
+            self._part = await self._read(head)
+            if self._part is None and await self.build():
+                self._part = await self._read(head)
+        return self._part
+
+    async def _read(self, head: int | None) -> CachedPart | None:
+        if head is None:
+            return await self._timelines.read_whole(self._owner)
+        return await self._timelines.read(self._owner, head + AHEAD)
+
+    async def build(self) -> bool:
+        """Rebuild an absent timeline from its sources; False where it stands, or the build was defeated."""
+        token = await self._timelines.begin(self._owner)
+        if token is None:
+            return False
+        self._authors = None  # read after the token stands, or an edge made before it could be missed
+        cap = self._timelines.cap
+        ids = await self._merged(ABOVE_ALL, cap + 1, upward=False)
+        floor = ids[cap] if len(ids) > cap else 0
+        return await self._timelines.finish(self._owner, token, ids[:cap], floor)
+
+    async def _merged(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
+        if self._authors is None:
+            self._authors = await self._read_authors()
+        return await nearest(self._profiles, self._authors, edge, limit, upward=upward)
