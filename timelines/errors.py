@@ -93,6 +93,13 @@ class ListTitleInvalid(TimelinesError):
         super().__init__(fields={"title": title_message if title_message is not None else type(self).message})
 
 
+class ListsCapReached(TimelinesError):
+    """LISTS_PER_ACCOUNT lists are the account's already."""
+
+    code = "lists_cap"
+    message = _("You have as many lists as this site allows.")
+
+
 class MembersCapReached(TimelinesError):
     """LIST_MEMBERS_CAP accounts are on the list already."""
 

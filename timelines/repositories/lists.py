@@ -87,7 +87,7 @@ class Lists:
 
     async def _edit(self, owner_id: AccountId, list_id: ListId, field: str, value: str | int) -> bool:
         key = keys.account_list(list_id)
-        return await self._timelines[key].run(EDIT_LIST, (key,), (owner_id, field, value)) == 1
+        return bool(await self._timelines[key].run(EDIT_LIST, (key,), (owner_id, field, value)))
 
 
 class ListMembers:
@@ -135,11 +135,11 @@ class ListMembers:
         await self._edges.remove_many((list_id, id) for id in found.ids)
         return len(found.ids)
 
-    async def remove_listed(self, account_id: AccountId, limit: int) -> tuple[ListId, ...]:
-        """Take a deleted account off up to `limit` lists; the lists it was on, none when it is done."""
+    async def remove_listed(self, account_id: AccountId, limit: int) -> int:
+        """One bounded round of taking a deleted account off the lists it is on; repeat until it says 0."""
         page = await self.listed_on_pass(account_id, FIRST_PASS, limit)
         await self._edges.remove_many((list_id, account_id) for list_id in page.ids)
-        return page.ids
+        return len(page.ids)
 
 
 def _list_of(list_id: ListId, reply: Reply) -> AccountList | None:

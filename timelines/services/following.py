@@ -1,0 +1,105 @@
+"""Following: who may follow whom, and what a reader is told about it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+from accounts.domain import AccountId
+from accounts.errors import AccountNotFound
+from timelines.domain.follow import Follow, FollowCounts, FollowCursor, FollowPage
+from timelines.errors import FollowingCapReached, FollowingYourself
+from timelines.repositories.follows import Follows
+from timelines.services.ports import Authors, Homes
+from timelines.services.visible_accounts import require_visible, visible_among, visible_page
+
+
+class FollowingService:
+    """`cap` is how many an account may follow; as many more as there are concurrent requests may pass it."""
+
+    def __init__(self, *, follows: Follows, accounts: Authors, homes: Homes, cap: int) -> None:
+        self._follows = follows
+        self._accounts = accounts
+        self._homes = homes
+        self._cap = cap
+
+    async def follow(self, *, follower_id: AccountId, followed_id: AccountId, now_ms: int) -> bool:
+        """Start following; the posts of `followed_id` appear in the home timeline. False: followed already."""
+        if follower_id == followed_id:
+            raise FollowingYourself
+        await require_visible(self._accounts, follower_id, followed_id)
+        if await self._follows.following_count(follower_id) >= self._cap:
+            return await self._repeated(follower_id, followed_id)
+        async with self._changing_home_of(follower_id):
+            return await self._add(Follow(follower_id, followed_id, now_ms))
+
+    async def unfollow(self, *, follower_id: AccountId, followed_id: AccountId) -> bool:
+        """Stop following; their posts leave the home timeline. False: was not following."""
+        async with self._changing_home_of(follower_id):
+            return await self._follows.remove(follower_id, followed_id)
+
+    async def is_following(self, follower_id: AccountId, followed_id: AccountId) -> bool:
+        return await self._follows.is_following(follower_id, followed_id)
+
+    async def counts(self, account_id: AccountId) -> FollowCounts:
+        """Counted from the edges; suspended accounts count on, as their follows stand on."""
+        return await self._follows.counts(account_id)
+
+    async def followers(
+        self, account_id: AccountId, *, cursor: FollowCursor | None = None, limit: int = 30
+    ) -> FollowPage:
+        """Newest followers first."""
+        return await visible_page(self._accounts, partial(self._follows.followers, account_id), cursor, limit)
+
+    async def following(
+        self, account_id: AccountId, *, cursor: FollowCursor | None = None, limit: int = 30
+    ) -> FollowPage:
+        """The accounts followed last first."""
+        return await visible_page(self._accounts, partial(self._follows.following, account_id), cursor, limit)
+
+    async def followers_you_know(
+        self, viewer_id: AccountId, account_id: AccountId, limit: int
+    ) -> list[AccountId]:
+        """Followers of an account whom the viewer follows too, its newest followers first."""
+        known = await self._follows.followers_you_know(viewer_id, account_id, limit)
+        return await visible_among(self._accounts, known)
+
+    async def both_follow(self, viewer_id: AccountId, account_id: AccountId) -> int:
+        """ "You both follow N": the accounts that both of them follow."""
+        return await self._follows.both_follow(viewer_id, account_id)
+
+    async def withdraw_all(self, *, account_id: AccountId, limit: int) -> int:
+        """A bounded round of taking a deleted account out of every follow, both ways; 0 when none is left.
+
+        No home is forgotten: the posts of a deleted account are hidden at each read.
+        """
+        return await self._follows.remove_all(account_id, limit)
+
+    async def _repeated(self, follower_id: AccountId, followed_id: AccountId) -> bool:
+        """At the cap, a follow that stands already is no error, but a new one is."""
+        if not await self._follows.is_following(follower_id, followed_id):
+            raise FollowingCapReached
+        await self._homes.forget(follower_id)
+        return False
+
+    async def _add(self, follow: Follow) -> bool:
+        """Add the edge, look again: an account deleted meanwhile may be swept of its edges already."""
+        if not await self._follows.add(follow):
+            return False
+        try:
+            await require_visible(self._accounts, follow.follower_id, follow.followed_id)
+        except AccountNotFound:
+            await self._follows.remove(follow.follower_id, follow.followed_id)
+            raise
+        return True
+
+    @asynccontextmanager
+    async def _changing_home_of(self, account_id: AccountId) -> AsyncIterator[None]:
+        """Forget the home before and after, also when nothing changed: the next read rebuilds it.
+
+        So a rebuild under way is defeated, and repeating a follow mends what a crash between left stale.
+        """
+        await self._homes.forget(account_id)
+        try:
+            yield
+        finally:
+            await self._homes.forget(account_id)
