@@ -69,6 +69,10 @@ class Follows:
         """Those of `ids` that the viewer follows."""
         return set(map(AccountId, await self._following.among(viewer_id, ids)))
 
+    async def followers_among(self, account_id: AccountId, ids: Collection[AccountId]) -> set[AccountId]:
+        """Those of `ids` that follow the account: the readers of one post, as the live layer asks."""
+        return set(map(AccountId, await self._followers.among(account_id, ids)))
+
     async def following_ids(self, account_id: AccountId) -> list[AccountId]:
         """Everybody the account follows, in no order."""
         return list(map(AccountId, await self._following.ids(account_id, self._most)))

@@ -124,6 +124,10 @@ class ListMembers:
         """Those of `ids` that are on the list."""
         return set(map(AccountId, await self._edges.outgoing.among(list_id, list(ids))))
 
+    async def listed_among(self, account_id: AccountId, list_ids: Iterable[ListId]) -> set[ListId]:
+        """Those of `list_ids` that the account is on: the readers of one post, as the live layer asks."""
+        return set(map(ListId, await self._edges.incoming.among(account_id, list(list_ids))))
+
     async def listed_on_pass(self, account_id: AccountId, cursor: PassCursor, limit: int) -> PassPage[ListId]:
         """The next `limit` lists that hold the account, for syndication."""
         ids, behind = await self._edges.incoming.next_pass(account_id, cursor, limit)
