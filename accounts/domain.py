@@ -62,3 +62,21 @@ class OpenSession:
     created_ms: int
     last_used_ms: int
     current: bool
+
+
+class StoredSession(msgspec.Struct, frozen=True, array_like=True, repr_omit_defaults=True):
+    """What is kept of a session; its last use stands in the account's index.
+
+    `schema` comes first so that a later layout can be told apart. `data` is Django's session dictionary.
+    """
+
+    schema: int
+    created_ms: int
+    device: str
+    data: dict[str, object]
+
+    def __repr__(self) -> str:
+        return f"<StoredSession since {self.created_ms}>"  # `data` holds what must not be logged
+
+
+SESSION_SCHEMA: Final = 1

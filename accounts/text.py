@@ -81,6 +81,6 @@ def _clean(raw: str, cap: int) -> str:
     clusters = _CLUSTER.findall(text)
     if len(clusters) > cap or len(text.encode()) > cap * BYTES_PER_GRAPHEME_CAP:
         raise TextRefused("too_long")
-    if any(len(c) > MARKS_PER_CLUSTER_CAP and len(_MARK.findall(c)) > MARKS_PER_CLUSTER_CAP for c in clusters):
+    if any(len(_MARK.findall(cluster)) > MARKS_PER_CLUSTER_CAP for cluster in clusters):
         raise TextRefused("characters")
     return text

@@ -1,0 +1,9 @@
+"""The accounts app: who you are, by which credentials, in which sessions."""
+
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class AccountsConfig(AppConfig):
+    name = "accounts"
+    verbose_name = _("Accounts")

@@ -1,0 +1,36 @@
+"""What the rest of the site may want to know of accounts; accounts itself never imports the rest.
+
+A port must be safe to repeat. `SessionsEnded` is a hint (the live layer checks open sessions anyway), so
+trouble with the store in it does not undo what was done.
+"""
+
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from accounts.domain import AccountId
+from socialsite.store.errors import StoreError
+
+SessionsEnded = Callable[[AccountId, str | None], Awaitable[None]]
+"""(account, session id), or None for every session of the account."""
+AccountDeleted = Callable[[AccountId], Awaitable[None]]
+"""The account's state is "deleted" by now: sweep what it leaves."""
+
+log = structlog.get_logger("accounts.security")
+
+
+async def ignore_ended(account_id: AccountId, session_id: str | None) -> None:
+    """Nobody listens."""
+
+
+async def ignore_deleted(account_id: AccountId) -> None:
+    """Nobody listens."""
+
+
+async def tell_ended(port: SessionsEnded, account_id: AccountId, session_id: str | None) -> None:
+    """Call the port; store trouble is logged, the sessions are over anyway."""
+    log.info("session_ended" if session_id else "sessions_ended", account=account_id)
+    try:
+        await port(account_id, session_id)
+    except StoreError as error:
+        log.warning("session_end_not_told", account=account_id, reason=type(error).__name__)

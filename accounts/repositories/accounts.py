@@ -1,0 +1,159 @@
+"""Accounts and their handles. An account changes only by scripts on its own key, a handle is claimed once."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from accounts import keys
+from accounts.domain import ACTIVE, AccountId, Author, State
+from accounts.errors import AccountNotFound
+from accounts.models import Account
+from socialsite.store.node import Reply
+from socialsite.store.scripts import Command, Script, load
+from socialsite.store.store import Store
+
+CREATE = load("create_account.lua", __package__)
+EDIT = load("edit_profile.lua", __package__)
+CHANGE_STATE = load("change_state.lua", __package__)
+SET_PASSWORD = load("set_password.lua", __package__)
+
+FIELDS: Final = (
+    "handle",
+    "display_name",
+    "bio",
+    "link",
+    "password",
+    "created_ms",
+    "state",
+    "staff",
+    "version",
+)
+AUTHOR_FIELDS: Final = ("handle", "display_name", "state", "version")
+NOBODY = AccountId(0)
+"""Never given out: INCR starts at 1."""
+
+
+class AccountRepository:
+    def __init__(self, store: Store) -> None:
+        self._accounts = store.component("accounts")
+
+    async def create(self, account: Account) -> Account | None:
+        """Store a new account and claim its handle; None when the handle is somebody's.
+
+        The account is whole before its handle leads to it. Without an answer to the claim nothing is taken
+        back: it may have succeeded, and an account without a handle is out of everybody's reach.
+        """
+        account.id = await self._write_under_new_id(account)
+        handle = keys.handle(account.handle)
+        if await self._accounts[handle].execute("SET", handle, account.id, "NX") is not None:
+            return account
+        unclaimed = keys.account(AccountId(account.id))
+        await self._accounts[unclaimed].execute("DEL", unclaimed)
+        return None
+
+    async def is_claimed(self, handle: str) -> bool:
+        """Whether an account has or had this handle."""
+        key = keys.handle(handle)
+        return bool(await self._accounts[key].execute("EXISTS", key))
+
+    async def find_by_handle(self, handle: str) -> Account | None:
+        """Two round trips whether or not the handle is anybody's, so that the time tells nothing."""
+        key = keys.handle(handle)
+        found = await self._accounts[key].execute("GET", key)
+        return await self.find(AccountId(int(found)) if found is not None else NOBODY)
+
+    async def find(self, account_id: AccountId) -> Account | None:
+        command = self.read_command(account_id)
+        (reply,) = await self._accounts.gather([command])
+        return self.account_of(account_id, reply)
+
+    async def find_many(self, account_ids: Iterable[AccountId]) -> dict[AccountId, Account]:
+        """Accounts by id, in one round trip a node; absent ones are left out."""
+        ids = list(dict.fromkeys(account_ids))
+        replies = await self._accounts.gather([self.read_command(account_id) for account_id in ids])
+        found = ((i, self.account_of(i, reply)) for i, reply in zip(ids, replies, strict=True))
+        return {account_id: account for account_id, account in found if account is not None}
+
+    async def authors(self, account_ids: Iterable[AccountId]) -> dict[AccountId, Author]:
+        """What pages show of these accounts, in one round trip a node; absent ones are left out."""
+        ids = list(dict.fromkeys(account_ids))
+        commands = [("HMGET", keys.account(account_id), *AUTHOR_FIELDS) for account_id in ids]
+        found = zip(ids, await self._accounts.gather(commands), strict=True)
+        return {account_id: _author(account_id, reply) for account_id, reply in found if reply[0] is not None}
+
+    async def edit(self, account_id: AccountId, fields: Mapping[str, str]) -> bool:
+        """Whether any of the fields changed. Raises AccountNotFound, also for a deleted account."""
+        return _changed(await self._run(EDIT, account_id, *_flat(fields)))
+
+    async def change_state(self, account_id: AccountId, state: State, fields: Mapping[str, str]) -> bool:
+        """Whether the state changed, `fields` with it. Raises AccountNotFound, also for leaving "deleted"."""
+        return _changed(await self._run(CHANGE_STATE, account_id, state, *_flat(fields)))
+
+    async def set_password(self, account_id: AccountId, encoded: str, *, replaces: str = "") -> bool:
+        """Whether the hash was stored: not when `replaces` is given and another stands there by now."""
+        return _changed(await self._run(SET_PASSWORD, account_id, encoded, replaces))
+
+    async def gather(self, commands: Sequence[Command]) -> list[Reply]:
+        """Commands of the repositories on any keys, one round trip a node."""
+        return await self._accounts.gather(commands)
+
+    def read_command(self, account_id: AccountId) -> Command:
+        """For a pipeline; `account_of` reads its reply."""
+        return ("HMGET", keys.account(account_id), *FIELDS)
+
+    def account_of(self, account_id: AccountId, reply: Reply) -> Account | None:
+        if reply[0] is None:
+            return None
+        handle, display_name, bio, link, password, created_ms, state, staff, version = reply
+        return Account(
+            id=account_id,
+            handle=handle.decode(),
+            display_name=display_name.decode(),
+            bio=bio.decode(),
+            link=link.decode(),
+            password=password.decode(),
+            created_ms=int(created_ms),
+            state=state.decode(),
+            is_staff=staff == b"1",
+            version=int(version),
+        )
+
+    async def _write_under_new_id(self, account: Account) -> int:
+        counter = keys.account_ids()
+        while True:
+            account_id = AccountId(await self._accounts[counter].execute("INCR", counter))
+            if await self._run(CREATE, account_id, *_flat(_fields(account))):
+                return account_id
+
+    async def _run(self, script: Script, account_id: AccountId, *args: str) -> int:
+        key = keys.account(account_id)
+        reply: int = await self._accounts[key].run(script, [key], args)
+        return reply
+
+
+def _fields(account: Account) -> dict[str, str]:
+    return {
+        "handle": account.handle,
+        "display_name": account.display_name,
+        "bio": account.bio,
+        "link": account.link,
+        "password": account.password,
+        "created_ms": str(account.created_ms),
+        "state": account.state or ACTIVE,
+        "staff": "1" if account.is_staff else "0",
+        "version": str(account.version),
+    }
+
+
+def _flat(fields: Mapping[str, str]) -> list[str]:
+    return [part for pair in fields.items() for part in pair]
+
+
+def _author(account_id: AccountId, reply: Reply) -> Author:
+    handle, display_name, state, version = reply
+    return Author(account_id, handle.decode(), display_name.decode(), state.decode(), int(version))
+
+
+def _changed(reply: int) -> bool:
+    if reply < 0:
+        raise AccountNotFound
+    return reply == 1

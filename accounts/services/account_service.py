@@ -1,0 +1,188 @@
+"""Accounts: signing up, finding them, their credentials, what they tell of themselves, and how they end."""
+
+from collections.abc import Iterable
+from typing import NoReturn
+
+import structlog
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_variables
+
+from accounts import handles, passwords
+from accounts.domain import ACTIVE, DELETED, SUSPENDED, AccountId, Author
+from accounts.errors import AccountNotFound, FieldErrors, HandleTaken
+from accounts.models import Account
+from accounts.ports import AccountDeleted, SessionsEnded, ignore_deleted, ignore_ended, tell_ended
+from accounts.profile import checked_handle, checked_texts
+from accounts.repositories import AccountRepository, SessionRepository
+from socialsite.clock import Clock, FixedClock
+
+log = structlog.get_logger("accounts.security")
+
+
+class AccountService:
+    def __init__(
+        self,
+        accounts: AccountRepository,
+        sessions: SessionRepository,
+        clock: Clock | FixedClock,
+        on_ended: SessionsEnded = ignore_ended,
+        on_deleted: AccountDeleted = ignore_deleted,
+    ) -> None:
+        self._accounts = accounts
+        self._sessions = sessions
+        self._clock = clock
+        self._on_ended = on_ended
+        self._on_deleted = on_deleted
+
+    @sensitive_variables("password")
+    async def sign_up(
+        self,
+        *,
+        handle: str,
+        password: str | None,
+        display_name: str = "",
+        now_ms: int,
+        staff: bool = False,
+        may_be_reserved: bool = False,
+    ) -> Account:
+        """A new account; without a password nobody can sign in to it. Raises FieldErrors, HandleTaken.
+
+        Reserved handles bind sign-up, not the operator's commands. Password rules are the form's.
+        """
+        handle = checked_handle(handle, may_be_reserved=may_be_reserved)
+        texts = checked_texts({"display_name": display_name if display_name.strip() else handle})
+        if await self._accounts.is_claimed(handle):  # before a hash is paid for; the claim itself decides
+            raise HandleTaken
+        account = Account(
+            handle=handle,
+            password=await passwords.hash_password(password),
+            created_ms=now_ms,
+            is_staff=staff,
+            **texts,
+        )
+        if await self._accounts.create(account) is None:
+            raise HandleTaken
+        log.info("signed_up", account=account.id)
+        return account
+
+    # Finding
+
+    async def find(self, account_id: AccountId) -> Account | None:
+        """In any state."""
+        return await self._accounts.find(account_id)
+
+    async def find_by_handle(self, handle: str) -> Account | None:
+        """In any state."""
+        try:
+            normalized = handles.normalize_handle(handle)
+        except handles.HandleInvalid:
+            return None
+        return await self._accounts.find_by_handle(normalized)
+
+    async def get_by_handle(self, handle: str) -> Account:
+        """Raises AccountNotFound for absent, suspended and deleted ones alike."""
+        account = await self.find_by_handle(handle)
+        if account is None or not account.is_active:
+            raise AccountNotFound
+        return account
+
+    async def authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
+        """What pages show of these accounts, in any state; absent ones are left out."""
+        return await self._accounts.authors(ids)
+
+    # Credentials
+
+    @sensitive_variables("password")
+    async def authenticate(self, handle: str, password: str) -> Account | None:
+        """The active account of this handle and password. None takes the same time whatever was wrong."""
+        account = await self.find_by_handle(handle)
+        right = await self.check_password(account, password)
+        if account is None or not right or not account.is_active:
+            log.info("sign_in_refused", account=account.id if account else None)
+            return None
+        return account
+
+    @sensitive_variables("raw")
+    async def check_password(self, account: Account | None, raw: str) -> bool:
+        """Whether this is the account's password; a hash by older rules is renewed on the way."""
+        stored = account.password if account else None
+        right, outdated = await passwords.check(raw, stored)
+        if account and right and outdated:
+            renewed = await passwords.hash_password(raw)
+            if await self._accounts.set_password(AccountId(account.id), renewed, replaces=account.password):
+                account.password = renewed
+        return right
+
+    @sensitive_variables("old", "new")
+    async def change_password(
+        self, *, account: Account, old: str, new: str, keep: str | None = None
+    ) -> Account:
+        """The account with its new password; its sessions end, all but the one with the id `keep`."""
+        if not await self.check_password(account, old):
+            _refuse("old_password")
+        return await self._replace_password(account, new, keep, replaces=account.password)
+
+    @sensitive_variables("new")
+    async def set_password(self, *, account: Account, new: str, keep: str | None = None) -> Account:
+        """As change_password, by an operator: without the old one."""
+        return await self._replace_password(account, new, keep, replaces="")
+
+    # What an account tells of itself, and its end
+
+    async def edit_profile(self, *, account_id: AccountId, display_name: str, bio: str, link: str) -> Account:
+        """The account as it is then. Raises FieldErrors, AccountNotFound (also for a deleted account)."""
+        texts = checked_texts({"display_name": display_name, "bio": bio, "link": link})
+        await self._accounts.edit(account_id, texts)
+        return await self._get(account_id)
+
+    async def suspend(self, *, account_id: AccountId) -> bool:
+        """Hide the account and sign it out everywhere, until it is reinstated. Whether that is new."""
+        changed = await self._accounts.change_state(account_id, SUSPENDED, {})
+        await self._end_sessions(account_id)
+        log.info("suspended", account=account_id)
+        return changed
+
+    async def reinstate(self, *, account_id: AccountId) -> bool:
+        """Undo a suspension. Whether there was one."""
+        changed = await self._accounts.change_state(account_id, ACTIVE, {})
+        log.info("reinstated", account=account_id)
+        return changed
+
+    async def delete(self, *, account_id: AccountId, now_ms: int) -> bool:
+        """End the account for good; its handle is never given out again. Whether that is new.
+
+        The state goes first: from then on every reader hides it. What follows only tidies up and may be
+        repeated, so a repeated delete does all of it again.
+        """
+        nothing = {"display_name": "", "bio": "", "link": "", "staff": "0"}
+        unusable = await passwords.hash_password(None)
+        changed = await self._accounts.change_state(account_id, DELETED, {**nothing, "password": unusable})
+        await self._end_sessions(account_id)
+        await self._on_deleted(account_id)
+        log.info("deleted", account=account_id, at_ms=now_ms)
+        return changed
+
+    async def _replace_password(
+        self, account: Account, new: str, keep: str | None, *, replaces: str
+    ) -> Account:
+        account_id, encoded = AccountId(account.id), await passwords.hash_password(new)
+        if not await self._accounts.set_password(account_id, encoded, replaces=replaces):
+            _refuse("old_password")  # another change came first: this one is no longer the password
+        await self._end_sessions(account_id, keep=keep)
+        log.info("password_changed", account=account_id)
+        return await self._get(account_id)
+
+    async def _end_sessions(self, account_id: AccountId, keep: str | None = None) -> None:
+        ended = await self._sessions.end_all(account_id, but=keep)
+        for session_id in ended if keep else (None,):
+            await tell_ended(self._on_ended, account_id, session_id)
+
+    async def _get(self, account_id: AccountId) -> Account:
+        account = await self._accounts.find(account_id)
+        if account is None:
+            raise AccountNotFound
+        return account
+
+
+def _refuse(field: str) -> NoReturn:
+    raise FieldErrors({field: _("This is not your password.")})
