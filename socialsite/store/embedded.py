@@ -4,6 +4,7 @@ Whoever comes first starts it, owns it and stops it; others given the same direc
 whose owner was killed is taken over by the next to come. How this is told apart: server_directory.py.
 """
 
+import atexit
 import contextlib
 import os
 import signal
@@ -25,8 +26,11 @@ START_TIMEOUT_S = 20.0
 """Until the socket answers anything; the time to load the data is not in it."""
 LOADING_TIMEOUT_S = 600.0
 STOP_TIMEOUT_S = 30.0
+OWNER_GRACE_S = 3.0
+"""For an owner to start its server again before somebody else does."""
 POLL_S = 0.02
-LOADING = 0
+
+_of_this_process: "dict[Path, EmbeddedServer]" = {}
 
 
 class EmbeddedServer:
@@ -38,6 +42,17 @@ class EmbeddedServer:
         self._owner: IO[bytes] | None = None
         self._child: subprocess.Popen[bytes] | None = None
         self._record: Record | None = None
+
+    @classmethod
+    def running(cls, directory: Path | str) -> "EmbeddedServer":
+        """The server of a directory, started where none runs; if it is ours, it ends with this process."""
+        path = Path(directory).expanduser().resolve()
+        if path not in _of_this_process:
+            _of_this_process[path] = cls(path)
+            atexit.register(_of_this_process[path].stop)
+        server = _of_this_process[path]
+        server.start()
+        return server
 
     @property
     def url(self) -> str:
@@ -82,25 +97,29 @@ class EmbeddedServer:
         return self._directory.has_server()
 
     def _reach(self) -> None:
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while True:
-            lock = self._directory.try_lock("server.lock")
-            if lock:
+        began = time.monotonic()
+        while not self._attach():
+            waited = time.monotonic() - began
+            self._owner = self._owner or self._directory.try_lock("owner.lock")
+            # Its owner is the one to start it again; where the owner does not, anybody may.
+            if (self._owner or waited > OWNER_GRACE_S) and (lock := self._directory.try_lock("server.lock")):
                 with lock:
                     child = self._spawn(lock)
                 return self._wait_until_answering(child)
-            record = self._directory.read()
-            answer = _answer(record.socket) if record else None
-            if record and answer:
-                record.pid = answer
-                self._record = record
-                return None
-            if answer == LOADING:
-                deadline = time.monotonic() + START_TIMEOUT_S
-            if time.monotonic() > deadline:
-                self._give_up_on(record)
-                deadline = time.monotonic() + START_TIMEOUT_S
+            if waited > START_TIMEOUT_S:
+                self._give_up_on(self._directory.read())
+                began = time.monotonic()
             time.sleep(POLL_S)
+        return None
+
+    def _attach(self) -> bool:
+        """Take the server that runs, when one answers."""
+        record = self._directory.read()
+        if not record or not (pid := _pid_behind(record.socket)):
+            return False
+        record.pid = pid
+        self._record = record
+        return True
 
     def _give_up_on(self, record: Record | None) -> None:
         """A server holds the directory and does not answer: end an orphan, leave another's alone."""
@@ -111,6 +130,8 @@ class EmbeddedServer:
     def _spawn(self, lock: IO[bytes]) -> subprocess.Popen[bytes]:
         earlier = self._directory.read()
         binary = find_server_binary(earlier and earlier.writer, self._search_path)
+        if self._child is not None:
+            self._child.wait()  # the lock was free, so it has ended
         record = Record(socket_path(earlier), binary.writer.kind, binary.writer.number)
         with self._directory.open_log() as log:
             self._child = subprocess.Popen(  # noqa: S603  (our own arguments, no shell)
@@ -142,10 +163,8 @@ class EmbeddedServer:
         return [str(binary.path), *(part for name, value in options.items() for part in (f"--{name}", value))]
 
     def _wait_until_answering(self, child: subprocess.Popen[bytes]) -> None:
-        assert self._record
-        deadline = time.monotonic() + LOADING_TIMEOUT_S
-        while not _answer(self._record.socket):
-            if child.poll() is not None or time.monotonic() > deadline:
+        while not self._attach():
+            if child.poll() is not None:
                 tail = self._directory.log_tail()
                 raise EmbeddedServerError(f"The server of {self._directory} did not start: {tail}")
             time.sleep(POLL_S)
@@ -169,20 +188,22 @@ class EmbeddedServer:
         self._record = None
 
 
-def _answer(socket: str) -> int | None:
-    """The process id of the server behind a socket; LOADING while it reads data, None without an answer."""
+def _pid_behind(socket: str) -> int | None:
+    """The process id of the server that answers on a socket, once it has loaded its data; None for none."""
     client = redis.Redis(
         unix_socket_path=socket,
         socket_timeout=2,
         socket_connect_timeout=2,
         retry=Retry(NoBackoff(), 0),
     )
-    try:
-        client.ping()  # refused while loading, which INFO is not
-        return int(client.info("server")["process_id"])
-    except redis.BusyLoadingError:
-        return LOADING
-    except (redis.ConnectionError, redis.TimeoutError):
-        return None
-    finally:
-        client.close()
+    deadline = time.monotonic() + LOADING_TIMEOUT_S
+    with contextlib.closing(client):
+        while time.monotonic() < deadline:
+            try:
+                client.ping()  # refused while loading, which INFO is not
+                return int(client.info("server")["process_id"])
+            except redis.BusyLoadingError:
+                time.sleep(POLL_S)
+            except (redis.ConnectionError, redis.TimeoutError):
+                return None
+    return None
