@@ -29,7 +29,8 @@ def icon(name: str) -> SafeString:
 @register.filter
 def hue(account_id: int | str) -> int:
     """The avatar colour of an account: the same on every page, for ever."""
-    return int(account_id) % HUES
+    digits = str(account_id)
+    return int(digits) % HUES if digits.isdecimal() else 0
 
 
 @register.filter
