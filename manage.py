@@ -6,6 +6,10 @@ import sys
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["quickstart"]:
+        from socialsite.quickstart.preparation import prepare
+
+        prepare(sys.argv[2:])
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
     from django.core.management import execute_from_command_line
 

@@ -7,6 +7,7 @@ refuses what it cannot read with one sentence that names the variable.
 import re
 from collections.abc import Iterable
 from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -69,6 +70,13 @@ def networks(name: str, texts: Iterable[str]) -> list[Network]:
         return [ip_network(text.strip()) for text in texts if text.strip()]
     except ValueError as error:
         raise ImproperlyConfigured(f"{name} must be comma-separated networks: {error}.") from error
+
+
+def kept_secret_key(url: str) -> str:
+    """The key that quickstart keeps in an embedded server's directory; "" where there is none."""
+    scheme, _, directory = url.partition("://")
+    file = Path(directory).expanduser() / "secret_key"
+    return file.read_text().strip() if scheme == "embedded" and file.is_file() else ""
 
 
 def caches(url: str, *, chosen: bool) -> dict[str, dict[str, Any]]:

@@ -19,7 +19,9 @@ env = environ.Env()
 environ.Env.read_env(BASE_DIR / ".env")
 
 # The site
-SECRET_KEY: str = env.str("SECRET_KEY", default="")
+REDIS_URL: str = env.str("REDIS_URL", default="") or f"embedded://{BASE_DIR / 'data'}"
+# A quickstart keeps its key beside its data, so that commands given beside it need none.
+SECRET_KEY: str = env.str("SECRET_KEY", default="") or environment.kept_secret_key(REDIS_URL)
 if not SECRET_KEY:
     raise ImproperlyConfigured(
         "SECRET_KEY is not set: put a long random text into the environment or .env, or use `make run`."
@@ -31,8 +33,7 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 TRUSTED_PROXIES = environment.networks("TRUSTED_PROXIES", env.list("TRUSTED_PROXIES", default=[]))
 SITE_NAME: str = env.str("SITE_NAME", default="Socialsite")
 
-# Where the data is
-REDIS_URL: str = env.str("REDIS_URL", default="") or f"embedded://{BASE_DIR / 'data'}"
+# Where the data is: REDIS_URL, above, but for components placed elsewhere
 REDIS_COMPONENT_URLS: dict[str, str] = {
     component: url
     for component in environment.COMPONENTS
@@ -165,7 +166,7 @@ STATIC_URL = "/static/"
 STATIC_ROOT = Path(env.str("STATIC_ROOT", default="") or BASE_DIR / "staticfiles")
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_COLLECTED: bool = not DEBUG and (
-    (STATIC_ROOT / "staticfiles.json").exists() or "collectstatic" in sys.argv[1:2]
+    (STATIC_ROOT / "staticfiles.json").exists() or sys.argv[1:2] in (["collectstatic"], ["quickstart"])
 )
 _STATIC_STORAGE = (
     "whitenoise.storage.CompressedManifestStaticFilesStorage"

@@ -1,0 +1,123 @@
+"""Run the whole site on this machine: Redis, worker, web server, and demo data on the first start."""
+
+import errno
+import fcntl
+import http.client
+import os
+import signal
+import socket
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import IO, Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+
+from socialsite.quickstart import parts
+from socialsite.quickstart.child import GRACE_S
+from socialsite.quickstart.preparation import DEFAULT_DIRECTORY, directory_of, raise_file_limit
+from socialsite.quickstart.supervisor import Supervisor
+from socialsite.store.embedded import EmbeddedServer, EmbeddedServerError
+
+HOST = "127.0.0.1"
+
+
+class Command(BaseCommand):
+    help = __doc__
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--port", type=int, default=8000, help="default 8000; 0 takes any free one")
+        parser.add_argument("--data", type=Path, default=DEFAULT_DIRECTORY, metavar="DIR",
+                            help="where the site keeps its data, default data/ beside manage.py")  # fmt: skip
+        parser.add_argument("--no-demo", action="store_true", help="leave the site empty on the first start")
+
+    def handle(
+        self, *args: Any, port: int, data: Path, no_demo: bool, verbosity: int, **options: Any
+    ) -> None:
+        directory = directory_of(["--data", str(data)])
+        self.verbosity = verbosity
+        self.announced = False
+        with hold(directory), listen(port) as listening:
+            self.address = listening.getsockname()[:2]
+            raise_file_limit()
+            supervisor = Supervisor(self.say)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.default_int_handler)
+            try:
+                self.run_parts(supervisor, directory, listening, demo=not no_demo)
+            except EmbeddedServerError as error:
+                raise CommandError(str(error)) from error
+            except KeyboardInterrupt:
+                self.say("\nStopping…")
+            finally:
+                for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                    signal.signal(number, signal.SIG_IGN)
+                supervisor.stop()
+        self.say("Stopped; the data is kept.")
+
+    def run_parts(
+        self, supervisor: Supervisor, directory: Path, listening: socket.socket, *, demo: bool
+    ) -> None:
+        reading, _writing = parts.open_pipe()  # the writing end closes when we are gone
+        supervisor.start([parts.ServerPart(EmbeddedServer(directory))])
+        call_command("collectstatic", interactive=False, verbosity=0)
+        self.offer_logins(directory, demo=demo)
+        supervisor.start([parts.worker(reading), parts.web(reading, listening.fileno())])
+        supervisor.run(self.announce)
+
+    def offer_logins(self, directory: Path, *, demo: bool) -> None:
+        from socialsite.quickstart.demo import demo_logins
+
+        if demo and not (directory / "demo.json").exists():
+            self.say("Putting demo accounts and posts into the empty site…")
+        for handle, password in demo_logins(directory, wanted=demo):
+            self.stdout.write(f"login: {handle} {password}")
+
+    def announce(self) -> None:
+        """Say once that the site answers."""
+        if not self.announced and is_ready(self.address):
+            self.announced = True
+            self.stdout.write(f"Ready: http://{HOST}:{self.address[1]}")
+            self.stdout.flush()
+
+    def say(self, text: str) -> None:
+        if self.verbosity:
+            self.stdout.write(text)
+            self.stdout.flush()
+
+
+def hold(directory: Path) -> IO[bytes]:
+    """Keep a second quickstart off this directory; the kernel lets go of the lock whatever becomes of us."""
+    lock = (directory / "quickstart.lock").open("ab")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        lock.close()
+        raise CommandError(f"A quickstart already runs on {directory}.") from error
+    return lock
+
+
+def listen(port: int) -> socket.socket:
+    """The site's socket; it outlives every web process."""
+    until = time.monotonic() + GRACE_S + 1  # a web process whose supervisor was killed may still be ending
+    while True:
+        try:
+            return socket.create_server((HOST, port), backlog=512)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or time.monotonic() > until:
+                reason = os.strerror(error.errno or 0)
+                raise CommandError(f"Port {port} cannot be used ({reason}); choose one by --port.") from error
+        time.sleep(0.1)
+
+
+def is_ready(address: tuple[str, int]) -> bool:
+    connection = http.client.HTTPConnection(*address, timeout=2)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()

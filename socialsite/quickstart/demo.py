@@ -1,0 +1,29 @@
+"""What the first start puts into an empty site: accounts to log in with, their follows and their posts."""
+
+import asyncio
+import json
+from pathlib import Path
+
+from timelines.services.demo import load_demo
+
+from socialsite.services import open_services
+
+Login = tuple[str, str]
+"""Handle and password. These accounts stand on a machine's own loopback; their passwords are no secrets."""
+
+
+def demo_logins(directory: Path, *, wanted: bool) -> list[Login]:
+    """The demo's logins; loads it at the first start of a directory, and never into a site already in use.
+
+    A load that was cut short is repeated by the next start.
+    """
+    file = directory / "demo.json"
+    if not file.exists():
+        logins = asyncio.run(_load()) if wanted else []
+        file.write_text(json.dumps({"logins": logins}))
+    return [(handle, password) for handle, password in json.loads(file.read_text())["logins"]]
+
+
+async def _load() -> list[Login]:
+    async with open_services() as services:
+        return await load_demo(services, services.clock.now_ms())
