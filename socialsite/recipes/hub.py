@@ -2,17 +2,19 @@
 
 App-blind: members are short words that something is present under (an account id), messages are bytes. One
 `Hub` an event loop listens; any process publishes through `Presence`. Messages are hints and may be lost; the
-hub says when (`on_gap`), and its owner then reads the truth again.
+hub says when: `on_lost` in the order of the messages, before any later one is handed over, and `on_gap` once
+everything is registered again and the owner can read the truth.
 """
 
 import asyncio
 import logging
 import secrets
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
+from socialsite.recipes.upkeep import Upkeep
 from socialsite.store import Key, Node, Store, StoreError
 from socialsite.store.pubsub import GAP, Subscription
 
@@ -94,6 +96,7 @@ class Hub:
         clock: Now,
         *,
         on_message: Callable[[bytes], Awaitable[None]],
+        on_lost: Callable[[], None],
         on_gap: Callable[[], Awaitable[None]],
         renew_every_s: float = RENEW_EVERY_S,
     ) -> None:
@@ -101,13 +104,14 @@ class Hub:
         self._store = store
         self._clock = clock
         self._on_message = on_message
+        self._on_lost = on_lost
         self._on_gap = on_gap
         self._renew_every_s = renew_every_s
         self._members: Counter[str] = Counter()
         self._subscriptions: list[Subscription] = []
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._mending: asyncio.Task[None] | None = None
-        self._mend_again = False
+        self._upkeep = Upkeep(on_stumble=self.mend)
+        self._broken = asyncio.Event()
+        self._renewed_at = 0.0  # of the event loop's clock
 
     async def open(self) -> None:
         """Listen, then be present. Raises StoreUnavailable."""
@@ -122,15 +126,13 @@ class Hub:
             raise
         self._subscriptions = subscriptions
         for subscription in subscriptions:
-            self._keep_running(partial(self._listen, subscription))
-        self._keep_running(self._renew_for_ever)
+            self._upkeep.start(partial(self._listen, subscription))
+        self._upkeep.start(self._renew_for_ever)
+        self._upkeep.start(self._mend_for_ever)
 
     async def close(self) -> None:
         """Stop listening and leave; the set would fade by itself."""
-        tasks = [*self._tasks, *([self._mending] if self._mending else [])]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._upkeep.close()
         for subscription in self._subscriptions:
             subscription.close()
         try:
@@ -157,24 +159,9 @@ class Hub:
         self._members[member] -= 1
 
     def mend(self) -> None:
-        """Something may have been missed: register all again, then let the owner read again."""
-        self._mend_again = True
-        if self._mending is None or self._mending.done():
-            self._mending = asyncio.create_task(self._mend())
-
-    def _keep_running(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
-        task = asyncio.create_task(work())
-        self._tasks.add(task)
-        task.add_done_callback(lambda ended: self._restart(ended, work))
-
-    def _restart(self, ended: asyncio.Task[None], work: Callable[[], Coroutine[None, None, None]]) -> None:
-        """A defect met by one message must not end the live updates of everybody."""
-        self._tasks.discard(ended)
-        if ended.cancelled():
-            return
-        log.error("live updates stumbled and go on", exc_info=ended.exception())
-        self.mend()
-        self._keep_running(work)
+        """Something may have been missed: the owner hears of it at once, then all is registered again."""
+        self._on_lost()
+        self._broken.set()
 
     def _channels_by_node(self) -> list[tuple[Node, list[Key]]]:
         channels = [process_channel(self.process), *(fixed_channel(n) for n in range(FIXED_CHANNELS))]
@@ -187,8 +174,9 @@ class Hub:
     async def _listen(self, subscription: Subscription) -> None:
         while True:
             message = await subscription.receive()
-            if message is GAP:
+            if message is GAP or self._was_forgotten():
                 self.mend()
+            if message is GAP:
                 continue
             try:
                 await self._on_message(message)
@@ -196,24 +184,32 @@ class Hub:
                 log.warning("a live message could not be handled: %s", error)
                 self.mend()
 
-    async def _mend(self) -> None:
-        while self._mend_again:
-            self._mend_again = False
+    def _was_forgotten(self) -> bool:
+        """This process stood still until its set was gone: what was for its members went nowhere."""
+        now = asyncio.get_running_loop().time()
+        return not self._broken.is_set() and now - self._renewed_at > PRESENCE_TTL_S
+
+    async def _mend_for_ever(self) -> None:
+        while True:
+            await self._broken.wait()
+            self._broken.clear()
             try:
                 await self._register()
                 await self._on_gap()
             except StoreError as error:
                 log.warning("live updates wait for the store: %s", error)
-                self._mend_again = True
+                self._broken.set()
                 await asyncio.sleep(RETRY_S)
 
     async def _register(self) -> None:
         key = online(self.process)
+        asked_at = asyncio.get_running_loop().time()
         members = [MARKER, *(member for member, sockets in self._members.items() if sockets > 0)]
         await self._store.node(key).transaction(
             [("SADD", key, *members), ("EXPIRE", key, PRESENCE_TTL_S)],
         )
         await self._store.node(alive()).execute("ZADD", alive(), self._gone_at_ms(), self.process)
+        self._renewed_at = asked_at
 
     async def _renew_for_ever(self) -> None:
         while True:
@@ -225,6 +221,7 @@ class Hub:
 
     async def _renew(self) -> None:
         key = online(self.process)
+        asked_at = asyncio.get_running_loop().time()
         left = [member for member, sockets in self._members.items() if sockets <= 0]
         for member in left:
             del self._members[member]
@@ -238,7 +235,9 @@ class Hub:
                 ("ZREMRANGEBYSCORE", alive(), "-inf", f"({self._clock.now_ms()}"),
             ]
         )
-        if not held:
+        if held:
+            self._renewed_at = asked_at
+        else:
             self.mend()
 
     def _gone_at_ms(self) -> int:

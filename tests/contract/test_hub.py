@@ -22,6 +22,7 @@ class Process:
     hub: Hub
     heard: list[bytes] = field(default_factory=list)
     gaps: int = 0
+    losses: int = 0
 
     async def hears(self, message: bytes) -> None:
         await until(lambda: message in self.heard)
@@ -54,7 +55,11 @@ async def start(store: Store, clock: FixedClock) -> AsyncIterator[Callable[[], A
             async def on_gap() -> None:
                 process.gaps += 1
 
-            process = Process(Hub(store, clock, on_message=on_message, on_gap=on_gap, renew_every_s=0.1))
+            def on_lost() -> None:
+                process.losses += 1
+
+            hub = Hub(store, clock, on_message=on_message, on_lost=on_lost, on_gap=on_gap, renew_every_s=0.1)
+            process = Process(hub)
             await process.hub.open()
             stack.push_async_callback(process.hub.close)
             return process
@@ -124,6 +129,7 @@ async def test_a_lost_connection_is_reported_after_it_is_back(start, presence, s
     killed = await store.node(alive()).execute("CLIENT", "KILL", "TYPE", "pubsub")
     assert killed == 1
     await until(lambda: process.gaps == 1)
+    assert process.losses == 1
     await presence.tell({process_channel(process.hub.process): b"heard again"})
     await process.hears(b"heard again")
 

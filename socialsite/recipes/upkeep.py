@@ -1,0 +1,43 @@
+"""Background work of a process that has to go on: each task has an owner, and a defect does not end it."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+
+Work = Callable[[], Coroutine[None, None, None]]
+PAUSE_S = 0.1
+
+log = logging.getLogger(__name__)
+
+
+class Upkeep:
+    """Tasks that run until `close`. One that stumbles is logged and begun again."""
+
+    def __init__(self, on_stumble: Callable[[], None] | None = None) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._on_stumble = on_stumble
+
+    def start(self, work: Work) -> None:
+        task = asyncio.create_task(work())
+        self._tasks.add(task)
+        task.add_done_callback(lambda ended: self._restart(ended, work))
+
+    async def close(self) -> None:
+        tasks, self._tasks = self._tasks, set()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _restart(self, ended: asyncio.Task[None], work: Work) -> None:
+        if ended not in self._tasks or ended.cancelled():
+            return
+        self._tasks.discard(ended)
+        log.error("background work stumbled and goes on", exc_info=ended.exception())
+        if self._on_stumble is not None:
+            self._on_stumble()
+        self.start(lambda: _after_a_pause(work))
+
+
+async def _after_a_pause(work: Work) -> None:
+    await asyncio.sleep(PAUSE_S)
+    await work()

@@ -1,0 +1,62 @@
+"""What processes tell each other about posts and sessions, and how it is written down.
+
+MessagePack arrays, first the kind with its schema number: a process of another release skips kinds it does
+not know. They carry ids only: the listener has to look at the post anyway, it may have been deleted since.
+"""
+
+import msgspec
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from timelines.domain.account_list import ListId
+
+
+class EntryPublished(msgspec.Struct, frozen=True, array_like=True, tag="entry1"):
+    """For the author's own home, the profile and, where `public`, the public timeline; to every process."""
+
+    post_id: PostId
+    author_id: AccountId
+    public: bool = True
+
+
+class EntryDelivered(msgspec.Struct, frozen=True, array_like=True, tag="delivered1"):
+    """For the homes of `followers` and the timelines of `lists`; to a process that has them online."""
+
+    post_id: PostId
+    author_id: AccountId
+    followers: tuple[AccountId, ...] = ()
+    lists: tuple[ListId, ...] = ()
+
+
+class PostDeleted(msgspec.Struct, frozen=True, array_like=True, tag="deleted1"):
+    """To every socket."""
+
+    post_id: PostId
+
+
+class CountsChanged(msgspec.Struct, frozen=True, array_like=True, tag="counts1"):
+    """To the sockets that show the post; the counts are read where they are sent."""
+
+    post_id: PostId
+
+
+class SessionsEnded(msgspec.Struct, frozen=True, array_like=True, tag="ended1"):
+    """To the sockets of a session, or of the whole account (`session` None) but for session `but`."""
+
+    account_id: AccountId
+    session: str | None = None
+    but: str | None = None
+
+
+LiveMessage = EntryPublished | EntryDelivered | PostDeleted | CountsChanged | SessionsEnded
+
+encode_live = msgspec.msgpack.Encoder().encode
+_decoder: msgspec.msgpack.Decoder[LiveMessage] = msgspec.msgpack.Decoder(LiveMessage)
+
+
+def decode_live(payload: bytes) -> LiveMessage | None:
+    """None for a message of a kind or schema this release does not know."""
+    try:
+        return _decoder.decode(payload)
+    except msgspec.DecodeError:
+        return None

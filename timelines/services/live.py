@@ -1,0 +1,133 @@
+"""Live updates between processes: who has to hear of a post, a deletion, an ended session (DESIGN 2.9).
+
+Nothing here is the only copy of anything: a reader's cursor finds again what a lost message was about. So
+a word to all never fails the request that says it; a worker's passes do fail, because they are repeated.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+
+from accounts.domain import AccountId, Author
+from socialsite.ids import PostId
+from socialsite.recipes.hub import Hub, Now, Presence, fixed_channel, process_channel
+from socialsite.store import Key, Store, StoreError
+from timelines.domain.account_list import ListId
+from timelines.domain.live import (
+    CountsChanged,
+    EntryDelivered,
+    EntryPublished,
+    LiveMessage,
+    PostDeleted,
+    SessionsEnded,
+    decode_live,
+    encode_live,
+)
+from timelines.domain.post import Post
+from timelines.repositories.follows import Follows
+from timelines.repositories.lists import ListMembers
+
+log = logging.getLogger(__name__)
+
+
+class LiveService:
+    """Publishes hints, and tells the listening side which of its readers may see an entry."""
+
+    def __init__(self, *, store: Store, clock: Now, follows: Follows, members: ListMembers) -> None:
+        self._store = store
+        self._clock = clock
+        self._presence = Presence(store, clock)
+        self._follows = follows
+        self._members = members
+
+    async def entry_published(self, post: Post, author: Author, *, public: bool = True) -> None:
+        """For profile, public and the author's own home; after all three are written."""
+        await self._to_all(post.id, EntryPublished(post.id, author.id, public))
+
+    async def entry_delivered(self, post: Post, author: Author, follower_ids: Sequence[AccountId]) -> None:
+        """One pass's followers; after their homes are written, so that nobody falls between.
+
+        Raises StoreUnavailable: the pass is then to be repeated.
+        """
+        await self._to_those_online(post, {home_member(id): id for id in follower_ids}, {})
+
+    async def list_entry_delivered(self, post: Post, author: Author, list_ids: Sequence[ListId]) -> None:
+        """One pass's lists; after their timelines are written. Raises StoreUnavailable, as above."""
+        await self._to_those_online(post, {}, {list_member(id): id for id in list_ids})
+
+    async def post_deleted(self, post_id: PostId) -> None:
+        """After the tombstone stands."""
+        await self._to_all(post_id, PostDeleted(post_id))
+
+    async def counts_changed(self, post_id: PostId) -> None:
+        """A reply, boost or like came or went."""
+        await self._to_all(post_id, CountsChanged(post_id))
+
+    async def session_ended(
+        self, account_id: AccountId, session: str | None, *, but: str | None = None
+    ) -> None:
+        """Close the sockets of one session (its hex id), or of all sessions of the account but one."""
+        await self._to_all(account_id, SessionsEnded(account_id, session, but))
+
+    async def account_closed(self, account_id: AccountId) -> None:
+        """Suspended or deleted: every socket of the account closes."""
+        await self._to_all(account_id, SessionsEnded(account_id))
+
+    def listen(
+        self,
+        *,
+        on_message: Callable[[LiveMessage], Awaitable[None]],
+        on_lost: Callable[[], None],
+        on_gap: Callable[[], Awaitable[None]],
+    ) -> Hub:
+        """This process's ear, to be opened; messages of another release are passed over.
+
+        `on_lost` and `on_gap` as in recipes.hub: hold what comes, then read again.
+        """
+
+        async def receive(payload: bytes) -> None:
+            message = decode_live(payload)
+            if message is not None:
+                await on_message(message)
+
+        return Hub(self._store, self._clock, on_message=receive, on_lost=on_lost, on_gap=on_gap)
+
+    async def still_following(self, author_id: AccountId, reader_ids: Iterable[AccountId]) -> set[AccountId]:
+        """Those readers whose home may show the author now: followers, and the author."""
+        readers = list(reader_ids)
+        following = await self._follows.followers_among(author_id, readers)
+        return following | {author_id}.intersection(readers)
+
+    async def still_listing(self, author_id: AccountId, list_ids: Iterable[ListId]) -> set[ListId]:
+        """Those lists that hold the author now."""
+        return await self._members.listed_among(author_id, list(list_ids))
+
+    async def _to_those_online(
+        self, post: Post, followers: Mapping[str, AccountId], lists: Mapping[str, ListId]
+    ) -> None:
+        words: dict[Key, bytes] = {}
+        for process, present in (await self._presence.where([*followers, *lists])).items():
+            message = EntryDelivered(
+                post.id,
+                post.author_id,
+                tuple(followers[member] for member in present if member in followers),
+                tuple(lists[member] for member in present if member in lists),
+            )
+            words[process_channel(process)] = encode_live(message)
+        await self._presence.tell(words)
+
+    async def _to_all(self, number: int, message: LiveMessage) -> None:
+        channel: Key = fixed_channel(number)
+        try:
+            await self._presence.tell({channel: encode_live(message)})
+        except StoreError as error:
+            log.warning("%s was not announced: %s", type(message).__name__, error)
+
+
+def home_member(account_id: AccountId) -> str:
+    """An account in a presence set."""
+    return str(account_id)
+
+
+def list_member(list_id: ListId) -> str:
+    """A list in a presence set: its timeline is open in a socket of its owner."""
+    return f"l{list_id}"
