@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import pytest_asyncio
 
+from socialsite.configuration import Configuration
+from socialsite.services import Services, open_services
 from socialsite.store import Store, open_store
 from tests.support.redis_server import RedisServer
 
@@ -30,3 +32,10 @@ async def store(redis_url: str) -> AsyncIterator[Store]:
     opened = await open_store(redis_url)
     yield opened
     await opened.close()
+
+
+@pytest_asyncio.fixture
+async def services(redis_url: str) -> AsyncIterator[Services]:
+    """All services over an empty server, with the clock of the server and no limits."""
+    async with open_services(redis_url, Configuration()) as opened:
+        yield opened

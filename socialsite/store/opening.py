@@ -1,5 +1,6 @@
 """From URLs to a store. A URL that cannot be used is refused here, in one sentence that says what to do."""
 
+import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,7 +40,8 @@ async def open_store(urls: StoreUrls | str) -> Store:
     topologies: dict[str, Topology] = {}
     for url in (urls.default, *urls.placed.values()):
         if url not in topologies:
-            topologies[url] = topology_of(url)
+            # An embedded server may have to be started first, which waits for it.
+            topologies[url] = await asyncio.to_thread(topology_of, url)
     placed = {component: topologies[url] for component, url in urls.placed.items()}
     return Store(topologies[urls.default], placed)
 

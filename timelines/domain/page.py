@@ -13,7 +13,7 @@ ABOVE_ALL = MAX_ID + 1
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Which part of a timeline: `limit` entries directly older than `before`, or directly newer than `after`."""
+    """Part of a timeline: `limit` entries directly older than `before`, or directly newer than `after`."""
 
     before: int | None = None
     after: int | None = None

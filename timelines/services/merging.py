@@ -31,9 +31,8 @@ async def nearest(
     frontier: dict[AccountId, int] = dict.fromkeys(authors, edge)
     while frontier:
         for part in _parts(frontier, batch):
-            for (author, _, asked), ids in zip(
-                part, await profiles.read_many(part, upward=upward), strict=True
-            ):
+            answers = await profiles.read_many(part, upward=upward)
+            for (author, _, asked), ids in zip(part, answers, strict=True):
                 found += ids
                 if len(ids) < asked:
                     del frontier[author]

@@ -1,0 +1,43 @@
+"""The settings that services are built with, as one value: small caps in tests come through here too."""
+
+from dataclasses import dataclass, field
+from typing import Self
+
+from django.conf import settings
+
+DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """Caps, sizes and limits (`socialsite.settings` has their documentation)."""
+
+    post_max_length: int = 500
+    home_cap: int = 1000
+    home_ttl_ms: int = 30 * DAY_MS
+    profile_cap: int = 20_000
+    public_cap: int = 1000
+    list_cap: int = 1000
+    list_members_cap: int = 1000
+    following_cap: int = 5000
+    posts_per_pass: int = 1000
+    follow_partitions: int = 16
+    memory_reserve: int = 16 * 1024 * 1024
+    rate_limits: dict[str, int | None] = field(default_factory=dict)
+
+    @classmethod
+    def from_settings(cls) -> Self:
+        return cls(
+            post_max_length=settings.POST_MAX_LENGTH,
+            home_cap=settings.HOME_CAP,
+            home_ttl_ms=settings.HOME_TTL_DAYS * DAY_MS,
+            profile_cap=settings.PROFILE_CAP,
+            public_cap=settings.PUBLIC_CAP,
+            list_cap=settings.LIST_CAP,
+            list_members_cap=settings.LIST_MEMBERS_CAP,
+            following_cap=settings.FOLLOWING_CAP,
+            posts_per_pass=settings.POSTS_PER_PASS,
+            follow_partitions=settings.FOLLOW_PARTITIONS,
+            memory_reserve=settings.MEMORY_RESERVE,
+            rate_limits=dict(settings.RATE_LIMITS),
+        )

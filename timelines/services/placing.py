@@ -1,0 +1,58 @@
+"""Where a post stands besides its own key: its author's profile and home, public, its parent's replies.
+
+Publish does it before it answers, the worker repeats it: every step may run any number of times.
+"""
+
+import asyncio
+
+from timelines.domain.post import Post
+from timelines.repositories.cached import CachedTimelines
+from timelines.repositories.posts import PostRepository, PostState
+from timelines.repositories.profiles import ProfileRepository, PublicRepository
+
+
+class Placing:
+    """Puts a stored post into its author's own timelines, or takes a deleted one out."""
+
+    def __init__(
+        self,
+        *,
+        posts: PostRepository,
+        profiles: ProfileRepository,
+        public: PublicRepository,
+        homes: CachedTimelines,
+    ) -> None:
+        self._posts = posts
+        self._profiles = profiles
+        self._public = public
+        self._homes = homes
+
+    async def place(self, post: Post) -> bool:
+        """False where the post was deleted meanwhile; then nothing of it is left in a source."""
+        await asyncio.gather(
+            self._profiles.add(post.author_id, post.id),
+            self._public.add(post.id),
+            self._homes.push([post.author_id], post.id),
+            self._link(post),
+        )
+        # A delete between the write of the post and these additions found nothing to take out.
+        if await self._posts.state(post.id) is PostState.DELETED:
+            await self.withdraw(post)
+            return False
+        return True
+
+    async def withdraw(self, post: Post) -> None:
+        """After the tombstone stands. Homes keep the id: readers meet the tombstone."""
+        await asyncio.gather(
+            self._profiles.remove(post.author_id, post.id),
+            self._public.remove(post.id),
+            self._unlink(post),
+        )
+
+    async def _link(self, post: Post) -> None:
+        if post.in_reply_to is not None:
+            await self._posts.add_reply(post.in_reply_to, post.id)
+
+    async def _unlink(self, post: Post) -> None:
+        if post.in_reply_to is not None:
+            await self._posts.remove_reply(post.in_reply_to, post.id)

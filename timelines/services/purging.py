@@ -1,0 +1,77 @@
+"""What a deleted account leaves behind, taken away in bounded rounds by the worker.
+
+Readers see none of it from the moment the account's state says deleted; this only frees the memory and keeps
+the counts of others right.
+"""
+
+from accounts.domain import AccountId
+from timelines.domain.page import ABOVE_ALL
+from timelines.repositories.cached import CachedTimelines
+from timelines.repositories.follows import Follows
+from timelines.repositories.lists import ListMembers, Lists
+from timelines.repositories.posts import PostRepository
+from timelines.repositories.profiles import ProfileRepository
+from timelines.services.placing import Placing
+
+ROUND = 200
+
+
+class Purging:
+    """Removes posts, follows, lists and caches of one account."""
+
+    def __init__(
+        self,
+        *,
+        posts: PostRepository,
+        profiles: ProfileRepository,
+        placing: Placing,
+        follows: Follows,
+        lists: Lists,
+        members: ListMembers,
+        homes: CachedTimelines,
+        list_timelines: CachedTimelines,
+    ) -> None:
+        self._posts = posts
+        self._profiles = profiles
+        self._placing = placing
+        self._follows = follows
+        self._lists = lists
+        self._members = members
+        self._homes = homes
+        self._list_timelines = list_timelines
+
+    async def purge(self, account_id: AccountId) -> bool:
+        """One round of each kind; True while something may be left."""
+        busy = [
+            await self._purge_posts(account_id),
+            await self._follows.remove_all(account_id, ROUND) > 0,
+            await self._purge_memberships(account_id),
+            await self._purge_lists(account_id),
+        ]
+        await self._homes.forget(account_id)
+        return any(busy)
+
+    async def _purge_posts(self, account_id: AccountId) -> bool:
+        ids = await self._profiles.read(account_id, ABOVE_ALL, ROUND, upward=False)
+        found = await self._posts.find_many(ids)
+        for post_id in ids:
+            await self._posts.delete(post_id)
+            if post_id in found:
+                await self._placing.withdraw(found[post_id])
+            else:
+                await self._profiles.remove(account_id, post_id)
+        return bool(ids)
+
+    async def _purge_memberships(self, account_id: AccountId) -> bool:
+        list_ids = await self._members.remove_listed(account_id, ROUND)
+        await self._list_timelines.forget_many(list_ids)
+        return bool(list_ids)
+
+    async def _purge_lists(self, account_id: AccountId) -> bool:
+        list_ids = await self._lists.indexed(account_id)
+        for list_id in list_ids:
+            await self._lists.mark_deleted(account_id, list_id)
+            if await self._members.remove_members(list_id, ROUND) == 0:
+                await self._list_timelines.forget(list_id)
+                await self._lists.erase(account_id, list_id)
+        return bool(list_ids)

@@ -1,0 +1,123 @@
+"""Syndication (fan-out): the worker's side of a post. Every job may run any number of times, in any order.
+
+A pass handles at most POSTS_PER_PASS followers (seed listing 10.15); its successor is stored together with
+its acknowledgement by the queue, so large fan-outs take turns with everything else.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from accounts.domain import DELETED, AccountId, Author
+from socialsite.ids import PostId
+from timelines.domain.account_list import ListId
+from timelines.domain.follow import FIRST_PASS, PassCursor
+from timelines.domain.jobs import (
+    Phase,
+    PurgeAccount,
+    SyndicatePass,
+    SyndicatePost,
+    decode_job,
+    encode_job,
+)
+from timelines.domain.post import Post
+from timelines.repositories.cached import CachedTimelines
+from timelines.repositories.follows import Follows
+from timelines.repositories.lists import ListMembers
+from timelines.repositories.posts import PostRepository
+from timelines.services.placing import Placing
+from timelines.services.purging import Purging
+
+
+class Pusher(Protocol):
+    async def entry_delivered(
+        self, post: Post, author: Author, follower_ids: Sequence[AccountId]
+    ) -> None: ...
+
+    async def list_entry_delivered(self, post: Post, author: Author, list_ids: Sequence[ListId]) -> None: ...
+
+
+class Authors(Protocol):
+    async def authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]: ...
+
+
+class SyndicationService:
+    """Performs the jobs of the outbox."""
+
+    def __init__(
+        self,
+        *,
+        posts: PostRepository,
+        placing: Placing,
+        purging: Purging,
+        follows: Follows,
+        members: ListMembers,
+        homes: CachedTimelines,
+        list_timelines: CachedTimelines,
+        accounts: Authors,
+        live: Pusher,
+        posts_per_pass: int,
+    ) -> None:
+        self._posts = posts
+        self._placing = placing
+        self._purging = purging
+        self._follows = follows
+        self._members = members
+        self._homes = homes
+        self._list_timelines = list_timelines
+        self._accounts = accounts
+        self._live = live
+        self._posts_per_pass = posts_per_pass
+
+    async def handle(self, payload: bytes) -> tuple[bytes, ...]:
+        """Perform one job; the payloads of the jobs that follow from it."""
+        match decode_job(payload):
+            case SyndicatePost(post):
+                return await self._first(post)
+            case SyndicatePass() as job:
+                post = await self._posts.find(job.post_id)
+                cursor = PassCursor(job.partition, job.at_ms, job.id)
+                return () if post is None else await self._pass(post, job.phase, cursor)
+            case PurgeAccount() as purge:
+                return (payload,) if await self._purging.purge(purge.account_id) else ()
+
+    async def _first(self, post: Post) -> tuple[bytes, ...]:
+        """Repeat what publish may not have finished, then the first pass."""
+        written = await self._posts.write(post)
+        if not written.stands or not await self._placing.place(post):
+            return ()
+        return await self._pass(post, "homes", FIRST_PASS)
+
+    async def _pass(self, post: Post, phase: Phase, cursor: PassCursor) -> tuple[bytes, ...]:
+        """One pass; when the homes are done with little work, the lists follow at once."""
+        author = (await self._accounts.authors([post.author_id])).get(post.author_id)
+        if author is None or author.state == DELETED:
+            return ()
+        if phase == "homes":
+            done, after = await self._homes_pass(post, author, cursor)
+            if after is not None:
+                return (self._following(post, "homes", after),)
+            if done == self._posts_per_pass:
+                return (self._following(post, "lists", FIRST_PASS),)
+            cursor = FIRST_PASS
+        after = await self._lists_pass(post, author, cursor)
+        return () if after is None else (self._following(post, "lists", after),)
+
+    async def _homes_pass(
+        self, post: Post, author: Author, cursor: PassCursor
+    ) -> tuple[int, PassCursor | None]:
+        page = await self._follows.followers_pass(post.author_id, cursor, self._posts_per_pass)
+        await self._homes.push(page.ids, post.id)
+        # After the homes: whoever opens one now either reads the entry there or is told.
+        await self._live.entry_delivered(post, author, page.ids)
+        return len(page.ids), page.next
+
+    async def _lists_pass(self, post: Post, author: Author, cursor: PassCursor) -> PassCursor | None:
+        page = await self._members.listed_on_pass(post.author_id, cursor, self._posts_per_pass)
+        await self._list_timelines.push(page.ids, post.id)
+        await self._live.list_entry_delivered(post, author, page.ids)
+        return page.next
+
+    @staticmethod
+    def _following(post: Post, phase: Phase, cursor: PassCursor) -> bytes:
+        job = SyndicatePass(PostId(post.id), post.author_id, phase, cursor.partition, cursor.at_ms, cursor.id)
+        return encode_job(job)
