@@ -23,7 +23,7 @@ class FollowingService:
         self._cap = cap
 
     async def follow(self, *, follower_id: AccountId, followed_id: AccountId, now_ms: int) -> bool:
-        """Start following; the posts of `followed_id` appear in the home timeline. False: followed already."""
+        """Start following; the posts of `followed_id` appear in the home. False: they did already."""
         if follower_id == followed_id:
             raise FollowingYourself
         await require_visible(self._accounts, follower_id, followed_id)

@@ -1,0 +1,202 @@
+"""Pages and passes: every edge exactly once, however many share a millisecond and whatever goes meanwhile."""
+
+from collections.abc import Awaitable, Callable, Iterable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from accounts.domain import AccountId
+from socialsite.store import Command, KeyDataShardedConnection, Reply, Store
+from timelines import keys
+from timelines.domain.follow import FIRST_PASS, Follow, FollowCursor, PassCursor
+from timelines.repositories.edge_side import EdgeSide
+from timelines.repositories.follows import Follows
+
+PARTITIONS = 16
+ALICE = AccountId(1)
+IDS = st.integers(2, 10**6)
+ON_ONE_SERVER = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@pytest.fixture
+def follows(store: Store) -> Follows:
+    return Follows(store, partitions=PARTITIONS, following_cap=5_000)
+
+
+async def pages(follows: Follows, limit: int) -> list[AccountId]:
+    found: list[AccountId] = []
+    cursor: FollowCursor | None = None
+    while True:
+        page = await follows.followers(ALICE, cursor, limit)
+        found.extend(page.account_ids)
+        if page.next is None:
+            return found
+        assert len(page.account_ids) == limit
+        cursor = page.next
+
+
+async def passes(follows: Follows, limit: int) -> list[AccountId]:
+    found: list[AccountId] = []
+    cursor = FIRST_PASS
+    while True:
+        page = await follows.followers_pass(ALICE, cursor, limit)
+        assert len(page.ids) <= limit
+        found.extend(page.ids)
+        if page.next is None:
+            return found
+        assert len(page.ids) == limit
+        cursor = page.next
+
+
+def newest_first(times: dict[int, int]) -> list[int]:
+    return sorted(times, key=lambda id: (times[id], str(id).encode()), reverse=True)
+
+
+async def test_five_thousand_followers_of_one_millisecond_page_exactly_once(follows: Follows) -> None:
+    times = dict.fromkeys(range(2, 5_002), 1_700_000_000_000)
+    await follows.add_many(Follow(AccountId(id), ALICE, at_ms) for id, at_ms in times.items())
+    assert await pages(follows, 70) == newest_first(times)
+    delivered = await passes(follows, 1_000)
+    assert len(delivered) == 5_000
+    assert set(delivered) == set(times)
+
+
+async def test_five_thousand_of_one_partition_and_millisecond_page_exactly_once(store: Store) -> None:
+    follows = Follows(store, partitions=1, following_cap=10)
+    times = dict.fromkeys(range(2, 5_002), 5)
+    await follows.add_many(Follow(AccountId(id), ALICE, at_ms) for id, at_ms in times.items())
+    assert await pages(follows, 99) == newest_first(times)
+    assert await passes(follows, 99) == newest_first(times)[::-1]
+
+
+@ON_ONE_SERVER
+@given(times=st.dictionaries(IDS, st.integers(0, 6), max_size=60), limit=st.integers(1, 13))
+async def test_pages_and_passes_meet_everybody_once(store: Store, times: dict[int, int], limit: int) -> None:
+    await store.nodes[0].execute("FLUSHALL")
+    for partitions in (1, 3, 16):
+        follows = Follows(store, partitions=partitions, following_cap=10)
+        await follows.add_many(Follow(AccountId(id), ALICE, at_ms) for id, at_ms in times.items())
+        assert await pages(follows, limit) == newest_first(times)
+        delivered = await passes(follows, limit)
+        assert len(delivered) == len(times)
+        assert set(delivered) == set(times)
+        await store.nodes[0].execute("FLUSHALL")
+
+
+@ON_ONE_SERVER
+@given(
+    times=st.dictionaries(IDS, st.integers(0, 3), min_size=2, max_size=40),
+    limit=st.integers(1, 5),
+    data=st.data(),
+)
+async def test_who_stays_is_met_once_whoever_goes_between_pages(
+    store: Store, times: dict[int, int], limit: int, data: st.DataObject
+) -> None:
+    """The cursor's own follower may be the one who went."""
+    await store.nodes[0].execute("FLUSHALL")
+    follows = Follows(store, partitions=3, following_cap=10)
+    await follows.add_many(Follow(AccountId(id), ALICE, at_ms) for id, at_ms in times.items())
+    gone: set[int] = set()
+    found: list[int] = []
+    cursor: FollowCursor | None = None
+    while True:
+        page = await follows.followers(ALICE, cursor, limit)
+        found.extend(page.account_ids)
+        if (cursor := page.next) is None:
+            break
+        leaving = {cursor.account_id, *data.draw(st.sets(st.sampled_from(sorted(times)), max_size=3))}
+        gone |= leaving
+        for id in leaving:
+            await follows.remove(AccountId(id), ALICE)
+    assert len(found) == len(set(found))
+    assert set(times) - gone <= set(found)
+    assert found == [id for id in newest_first(times) if id in set(found)]
+
+
+@ON_ONE_SERVER
+@given(
+    times=st.dictionaries(IDS, st.integers(0, 3), min_size=2, max_size=40),
+    limit=st.integers(1, 5),
+    data=st.data(),
+)
+async def test_who_stays_is_delivered_to_once_whoever_goes_between_passes(
+    store: Store, times: dict[int, int], limit: int, data: st.DataObject
+) -> None:
+    await store.nodes[0].execute("FLUSHALL")
+    follows = Follows(store, partitions=3, following_cap=10)
+    await follows.add_many(Follow(AccountId(id), ALICE, at_ms) for id, at_ms in times.items())
+    gone: set[int] = set()
+    found: list[int] = []
+    page = await follows.followers_pass(ALICE, FIRST_PASS, limit)
+    while page.next is not None:
+        found.extend(page.ids)
+        leaving = {page.ids[-1], *data.draw(st.sets(st.sampled_from(sorted(times)), max_size=3))}
+        gone |= leaving
+        for id in leaving:
+            await follows.remove(AccountId(id), ALICE)
+        page = await follows.followers_pass(ALICE, page.next, limit)
+    found.extend(page.ids)
+    assert len(found) == len(set(found))
+    assert set(times) - gone <= set(found)
+
+
+class RestlessPairs(KeyDataShardedConnection):
+    """A real connection, on which somebody leaves right after every answer."""
+
+    def __init__(self, store: Store, leave: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(store, "follows", PARTITIONS)
+        self._leave = leave
+
+    async def gather(self, commands: Iterable[Command]) -> list[Reply]:
+        replies = await super().gather(commands)
+        await self._leave()
+        return replies
+
+
+async def test_those_who_go_while_a_pass_is_read_do_not_end_it_early(store: Store, follows: Follows) -> None:
+    """Sizes are read before members: a partition that shrinks between must not hide the ones behind it."""
+    ids = range(2, 202)
+    await follows.add_many(Follow(AccountId(id), ALICE, id) for id in ids)
+    found: list[int] = []
+    gone: set[int] = set()
+
+    async def leave() -> None:
+        for id in [id for id in ids if id not in gone and id not in found][:3]:
+            gone.add(id)
+            await follows.remove(AccountId(id), ALICE)
+
+    side = EdgeSide(RestlessPairs(store, leave), keys.followers)
+    cursor: PassCursor | None = FIRST_PASS
+    while cursor is not None:
+        page, cursor = await side.next_pass(ALICE, cursor, 7)
+        found.extend(page)
+    assert len(found) == len(set(found))
+    assert set(ids) - gone <= set(found)
+
+
+async def test_nobody_follows_is_an_empty_last_page(follows: Follows) -> None:
+    assert await pages(follows, 10) == []
+    assert await passes(follows, 10) == []
+
+
+async def test_a_page_that_ends_with_the_last_follower_has_no_next(follows: Follows) -> None:
+    await follows.add_many(Follow(AccountId(id), ALICE, id) for id in range(2, 12))
+    assert (await follows.followers(ALICE, None, 10)).next is None
+    assert (await follows.followers_pass(ALICE, FIRST_PASS, 10)).next is None
+
+
+async def test_a_cursor_that_never_was_works_all_the_same(follows: Follows) -> None:
+    await follows.add_many(Follow(AccountId(id), ALICE, 100 * id) for id in range(2, 12))
+    page = await follows.followers(ALICE, FollowCursor(450, AccountId(999_999)), 10)
+    assert page.account_ids == (4, 3, 2)
+
+
+async def test_following_pages_like_followers(follows: Follows) -> None:
+    await follows.add_many(Follow(ALICE, AccountId(id), id) for id in range(2, 12))
+    first = await follows.following(ALICE, None, 6)
+    second = await follows.following(ALICE, first.next, 6)
+    assert first.account_ids + second.account_ids == tuple(range(11, 1, -1))
+    assert second.next is None

@@ -1,0 +1,169 @@
+"""Following as the site offers it: rules, caps, deleted accounts, and when a home is forgotten."""
+
+import asyncio
+
+import pytest
+
+from accounts.domain import DELETED, SUSPENDED, AccountId
+from accounts.errors import AccountNotFound
+from socialsite.store import Store
+from tests.support.people import Directory, Forgotten
+from timelines.domain.follow import Follow, FollowCounts
+from timelines.errors import FollowingCapReached, FollowingYourself
+from timelines.repositories.follows import Follows
+from timelines.services.following import FollowingService
+
+ALICE, BOB, CAROL = map(AccountId, (1, 2, 3))
+CAP = 5
+
+
+@pytest.fixture
+def people() -> Directory:
+    return Directory(range(1, 101))
+
+
+@pytest.fixture
+def homes() -> Forgotten:
+    return Forgotten()
+
+
+@pytest.fixture
+def follows(store: Store) -> Follows:
+    return Follows(store, partitions=16, following_cap=CAP)
+
+
+@pytest.fixture
+def service(follows: Follows, people: Directory, homes: Forgotten) -> FollowingService:
+    return FollowingService(follows=follows, accounts=people, homes=homes, cap=CAP)
+
+
+async def test_a_follow_says_whether_it_is_new(service: FollowingService) -> None:
+    assert await service.follow(follower_id=ALICE, followed_id=BOB, now_ms=1000)
+    assert not await service.follow(follower_id=ALICE, followed_id=BOB, now_ms=2000)
+    assert await service.is_following(ALICE, BOB)
+    assert await service.counts(BOB) == FollowCounts(followers=1, following=0)
+
+
+async def test_an_unfollow_says_whether_there_was_one(service: FollowingService) -> None:
+    await service.follow(follower_id=ALICE, followed_id=BOB, now_ms=1000)
+    assert await service.unfollow(follower_id=ALICE, followed_id=BOB)
+    assert not await service.unfollow(follower_id=ALICE, followed_id=BOB)
+
+
+async def test_nobody_follows_themselves(service: FollowingService) -> None:
+    with pytest.raises(FollowingYourself):
+        await service.follow(follower_id=ALICE, followed_id=ALICE, now_ms=1000)
+
+
+@pytest.mark.parametrize("state", [SUSPENDED, DELETED])
+async def test_only_active_accounts_are_followed(
+    service: FollowingService, people: Directory, state: str
+) -> None:
+    people.states[BOB] = state  # type: ignore[assignment]
+    for other in (BOB, AccountId(999)):
+        with pytest.raises(AccountNotFound):
+            await service.follow(follower_id=ALICE, followed_id=other, now_ms=1000)
+    assert await service.counts(ALICE) == FollowCounts(0, 0)
+
+
+async def test_a_suspended_account_can_be_unfollowed(service: FollowingService, people: Directory) -> None:
+    await service.follow(follower_id=ALICE, followed_id=BOB, now_ms=1000)
+    people.states[BOB] = SUSPENDED
+    assert await service.unfollow(follower_id=ALICE, followed_id=BOB)
+
+
+async def test_the_home_is_forgotten_before_and_after_also_when_nothing_changed(
+    service: FollowingService, homes: Forgotten
+) -> None:
+    for _ in range(2):
+        await service.follow(follower_id=ALICE, followed_id=BOB, now_ms=1000)
+    for _ in range(2):
+        await service.unfollow(follower_id=ALICE, followed_id=BOB)
+    assert homes.ids == [ALICE] * 8
+
+
+async def test_a_follow_that_a_deletion_overtakes_leaves_no_edge(
+    service: FollowingService, follows: Follows, people: Directory
+) -> None:
+    """Bob is deleted and swept between the check and the edge."""
+
+    async def delete_bob() -> None:
+        people.states[BOB] = DELETED
+        assert await service.withdraw_all(account_id=BOB, limit=100) == 0
+
+    people.after_asking = delete_bob
+    with pytest.raises(AccountNotFound):
+        await service.follow(follower_id=ALICE, followed_id=BOB, now_ms=1000)
+    assert not await follows.is_following(ALICE, BOB)
+
+
+async def test_an_old_follow_outlives_a_suspension_during_its_repetition(
+    service: FollowingService, people: Directory
+) -> None:
+    await service.follow(follower_id=ALICE, followed_id=BOB, now_ms=1000)
+
+    async def suspend_bob() -> None:
+        people.states[BOB] = SUSPENDED
+
+    people.after_asking = suspend_bob
+    assert not await service.follow(follower_id=ALICE, followed_id=BOB, now_ms=2000)
+    assert await service.is_following(ALICE, BOB)
+
+
+async def test_the_cap_refuses_one_more_but_not_a_repetition(service: FollowingService) -> None:
+    for id in range(10, 10 + CAP):
+        await service.follow(follower_id=ALICE, followed_id=AccountId(id), now_ms=1000)
+    with pytest.raises(FollowingCapReached):
+        await service.follow(follower_id=ALICE, followed_id=BOB, now_ms=1000)
+    assert not await service.follow(follower_id=ALICE, followed_id=AccountId(10), now_ms=1000)
+    await service.unfollow(follower_id=ALICE, followed_id=AccountId(10))
+    assert await service.follow(follower_id=ALICE, followed_id=BOB, now_ms=1000)
+
+
+async def test_concurrent_follows_pass_the_cap_by_no_more_than_themselves(service: FollowingService) -> None:
+    for id in range(10, 9 + CAP):
+        await service.follow(follower_id=ALICE, followed_id=AccountId(id), now_ms=1000)
+    answers = await asyncio.gather(
+        *(service.follow(follower_id=ALICE, followed_id=AccountId(id), now_ms=1) for id in range(50, 60)),
+        return_exceptions=True,
+    )
+    refused = sum(isinstance(answer, FollowingCapReached) for answer in answers)
+    assert (await service.counts(ALICE)).following == CAP - 1 + 10 - refused <= CAP + 10 - 1
+    with pytest.raises(FollowingCapReached):
+        await service.follow(follower_id=ALICE, followed_id=BOB, now_ms=1)
+
+
+async def test_pages_leave_out_the_suspended_and_are_full_all_the_same(
+    service: FollowingService, follows: Follows, people: Directory
+) -> None:
+    await follows.add_many(Follow(AccountId(id), ALICE, id) for id in range(2, 42))
+    for id in range(2, 42):
+        if id % 4:
+            people.states[AccountId(id)] = SUSPENDED
+    first = await service.followers(ALICE, limit=6)
+    second = await service.followers(ALICE, cursor=first.next, limit=6)
+    assert first.account_ids == (40, 36, 32, 28, 24, 20)
+    assert second.account_ids == (16, 12, 8, 4)
+    assert second.next is None
+
+
+async def test_a_page_of_many_suspended_ends_in_bounded_time(
+    service: FollowingService, follows: Follows, people: Directory
+) -> None:
+    await follows.add_many(Follow(AccountId(id), ALICE, id) for id in range(2, 102))
+    for id in range(2, 102):
+        people.states[AccountId(id)] = SUSPENDED
+    people.asked = 0
+    page = await service.followers(ALICE, limit=1)
+    assert page.account_ids == ()
+    assert page.next is not None
+    assert people.asked == 20
+
+
+async def test_what_two_have_in_common_is_told(service: FollowingService, people: Directory) -> None:
+    for follower, followed in ((ALICE, CAROL), (BOB, CAROL), (ALICE, 4), (4, BOB), (ALICE, 5), (5, BOB)):
+        await service.follow(follower_id=AccountId(follower), followed_id=AccountId(followed), now_ms=1)
+    assert await service.both_follow(ALICE, BOB) == 1
+    assert await service.followers_you_know(ALICE, BOB, 10) == [5, 4]
+    people.states[AccountId(5)] = SUSPENDED
+    assert await service.followers_you_know(ALICE, BOB, 10) == [4]

@@ -1,0 +1,43 @@
+"""What two accounts have in common, against a plain model of sets."""
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from accounts.domain import AccountId
+from socialsite.store import Store
+from timelines.domain.follow import Follow, FollowCounts
+from timelines.repositories.follows import Follows
+
+PEOPLE = range(1, 9)
+GRAPH = st.dictionaries(
+    st.tuples(st.sampled_from(PEOPLE), st.sampled_from(PEOPLE)).filter(lambda pair: pair[0] != pair[1]),
+    st.integers(0, 4),
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(graph=GRAPH)
+async def test_intersections_are_those_of_sets(store: Store, graph: dict[tuple[int, int], int]) -> None:
+    await store.nodes[0].execute("FLUSHALL")
+    follows = Follows(store, partitions=4, following_cap=100)
+    await follows.add_many(Follow(AccountId(a), AccountId(b), at_ms) for (a, b), at_ms in graph.items())
+    following = {me: {b for a, b in graph if a == me} for me in PEOPLE}
+    followers = {me: {a for a, b in graph if b == me} for me in PEOPLE}
+    for viewer in map(AccountId, PEOPLE):
+        assert await follows.counts(viewer) == FollowCounts(len(followers[viewer]), len(following[viewer]))
+        assert set(await follows.following_ids(viewer)) == following[viewer]
+        for account in map(AccountId, PEOPLE):
+            known = following[viewer] & followers[account]
+            newest = sorted(known, key=lambda id: (graph[id, account], str(id)), reverse=True)
+            assert await follows.followers_you_know(viewer, account, 100) == newest
+            assert await follows.followers_you_know(viewer, account, 2) == newest[:2]
+            both = following[viewer] & following[account]
+            assert await follows.both_follow(viewer, account) == len(both)
+
+
+async def test_a_star_with_many_followers_is_asked_not_walked(store: Store) -> None:
+    follows = Follows(store, partitions=16, following_cap=100)
+    star, viewer = AccountId(1), AccountId(2)
+    await follows.add_many(Follow(AccountId(id), star, id) for id in range(3, 5_003))
+    await follows.add_many(Follow(viewer, AccountId(id), 1) for id in range(4_990, 5_010))
+    assert await follows.followers_you_know(viewer, star, 3) == [5_002, 5_001, 5_000]

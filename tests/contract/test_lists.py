@@ -1,0 +1,155 @@
+"""Lists and members as they are stored: who finds a list, and what a crash between two steps leaves."""
+
+import asyncio
+
+import pytest
+
+from accounts.domain import AccountId
+from socialsite.store import Store
+from timelines import keys
+from timelines.domain.account_list import AccountList, ListId
+from timelines.domain.follow import FIRST_PASS, Follow
+from timelines.repositories.follows import Follows
+from timelines.repositories.lists import ListMembers, Lists
+
+ALICE, BOB = AccountId(1), AccountId(2)
+
+
+@pytest.fixture
+def lists(store: Store) -> Lists:
+    return Lists(store)
+
+
+@pytest.fixture
+def members(store: Store) -> ListMembers:
+    return ListMembers(store, partitions=16, members_cap=1_000)
+
+
+async def test_a_new_list_is_found_by_its_id(lists: Lists) -> None:
+    made = await lists.add(ALICE, "Näws", 1000)
+    assert made == AccountList(ListId(1), ALICE, "Näws", 1000)
+    assert await lists.find(made.id) == made
+    assert await lists.find(ListId(99)) is None
+
+
+async def test_lists_made_at_once_have_ids_of_their_own(lists: Lists) -> None:
+    made = await asyncio.gather(*(lists.add(ALICE, "news", 1000) for _ in range(50)))
+    assert len({each.id for each in made}) == 50
+    assert await lists.count(ALICE) == 50
+
+
+async def test_own_lists_page_by_id(lists: Lists) -> None:
+    made = [await lists.add(ALICE, str(n), 1000) for n in range(7)]
+    await lists.add(BOB, "his", 1000)
+    first = await lists.owned(ALICE, None, 3)
+    second = await lists.owned(ALICE, first.next, 3)
+    third = await lists.owned(ALICE, second.next, 3)
+    assert [*first.lists, *second.lists, *third.lists] == made
+    assert third.next is None
+
+
+async def test_a_page_is_full_though_lists_are_being_deleted(lists: Lists) -> None:
+    made = [await lists.add(ALICE, str(n), 1000) for n in range(6)]
+    await lists.mark_deleted(ALICE, made[0].id)
+    await lists.mark_deleted(ALICE, made[2].id)
+    page = await lists.owned(ALICE, None, 3)
+    assert page.lists == (made[1], made[3], made[4])
+    assert (await lists.owned(ALICE, page.next, 3)).lists == (made[5],)
+
+
+async def test_only_the_owner_renames(lists: Lists) -> None:
+    made = await lists.add(ALICE, "news", 1000)
+    assert not await lists.rename(BOB, made.id, "his")
+    assert await lists.rename(ALICE, made.id, "hers")
+    assert await lists.find(made.id) == AccountList(made.id, ALICE, "hers", 1000)
+
+
+async def test_a_rename_that_comes_late_revives_nothing(store: Store, lists: Lists) -> None:
+    made = await lists.add(ALICE, "news", 1000)
+    await lists.mark_deleted(ALICE, made.id)
+    assert not await lists.rename(ALICE, made.id, "again")
+    await lists.erase(ALICE, made.id)
+    assert not await lists.rename(ALICE, made.id, "again")
+    assert await store.nodes[0].execute("EXISTS", keys.account_list(made.id)) == 0
+
+
+async def test_nobody_finds_a_list_that_is_marked_deleted(lists: Lists) -> None:
+    made = await lists.add(ALICE, "news", 1000)
+    assert not await lists.mark_deleted(BOB, made.id)
+    assert await lists.mark_deleted(ALICE, made.id)
+    assert await lists.find(made.id) is None
+    assert (await lists.owned(ALICE, None, 10)).lists == ()
+    assert await lists.mark_deleted(ALICE, made.id)
+
+
+async def test_a_member_stands_on_both_sides(members: ListMembers) -> None:
+    assert await members.add(ListId(7), BOB, 1000)
+    assert not await members.add(ListId(7), BOB, 2000)
+    assert (await members.members(ListId(7), None, 10)).account_ids == (BOB,)
+    assert (await members.listed_on_pass(BOB, FIRST_PASS, 10)).ids == (7,)
+    assert await members.has(ListId(7), BOB)
+    assert await members.remove(ListId(7), BOB)
+    assert not await members.remove(ListId(7), BOB)
+    assert (await members.listed_on_pass(BOB, FIRST_PASS, 10)).ids == ()
+
+
+async def test_a_list_and_an_account_of_one_number_do_not_mix_with_follows(
+    store: Store, members: ListMembers
+) -> None:
+    follows = Follows(store, partitions=16, following_cap=10)
+    await members.add(ListId(1), ALICE, 5)
+    await members.add(ListId(1), BOB, 5)
+    await follows.add(Follow(BOB, ALICE, 5))
+    assert sorted(await members.member_ids(ListId(1))) == [ALICE, BOB]
+    assert (await follows.counts(ALICE)).followers == 1
+    assert await follows.following_ids(ALICE) == []
+
+
+async def test_members_page_newest_first(members: ListMembers) -> None:
+    for id in range(1, 8):
+        await members.add(ListId(1), AccountId(id), 100 + id // 3)
+    first = await members.members(ListId(1), None, 4)
+    second = await members.members(ListId(1), first.next, 4)
+    assert first.account_ids + second.account_ids == (7, 6, 5, 4, 3, 2, 1)
+    assert second.next is None
+    assert await members.count(ListId(1)) == 7
+
+
+async def test_the_lists_that_hold_an_account_are_passed_once_each(members: ListMembers) -> None:
+    for id in range(1, 301):
+        await members.add(ListId(id), BOB, 5)
+    found: list[ListId] = []
+    page = await members.listed_on_pass(BOB, FIRST_PASS, 40)
+    while page.next is not None:
+        found.extend(page.ids)
+        page = await members.listed_on_pass(BOB, page.next, 40)
+    found.extend(page.ids)
+    assert sorted(found) == list(range(1, 301))
+
+
+async def test_members_among_asks_about_given_accounts(members: ListMembers) -> None:
+    await members.add(ListId(1), ALICE, 5)
+    assert await members.members_among(ListId(1), [ALICE, BOB]) == {ALICE}
+
+
+async def test_a_list_is_emptied_in_bounded_rounds(members: ListMembers) -> None:
+    for id in range(1, 26):
+        await members.add(ListId(1), AccountId(id), 5)
+    await members.add(ListId(2), BOB, 5)
+    rounds = []
+    while met := await members.remove_members(ListId(1), 10):
+        rounds.append(met)
+    assert rounds == [10, 10, 5]
+    assert await members.count(ListId(1)) == 0
+    assert (await members.listed_on_pass(BOB, FIRST_PASS, 10)).ids == (2,)
+
+
+async def test_an_account_leaves_all_lists_in_bounded_rounds(members: ListMembers) -> None:
+    for id in range(1, 26):
+        await members.add(ListId(id), BOB, 5)
+    await members.add(ListId(1), ALICE, 5)
+    rounds = []
+    while met := await members.remove_listed(BOB, 10):
+        rounds.append(met)
+    assert rounds == [10, 10, 5]
+    assert await members.member_ids(ListId(1)) == [ALICE]

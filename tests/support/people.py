@@ -1,0 +1,35 @@
+"""Neighbours of the follow and list services, in memory: who exists, which timelines were forgotten."""
+
+from collections.abc import Awaitable, Callable, Iterable
+
+from accounts.domain import ACTIVE, AccountId, Author, State
+
+
+class Directory:
+    """Accounts 1..n, all active until a test says otherwise; stands for AccountService.authors."""
+
+    def __init__(self, people: Iterable[int]) -> None:
+        self.states: dict[AccountId, State] = {AccountId(id): ACTIVE for id in people}
+        self.asked = 0
+        self.after_asking: Callable[[], Awaitable[None]] | None = None
+
+    async def authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
+        self.asked += 1
+        found = {id: self._author(id) for id in ids if id in self.states}
+        if self.after_asking is not None:
+            then, self.after_asking = self.after_asking, None
+            await then()
+        return found
+
+    def _author(self, id: AccountId) -> Author:
+        return Author(id=id, handle=f"p{id}", display_name="", state=self.states[id], version=1)
+
+
+class Forgotten:
+    """Cached timelines, of which only their loss is seen: `ids` in the order they were forgotten."""
+
+    def __init__(self) -> None:
+        self.ids: list[int] = []
+
+    async def forget(self, id: int) -> None:
+        self.ids.append(id)
