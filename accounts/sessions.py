@@ -53,6 +53,10 @@ class SessionStore(SessionBase):
 
     # Django's contract
 
+    def is_empty(self) -> bool:
+        """Whether there is neither a stored session nor an account to store one for."""
+        return self._session_key is None and _owner(getattr(self, "_session_cache", {})) is None
+
     def _validate_session_key(self, key: str | None) -> bool:
         return Token.find(key) is not None
 
@@ -106,8 +110,9 @@ class SessionStore(SessionBase):
         self.created_ms = None
 
     def get_session_cookie_age(self) -> int:
-        """Seconds the cookie may live: the absolute limit; the idle one is kept by the store."""
-        return self._sessions.limits.absolute_ms // 1000
+        """Seconds the cookie may live on: to the absolute limit; the idle one is kept by the store."""
+        now_ms = self._sessions.now_ms()
+        return ((self.created_ms or now_ms) + self._sessions.limits.absolute_ms - now_ms) // 1000
 
     @classmethod
     def clear_expired(cls) -> None:

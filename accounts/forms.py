@@ -1,0 +1,119 @@
+"""The forms of the account pages. They read inputs and check passwords' rules; services check the rest."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.password_validation import password_validators_help_texts, validate_password
+from django.core.exceptions import ValidationError
+from django.utils.functional import lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from accounts.handles import RAW_LENGTH_CAP
+from accounts.models import Account
+from accounts.passwords import PASSWORD_CAP
+
+HANDLE_INPUT = {"autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
+
+
+def _password_help() -> str:
+    return " ".join(password_validators_help_texts())
+
+
+def password_field(label: Any, autocomplete: str, **more: Any) -> forms.CharField:
+    """Passwords are taken as typed; browsers know by `autocomplete` which one is meant."""
+    widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
+    return forms.CharField(label=label, strip=False, max_length=PASSWORD_CAP, widget=widget, **more)
+
+
+def new_password_field(label: Any) -> forms.CharField:
+    return password_field(label, "new-password", help_text=lazy(_password_help, str)())
+
+
+class NewPasswordForm(forms.Form):
+    """Base of the forms in which a password is chosen, twice."""
+
+    chosen, repeated = "password1", "password2"
+
+    def account(self) -> Account:
+        """Whose password it will be: it must not resemble their names."""
+        raise NotImplementedError
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = self.cleaned_data
+        first, second = cleaned.get(self.chosen), cleaned.get(self.repeated)
+        if first and second and first != second:
+            self.add_error(self.repeated, gettext("The two passwords differ."))
+        if first:
+            try:
+                validate_password(first, self.account())
+            except ValidationError as error:
+                self.add_error(self.chosen, error)
+        return cleaned
+
+
+class SignUpForm(NewPasswordForm):
+    handle = forms.CharField(
+        label=_("Handle"),
+        max_length=RAW_LENGTH_CAP,
+        help_text=_("Letters a to z, digits and underscores, at most 20. It cannot be changed later."),
+        widget=forms.TextInput(attrs={"autocomplete": "username", **HANDLE_INPUT}),
+    )
+    display_name = forms.CharField(
+        label=_("Name"), required=False, widget=forms.TextInput(attrs={"autocomplete": "nickname"})
+    )
+    password1 = new_password_field(_("Password"))
+    password2 = password_field(_("Password again"), "new-password")
+
+    def account(self) -> Account:
+        names = self.cleaned_data
+        return Account(handle=names.get("handle", ""), display_name=names.get("display_name", ""))
+
+
+class LoginForm(forms.Form):
+    username = forms.CharField(
+        label=_("Handle"),
+        max_length=RAW_LENGTH_CAP,
+        widget=forms.TextInput(attrs={"autocomplete": "username", **HANDLE_INPUT}),
+    )
+    password = password_field(_("Password"), "current-password")
+    next = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def clean_username(self) -> str:
+        return str(self.cleaned_data["username"]).removeprefix("@")
+
+
+class PasswordForm(NewPasswordForm):
+    chosen, repeated = "new_password1", "new_password2"
+
+    old_password = password_field(_("Present password"), "current-password")
+    new_password1 = new_password_field(_("New password"))
+    new_password2 = password_field(_("New password again"), "new-password")
+
+    def __init__(self, *args: Any, account: Account, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._account = account
+
+    def account(self) -> Account:
+        return self._account
+
+
+class SettingsForm(forms.Form):
+    display_name = forms.CharField(label=_("Name"), help_text=_("At most 50 characters."))
+    bio = forms.CharField(
+        label=_("Bio"),
+        required=False,
+        help_text=_("At most 500 characters."),
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+    link = forms.CharField(
+        label=_("Link"), required=False, widget=forms.URLInput(attrs={"placeholder": "https://"})
+    )
+
+
+class DeleteForm(forms.Form):
+    password = password_field(_("Password"), "current-password")
+
+
+class SessionForm(forms.Form):
+    session = forms.RegexField(r"^(all|[0-9a-f]{64})\Z", label=_("Session"), widget=forms.HiddenInput)
