@@ -1,0 +1,45 @@
+#!lua flags=allow-oom
+-- Purpose: take over pending jobs of one worker, if its heartbeat is gone, or of any, if untouched for long.
+-- KEYS: the stream, the heartbeat of that worker (one's own where the owner is oneself or anybody).
+-- ARGV: group, taker, owner ("": anybody), least idle ms, most jobs, then ids to leave alone.
+-- Returns: a list of {id, deliveries with this one, payload}, oldest first. A dead owner left with nothing is removed.
+
+local stream, group, taker, owner = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
+local is_other = owner ~= "" and owner ~= taker
+if is_other and redis.call("EXISTS", KEYS[2]) == 1 then
+  return {}
+end
+
+local most = tonumber(ARGV[5])
+local left_alone = {}
+for position = 6, #ARGV do
+  left_alone[ARGV[position]] = true
+end
+
+local search = {"XPENDING", stream, group, "IDLE", ARGV[4], "-", "+", most + #ARGV - 5}
+if owner ~= "" then
+  search[#search + 1] = owner
+end
+
+local jobs = {}
+for _, pending in ipairs(redis.call(unpack(search))) do
+  local id = pending[1]
+  if #jobs < most and not left_alone[id] then
+    local entry = redis.call("XCLAIM", stream, group, taker, 0, id)[1]
+    if entry then
+      local payload = ""
+      for field = 1, #entry[2], 2 do
+        if entry[2][field] == "payload" then
+          payload = entry[2][field + 1]
+        end
+      end
+      jobs[#jobs + 1] = {id, pending[4] + 1, payload}
+    end
+  end
+end
+
+-- Only here, in one step with the look: DELCONSUMER forgets what is pending, and with it the jobs.
+if is_other and #redis.call("XPENDING", stream, group, "-", "+", 1, owner) == 0 then
+  redis.call("XGROUP", "DELCONSUMER", stream, group, owner)
+end
+return jobs
