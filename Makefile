@@ -1,0 +1,75 @@
+# The two commands to know: `make run` and `make test`. GNU make 3.81 suffices.
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+# The newest Python that runs (version managers leave names that do not), one with its venv module if there is.
+PYTHON = $(shell for need in 'import ensurepip, venv' ''; do for v in 3.14 3.13 3.12 3.11 3; do \
+	python$$v -c "$$need" 2>/dev/null && command -v python$$v && exit; done; done)
+ARGS ?=
+# The checks need a key to read the settings with, and no more.
+KEYED := SECRET_KEY=only-for-the-checks-on-this-machine-and-nothing-else-1234567890
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench pins messages format clean distclean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
+
+run: $(VENV)/.run ## Run the whole site on http://127.0.0.1:8000 (ARGS="--port 8001")
+	@$(BIN)/python manage.py quickstart $(ARGS)
+
+test: $(VENV)/.dev ## Run every test (ARGS="tests/unit -k home")
+	@$(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} $(ARGS)
+
+check: $(VENV)/.dev ## Lint, types, import contracts, templates, system checks, unit tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/djlint --check --lint --quiet templates
+	$(KEYED) $(BIN)/mypy
+	$(KEYED) $(BIN)/python manage.py check --fail-level WARNING
+	$(BIN)/python -m pytest -n 0 tests/unit
+
+bench: $(VENV)/.dev ## Measure the budgets of docs/benchmarks.md
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+pins: $(VENV)/.dev ## Resolve requirements*.in into requirements*.txt again
+	$(BIN)/uv pip compile -q $(ARGS) $(PIN) requirements.in -o requirements.txt
+	$(BIN)/uv pip compile -q $(ARGS) $(PIN) -c requirements.txt requirements-dev.in -o requirements-dev.txt
+PIN := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	--no-annotate --custom-compile-command "make pins"
+
+messages: $(VENV)/.dev ## Collect and compile the texts to translate (needs gettext)
+	$(KEYED) $(BIN)/python manage.py makemessages --locale de --no-location --ignore .venv
+	$(KEYED) $(BIN)/python manage.py compilemessages --ignore .venv
+
+format: $(VENV)/.dev ## Put code and templates into the house's form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/djlint --reformat --quiet templates || true
+
+clean: ## Remove what tools leave behind
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache staticfiles
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+distclean: clean ## clean, and remove the environment (never the data)
+	rm -rf $(VENV)
+
+# The environment. A stamp is newer than the pins it installed; a failed install leaves none.
+$(BIN)/python:
+	@test -n "$(PYTHON)" && "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed (Debian: apt-get install python3 python3-venv)." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "Python's venv module is missing: apt-get install $$("$(PYTHON)" -c \
+		'import sys; print("python%d.%d-venv" % sys.version_info[:2])')" >&2; exit 1; }
+	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+$(VENV)/.run: requirements.txt $(BIN)/python
+	@echo "Installing what the site runs on…"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.txt
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.txt $(VENV)/.run
+	@echo "Installing what the tests and checks need…"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@touch $@
