@@ -17,6 +17,8 @@ class Patience:
 
     heartbeat_ms: int = 10_000
     """Life of a heartbeat; a worker renews it more than three times within."""
+    adopt_ms: int = 500
+    """How often a worker looks for what others left behind."""
     stuck_ms: int = 60_000
     """A live worker that has not touched a job for so long has forgotten it."""
     lost_ms: int = 5_000

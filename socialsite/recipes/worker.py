@@ -1,0 +1,241 @@
+"""The loop that turns a job queue: takes jobs, performs several at once, retries, adopts what others left.
+
+Every task here is owned by a TaskGroup and awaited. A store that is away stops nothing: each call is repeated
+with growing, jittered pauses. A worker asked to stop finishes what it is performing, takes nothing new, and
+leaves the rest pending for others.
+"""
+
+import asyncio
+import logging
+import random
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from socialsite.recipes.job_queue import Job, JobQueue, JobRefused
+from socialsite.store import StoreUnavailable
+
+Handle = Callable[[bytes], Awaitable[Sequence[bytes]]]
+"""Performs one payload and returns the payloads of the jobs that follow from it."""
+
+CONCURRENCY = 8
+MOST_HELD = 256  # jobs in memory, those that wait for another try included
+JOB_LIMIT_S = 45.0  # below the 60 s after which other workers take a job for forgotten
+TAKE_WAIT_MS = 500  # so long a stop may have to wait for a quiet queue
+REASON_LENGTH = 500
+NOT_SETTLED: int | None = 0
+
+log = logging.getLogger("socialsite.jobs")
+T = TypeVar("T")
+
+
+class Worker:
+    """Performs the jobs of `queue` by `handle`. For one run: `run()`, or `run_until_empty()`."""
+
+    def __init__(
+        self,
+        queue: JobQueue,
+        handle: Handle,
+        name: str = "",
+        *,
+        concurrency: int = CONCURRENCY,
+        job_limit_s: float = JOB_LIMIT_S,
+    ) -> None:
+        self.name = name or secrets.token_hex(8)
+        self._queue = queue
+        self._handle = handle
+        self._concurrency = concurrency
+        self._job_limit_s = job_limit_s
+        self._take_wait_ms = TAKE_WAIT_MS
+        self._room = asyncio.Semaphore(concurrency)
+        self._busy = 0  # tries going on or waiting for room
+        self._freed = asyncio.Event()  # less busy than allowed
+        self._freed.set()
+        self._held: dict[str, Job] = {}
+        self._tasks = asyncio.TaskGroup()
+        self._stopping = asyncio.Event()
+        self._drained = asyncio.Event()
+        self.performed = 0
+
+    def stop(self) -> None:
+        """Finish what is being performed, then let `run` return. Safe to call twice, and from a signal."""
+        self._stopping.set()
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._stopping.is_set()
+
+    async def run(self) -> None:
+        """Perform jobs until `stop()`."""
+        await self._steadily(self._queue.prepare, None)
+        # Before the first job is taken: without a heartbeat others would claim it at once.
+        await self._steadily(self._beat, None)
+        async with asyncio.TaskGroup() as outer:
+            outer.create_task(self._keep_beating())
+            async with self._tasks:
+                self._tasks.create_task(self._take())
+                self._tasks.create_task(self._adopt())
+            self._drained.set()
+        await self._steadily(lambda: self._queue.retire(self.name), 0)
+
+    async def run_until_empty(self) -> bool:
+        """Perform until nothing is owed, here or elsewhere (dead letters are not). False: stopped before."""
+        self._take_wait_ms = 10
+        async with asyncio.TaskGroup() as group:
+            empty = group.create_task(self._stop_when_empty())
+            group.create_task(self.run())
+        return empty.result()
+
+    # The tasks of a run
+
+    async def _keep_beating(self) -> None:
+        every_s = self._queue.patience.heartbeat_ms / 1000 * 0.3
+        while not await _passes_within(self._drained, every_s):
+            await self._steadily(self._beat, None)
+
+    async def _take(self) -> None:
+        no_jobs: list[Job] = []
+        while not self.is_stopping:
+            await self._freed.wait()
+            while len(self._held) >= MOST_HELD and not self.is_stopping:
+                await self._pause(0.05)
+            if not self.is_stopping:
+                for job in await self._steadily(self._next_jobs, no_jobs):
+                    self._start(job)
+
+    async def _next_jobs(self) -> list[Job]:
+        count = max(1, min(self._concurrency - self._busy, MOST_HELD - len(self._held)))
+        return await self._queue.take(self.name, count, self._take_wait_ms)
+
+    async def _adopt(self) -> None:
+        """One left-behind job at a time: if it kills this worker too, it takes no other's tries with it."""
+        no_jobs: list[Job] = []
+        while not self.is_stopping:
+            jobs = await self._steadily(lambda: self._queue.adopt(self.name, held=[*self._held]), no_jobs)
+            for job in jobs:
+                if job.id not in self._held:
+                    await self._start(job)
+            if not jobs:
+                await self._pause(self._queue.patience.adopt_ms / 1000)
+
+    async def _stop_when_empty(self) -> bool:
+        while not self.is_stopping:
+            if not self._held:
+                depth = await self._steadily(self._queue.depth, None)
+                if depth and depth.is_empty:
+                    self.stop()
+                    return True
+            await self._pause(0.01)
+        return False
+
+    # One job
+
+    def _start(self, job: Job, postponed: int = 0) -> asyncio.Task[None]:
+        self._held[job.id] = job
+        self._count_busy(1)
+        return self._tasks.create_task(self._perform(job, postponed))
+
+    async def _perform(self, job: Job, postponed: int) -> None:
+        """One try. What must be tried again waits in a task of its own, so that nobody waits for it."""
+        try:
+            async with self._room:
+                error = await self._attempt(job)
+        finally:
+            self._count_busy(-1)
+        if isinstance(error, StoreUnavailable):
+            log.warning("job %s waits for the store: %s", job.id, error)
+            self._tasks.create_task(self._retry(job, jittered(postponed), postponed + 1))
+        elif (wait_ms := await self._steadily(lambda: self._settle(job, error), NOT_SETTLED)) is None:
+            self._held.pop(job.id, None)
+        else:
+            self._tasks.create_task(self._retry(job, wait_ms / 1000, 0))
+
+    async def _attempt(self, job: Job) -> BaseException | None:
+        """Perform and finish `job`; the error that kept it from that, whatever it is.
+
+        A task of its own, so that any defect of a handler arrives here as a value and cannot end the loop.
+        """
+        task = asyncio.create_task(self._perform_and_finish(job))
+        try:
+            await asyncio.wait([task], timeout=self._job_limit_s)
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task])
+        if task.cancelled():
+            return TimeoutError(f"not done within {self._job_limit_s:g} s")
+        return task.exception()
+
+    async def _perform_and_finish(self, job: Job) -> None:
+        await self._queue.finish(job, await self._handle(job.payload))
+
+    async def _settle(self, job: Job, error: BaseException | None) -> int | None:
+        """After how many ms `job` is due again; None: it is done with."""
+        if error is None:
+            self.performed += 1
+            return None
+        if isinstance(error, JobRefused):
+            await self._queue.bury(job, reason_of(error))
+            return None
+        log.warning("job %s failed (try %d)", job.id, job.tries, exc_info=error)
+        return await self._queue.fail(job, reason_of(error))
+
+    async def _retry(self, job: Job, wait_s: float, postponed: int) -> None:
+        """Try again, later. A try that the store broke off (`postponed`) does not count against the job."""
+        await self._pause(wait_s)
+        renewed = None
+        if not self.is_stopping:
+            renewed = await self._steadily(
+                lambda: self._queue.again(self.name, job, counted=not postponed), None
+            )
+        if renewed is None:
+            self._held.pop(job.id, None)
+        else:
+            self._start(renewed, postponed)
+
+    # Inside
+
+    def _count_busy(self, change: int) -> None:
+        self._busy += change
+        if self._busy < self._concurrency:
+            self._freed.set()
+        else:
+            self._freed.clear()
+
+    async def _beat(self) -> None:
+        await self._queue.beat(self.name)
+
+    async def _steadily(self, call: Callable[[], Awaitable[T]], otherwise: T) -> T:
+        """`call`, repeated while the store is away; `otherwise` if the worker is stopping by then."""
+        attempt = 0
+        while True:
+            try:
+                return await call()
+            except StoreUnavailable as error:
+                log.warning("worker %s waits for the store: %s", self.name, error)
+            if self.is_stopping:
+                return otherwise
+            await self._pause(jittered(attempt))
+            attempt += 1
+
+    async def _pause(self, seconds: float) -> None:
+        """Sleep, but no longer than until `stop()`."""
+        await _passes_within(self._stopping, seconds)
+
+
+async def _passes_within(event: asyncio.Event, seconds: float) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            return await event.wait()
+    except TimeoutError:
+        return False
+
+
+def jittered(attempt: int) -> float:
+    """Seconds to wait after failure number `attempt` (from 0): 0.05 doubling to 3.2, halved at random."""
+    return 0.05 * 2.0 ** min(attempt, 6) * random.uniform(0.5, 1)  # noqa: S311
+
+
+def reason_of(error: BaseException) -> str:
+    """One line for operators: type and message, control characters escaped."""
+    return f"{type(error).__name__}: {error}".encode("unicode_escape").decode()[:REASON_LENGTH]
