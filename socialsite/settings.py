@@ -15,7 +15,7 @@ from socialsite import environment
 from socialsite.logs import configure_structlog, logging_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-env = environ.Env()
+env = environ.Env()  # type: ignore[no-untyped-call]
 environ.Env.read_env(BASE_DIR / ".env")
 
 # The site
@@ -80,8 +80,23 @@ INSTALLED_APPS = [
     "accounts",
     "timelines",
 ]
-# Async-native, all of it: each sync middleware would cost a page two hops between threads.
-MIDDLEWARE: list[str] = []
+# Async-native, all of it: each sync middleware would cost a page two hops between threads. The order matters:
+# errors hang on what is outside of them (headers, language, token), the session on services and address.
+MIDDLEWARE = [
+    "socialsite.middleware.access_log.AccessLogMiddleware",
+    "socialsite.middleware.stock.Security",
+    "socialsite.middleware.headers.HeadersMiddleware",
+    "socialsite.middleware.stock.Locale",
+    "socialsite.middleware.stock.Common",
+    "socialsite.middleware.stock.Csrf",
+    "socialsite.middleware.stock.Messages",
+    "socialsite.middleware.address.AddressMiddleware",
+    "socialsite.middleware.limits.LimitsMiddleware",
+    "socialsite.middleware.services.ServicesMiddleware",
+    "socialsite.middleware.session.SessionMiddleware",
+    "socialsite.middleware.errors.ErrorsMiddleware",
+]
+CSRF_FAILURE_VIEW = "socialsite.views.csrf_failure"
 ROOT_URLCONF = "socialsite.urls"
 ASGI_APPLICATION = "socialsite.asgi.application"
 TEMPLATES = [

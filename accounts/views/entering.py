@@ -12,7 +12,7 @@ from accounts.views.answers import Correctable, again, checked, done, show
 from socialsite.errors import RateLimited
 from socialsite.http import SiteRequest, form_data, methods, respond
 from socialsite.recipes.rate_limit import Subject
-from socialsite.throttle import rule, take
+from socialsite.throttle import rules_of, take
 
 
 async def signup_page(request: SiteRequest) -> HttpResponse:
@@ -67,7 +67,9 @@ async def count_login(request: SiteRequest, username: str) -> None:
         handle = username
     subjects = (Subject.address(request.client_address), Subject.handle(handle))
     services = request.services
-    verdict = await services.limits.hit_all([(s, [rule("login")]) for s in subjects], services.clock.now_ms())
+    verdict = await services.limits.hit_all(
+        [(s, rules_of(request, "login")) for s in subjects], services.clock.now_ms()
+    )
     if not verdict.granted:
         raise RateLimited(verdict.rule, verdict.retry_after_s)
 

@@ -1,0 +1,46 @@
+"""The ASGI application that daphne serves: HTTP here, websockets by timelines.routing.
+
+One dispatch by protocol. Servers that announce start and stop (lifespan) get the services opened and closed by it;
+under daphne the first request opens them.
+"""
+
+import os
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
+django.setup(set_prefix=False)
+
+from socialsite.handler import LoopHandler, drop_database_receivers  # noqa: E402  (Django is set up first)
+from socialsite.middleware.limits import Application, Receive, Scope, Send  # noqa: E402
+from socialsite.middleware.services import loop_services  # noqa: E402
+from socialsite.static_files import StaticFiles  # noqa: E402
+
+drop_database_receivers()
+
+
+async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
+    """Close the services when the server says so. Opening may fail while the store is down: requests try again."""
+    while True:
+        kind = (await receive())["type"]
+        if kind == "lifespan.shutdown":
+            await loop_services.close()
+        await send({"type": f"{kind}.complete"})
+        if kind == "lifespan.shutdown":
+            return
+
+
+class ByProtocol:
+    """An application for each protocol; another protocol is the server's mistake."""
+
+    def __init__(self, applications: dict[str, Application]) -> None:
+        self.applications = applications
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        application = self.applications.get(scope["type"])
+        if application is None:
+            raise ValueError(f"no application for the protocol {scope['type']!r}")
+        await application(scope, receive, send)
+
+
+application = ByProtocol({"http": StaticFiles(LoopHandler()), "lifespan": lifespan})

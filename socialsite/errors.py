@@ -1,0 +1,61 @@
+"""What can be wrong with a request before any app has looked at it. Shaped like the errors of the apps.
+
+What HTTP status each becomes stands in ONE table, socialsite/middleware/errors.py.
+"""
+
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+Text = str | Promise  # a message, translated when it is shown
+
+
+class RequestError(Exception):
+    """Base of every refusal of a request as such."""
+
+    code: str = "malformed"
+    message: Text = _("This request cannot be understood.")
+
+    def __init__(self, message: Text | None = None, *, fields: Mapping[str, Text] | None = None) -> None:
+        self.message = message if message is not None else type(self).message
+        self.fields: dict[str, Text] = dict(fields or {})
+        super().__init__(self.code)
+
+
+class Malformed(RequestError):
+    """Not UTF-8, not JSON, not a number where one belongs. 400."""
+
+
+class NotAllowed(RequestError):
+    """This address answers other methods only. 405."""
+
+    code = "method_not_allowed"
+    message = _("This address does not answer this method.")
+
+    def __init__(self, allowed: Iterable[str]) -> None:
+        super().__init__()
+        self.allowed = tuple(allowed)
+
+
+class TooLarge(RequestError):
+    """The body (413) or the head (431) is larger than this site reads."""
+
+    code = "too_large"
+    message = _("This request is too large.")
+
+    def __init__(self, status: HTTPStatus = HTTPStatus.REQUEST_ENTITY_TOO_LARGE) -> None:
+        super().__init__()
+        self.status = status
+
+
+class RateLimited(RequestError):
+    """A rate limit refused; `rule` says which, `retry_after_s` when to try again. 429."""
+
+    code = "rate_limited"
+    message = _("This was too often. Please wait a little.")
+
+    def __init__(self, rule: str, retry_after_s: int) -> None:
+        super().__init__(fields={"rule": rule})
+        self.retry_after_s = retry_after_s

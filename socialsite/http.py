@@ -1,0 +1,160 @@
+"""The border between HTTP and everything below it: what a request is, and the two shapes of an answer.
+
+Each address answers in HTML or, to `Accept: application/json`, in JSON (DESIGN section 4). Bodies are read as
+a dict of texts whatever their form. No domain here: what the keys mean is said by the presenters.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
+from urllib.parse import urlencode
+
+import msgspec
+from django.conf import settings
+from django.contrib.messages import get_messages
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.template import loader
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from accounts.errors import SignInNeeded
+
+from .bodies import read_form
+from .errors import NotAllowed
+
+if TYPE_CHECKING:
+    from accounts.domain import AccountId
+    from accounts.models import Account
+
+    from .services import Services
+
+HTML, JSON = "text/html", "application/json"
+NEXT_MAX = 2000  # characters; Django refuses to redirect to more than 2,048
+
+
+class SiteRequest(ASGIRequest):
+    """A request with what the stack has added to it; middleware sets each of these before any view runs."""
+
+    services: "Services"
+    account: "Account | None"
+    request_id: str
+    client_address: str
+    refused: HTTPStatus | None
+    _form: dict[str, str] | None
+
+
+P = ParamSpec("P")
+View = Callable[Concatenate[SiteRequest, P], Awaitable[HttpResponseBase]]
+
+
+class SeeOther(HttpResponseRedirect):
+    """303: the answer to a POST is looked at by GET."""
+
+    status_code = HTTPStatus.SEE_OTHER
+
+
+def wants_json(request: SiteRequest) -> bool:
+    """Whether the client prefers JSON. A client that takes anything gets the page."""
+    if "json" not in request.META.get("HTTP_ACCEPT", ""):
+        return False
+    return request.get_preferred_type([HTML, JSON]) == JSON
+
+
+def form_data(request: SiteRequest) -> dict[str, str]:
+    """The fields of the body, form-encoded or a JSON object alike. Raises Malformed."""
+    form = getattr(request, "_form", None)
+    if form is None:
+        form = request._form = read_form(request)
+    return form
+
+
+def json_response(
+    data: object, status: int = HTTPStatus.OK, headers: Mapping[str, str] | None = None
+) -> HttpResponse:
+    return HttpResponse(msgspec.json.encode(data), status=status, content_type=JSON, headers=headers)
+
+
+def page_response(
+    request: SiteRequest,
+    template: str | list[str],
+    page: Mapping[str, object],
+    status: int = HTTPStatus.OK,
+    headers: Mapping[str, str] | None = None,
+) -> HttpResponse:
+    """A whole HTML page: `page` and what every page gets."""
+    context = {
+        "viewer": getattr(request, "account", None),
+        "site_name": settings.SITE_NAME,
+        "messages": get_messages(request),
+        "page_title": "",
+        **page,
+    }
+    found = loader.select_template([template] if isinstance(template, str) else template)
+    return HttpResponse(found.render(context, request), status=status, headers=headers)
+
+
+def respond(
+    request: SiteRequest,
+    template: str,
+    *,
+    page: Callable[[], Mapping[str, object]],
+    data: Callable[[], object],
+    status: int = HTTPStatus.OK,
+) -> HttpResponse:
+    """The answer in the shape the client wants; only that one is made."""
+    if wants_json(request):
+        return json_response(data(), status)
+    return page_response(request, template, page(), status)
+
+
+def see_other(request: SiteRequest, default: str) -> SeeOther:
+    """303 to the form's `next` if that is on this host, else to `default`."""
+    wanted = form_data(request).get("next", "")
+    return SeeOther(wanted if is_own_url(request, wanted) else default)
+
+
+def is_own_url(request: SiteRequest, url: str) -> bool:
+    """Whether `url` is a path or address of this very site."""
+    if not url.startswith(("/", "http")) or len(url) > NEXT_MAX or not url.isprintable():
+        return False
+    return url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
+
+
+def login_redirect(request: SiteRequest) -> SeeOther:
+    """To the log-in page and back; back to a page, never to an action, which answers only POST."""
+    back = request.get_full_path() if request.method in ("GET", "HEAD") else "/"
+    return SeeOther(f"{settings.LOGIN_URL}?{urlencode({'next': back})}")
+
+
+def viewer_id(request: SiteRequest) -> "AccountId | None":
+    return None if request.account is None else request.account.id
+
+
+def viewer_of(request: SiteRequest) -> "Account":
+    """The signed-in account. Raises SignInNeeded."""
+    if request.account is None:
+        raise SignInNeeded
+    return request.account
+
+
+def methods(**views: View[P]) -> View[P]:
+    """One view of several, by method: `methods(GET=index, POST=create)`. HEAD goes with GET, others answer 405."""
+    if "GET" in views:
+        views.setdefault("HEAD", views["GET"])
+
+    async def dispatch(request: SiteRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        view = views.get(request.method or "")
+        if view is None:
+            raise NotAllowed(views)
+        return await view(request, *args, **kwargs)
+
+    dispatch.methods = frozenset(views)  # type: ignore[attr-defined]  # read by the tests that walk the URLs
+    return dispatch
+
+
+def time_text(ms: int) -> str:
+    """Unix milliseconds as clients get them: 2026-11-20T15:14:00.123Z."""
+    moment = datetime.fromtimestamp(ms // 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"

@@ -1,0 +1,64 @@
+"""Django's own middleware with its hooks called on the loop: they only compute, so a thread would buy nothing.
+
+The checks themselves stay Django's, so a security release of Django is all they need.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib.messages.middleware import MessageMiddleware
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.middleware.common import CommonMiddleware
+from django.middleware.csrf import CsrfViewMiddleware
+from django.middleware.locale import LocaleMiddleware
+from django.middleware.security import SecurityMiddleware
+from django.utils.deprecation import MiddlewareMixin
+
+
+class OnTheLoop(MiddlewareMixin):
+    """Goes before a stock middleware among the bases; its hooks then run where they are called."""
+
+    sync_capable = False
+
+    async def __acall__(self, request: HttpRequest) -> HttpResponseBase:
+        response: HttpResponseBase | None = None
+        if before := getattr(self, "process_request", None):
+            response = before(request)
+        if response is None:
+            response = await self.get_response(request)  # type: ignore[misc]
+        if after := getattr(self, "process_response", None):
+            response = after(request, response)
+        return response
+
+
+class Security(OnTheLoop, SecurityMiddleware):
+    """HTTPS redirect, HSTS, nosniff, referrer and opener policy."""
+
+
+class Common(OnTheLoop, CommonMiddleware):
+    """Host check, missing slash, Content-Length."""
+
+
+class Locale(OnTheLoop, LocaleMiddleware):
+    """Language by cookie, then by Accept-Language."""
+
+
+class Messages(OnTheLoop, MessageMiddleware):
+    """One-time messages; kept in a cookie (settings.MESSAGE_STORAGE), so nothing is awaited."""
+
+
+class Csrf(OnTheLoop, CsrfViewMiddleware):
+    """Django's token and origin checks; JSON sends its token in X-CSRFToken.
+
+    `process_view` is a coroutine only so that the handler awaits it instead of sending it to a thread.
+    """
+
+    async def process_view(  # type: ignore[override]
+        self,
+        request: HttpRequest,
+        callback: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> HttpResponseBase | None:
+        return super().process_view(request, callback, args, kwargs)

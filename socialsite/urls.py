@@ -1,0 +1,22 @@
+"""Where everything is mounted."""
+
+from django.urls import include, path
+
+from . import views
+from .http import methods
+
+urlpatterns = [
+    path("", include("timelines.urls")),
+    path("accounts/", include("accounts.urls")),
+    path("livez", methods(GET=views.livez), name="livez"),
+    path("readyz", methods(GET=views.readyz), name="readyz"),
+    path("robots.txt", methods(GET=views.robots), name="robots"),
+    path("favicon.ico", methods(GET=views.favicon), name="favicon"),
+    path("manifest.webmanifest", methods(GET=views.manifest), name="manifest"),
+    path(".well-known/security.txt", methods(GET=views.security), name="security"),
+]
+
+handler400 = views.bad_request
+handler403 = views.forbidden
+handler404 = views.not_found
+handler500 = views.defect

@@ -1,0 +1,140 @@
+"""What clients see of the domain: JSON dicts, and the HTML of entries (DESIGN section 4).
+
+An entry's HTML is rendered once a language and kept: it holds no viewer state, no token and no relative time. What
+differs between readers or moments stands in slots (comments in timelines/_post.html) and is joined in at each use.
+Ids are texts everywhere: browsers read numbers as doubles, clients in other languages as 32 bits.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from django.template.loader import render_to_string
+from django.utils.formats import number_format
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
+
+from accounts.domain import Author
+from accounts.models import Account
+from socialsite.http import time_text
+from timelines.domain.account_list import AccountList
+from timelines.domain.follow import FollowCounts
+from timelines.domain.linkify import linkify
+from timelines.domain.page import HydratedPost
+from timelines.domain.post import Post
+
+Json = dict[str, Any]
+
+FRAGMENTS_KEPT = 8_192
+"""Rendered entries in memory, a few kB each; the newest posts are what everybody reads."""
+OWN_SLOT, REPLIES_SLOT = "<!--own-->", "<!--replies-->"
+
+
+def profile_url(handle: str) -> str:
+    return f"/@{handle}/"
+
+
+def post_url(post_id: int, author: Author) -> str:
+    return f"/@{author.handle}/{post_id}/"
+
+
+# JSON
+
+
+def author_json(author: Author | Account) -> Json:
+    return {
+        "id": str(author.id),
+        "handle": author.handle,
+        "display_name": author.display_name,
+        "url": profile_url(author.handle),
+    }
+
+
+def profile_json(account: Account, counts: FollowCounts, posts: int) -> Json:
+    """An account as its own page shows it."""
+    return {
+        **author_json(account),
+        "bio": account.bio,
+        "link": account.link,
+        "created_at": time_text(account.created_ms),
+        "followers": counts.followers,
+        "following": counts.following,
+        "posts": posts,
+    }
+
+
+def post_json(entry: HydratedPost) -> Json:
+    post, counts, viewer = entry.post, entry.counts, entry.viewer
+    return {
+        "id": str(post.id),
+        "url": post_url(post.id, entry.author),
+        "author": author_json(entry.author),
+        "text": post.text,
+        "html": post_html(post.text),
+        "created_at": time_text(post.created_ms),
+        "in_reply_to": str(post.in_reply_to) if post.in_reply_to else None,
+        "counts": {"replies": counts.replies, "boosts": counts.boosts, "likes": counts.likes},
+        "viewer": viewer
+        and {
+            "own": viewer.own,
+            "liked": viewer.liked,
+            "boosted": viewer.boosted,
+            "bookmarked": viewer.bookmarked,
+        },
+        "boost_of": None,
+    }
+
+
+def posts_json(entries: Iterable[HydratedPost]) -> list[Json]:
+    return [post_json(entry) for entry in entries]
+
+
+def list_json(found: AccountList, members: int) -> Json:
+    return {"id": str(found.id), "title": found.title, "members": members}
+
+
+# HTML
+
+
+@lru_cache(maxsize=FRAGMENTS_KEPT)
+def post_html(text: str) -> str:
+    """The linkified text. The same text is the same HTML, whoever wrote it."""
+    return linkify(text)
+
+
+def entry_html(entry: HydratedPost) -> str:
+    """One entry with its slots filled, in the active language."""
+    language = get_language() or ""
+    before, between, after = _entry_parts(entry.post, entry.author, language)
+    replies = number_format(entry.counts.replies, force_grouping=True) if entry.counts.replies else ""
+    own = _own_actions(entry.post.id, language) if entry.viewer is not None and entry.viewer.own else ""
+    return f"{before}{replies}{between}{own}{after}"
+
+
+def entries_html(entries: Sequence[HydratedPost]) -> SafeString:
+    """The `<li>` items of a timeline: nothing but joined template output."""
+    return SafeString("".join(f"<li>{entry_html(entry)}</li>" for entry in entries))
+
+
+@lru_cache(maxsize=FRAGMENTS_KEPT)
+def _entry_parts(post: Post, author: Author, language: str) -> tuple[str, str, str]:
+    """An entry cut at its slots. The key holds all that it shows: a profile edit makes another `author`."""
+    html = render_to_string(
+        "timelines/_post.html",
+        {
+            "post_id": post.id,
+            "url": post_url(post.id, author),
+            "author": author,
+            "created_ms": post.created_ms,
+            "text_html": SafeString(post_html(post.text).replace("<br>", "\n")),
+            "in_reply_to": post.in_reply_to,
+        },
+    )
+    before, _, rest = html.partition(REPLIES_SLOT)
+    between, _, after = rest.partition(OWN_SLOT)
+    return before, between, after
+
+
+@lru_cache(maxsize=FRAGMENTS_KEPT)
+def _own_actions(post_id: int, language: str) -> str:
+    return render_to_string("timelines/_own_actions.html", {"post_id": post_id})

@@ -1,0 +1,58 @@
+"""The addresses of posts, timelines, follows and lists (DESIGN section 4)."""
+
+from django.urls import path, register_converter
+
+from socialsite.http import methods
+from socialsite.ids import MAX_ID
+from timelines.views import home, lists, posts, profiles
+
+
+class IdConverter:
+    """An id as it is written in addresses: no leading zero, so each has one address."""
+
+    regex = "[1-9][0-9]{0,15}"
+
+    def to_python(self, value: str) -> int:
+        number = int(value)
+        if number > MAX_ID:
+            raise ValueError  # Django goes on: 404
+        return number
+
+    def to_url(self, value: int) -> str:
+        return str(value)
+
+
+class HandleConverter:
+    """A handle in any case; the views send pages on to lower case."""
+
+    regex = "[A-Za-z0-9_]{1,20}"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+register_converter(IdConverter, "id")
+register_converter(HandleConverter, "handle")
+
+app_name = "timelines"
+urlpatterns = [
+    path("", methods(GET=home.home), name="home"),
+    path("public/", methods(GET=home.public), name="public"),
+    path("posts/", methods(POST=posts.publish), name="publish"),
+    path("posts/<id:post_id>/delete/", methods(POST=posts.delete), name="delete"),
+    path("@<handle:handle>/", methods(GET=profiles.profile), name="profile"),
+    path("@<handle:handle>/followers/", methods(GET=profiles.followers), name="followers"),
+    path("@<handle:handle>/following/", methods(GET=profiles.following), name="following"),
+    path("@<handle:handle>/follow/", methods(POST=profiles.follow), name="follow"),
+    path("@<handle:handle>/unfollow/", methods(POST=profiles.unfollow), name="unfollow"),
+    path("@<handle:handle>/<id:post_id>/", methods(GET=posts.show), name="post"),
+    path("lists/", methods(GET=lists.index, POST=lists.create), name="lists"),
+    path("lists/<id:list_id>/", methods(GET=lists.show), name="list"),
+    path("lists/<id:list_id>/edit/", methods(POST=lists.edit), name="list-edit"),
+    path("lists/<id:list_id>/delete/", methods(POST=lists.delete), name="list-delete"),
+    path("lists/<id:list_id>/members/", methods(POST=lists.add_member), name="list-members"),
+    path("lists/<id:list_id>/members/remove/", methods(POST=lists.remove_member), name="list-members-remove"),
+]

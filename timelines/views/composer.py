@@ -1,0 +1,33 @@
+"""The box a post is written in, empty or with a refused post in it."""
+
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+from django.urls import reverse
+
+from timelines.forms import find_id
+
+
+def composer(*, in_reply_to: int | None = None, next_url: str | None = None) -> dict[str, Any]:
+    """An empty box. Its key makes sending it twice publish once."""
+    return {
+        "text": "",
+        "error": "",
+        "idempotency_key": secrets.token_urlsafe(16),
+        "max_length": settings.POST_MAX_LENGTH,
+        "in_reply_to": in_reply_to,
+        "action": reverse("timelines:publish"),
+        "next": next_url,
+    }
+
+
+def refused_composer(fields: Mapping[str, str], error: str) -> dict[str, Any]:
+    """The box as it was sent, the reason beside it. Its key stays: a lost answer is then found, not repeated."""
+    return {
+        **composer(in_reply_to=find_id(fields.get("in_reply_to", "")), next_url=fields.get("next") or None),
+        "text": fields.get("text", ""),
+        "error": error,
+        **({"idempotency_key": key} if (key := fields.get("idempotency_key")) else {}),
+    }

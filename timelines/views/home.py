@@ -1,0 +1,51 @@
+"""Home, the welcome page, and the public timeline."""
+
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+
+from accounts.errors import SignInNeeded
+from socialsite.http import SiteRequest, page_response, respond, viewer_id, viewer_of, wants_json
+from timelines.forms import PageQuery
+from timelines.views.composer import composer
+from timelines.views.pages import timeline, timeline_json
+
+TASTE = 10  # public posts on the welcome page
+
+
+async def home(request: SiteRequest) -> HttpResponseBase:
+    """One's own home, or what this place is."""
+    if request.account is None:
+        return await welcome(request)
+    query = PageQuery.of(request.GET)
+    page = await request.services.reading.home(
+        viewer_of(request).id, before=query.before, after=query.after, limit=query.limit
+    )
+    return respond(
+        request,
+        "timelines/home.html",
+        page=lambda: {"timeline": timeline(request, query, page, "home"), "composer": composer()},
+        data=lambda: timeline_json(request, page),
+    )
+
+
+async def welcome(request: SiteRequest) -> HttpResponseBase:
+    if wants_json(request):
+        raise SignInNeeded
+    query = PageQuery(None, None, TASTE)
+    page = await request.services.reading.public(viewer_id=None, limit=TASTE)
+    return page_response(
+        request, "timelines/welcome.html", {"timeline": timeline(request, query, page, "public")}
+    )
+
+
+async def public(request: SiteRequest) -> HttpResponseBase:
+    query = PageQuery.of(request.GET)
+    page = await request.services.reading.public(
+        viewer_id=viewer_id(request), before=query.before, after=query.after, limit=query.limit
+    )
+    return respond(
+        request,
+        "timelines/public.html",
+        page=lambda: {"timeline": timeline(request, query, page, "public"), "page_title": _("Public")},
+        data=lambda: timeline_json(request, page),
+    )

@@ -1,0 +1,83 @@
+"""What the views of timelines share: a page's links, and its two shapes."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+
+from accounts.domain import Author
+from accounts.models import Account
+from socialsite.http import SiteRequest, json_response, page_response, viewer_of, wants_json
+from timelines.domain.page import TimelinePage
+from timelines.forms import PageQuery
+from timelines.presenters import Json, author_json, entries_html, posts_json
+
+Page = dict[str, Any]
+
+
+def link(request: SiteRequest, **query: object) -> str | None:
+    """This page's path with another cursor, and its limit where it has one; None without a cursor."""
+    if None in query.values():
+        return None
+    limit = {"limit": request.GET["limit"]} if "limit" in request.GET else {}
+    return f"{request.path}?{urlencode({**query, **limit})}"
+
+
+def timeline_json(request: SiteRequest, page: TimelinePage) -> Json:
+    return {
+        "posts": posts_json(page.entries),
+        "next": link(request, before=page.next_before),
+        "previous": link(request, after=page.previous_after),
+    }
+
+
+def timeline(request: SiteRequest, query: PageQuery, page: TimelinePage, name: str) -> Page:
+    """What timelines/_timeline.html takes. New entries arrive on the first page only."""
+    return {
+        "name": name,
+        "entries_html": entries_html(page.entries),
+        "is_empty": not page.entries,
+        "newest": str(page.entries[0].post.id) if page.entries else "0",
+        "next_url": link(request, before=page.next_before),
+        "previous_url": link(request, after=page.previous_after),
+        "live": query.is_first,
+    }
+
+
+def signed_in_json(request: SiteRequest) -> bool:
+    """Whether to answer in JSON, for pages of the signed-in alone. Raises SignInNeeded."""
+    viewer_of(request)
+    return wants_json(request)
+
+
+async def with_following(request: SiteRequest, authors: list[Author]) -> list[Page]:
+    """Authors as timelines/_account.html takes them: does the viewer follow them?"""
+    viewer = request.account
+    followed = set()
+    if viewer is not None:
+        ids = [author.id for author in authors]
+        followed = await request.services.following.followed_among(viewer.id, ids)
+    return [{**author_json(author), "is_following": author.id in followed} for author in authors]
+
+
+def accounts_response(
+    request: SiteRequest, accounts: list[Page], next_url: str | None, **page: object
+) -> HttpResponse:
+    """A page of accounts in either shape."""
+    if wants_json(request):
+        return json_response({"accounts": accounts, "next": next_url})
+    return page_response(
+        request, "timelines/accounts.html", {"accounts": accounts, "next_url": next_url, **page}
+    )
+
+
+def profile_of(account: Account) -> Page:
+    """The account as timelines/profile.html takes it."""
+    return {
+        "id": account.id,
+        "handle": account.handle,
+        "display_name": account.display_name,
+        "bio": account.bio,
+        "link": account.link,
+        "created_at": account.created_ms,
+    }

@@ -1,0 +1,147 @@
+"""Accounts as others see them: profile, followers, following; following them and no longer."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any
+
+from django.http import HttpResponsePermanentRedirect
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+
+from accounts.models import Account
+from socialsite.http import SiteRequest, respond, viewer_id, viewer_of
+from socialsite.throttle import take
+from timelines.domain.follow import FollowPage
+from timelines.forms import PageQuery, follow_cursor_of, limit_of
+from timelines.presenters import profile_json, profile_url
+from timelines.views.answers import done
+from timelines.views.pages import (
+    Page,
+    accounts_response,
+    link,
+    profile_of,
+    timeline,
+    timeline_json,
+    with_following,
+)
+
+KNOWN = 3  # followers one knows, shown by name
+HandleView = Callable[[SiteRequest, str], Coroutine[Any, Any, HttpResponseBase]]
+
+
+def by_handle(view: HandleView) -> HandleView:
+    """A page's handle in other case answers 301 to lower case; an action takes any case."""
+
+    @wraps(view)
+    async def canonical(request: SiteRequest, handle: str) -> HttpResponseBase:
+        lower = handle.lower()
+        if lower != handle and request.method in ("GET", "HEAD"):
+            return HttpResponsePermanentRedirect(
+                request.get_full_path().replace(f"@{handle}", f"@{lower}", 1)
+            )
+        return await view(request, lower)
+
+    return canonical
+
+
+@by_handle
+async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
+    query, services = PageQuery.of(request.GET), request.services
+    account = await services.accounts.get_by_handle(handle)
+    page, counts, posts, relation = await asyncio.gather(
+        services.reading.profile(
+            account.id,
+            viewer_id=viewer_id(request),
+            before=query.before,
+            after=query.after,
+            limit=query.limit,
+        ),
+        services.following.counts(account.id),
+        services.reading.post_count(account.id),
+        _relation(request, account),
+    )
+    return respond(
+        request,
+        "timelines/profile.html",
+        page=lambda: {
+            "account": profile_of(account),
+            "timeline": timeline(request, query, page, f"profile:{handle}"),
+            "followers": counts.followers,
+            "following": counts.following,
+            "posts": posts,
+            "page_title": f"{account.display_name} (@{handle})",
+            "page_description": account.bio,
+            **relation,
+        },
+        data=lambda: {**timeline_json(request, page), "account": profile_json(account, counts, posts)},
+    )
+
+
+async def _relation(request: SiteRequest, account: Account) -> Page:
+    """What the viewer and the account have to do with each other."""
+    viewer, following = request.account, request.services.following
+    if viewer is None or viewer.id == account.id:
+        return {"is_self": viewer is not None, "is_following": False, "both_follow": 0, "known": []}
+    is_following, both, known_ids = await asyncio.gather(
+        following.is_following(viewer.id, account.id),
+        following.both_follow(viewer.id, account.id),
+        following.followers_you_know(viewer.id, account.id, KNOWN),
+    )
+    authors = await request.services.accounts.authors(known_ids) if known_ids else {}
+    known = [authors[id] for id in known_ids if id in authors]
+    return {"is_self": False, "is_following": is_following, "both_follow": both, "known": known}
+
+
+@by_handle
+async def followers(request: SiteRequest, handle: str) -> HttpResponseBase:
+    account = await request.services.accounts.get_by_handle(handle)
+    page = await request.services.following.followers(
+        account.id, cursor=follow_cursor_of(request.GET), limit=limit_of(request.GET)
+    )
+    return await _accounts(request, account, page, "followers", _("Followers"))
+
+
+@by_handle
+async def following(request: SiteRequest, handle: str) -> HttpResponseBase:
+    account = await request.services.accounts.get_by_handle(handle)
+    page = await request.services.following.following(
+        account.id, cursor=follow_cursor_of(request.GET), limit=limit_of(request.GET)
+    )
+    return await _accounts(request, account, page, "following", _("Following"))
+
+
+async def _accounts(
+    request: SiteRequest, account: Account, page: FollowPage, kind: str, title: str
+) -> HttpResponseBase:
+    authors = await request.services.accounts.authors(page.account_ids)
+    shown = await with_following(request, [authors[id] for id in page.account_ids if id in authors])
+    next_url = link(request, cursor=page.next.encode() if page.next else None)
+    heading = {"title": title, "kind": kind, "page_title": f"{title} · @{account.handle}"}
+    return accounts_response(request, shown, next_url, account=profile_of(account), **heading)
+
+
+@by_handle
+async def follow(request: SiteRequest, handle: str) -> HttpResponseBase:
+    viewer, services = viewer_of(request), request.services
+    await take(request, "follow")
+    account = await services.accounts.get_by_handle(handle)
+    await services.following.follow(
+        follower_id=viewer.id, followed_id=account.id, now_ms=services.clock.now_ms()
+    )
+    return await _followed(request, account, is_following=True)
+
+
+@by_handle
+async def unfollow(request: SiteRequest, handle: str) -> HttpResponseBase:
+    viewer, services = viewer_of(request), request.services
+    await take(request, "follow")
+    account = await services.accounts.get_by_handle(handle)
+    await services.following.unfollow(follower_id=viewer.id, followed_id=account.id)
+    return await _followed(request, account, is_following=False)
+
+
+async def _followed(request: SiteRequest, account: Account, *, is_following: bool) -> HttpResponseBase:
+    counts = await request.services.following.counts(account.id)
+    data = {"following": is_following, "followers": counts.followers}
+    return done(request, data, default=profile_url(account.handle))
