@@ -1,1 +1,148 @@
-"""System checks of the site. Those with the `redis` tag connect; plain `manage.py check` stays offline."""
+"""System checks of the site, by id.
+
+    socialsite.E001  a component is placed where it cannot stand        (offline, tag redis)
+    socialsite.E002  a server does not answer
+    socialsite.E003  a server is older than 7.0
+    socialsite.E004  a server may evict data
+    socialsite.E005  FOLLOW_PARTITIONS is not the number this store was made with
+    socialsite.W001  a server keeps its data in memory only
+
+`manage.py check` stays offline; `manage.py check --tag redis` connects.
+"""
+
+import asyncio
+import contextvars
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Warning, register
+
+from socialsite.store import Node, Store, StoreError, StoreUrls, open_store
+
+may_connect = contextvars.ContextVar("may_connect", default=False)
+"""Set by the `check` command when the redis tag was asked for by name (management/commands/check.py)."""
+LOWEST_VERSION = (7, 0)
+SCHEMES = (
+    "embedded", "redis", "rediss", "unix",
+    "redis+sentinel", "redis+shards", "redis+twemproxy", "redis+cluster",
+)  # fmt: skip
+NOT_BEHIND_TWEMPROXY = ("jobs", "live", "sessions")
+"""Streams, pub/sub and the sessions' control messages: Twemproxy closes the connection on them."""
+
+
+@register("redis")
+def placement(**_: Any) -> list[CheckMessage]:
+    """Every component on a topology that can carry it. Reads settings only."""
+    return [error for name, url in _places().items() if (error := _misplaced(name, url))]
+
+
+@register("redis")
+def servers(**_: Any) -> list[CheckMessage]:
+    """Every server: reachable, new enough, never evicting, durable, made with our number of partitions."""
+    if not may_connect.get():
+        return []
+    placed = {name: url for name, url in settings.REDIS_COMPONENT_URLS.items() if name != "cache"}
+    try:
+        return asyncio.run(_look_at(StoreUrls(settings.REDIS_URL, placed)))
+    except StoreError as error:
+        return [_unreachable(str(error))]
+
+
+def server_messages(name: str, facts: dict[str, str]) -> list[CheckMessage]:
+    """What INFO says against a server."""
+    found: list[CheckMessage] = []
+    version = facts.get("redis_version", "0.0")
+    if tuple(map(int, version.split(".")[:2])) < LOWEST_VERSION:
+        found.append(Error(f"{name} runs version {version}; 7.0 or newer is needed.", id="socialsite.E003"))
+    policy = facts.get("maxmemory_policy")
+    if policy != "noeviction":
+        found.append(
+            Error(
+                f"{name} may throw data away when its memory is full (maxmemory-policy {policy}).",
+                hint="Set `maxmemory-policy noeviction` in redis.conf.",
+                id="socialsite.E004",
+            )
+        )
+    if facts.get("aof_enabled") != "1":
+        found.append(
+            Warning(
+                f"{name} writes no append-only file: a crash loses what came after the last snapshot.",
+                hint="Set `appendonly yes` and `appendfsync everysec` in redis.conf.",
+                id="socialsite.W001",
+            )
+        )
+    return found
+
+
+def facts_of(info: bytes) -> dict[str, str]:
+    """The lines of an INFO reply."""
+    lines = (line.partition(":") for line in info.decode().splitlines())
+    return {key: value for key, colon, value in lines if colon}
+
+
+async def _look_at(urls: StoreUrls) -> list[CheckMessage]:
+    store = await open_store(urls)
+    try:
+        found = [message for node in store.nodes for message in await _node_messages(node)]
+        return found or await _partition_messages(store)
+    finally:
+        await store.close()
+
+
+async def _node_messages(node: Node) -> Sequence[CheckMessage]:
+    try:
+        replies = await node.pipeline([("INFO", part) for part in ("server", "memory", "persistence")])
+    except StoreError as error:
+        return [_unreachable(f"{node.address}: {error}")]
+    return server_messages(str(node.address), facts_of(b"\r\n".join(replies)))
+
+
+async def _partition_messages(store: Store) -> list[CheckMessage]:
+    from socialsite.services import (
+        partitions_key,
+    )  # the composition root knows every app; this module loads early
+
+    key = partitions_key()
+    held = await store.node(key).execute("GET", key)
+    if held is None or int(held) == settings.FOLLOW_PARTITIONS:
+        return []
+    return [
+        Error(
+            f"FOLLOW_PARTITIONS is {settings.FOLLOW_PARTITIONS}, and this store was made with {int(held)}.",
+            hint="Put the old number back, or move the data with `manage.py repartition`.",
+            id="socialsite.E005",
+        )
+    ]
+
+
+def _places() -> dict[str, str]:
+    """URL by component; "" stands for all that have none of their own."""
+    return {"": settings.REDIS_URL, **settings.REDIS_COMPONENT_URLS}
+
+
+def _misplaced(component: str, url: str) -> CheckMessage | None:
+    name = f"REDIS_{component.upper()}_URL" if component else "REDIS_URL"
+    scheme = urlsplit(url).scheme
+    if scheme not in SCHEMES:
+        return Error(
+            f'{name}: "{scheme}://" names no topology.',
+            hint=f"Use one of {', '.join(f'{known}://' for known in SCHEMES)}.",
+            id="socialsite.E001",
+        )
+    if scheme != "redis+twemproxy":
+        return None
+    here = [component] if component else [each for each in NOT_BEHIND_TWEMPROXY if each not in _places()]
+    behind = [each for each in here if each in NOT_BEHIND_TWEMPROXY]
+    if not behind:
+        return None
+    return Error(
+        f"{name} puts {', '.join(behind)} behind Twemproxy, which cannot carry them.",
+        hint=f"Set {', '.join(f'REDIS_{each.upper()}_URL' for each in behind)} to a server of their own.",
+        id="socialsite.E001",
+    )
+
+
+def _unreachable(reason: str) -> Error:
+    return Error(f"Redis does not answer: {reason}", id="socialsite.E002")

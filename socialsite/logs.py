@@ -6,8 +6,9 @@ Never a secret: what is logged is chosen where it is logged, and JSON escapes co
 from typing import Any
 
 import structlog
+from structlog.typing import Processor
 
-SHARED = [
+SHARED: list[Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
@@ -31,10 +32,11 @@ def configure_structlog() -> None:
 
 def logging_settings(level: str, *, readable: bool) -> dict[str, Any]:
     """Django's LOGGING; `readable` writes for a developer's terminal instead of a log collector."""
-    renderer = structlog.dev.ConsoleRenderer() if readable else structlog.processors.JSONRenderer()
-    last = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
-    if not readable:
-        last.append(structlog.processors.format_exc_info)
+    ending: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
+    if readable:
+        ending.append(structlog.dev.ConsoleRenderer())
+    else:
+        ending += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -42,7 +44,7 @@ def logging_settings(level: str, *, readable: bool) -> dict[str, Any]:
             "line": {
                 "()": structlog.stdlib.ProcessorFormatter,
                 "foreign_pre_chain": SHARED,
-                "processors": [*last, renderer],
+                "processors": ending,
             }
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},

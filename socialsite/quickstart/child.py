@@ -34,7 +34,7 @@ def main() -> None:
     if role == "web":
         from daphne.cli import CommandLineInterface
 
-        CommandLineInterface.entrypoint()
+        CommandLineInterface.entrypoint()  # type: ignore[no-untyped-call]
     else:
         from django.core.management import execute_from_command_line
 

@@ -42,7 +42,7 @@ class ServerPart:
 
 
 class ChildPart:
-    """A child process in a session of its own: Ctrl-C reaches the supervisor alone, which stops it in turn."""
+    """A child process in a session of its own: Ctrl-C reaches the supervisor alone, which ends it in turn."""
 
     def __init__(
         self, name: str, arguments: Sequence[str], pipe: int, *, inherits: Sequence[int] = ()

@@ -129,7 +129,7 @@ class EmbeddedServer:
 
     def _spawn(self, lock: IO[bytes]) -> subprocess.Popen[bytes]:
         earlier = self._directory.read()
-        binary = find_server_binary(earlier and earlier.writer, self._search_path)
+        binary = find_server_binary(earlier.writer if earlier else None, self._search_path)
         if self._child is not None:
             self._child.wait()  # the lock was free, so it has ended
         record = Record(socket_path(earlier), binary.writer.kind, binary.writer.number)

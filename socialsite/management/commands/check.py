@@ -1,0 +1,16 @@
+"""Django's `check`, which connects to Redis when the redis tag is asked for by name, and only then."""
+
+from typing import Any
+
+from django.core.management.commands import check
+
+from socialsite.checks import may_connect
+
+
+class Command(check.Command):
+    def handle(self, *app_labels: Any, **options: Any) -> None:
+        asked = may_connect.set("redis" in (options["tags"] or ()))
+        try:
+            super().handle(*app_labels, **options)
+        finally:
+            may_connect.reset(asked)
