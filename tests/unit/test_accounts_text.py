@@ -1,0 +1,105 @@
+"""Names, bios and links: what is stored, what is refused."""
+
+import pytest
+
+from accounts.text import BIO_CAP, LINK_CAP, NAME_CAP, TextRefused, clean_bio, clean_link, clean_name
+
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
+
+
+def code_of(clean, raw):
+    with pytest.raises(TextRefused) as refused:
+        clean(raw)
+    return refused.value.code
+
+
+@pytest.mark.parametrize(
+    ("raw", "stored"),
+    [
+        ("Alice", "Alice"),
+        ("  Alice   B ", "Alice B"),
+        ("Ame\u0301lie", "Am\u00e9lie"),
+        ("\u05d0\u05d1\u05d2", "\u05d0\u05d1\u05d2"),
+        (FAMILY, FAMILY),
+        ("<script>", "<script>"),
+    ],
+)
+def test_a_name_is_stored_in_one_form(raw, stored):
+    assert clean_name(raw) == stored
+
+
+def test_a_name_has_at_most_fifty_characters_as_readers_count_them():
+    assert clean_name(FAMILY * NAME_CAP) == FAMILY * NAME_CAP
+    assert code_of(clean_name, FAMILY * (NAME_CAP + 1)) == "too_long"
+    assert code_of(clean_name, "a" * (NAME_CAP + 1)) == "too_long"
+
+
+@pytest.mark.parametrize("raw", ["", "   ", "\u200b", "\u200d\u2060", "\u3164", "\u2800"])
+def test_a_name_must_be_visible(raw):
+    assert code_of(clean_name, raw) == "empty"
+
+
+@pytest.mark.parametrize(
+    "raw", ["a\x00b", "a\x1bb", "a\x85b", "a\nb", "a\ud800b", "a\u2028b", "a\u202eb", "a\u2066b", "a\ufffeb"]
+)
+def test_a_name_holds_nothing_hidden(raw):
+    assert code_of(clean_name, raw) == "characters"
+
+
+def test_stacks_of_marks_are_refused():
+    assert clean_name("a" + "\u0315" * 8)
+    assert code_of(clean_name, "a" + "\u0315" * 9) == "characters"
+
+
+def test_joiners_cannot_make_a_character_without_end():
+    assert code_of(clean_name, "a" + "\u200d" * 2000) == "too_long"
+
+
+def test_a_bio_keeps_its_lines_and_may_be_empty():
+    assert clean_bio("one\r\ntwo\rthree\n") == "one\ntwo\nthree"
+    assert clean_bio("  ") == ""
+    assert len(clean_bio("x" * BIO_CAP)) == BIO_CAP
+    assert code_of(clean_bio, "x" * (BIO_CAP + 1)) == "too_long"
+    assert code_of(clean_bio, "a\x07") == "characters"
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "",
+        "https://example.org",
+        "http://example.org:8080/a?b=c#d",
+        "HTTPS://Example.org/",
+        "https://\u00fc.example/",
+    ],
+)
+def test_links_to_the_web_are_stored_as_they_are(link):
+    assert clean_link(f" {link} ") == link
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "javascript:alert(1)",
+        "example.org",
+        "//example.org",
+        "ftp://example.org",
+        "https://",
+        "https:///path",
+        "https:example.org",
+        "https://bank.example@evil.example/",
+        "https://exa mple.org/",
+        "https://example.org/\nSet-Cookie:",
+        "https://example.org:port/",
+        "https://[::1",
+        'https://example.org/"onclick="x',
+        "https://example.org\\@evil.example",
+        "https://example.org/\u202e",
+    ],
+)
+def test_anything_else_is_no_link(link):
+    assert code_of(clean_link, link) == "link"
+
+
+def test_a_link_has_a_bounded_length():
+    assert code_of(clean_link, "https://example.org/" + "a" * LINK_CAP) == "too_long"
