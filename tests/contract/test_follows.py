@@ -154,6 +154,7 @@ async def test_followed_among_says_whom_the_viewer_follows(follows: Follows) -> 
     assert await follows.followed_among(ALICE, ids) == set(range(10, 100, 2))
     assert await follows.followed_among(ALICE, []) == set()
     assert await follows.followed_among(BOB, ids) == set()
+    assert await follows.followers_among(AccountId(10), [ALICE, BOB]) == {ALICE}
 
 
 async def test_a_deleted_account_leaves_in_bounded_rounds(store: Store, follows: Follows) -> None:

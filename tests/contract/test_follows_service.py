@@ -89,7 +89,7 @@ async def test_a_follow_that_a_deletion_overtakes_leaves_no_edge(
 
     async def delete_bob() -> None:
         people.states[BOB] = DELETED
-        assert await service.withdraw_all(account_id=BOB, limit=100) == 0
+        assert await follows.remove_all(BOB, 100) == 0
 
     people.after_asking = delete_bob
     with pytest.raises(AccountNotFound):

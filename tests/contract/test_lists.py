@@ -130,6 +130,7 @@ async def test_the_lists_that_hold_an_account_are_passed_once_each(members: List
 async def test_members_among_asks_about_given_accounts(members: ListMembers) -> None:
     await members.add(ListId(1), ALICE, 5)
     assert await members.members_among(ListId(1), [ALICE, BOB]) == {ALICE}
+    assert await members.listed_among(ALICE, [ListId(1), ListId(2)]) == {1}
 
 
 async def test_a_list_is_emptied_in_bounded_rounds(members: ListMembers) -> None:
@@ -150,6 +151,6 @@ async def test_an_account_leaves_all_lists_in_bounded_rounds(members: ListMember
     await members.add(ListId(1), ALICE, 5)
     rounds = []
     while met := await members.remove_listed(BOB, 10):
-        rounds.append(met)
+        rounds.append(len(met))
     assert rounds == [10, 10, 5]
     assert await members.member_ids(ListId(1)) == [ALICE]

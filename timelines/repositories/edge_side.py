@@ -5,6 +5,7 @@ hold an account two more. Reads only; edges.py writes both sides.
 """
 
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from socialsite.store.connections import KeyDataShardedConnection, partition_of
@@ -13,8 +14,7 @@ from socialsite.store.node import Reply
 from socialsite.store.scripts import Command, load
 from timelines.domain.follow import PassCursor
 
-PAGE_AFTER = load("page_after.lua", __package__)
-NEWEST_SCORE = 2**53  # above every time
+TIES_AFTER = load("ties_after.lua", __package__)
 
 KeyOfSide = Callable[[str, int], Key]  # (tag of the partition, id whose side it is) -> key
 
@@ -24,11 +24,6 @@ class Neighbour(NamedTuple):
 
     at_ms: int
     id: int
-
-    @property
-    def order(self) -> tuple[int, str]:
-        """The server's own order of a sorted set: score, then bytes of the member."""
-        return self.at_ms, str(self.id)
 
 
 class Pass(NamedTuple):
@@ -55,12 +50,19 @@ class EdgeSide:
 
     async def newest(self, owner: int, before: Neighbour | None, limit: int) -> list[Neighbour]:
         """Newest first, strictly older than `before`: every partition's page, merged (listing 10.14)."""
-        at_ms, member = (before.at_ms, str(before.id)) if before else (NEWEST_SCORE, "")
-        replies = await self._pairs.gather(
-            PAGE_AFTER.command((key,), ("down", at_ms, member, limit)) for key in self.keys(owner)
-        )
-        found = [neighbour for reply in replies for neighbour in neighbours(reply)]
-        found.sort(key=lambda neighbour: neighbour.order, reverse=True)
+        keys = self.keys(owner)
+        bound = f"({before.at_ms}" if before else "+inf"
+        commands: list[Command] = [
+            ("ZRANGE", key, bound, "-inf", "BYSCORE", "REV", "LIMIT", 0, limit, "WITHSCORES") for key in keys
+        ]
+        if before:
+            beyond = ("down", before.at_ms, str(before.id), limit)
+            commands += [TIES_AFTER.command((key,), beyond) for key in keys]
+        replies = await self._pairs.gather(commands)
+        found = [neighbour for reply in replies[: len(keys)] for neighbour in neighbours(reply)]
+        if before:
+            found += [Neighbour(before.at_ms, int(id)) for reply in replies[len(keys) :] for id in reply]
+        found.sort(key=order, reverse=True)
         return found[:limit]
 
     async def next_pass(self, owner: int, cursor: PassCursor, limit: int) -> Pass:
@@ -70,21 +72,26 @@ class EdgeSide:
         then exactly as many of these as the pass has room for. One over the limit is read, to know the end.
         """
         first, *rest = self.keys(owner, cursor.partition)
-        page = PAGE_AFTER.command((first,), ("up", cursor.at_ms, str(cursor.id), limit + 1))
-        reply, *sizes = await self._pairs.gather([page, *(("ZCARD", key) for key in rest)])
-        found = [(cursor.partition, neighbour) for neighbour in neighbours(reply)]
-        shares = _shares(sizes, limit + 1 - len(found))
-        expected = len(found) + sum(shares)
+        ties, newer, *sizes = await self._pairs.gather(
+            [
+                TIES_AFTER.command((first,), ("up", cursor.at_ms, str(cursor.id), limit + 1)),
+                ("ZRANGE", first, f"({cursor.at_ms}", "+inf", "BYSCORE", "LIMIT", 0, limit + 1, "WITHSCORES"),
+                *(("ZCARD", key) for key in rest),
+            ]
+        )
+        found = _Found(ties, [cursor.at_ms] * len(ties), [cursor.partition] * len(ties))
+        found.extend(cursor.partition, newer)
+        shares = _shares(sizes, limit + 1 - len(found.members))
+        expected = len(found.members) + sum(shares)
         replies = await self._pairs.gather(
             ("ZRANGE", key, 0, max(share - 1, 0), "WITHSCORES")  # never 0..-1, which is all
             for key, share in zip(rest, shares, strict=False)
         )
         for partition, reply in enumerate(replies, start=cursor.partition + 1):
-            found.extend((partition, neighbour) for neighbour in neighbours(reply))
-        taken = found[:limit]
+            found.extend(partition, reply)
         # Fewer may have come than were counted, where edges went meanwhile: the count decides about the end.
-        following = _behind(taken, cursor) if max(expected, len(found)) > limit else None
-        return Pass([neighbour.id for _, neighbour in taken], following)
+        more = max(expected, len(found.members)) > limit
+        return Pass(list(map(int, found.members[:limit])), found.behind(limit, cursor) if more else None)
 
     async def among(self, owner: int, ids: Collection[int]) -> dict[int, int]:
         """Those of `ids` that `owner` has an edge with, and since when; one ZMSCORE a partition."""
@@ -103,6 +110,14 @@ class EdgeSide:
         """All ids of a side that has a cap; `at_most` bounds the read should the cap have been passed."""
         replies = await self._pairs.gather(("ZRANGE", key, 0, at_most - 1) for key in self.keys(owner))
         return [int(member) for reply in replies for member in reply][:at_most]
+
+    async def times(self, owner: int, at_most: int) -> dict[int, int]:
+        """As `ids`, and since when (ms)."""
+        replies = await self._pairs.gather(
+            ("ZRANGE", key, 0, at_most - 1, "WITHSCORES") for key in self.keys(owner)
+        )
+        found = [neighbour for reply in replies for neighbour in neighbours(reply)]
+        return {id: at_ms for at_ms, id in found[:at_most]}
 
     def count_commands(self, owner: int) -> list[Command]:
         return [("ZCARD", key) for key in self.keys(owner)]
@@ -128,18 +143,28 @@ async def counts(*sides: tuple[EdgeSide, int]) -> list[int]:
     return sums
 
 
-async def common(one: tuple[EdgeSide, int], other: tuple[EdgeSide, int], at_most: int) -> list[int]:
-    """The ids on both sides: the smaller is walked (at most `at_most`), the larger asked."""
+async def common(one: tuple[EdgeSide, int], other: tuple[EdgeSide, int], at_most: int) -> dict[int, int]:
+    """The ids on both sides, and since when (ms) they are on `other`.
+
+    The smaller side is walked (at most `at_most`), the larger one asked about what was met.
+    """
     one_size, other_size = await counts(one, other)
-    (smaller, of_smaller), (larger, of_larger) = (one, other) if one_size <= other_size else (other, one)
-    ids = await smaller.ids(of_smaller, at_most)
-    found = await larger.among(of_larger, ids)
-    return [id for id in ids if id in found]
+    (side, owner), (other_side, of_other) = one, other
+    if one_size <= other_size:
+        return await other_side.among(of_other, await side.ids(owner, at_most))
+    times = await other_side.times(of_other, at_most)
+    found = await side.among(owner, times)
+    return {id: times[id] for id in found}
 
 
 def neighbours(reply: list[bytes]) -> list[Neighbour]:
     """From (member, score, member, score, ...)."""
     return list(map(Neighbour, map(int, reply[1::2]), map(int, reply[::2])))
+
+
+def order(neighbour: Neighbour) -> tuple[int, str]:
+    """The server's own order of a sorted set: score, then bytes of the member."""
+    return neighbour.at_ms, str(neighbour.id)
 
 
 def _shares(sizes: list[int], room: int) -> list[int]:
@@ -153,9 +178,23 @@ def _shares(sizes: list[int], room: int) -> list[int]:
     return shares
 
 
-def _behind(taken: list[tuple[int, Neighbour]], cursor: PassCursor) -> PassCursor:
-    """The cursor behind the last neighbour taken; where all went meanwhile, the same one again."""
-    if not taken:
-        return cursor
-    partition, last = taken[-1]
-    return PassCursor(partition, last.at_ms, last.id)
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Columns of what a pass has read, not yet decoded: of the scores only one is ever needed."""
+
+    members: list[bytes]
+    scores: list[bytes | int]
+    partitions: list[int]
+
+    def extend(self, partition: int, reply: list[bytes]) -> None:
+        """Take in (member, score, member, score, ...)."""
+        self.members.extend(reply[::2])
+        self.scores.extend(reply[1::2])
+        self.partitions.extend([partition] * (len(reply) // 2))
+
+    def behind(self, limit: int, cursor: PassCursor) -> PassCursor:
+        """The cursor behind the last of `limit`; where all went meanwhile, the same one again."""
+        last = min(limit, len(self.members)) - 1
+        if last < 0:
+            return cursor
+        return PassCursor(self.partitions[last], int(self.scores[last]), int(self.members[last]))

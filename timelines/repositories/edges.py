@@ -4,8 +4,9 @@ Follows and list membership are such edges. Both sides share a tag, so every cha
 sides are never unequal; counts are sizes, never stored.
 """
 
+import asyncio
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import TypeVar
 
 from socialsite.store.connections import KeyDataShardedConnection, partition_of
@@ -17,7 +18,7 @@ from timelines.repositories.edge_side import EdgeSide, KeyOfSide
 ADD_EDGES = load("add_edges.lua", __package__)
 REMOVE_EDGES = load("remove_edges.lua", __package__)
 EDGES_PER_SCRIPT = 500  # about 3 ms of the server
-SCRIPTS_PER_ROUND = 16  # so that nobody's time-out passes behind an import
+SCRIPTS_PER_ROUND = 8  # so that nobody's time-out passes behind an import
 
 Edge = tuple[int, int, int]  # source, target, at_ms (Unix ms)
 Pair = tuple[int, int]  # source, target
@@ -74,13 +75,18 @@ class PairEdges:
         groups: dict[int, list[Change]] = {}
         for change in changes:
             groups.setdefault(partition_of(change[0], change[1], self._pairs.count), []).append(change)
-        commands = [
+        scripts = (
             self._command(script, f"p{number}", chunk)
             for number, group in groups.items()
             for chunk in _chunks(group, EDGES_PER_SCRIPT)
-        ]
+        )
+        # Two lanes: while the server works on the scripts of one, the next ones are put together.
+        return sum(await asyncio.gather(self._run(scripts), self._run(scripts)))
+
+    async def _run(self, scripts: Iterator[Command]) -> int:
+        """A lane of `_change`: some of the scripts left in one round trip, until none is left."""
         changed = 0
-        for some in _chunks(commands, SCRIPTS_PER_ROUND):
+        while some := list(islice(scripts, SCRIPTS_PER_ROUND)):
             changed += sum(await self._pairs.gather(some))
         return changed
 

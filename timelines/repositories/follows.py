@@ -9,7 +9,7 @@ from accounts.domain import AccountId
 from socialsite.store.store import Store
 from timelines import keys
 from timelines.domain.follow import Follow, FollowCounts, FollowCursor, FollowPage, PassCursor, PassPage
-from timelines.repositories.edge_side import EdgeSide, Neighbour, common, counts
+from timelines.repositories.edge_side import EdgeSide, Neighbour, common, counts, order
 from timelines.repositories.edges import PairEdges
 
 OVER_THE_CAP = 1_000  # how far concurrent follows may pass FOLLOWING_CAP before a read leaves the rest out
@@ -82,8 +82,8 @@ class Follows:
     ) -> list[AccountId]:
         """Followers of an account whom the viewer follows, its newest followers first."""
         sides = (self._following, viewer_id), (self._followers, account_id)
-        known = await self._followers.among(account_id, await common(*sides, self._most))
-        newest = sorted((Neighbour(at_ms, id) for id, at_ms in known.items()), key=_order, reverse=True)
+        known = await common(*sides, self._most)
+        newest = sorted((Neighbour(at_ms, id) for id, at_ms in known.items()), key=order, reverse=True)
         return [AccountId(neighbour.id) for neighbour in newest[:limit]]
 
     async def both_follow(self, viewer_id: AccountId, account_id: AccountId) -> int:
@@ -98,7 +98,3 @@ async def page_of(side: EdgeSide, id: int, cursor: FollowCursor | None, limit: i
     taken = found[:limit]
     last = FollowCursor(taken[-1].at_ms, AccountId(taken[-1].id)) if len(found) > limit else None
     return FollowPage(tuple(AccountId(neighbour.id) for neighbour in taken), last)
-
-
-def _order(neighbour: Neighbour) -> tuple[int, str]:
-    return neighbour.order

@@ -3,7 +3,7 @@
 Membership is a pair edge like a follow (edges.py), so a post finds the lists that hold its author in passes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from accounts.domain import AccountId
 from socialsite.store.node import Reply
@@ -12,6 +12,7 @@ from socialsite.store.store import Store
 from timelines import keys
 from timelines.domain.account_list import LISTS_PER_ACCOUNT, AccountList, ListId, ListPage
 from timelines.domain.follow import FIRST_PASS, FollowCursor, FollowPage, PassCursor, PassPage
+from timelines.repositories.edge_side import counts
 from timelines.repositories.edges import PairEdges
 from timelines.repositories.follows import OVER_THE_CAP, page_of
 
@@ -112,6 +113,11 @@ class ListMembers:
     async def count(self, list_id: ListId) -> int:
         return await self._edges.outgoing.count(list_id)
 
+    async def counts(self, list_ids: Sequence[ListId]) -> dict[ListId, int]:
+        """How many members each list has, in one round trip."""
+        sides = [(self._edges.outgoing, list_id) for list_id in list_ids]
+        return dict(zip(list_ids, await counts(*sides), strict=True)) if sides else {}
+
     async def members(self, list_id: ListId, cursor: FollowCursor | None, limit: int) -> FollowPage:
         """Newest members first, behind `cursor`."""
         return await page_of(self._edges.outgoing, list_id, cursor, limit)
@@ -120,9 +126,9 @@ class ListMembers:
         """Everybody on the list, in no order."""
         return list(map(AccountId, await self._edges.outgoing.ids(list_id, self._most)))
 
-    async def members_among(self, list_id: ListId, ids: Iterable[AccountId]) -> set[AccountId]:
+    async def members_among(self, list_id: ListId, ids: Collection[AccountId]) -> set[AccountId]:
         """Those of `ids` that are on the list."""
-        return set(map(AccountId, await self._edges.outgoing.among(list_id, list(ids))))
+        return set(map(AccountId, await self._edges.outgoing.among(list_id, ids)))
 
     async def listed_among(self, account_id: AccountId, list_ids: Iterable[ListId]) -> set[ListId]:
         """Those of `list_ids` that the account is on: the readers of one post, as the live layer asks."""
@@ -139,11 +145,11 @@ class ListMembers:
         await self._edges.remove_many((list_id, id) for id in found.ids)
         return len(found.ids)
 
-    async def remove_listed(self, account_id: AccountId, limit: int) -> int:
-        """One bounded round of taking a deleted account off the lists it is on; repeat until it says 0."""
+    async def remove_listed(self, account_id: AccountId, limit: int) -> tuple[ListId, ...]:
+        """One bounded round of taking a deleted account off the lists it is on; repeat until it says ()."""
         page = await self.listed_on_pass(account_id, FIRST_PASS, limit)
         await self._edges.remove_many((list_id, account_id) for list_id in page.ids)
-        return len(page.ids)
+        return page.ids
 
 
 def _list_of(list_id: ListId, reply: Reply) -> AccountList | None:

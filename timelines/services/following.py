@@ -1,6 +1,6 @@
 """Following: who may follow whom, and what a reader is told about it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -40,6 +40,10 @@ class FollowingService:
     async def is_following(self, follower_id: AccountId, followed_id: AccountId) -> bool:
         return await self._follows.is_following(follower_id, followed_id)
 
+    async def followed_among(self, viewer_id: AccountId, ids: Collection[AccountId]) -> set[AccountId]:
+        """Those of `ids` that the viewer follows: one question for a whole page."""
+        return await self._follows.followed_among(viewer_id, ids)
+
     async def counts(self, account_id: AccountId) -> FollowCounts:
         """Counted from the edges; suspended accounts count on, as their follows stand on."""
         return await self._follows.counts(account_id)
@@ -66,13 +70,6 @@ class FollowingService:
     async def both_follow(self, viewer_id: AccountId, account_id: AccountId) -> int:
         """ "You both follow N": the accounts that both of them follow."""
         return await self._follows.both_follow(viewer_id, account_id)
-
-    async def withdraw_all(self, *, account_id: AccountId, limit: int) -> int:
-        """A bounded round of taking a deleted account out of every follow, both ways; 0 when none is left.
-
-        No home is forgotten: the posts of a deleted account are hidden at each read.
-        """
-        return await self._follows.remove_all(account_id, limit)
 
     async def _repeated(self, follower_id: AccountId, followed_id: AccountId) -> bool:
         """At the cap, a follow that stands already is no error, but a new one is."""

@@ -1,6 +1,6 @@
 """Lists: a reader groups accounts and reads their posts apart from home. A list is its owner's secret."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -104,13 +104,9 @@ class ListService:
         await self.get(owner_id=owner_id, list_id=list_id)
         return await visible_page(self._accounts, partial(self._members.members, list_id), cursor, limit)
 
-    async def withdraw_all(self, *, account_id: AccountId, limit: int) -> int:
-        """A bounded round of deleting a deleted account's lists and taking it off others; 0 when done."""
-        if owned := await self._lists.indexed(account_id):
-            await self._lists.mark_deleted(account_id, owned[0])
-            await self._erase(account_id, owned[0])
-            return 1
-        return await self._members.remove_listed(account_id, limit)
+    async def member_counts(self, lists: Iterable[AccountList]) -> dict[ListId, int]:
+        """How many members each of one's lists has; suspended accounts count on."""
+        return await self._members.counts([each.id for each in lists])
 
     async def _erase(self, owner_id: AccountId, list_id: ListId) -> None:
         while await self._members.remove_members(list_id, MEMBERS_PER_ROUND):
