@@ -1,0 +1,282 @@
+"""Accounts on a real server: one owner a handle, no half accounts, changes that race, the end."""
+
+import asyncio
+
+import pytest
+import pytest_asyncio
+
+from accounts import keys
+from accounts.domain import AccountId
+from accounts.errors import AccountNotFound, FieldErrors, HandleTaken
+from accounts.repositories import AccountRepository
+from socialsite.store import Store, StoreUnavailable
+from tests.support.account_world import NOW_MS, PASSWORD, AccountWorld
+
+
+@pytest_asyncio.fixture
+async def world(store: Store) -> AccountWorld:
+    return AccountWorld(store)
+
+
+async def test_who_signs_up_is_found_by_handle_and_id(world):
+    alice = await world.signs_up("Alice")
+    assert (alice.handle, alice.display_name, alice.is_active, alice.is_staff) == (
+        "alice",
+        "alice",
+        True,
+        False,
+    )
+    by_handle, by_id = await world.accounts.find_by_handle("ALICE"), await world.accounts.find(alice.id)
+    assert by_handle.id == by_id.id == alice.id
+    assert by_id.created_ms == NOW_MS
+    assert (await world.accounts.get_by_handle("alice")).version == 1
+
+
+async def test_of_twenty_racing_sign_ups_one_gets_the_handle(world, store):
+    tries = [
+        world.accounts.sign_up(handle="alice", password=f"pass word {n}", now_ms=NOW_MS) for n in range(20)
+    ]
+    outcomes = await asyncio.gather(*tries, return_exceptions=True)
+    winners = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
+    assert len(winners) == 1
+    assert sum(isinstance(outcome, HandleTaken) for outcome in outcomes) == 19
+    assert (await world.accounts.find_by_handle("alice")).id == winners[0].id
+    left = await world.account_repository.find_many(AccountId(n) for n in range(1, 40))
+    assert list(left) == [winners[0].id]
+    password = f"pass word {outcomes.index(winners[0])}"
+    assert await world.accounts.authenticate("alice", password)
+
+
+async def test_the_loser_of_the_claim_itself_leaves_nothing(world, store):
+    """Two that both saw the handle free: the repository, without the service's look before."""
+    alice = await world.signs_up("alice")
+    alice.id = None
+    assert await world.account_repository.create(alice) is None
+    assert await world.accounts.find(AccountId(2)) is None
+
+
+async def test_an_account_is_whole_before_its_handle_leads_to_it(store):
+    """Readers of the handle meanwhile see nobody or the whole account."""
+    world, seen = AccountWorld(store), []
+
+    async def look():
+        while not seen or seen[-1] is None:
+            seen.append(await world.accounts.find_by_handle("alice"))
+
+    looking = asyncio.create_task(look())
+    await world.signs_up("alice")
+    await looking
+    assert seen[-1].handle == "alice"
+    assert seen[-1].state == "active"
+
+
+class SilentClaims(AccountRepository):
+    """The claim succeeds, but its answer is lost."""
+
+    async def create(self, account):
+        await super().create(account)
+        raise StoreUnavailable("no answer")
+
+
+async def test_a_sign_up_without_an_answer_leaves_a_whole_account_or_none(store):
+    world = AccountWorld(store)
+    world.accounts._accounts = SilentClaims(store)
+    with pytest.raises(StoreUnavailable):
+        await world.signs_up("alice")
+    assert await AccountWorld(store).accounts.authenticate("alice", PASSWORD)
+
+
+async def test_an_id_given_out_twice_overwrites_nobody(world, store):
+    alice = await world.signs_up("alice")
+    await store.node(keys.account_ids()).execute("SET", keys.account_ids(), 0)
+    bob = await world.signs_up("bob")
+    assert bob.id != alice.id
+    assert (await world.accounts.find(alice.id)).handle == "alice"
+
+
+@pytest.mark.parametrize(
+    "handle", ["", "a b", "a" * 21, "al{}ice", "al:ice", "\u0430lice\u0456", "*", "\ud800"]
+)
+async def test_what_is_no_handle_is_refused_beside_its_field(world, handle):
+    with pytest.raises(FieldErrors) as refused:
+        await world.accounts.sign_up(handle=handle, password=PASSWORD, now_ms=NOW_MS)
+    assert list(refused.value.fields) == ["handle"]
+
+
+async def test_reserved_handles_are_for_operators_only(world):
+    with pytest.raises(FieldErrors):
+        await world.signs_up("admin")
+    account = await world.accounts.sign_up(
+        handle="admin", password=PASSWORD, now_ms=NOW_MS, staff=True, may_be_reserved=True
+    )
+    assert (await world.accounts.find(account.id)).is_staff
+
+
+async def test_the_right_password_signs_in_and_nothing_else_does(world):
+    await world.signs_up()
+    assert (await world.accounts.authenticate("Alice", PASSWORD)).handle == "alice"
+    assert await world.accounts.authenticate("alice", PASSWORD.upper()) is None
+    assert await world.accounts.authenticate("alice", "") is None
+    assert await world.accounts.authenticate("nobody", PASSWORD) is None
+    assert await world.accounts.authenticate("a}{:*\r\n", PASSWORD) is None
+
+
+async def test_without_a_password_nobody_signs_in(world):
+    account = await world.signs_up("import1", password=None)
+    for guess in ("", "!", account.password):
+        assert await world.accounts.authenticate("import1", guess) is None
+
+
+async def test_a_hash_by_older_rules_is_renewed_at_sign_in(world, settings):
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher"]
+    alice = await world.signs_up()
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
+    signed_in = await world.accounts.authenticate("alice", PASSWORD)
+    assert alice.password.startswith("pbkdf2_sha256$")
+    assert signed_in.password.startswith("md5$")
+    assert (await world.accounts.find(alice.id)).password == signed_in.password
+
+
+async def test_a_new_password_replaces_the_old_one(world):
+    alice = await world.signs_up()
+    await world.accounts.change_password(account=alice, old=PASSWORD, new="another one 7")
+    assert await world.accounts.authenticate("alice", PASSWORD) is None
+    assert await world.accounts.authenticate("alice", "another one 7")
+
+
+async def test_a_wrong_old_password_changes_nothing(world):
+    alice = await world.signs_up()
+    with pytest.raises(FieldErrors) as refused:
+        await world.accounts.change_password(account=alice, old="wrong", new="another one 7")
+    assert list(refused.value.fields) == ["old_password"]
+    assert await world.accounts.authenticate("alice", PASSWORD)
+
+
+async def test_of_racing_password_changes_one_wins(world):
+    alice = await world.signs_up()
+    changes = [
+        world.accounts.change_password(account=alice, old=PASSWORD, new=f"new one {n}") for n in range(5)
+    ]
+    outcomes = await asyncio.gather(*changes, return_exceptions=True)
+    won = [n for n, outcome in enumerate(outcomes) if not isinstance(outcome, BaseException)]
+    assert len(won) == 1
+    assert await world.accounts.authenticate("alice", f"new one {won[0]}")
+
+
+async def test_a_profile_edit_shows_and_raises_the_version(world):
+    alice = await world.signs_up()
+    edited = await world.accounts.edit_profile(
+        account_id=alice.id, display_name=" Alice  A. ", bio="Hi\r\nthere", link="https://example.org"
+    )
+    assert (edited.display_name, edited.bio, edited.link) == ("Alice A.", "Hi\nthere", "https://example.org")
+    assert edited.version == 2
+    same = await world.accounts.edit_profile(
+        account_id=alice.id, display_name="Alice A.", bio="Hi\nthere", link="https://example.org"
+    )
+    assert same.version == 2
+
+
+async def test_an_edit_names_every_field_that_is_wrong(world):
+    alice = await world.signs_up()
+    with pytest.raises(FieldErrors) as refused:
+        await world.accounts.edit_profile(
+            account_id=alice.id, display_name="", bio="x" * 501, link="javascript:x"
+        )
+    assert set(refused.value.fields) == {"display_name", "bio", "link"}
+    assert (await world.accounts.find(alice.id)).version == 1
+
+
+async def test_nobody_is_edited_into_being(world):
+    with pytest.raises(AccountNotFound):
+        await world.accounts.edit_profile(account_id=AccountId(99), display_name="x", bio="", link="")
+    assert await world.accounts.find(AccountId(99)) is None
+
+
+async def test_authors_come_in_one_round_and_absent_ones_are_left_out(world):
+    alice, bob = await world.signs_up("alice"), await world.signs_up("bob")
+    await world.accounts.suspend(account_id=bob.id)
+    authors = await world.accounts.authors([bob.id, alice.id, AccountId(99), alice.id])
+    assert set(authors) == {alice.id, bob.id}
+    assert authors[alice.id].is_visible
+    assert (authors[bob.id].state, authors[bob.id].version) == ("suspended", 2)
+    assert await world.accounts.authors([]) == {}
+
+
+async def test_a_suspended_account_is_hidden_until_it_is_reinstated(world):
+    alice = await world.signs_up()
+    assert await world.accounts.suspend(account_id=alice.id)
+    assert not await world.accounts.suspend(account_id=alice.id)
+    assert await world.accounts.authenticate("alice", PASSWORD) is None
+    with pytest.raises(AccountNotFound):
+        await world.accounts.get_by_handle("alice")
+    assert await world.accounts.reinstate(account_id=alice.id)
+    assert not await world.accounts.reinstate(account_id=alice.id)
+    assert await world.accounts.authenticate("alice", PASSWORD)
+
+
+async def test_a_deleted_account_is_gone_and_its_handle_never_comes_back(world):
+    alice = await world.signs_up()
+    await world.accounts.edit_profile(
+        account_id=alice.id, display_name="Alice", bio="about me", link="https://a.example"
+    )
+    assert await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
+    left = await world.accounts.find(alice.id)
+    assert (left.state, left.display_name, left.bio, left.link) == ("deleted", "", "", "")
+    assert not left.has_usable_password()
+    assert await world.accounts.authenticate("alice", PASSWORD) is None
+    assert world.deleted == [alice.id]
+    with pytest.raises(AccountNotFound):
+        await world.accounts.get_by_handle("alice")
+    with pytest.raises(HandleTaken):
+        await world.signs_up("Alice")
+
+
+async def test_a_repeated_delete_only_sweeps_again(world):
+    alice = await world.signs_up()
+    await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
+    assert not await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
+    assert world.deleted == [alice.id, alice.id]
+
+
+async def test_nothing_leads_out_of_deleted(world):
+    alice = await world.signs_up()
+    await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
+    for attempt in (
+        world.accounts.reinstate(account_id=alice.id),
+        world.accounts.suspend(account_id=alice.id),
+        world.accounts.set_password(account=alice, new="another one 7"),
+        world.accounts.edit_profile(account_id=alice.id, display_name="x", bio="", link=""),
+    ):
+        with pytest.raises(AccountNotFound):
+            await attempt
+    assert (await world.accounts.find(alice.id)).state == "deleted"
+
+
+@pytest.mark.parametrize("turn", range(5))
+async def test_edits_racing_a_delete_leave_nothing_personal(world, turn):
+    alice = await world.signs_up()
+    edits = [
+        world.accounts.edit_profile(account_id=alice.id, display_name=f"Alice {n}", bio="b", link="")
+        for n in range(10)
+    ]
+    delete = world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
+    await asyncio.gather(*edits[: 2 * turn], delete, *edits[2 * turn :], return_exceptions=True)
+    left = await world.accounts.find(alice.id)
+    assert (left.state, left.display_name, left.bio) == ("deleted", "", "")
+
+
+async def test_accounts_are_deleted_and_suspended_when_memory_is_full(world, redis_server):
+    alice, bob = await world.signs_up("alice"), await world.signs_up("bob")
+    with redis_server.client() as client:
+        client.config_set("maxmemory", "1")
+        try:
+            with pytest.raises(StoreUnavailable):
+                await world.signs_up("carol")
+            session = await world.signs_in(bob)
+            assert await world.who(session)
+            await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
+            await world.accounts.suspend(account_id=bob.id)
+        finally:
+            client.config_set("maxmemory", "0")
+    assert (await world.accounts.find(alice.id)).state == "deleted"
+    assert await world.who(session) is None

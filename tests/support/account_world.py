@@ -1,0 +1,61 @@
+"""Accounts and sessions over a real store, with a clock that tests turn and ports that remember."""
+
+from dataclasses import dataclass, field
+
+from accounts import current
+from accounts.domain import AccountId, SessionLimits
+from accounts.models import Account
+from accounts.repositories import AccountRepository, SessionRepository
+from accounts.services import AccountService, SessionService
+from accounts.sessions import SessionStore
+from socialsite.clock import FixedClock
+from socialsite.store import Store
+
+NOW_MS = 1_800_000_000_000
+PASSWORD = "correct horse 42"
+
+
+@dataclass
+class AccountWorld:
+    """What a test of accounts works with. `ended` and `deleted` are what the ports were told."""
+
+    store: Store
+    limits: SessionLimits = field(default_factory=SessionLimits)
+    clock: FixedClock = field(default_factory=lambda: FixedClock(NOW_MS))
+    ended: list[tuple[AccountId, str | None]] = field(default_factory=list)
+    deleted: list[AccountId] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.account_repository = AccountRepository(self.store)
+        self.session_repository = SessionRepository(self.store, self.limits)
+        self.accounts = AccountService(
+            self.account_repository, self.session_repository, self.clock, self._ended, self._deleted
+        )
+        self.sessions = SessionService(
+            self.session_repository, self.account_repository, self.clock, self._ended
+        )
+        current.bind(self.accounts, self.sessions)
+
+    async def _ended(self, account_id: AccountId, session_id: str | None) -> None:
+        self.ended.append((account_id, session_id))
+
+    async def _deleted(self, account_id: AccountId) -> None:
+        self.deleted.append(account_id)
+
+    async def signs_up(self, handle: str = "alice", password: str | None = PASSWORD) -> Account:
+        return await self.accounts.sign_up(handle=handle, password=password, now_ms=self.clock.now_ms())
+
+    async def signs_in(self, account: Account, device: str = "Firefox on Linux") -> SessionStore:
+        """A new session, stored."""
+        session = SessionStore(sessions=self.sessions)
+        session.device = device
+        await session.aset("_auth_user_id", str(account.id))
+        await session.aset("_auth_user_backend", "accounts.backends.HandleBackend")
+        await session.aset("_auth_user_hash", account.get_session_auth_hash())
+        await session.asave()
+        return session
+
+    async def who(self, session: SessionStore | str | None) -> Account | None:
+        """Whom a cookie stands for."""
+        cookie = session.session_key if isinstance(session, SessionStore) else session
+        return (await self.sessions.load(cookie, self.clock.now_ms()))[0]
