@@ -4,8 +4,6 @@ import asyncio
 import json
 from pathlib import Path
 
-from timelines.services.demo import load_demo
-
 from socialsite.services import open_services
 
 Login = tuple[str, str]
@@ -25,5 +23,7 @@ def demo_logins(directory: Path, *, wanted: bool) -> list[Login]:
 
 
 async def _load() -> list[Login]:
+    from timelines.services.demo import load_demo
+
     async with open_services() as services:
         return await load_demo(services, services.clock.now_ms())

@@ -92,7 +92,7 @@ def web(pipe: int, listening: int) -> ChildPart:
 
 
 def worker(pipe: int) -> ChildPart:
-    return ChildPart("worker", ["worker", "syndicate"], pipe)
+    return ChildPart("worker", ["worker", "syndicate", "--verbosity", "0"], pipe)
 
 
 def open_pipe() -> tuple[int, int]:
