@@ -5,8 +5,8 @@ sides are never unequal; counts are sizes, never stored.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TypeVar
 
 from socialsite.store.connections import KeyDataShardedConnection, partition_of
@@ -17,12 +17,12 @@ from timelines.repositories.edge_side import EdgeSide, KeyOfSide
 
 ADD_EDGES = load("add_edges.lua", __package__)
 REMOVE_EDGES = load("remove_edges.lua", __package__)
-EDGES_PER_SCRIPT = 500  # about 3 ms of the server
-SCRIPTS_PER_ROUND = 8  # so that nobody's time-out passes behind an import
+EDGES_PER_SCRIPT = 250  # about 1 ms of the server
+SCRIPTS_PER_ROUND = 16  # so that nobody's time-out passes behind an import
 
 Edge = tuple[int, int, int]  # source, target, at_ms (Unix ms)
 Pair = tuple[int, int]  # source, target
-Change = tuple[int, int, tuple[int, ...], tuple[int, ...]]  # source, target, values for the key of each
+ArgsOf = Callable[[list[Edge], int], list[int]]  # (edges of one key, place of the other id) -> its arguments
 
 Item = TypeVar("Item")
 
@@ -45,15 +45,11 @@ class PairEdges:
 
     async def add_many(self, edges: Iterable[Edge]) -> int:
         """How many were new. A crash between leaves whole edges only; repeating it finishes the rest."""
-        return await self._change(
-            ADD_EDGES, ((source, target, (at_ms, target), (at_ms, source)) for source, target, at_ms in edges)
-        )
+        return await self._change(ADD_EDGES, edges, _add_args)
 
     async def remove_many(self, pairs: Iterable[Pair]) -> int:
         """How many were there."""
-        return await self._change(
-            REMOVE_EDGES, ((source, target, (target,), (source,)) for source, target in pairs)
-        )
+        return await self._change(REMOVE_EDGES, ((*pair, 0) for pair in pairs), _remove_args)
 
     async def has(self, source: int, target: int) -> bool:
         partition = self._pairs[source, target]
@@ -70,13 +66,14 @@ class PairEdges:
         await self.remove_many((source, id) for source in sources)
         return len(targets) + len(sources)
 
-    async def _change(self, script: Script, changes: Iterable[Change]) -> int:
+    async def _change(self, script: Script, edges: Iterable[Edge], args_of: ArgsOf) -> int:
         """Scripts of one partition each, several a round trip."""
-        groups: dict[int, list[Change]] = {}
-        for change in changes:
-            groups.setdefault(partition_of(change[0], change[1], self._pairs.count), []).append(change)
+        groups: dict[int, list[Edge]] = {}
+        count = self._pairs.count
+        for edge in edges:
+            groups.setdefault(partition_of(edge[0], edge[1], count), []).append(edge)
         scripts = (
-            self._command(script, f"p{number}", chunk)
+            self._command(script, f"p{number}", chunk, args_of)
             for number, group in groups.items()
             for chunk in _chunks(group, EDGES_PER_SCRIPT)
         )
@@ -90,21 +87,35 @@ class PairEdges:
             changed += sum(await self._pairs.gather(some))
         return changed
 
-    def _command(self, script: Script, tag: str, changes: Sequence[Change]) -> Command:
+    def _command(self, script: Script, tag: str, edges: Sequence[Edge], args_of: ArgsOf) -> Command:
         """One script for edges of one partition; those that share a key are written to it together."""
-        outgoing: dict[int, list[int]] = {}
-        incoming: dict[int, list[int]] = {}
-        for source, target, of_source, of_target in changes:
-            outgoing.setdefault(source, []).extend(of_source)
-            incoming.setdefault(target, []).extend(of_target)
+        outgoing: dict[int, list[Edge]] = {}
+        incoming: dict[int, list[Edge]] = {}
+        for edge in edges:
+            outgoing.setdefault(edge[0], []).append(edge)
+            incoming.setdefault(edge[1], []).append(edge)
         of_outgoing, of_incoming = self._keys
         keys: list[Key] = [of_outgoing(tag, source) for source in outgoing]
-        keys.extend(of_incoming(tag, target) for target in incoming)
+        keys += [of_incoming(tag, target) for target in incoming]
         args = [len(outgoing)]
-        for values in chain(outgoing.values(), incoming.values()):
-            args.append(len(values))
-            args.extend(values)
+        for shared in outgoing.values():
+            args += args_of(shared, 1)
+        for shared in incoming.values():
+            args += args_of(shared, 0)
         return script.command(keys, args)
+
+
+def _add_args(edges: list[Edge], member: int) -> list[int]:
+    """For one key of add_edges.lua; `member` is the place of the other id in an edge."""
+    if len(edges) == 1:  # most of an import: a pair of accounts shares its partition with few others
+        edge = edges[0]
+        return [2, edge[2], edge[member]]
+    return [2 * len(edges), *(value for edge in edges for value in (edge[2], edge[member]))]
+
+
+def _remove_args(edges: list[Edge], member: int) -> list[int]:
+    """For one key of remove_edges.lua."""
+    return [len(edges), *(edge[member] for edge in edges)]
 
 
 def _chunks(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
