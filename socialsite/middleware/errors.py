@@ -1,7 +1,7 @@
 """The ONE table from errors to HTTP, and the two shapes a refusal has (DESIGN section 4, Errors).
 
-Services and requests raise; here each class has its status. What is not in the table is a defect: 500, and the page
-says nothing about it. Errors of the store are 503: the effect is unknown, repeating is safe.
+Services and requests raise; here each class has its status. What is not in the table is a defect: 500, and
+the page says nothing about it. Errors of the store are 503: the effect is unknown, repeating is safe.
 """
 
 from collections.abc import Mapping
@@ -15,11 +15,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts import errors as accounts
+from socialsite import errors as site
+from socialsite.http import SiteRequest, json_response, login_redirect, page_response, wants_json
 from socialsite.store.errors import StoreUnavailable
 from timelines import errors as timelines
 
-from .. import errors as site
-from ..http import SiteRequest, json_response, login_redirect, page_response, wants_json
 from .base import Middleware
 from .refused_post import TEMPLATE, kept_post
 
@@ -47,7 +47,6 @@ STATUS: Mapping[type[Exception], int] = {
     timelines.IdempotencyConflict: 409,
     timelines.FollowingCapReached: 409,
     timelines.MembersCapReached: 409,
-    timelines.ListsCapReached: 409,
     timelines.ListsCapReached: 409,
     timelines.Unconfirmed: 503,
     StoreUnavailable: 503,
