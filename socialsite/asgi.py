@@ -1,7 +1,7 @@
 """The ASGI application that daphne serves: HTTP here, websockets by timelines.routing.
 
-One dispatch by protocol. Servers that announce start and stop (lifespan) get the services opened and closed by it;
-under daphne the first request opens them.
+One dispatch by protocol. Servers that announce start and stop (lifespan) get the services opened and closed
+by it; under daphne the first request opens them.
 """
 
 import os
@@ -15,15 +15,21 @@ from socialsite.handler import LoopHandler, drop_database_receivers  # noqa: E40
 from socialsite.middleware.limits import Application, Receive, Scope, Send  # noqa: E402
 from socialsite.middleware.services import loop_services  # noqa: E402
 from socialsite.static_files import StaticFiles  # noqa: E402
+from timelines.consumers import loop_streams  # noqa: E402
+from timelines.routing import websocket_application  # noqa: E402
 
 drop_database_receivers()
 
 
 async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
-    """Close the services when the server says so. Opening may fail while the store is down: requests try again."""
+    """Close the services when the server says so.
+
+    Opening may fail while the store is down: requests try again.
+    """
     while True:
         kind = (await receive())["type"]
         if kind == "lifespan.shutdown":
+            await loop_streams.close()
             await loop_services.close()
         await send({"type": f"{kind}.complete"})
         if kind == "lifespan.shutdown":
@@ -43,4 +49,6 @@ class ByProtocol:
         await application(scope, receive, send)
 
 
-application = ByProtocol({"http": StaticFiles(LoopHandler()), "lifespan": lifespan})
+application = ByProtocol(
+    {"http": StaticFiles(LoopHandler()), "websocket": websocket_application, "lifespan": lifespan}
+)

@@ -1,7 +1,8 @@
 """Bodies as a dict of texts: form-encoded, multipart or a JSON object (CHARTER I1-I3).
 
-Django decodes forms with replacement characters and keeps NUL. Here what is not UTF-8, holds NUL or half a surrogate
-pair is refused at the door. JSON is decoded straight into its type, so nesting ends the decoding where it begins.
+Django decodes forms with replacement characters and keeps NUL. Here what is not UTF-8, holds NUL or half a
+surrogate pair is refused at the door. JSON is decoded straight into its type, so nesting ends the decoding
+where it begins.
 """
 
 from collections.abc import Iterable
@@ -22,7 +23,10 @@ _object = msgspec.json.Decoder(dict[str, str | int | None])
 
 
 def read_form(request: "SiteRequest") -> dict[str, str]:
-    """The fields of a request's body; the last of a name counts, a JSON null is an absent field. Raises Malformed."""
+    """The fields of a request's body; the last of a name counts, a JSON null is an absent field.
+
+    Raises Malformed.
+    """
     match request.content_type:
         case "application/json":
             return _checked(_json_fields(request.body))
@@ -58,7 +62,9 @@ def _urlencoded_fields(body: bytes) -> Iterable[tuple[str, str]]:
 
 
 def _multipart_fields(request: "SiteRequest") -> Iterable[tuple[str, str]]:
-    """Django's parser puts U+FFFD where bytes are no UTF-8, so the body is looked at where it holds text alone."""
+    """Django's parser puts U+FFFD where bytes are no UTF-8, so the body is looked at where it holds text
+    alone.
+    """
     fields = request.POST
     if not request.FILES:
         try:

@@ -1,13 +1,16 @@
 """Django's ASGI handler without its threads (DESIGN 2.10, LIMITS section 3).
 
-The stock handler starts and joins a thread for every request (ThreadSensitiveContext), closes the response in one,
-and sends each sync receiver, hook and log line through another: three quarters of a small page's CPU. All that Django
-does in those threads only computes, so it runs on the loop here. What the stock handler promises is kept: a client that
-leaves cancels the view, streams are closed, request_started and request_finished are sent (sync receivers of the
-latter are called on the loop), a body is read once, and within its limit (middleware/limits.py).
+The stock handler starts and joins a thread for every request (ThreadSensitiveContext), closes the response in
+one, and sends each sync receiver, hook and log line through another: three quarters of a small page's CPU.
+All that Django does in those threads only computes, so it runs on the loop here. What the stock handler
+promises is kept: a client that leaves cancels the view, streams are closed, request_started and
+request_finished are sent (sync receivers of the latter are called on the loop), a body is read once, and
+within its limit (middleware/limits.py).
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from io import BytesIO
 from typing import Any
 
@@ -21,7 +24,6 @@ from django.db import close_old_connections, reset_queries
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix, set_urlconf
-from django.utils.log import log_response
 
 from .http import SiteRequest
 from .middleware.errors import EXPECTED
@@ -35,9 +37,13 @@ from .middleware.limits import (
     refusal_of_head,
 )
 
+Chain = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
+
 
 def drop_database_receivers() -> None:
-    """Disconnect the receivers that tidy up after SQL and caches: there is nothing to tidy, and each is a hop."""
+    """Disconnect the receivers that tidy up after SQL and caches: there is nothing to tidy, and each is a
+    hop.
+    """
     signals.request_started.disconnect(reset_queries)
     signals.request_started.disconnect(close_old_connections)
     signals.request_finished.disconnect(close_old_connections)
@@ -68,10 +74,11 @@ class LoopHandler(ASGIHandler):
         set_script_prefix(get_script_prefix(scope))
         await signals.request_started.asend(sender=self.__class__, scope=scope)
         request, bad_request = self.create_request(scope, BytesIO(body))
-        if request is None:
+        if bad_request is not None:
             await self.send_response(bad_request, send)
             bad_request.close()
             return
+        assert isinstance(request, SiteRequest)
         request._body, request.refused = body, refused
         await self._answer_unless_gone(request, receive, send)
 
@@ -94,23 +101,25 @@ class LoopHandler(ASGIHandler):
 
     async def _answer(self, request: SiteRequest, send: Send) -> HttpResponseBase:
         response = await self.run_get_response(request)
-        try:
+        with suppress(
+            asyncio.CancelledError
+        ):  # the client left meanwhile; the response is still to be closed
             await self.send_response(response, send)
-        except asyncio.CancelledError:
-            pass  # the client left while it was being answered; the response is still to be closed
         return response
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        """As the stock handler's, but a 4xx is logged on the loop."""
+        """As the stock handler's, without its log line in a thread: the access log says more."""
         set_urlconf(settings.ROOT_URLCONF)
-        response: HttpResponseBase = await self._middleware_chain(request)
-        response._resource_closers.append(request.close)
-        if response.status_code >= 400:
-            log_response("%s: %s", response.reason_phrase, request.path, response=response, request=request)
+        chain: Chain = self._middleware_chain  # type: ignore[attr-defined]
+        response = await chain(request)
+        response._resource_closers.append(request.close)  # type: ignore[attr-defined]
         return response
 
     async def _get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        """Resolve, pass the view middleware, call the view. What the table of errors knows is answered here."""
+        """Resolve, pass the view middleware, call the view.
+
+        What the table of errors knows is answered here.
+        """
         try:
             return await self._view_response(request)
         except EXPECTED as error:
@@ -122,18 +131,20 @@ class LoopHandler(ASGIHandler):
     async def _view_response(self, request: HttpRequest) -> HttpResponseBase:
         view, args, kwargs = self.resolve_request(request)
         response: HttpResponseBase | None = None
-        for hook in self._view_middleware:
+        for hook in self._view_middleware:  # type: ignore[attr-defined]
             response = await hook(request, view, args, kwargs)
             if response:
                 return response
         call = view if iscoroutinefunction(view) else sync_to_async(view, thread_sensitive=True)
         response = await call(request, *args, **kwargs)
         self.check_response(response, view)
-        return self._rendered(response, request)
+        return _rendered(response)
 
-    def _rendered(self, response: Any, request: HttpRequest) -> HttpResponseBase:
-        """A TemplateResponse is rendered on the loop; no hook of this stack wants to see it before."""
-        return response.render() if callable(getattr(response, "render", None)) else response
+
+def _rendered(response: Any) -> HttpResponseBase:
+    """A TemplateResponse is rendered on the loop; no hook of this stack wants to see it before."""
+    done: HttpResponseBase = response.render() if callable(getattr(response, "render", None)) else response
+    return done
 
 
 async def _disconnect(receive: Receive) -> None:

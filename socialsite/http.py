@@ -7,7 +7,7 @@ a dict of texts whatever their form. No domain here: what the keys mean is said 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 from urllib.parse import urlencode
 
 import msgspec
@@ -19,13 +19,13 @@ from django.http.response import HttpResponseBase
 from django.template import loader
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from accounts.domain import AccountId
 from accounts.errors import SignInNeeded
 
 from .bodies import read_form
 from .errors import NotAllowed
 
 if TYPE_CHECKING:
-    from accounts.domain import AccountId
     from accounts.models import Account
 
     from .services import Services
@@ -128,8 +128,13 @@ def login_redirect(request: SiteRequest) -> SeeOther:
     return SeeOther(f"{settings.LOGIN_URL}?{urlencode({'next': back})}")
 
 
-def viewer_id(request: SiteRequest) -> "AccountId | None":
-    return None if request.account is None else request.account.id
+def viewer_id(request: SiteRequest) -> AccountId | None:
+    return None if request.account is None else AccountId(request.account.id)
+
+
+def own_id(request: SiteRequest) -> AccountId:
+    """The id of the signed-in account. Raises SignInNeeded."""
+    return AccountId(viewer_of(request).id)
 
 
 def viewer_of(request: SiteRequest) -> "Account":
@@ -139,8 +144,11 @@ def viewer_of(request: SiteRequest) -> "Account":
     return request.account
 
 
-def methods(**views: View[P]) -> View[P]:
-    """One view of several, by method: `methods(GET=index, POST=create)`. HEAD goes with GET, others answer 405."""
+def methods(**views: View[P]) -> Callable[..., Any]:
+    """One view of several, by method: `methods(GET=index, POST=create)`.
+
+    HEAD goes with GET, others answer 405.
+    """
     if "GET" in views:
         views.setdefault("HEAD", views["GET"])
 

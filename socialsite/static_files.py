@@ -1,10 +1,11 @@
 """Static files in front of Django: where no proxy serves them, daphne does, without a view or a session.
 
-WhiteNoise knows the files, their compressed variants, ETags and how long each may be kept; its own middleware is sync,
-so only its table is used.
+WhiteNoise knows the files, their compressed variants, ETags and how long each may be kept; its own middleware
+is sync, so only its table is used.
 """
 
-from typing import IO
+import warnings
+from typing import IO, Any
 
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import Response, StaticFile
@@ -25,7 +26,9 @@ class StaticFiles:
 
     def __init__(self, application: Application) -> None:
         self._application = application
-        self._files = WhiteNoiseMiddleware()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "No directory at")  # collectstatic need not have run
+            self._files: Any = WhiteNoiseMiddleware()  # type: ignore[no-untyped-call]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         found = self._find(scope["path"])
@@ -35,14 +38,14 @@ class StaticFiles:
         asked = {
             ASKED_BY[name]: value.decode("latin1") for name, value in scope["headers"] if name in ASKED_BY
         }
-        await _send(found.get_response(scope["method"], asked), send)
+        await _send(found.get_response(scope["method"], asked), send)  # type: ignore[no-untyped-call]
 
     def _find(self, path: str) -> StaticFile | None:
         if not path.startswith(self._files.static_prefix):
             return None
-        if self._files.autorefresh:
-            return self._files.find_file(path)
-        return self._files.files.get(path)
+        look_up = self._files.find_file if self._files.autorefresh else self._files.files.get
+        found: StaticFile | None = look_up(path)
+        return found
 
 
 async def _send(response: Response, send: Send) -> None:

@@ -1,8 +1,8 @@
 """Rate limits as requests meet them: which rule, whose hits (CHARTER 22).
 
-An action counts for the account and for the address together, so neither many accounts behind one address nor one
-account behind many gets more. Signed out, the address alone counts. Without an answer of the limits the action is
-refused (503): what changes something fails closed.
+An action counts for the account and for the address together, so neither many accounts behind one address nor
+one account behind many gets more. Signed out, the address alone counts. Without an answer of the limits the
+action is refused (503): what changes something fails closed.
 """
 
 from socialsite.recipes.rate_limit import Rule, Subject

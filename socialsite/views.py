@@ -5,6 +5,7 @@ An error handler is called by Django for what no table knows; it never tells mor
 
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
+from typing import cast
 
 from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.templatetags.static import static
@@ -78,9 +79,11 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     message = _(
         "This form has grown old, or came from another site. Please reload the page and send it again."
     )
-    return refusal(request, HTTPStatus.FORBIDDEN, "csrf", message, template="errors/csrf.html")
+    return refusal(
+        cast(SiteRequest, request), HTTPStatus.FORBIDDEN, "csrf", message, template="errors/csrf.html"
+    )
 
 
 def _last_resort(request: HttpRequest, status: HTTPStatus) -> HttpResponse:
     code, message = WORDS[status]
-    return refusal(request, status, code, message)
+    return refusal(cast(SiteRequest, request), status, code, message)

@@ -1,7 +1,7 @@
 """What can go wrong with posts, timelines, follows and lists.
 
-One class a rule; services raise them. `code` is for programs, `message` for people, `fields` says which input is
-at fault. What HTTP status each becomes stands in ONE table, socialsite/middleware/errors.py.
+One class a rule; services raise them. `code` is for programs, `message` for people, `fields` says which input
+is at fault. What HTTP status each becomes stands in ONE table, socialsite/middleware/errors.py.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""What actions bring, read from the fields of their body and from the query. Rules of the domain are checked below."""
+"""What actions bring, read from the fields of their body and from the query.
+
+Rules of the domain are checked below.
+"""
 
 import re
 from collections.abc import Mapping

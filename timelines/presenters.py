@@ -1,8 +1,8 @@
 """What clients see of the domain: JSON dicts, and the HTML of entries (DESIGN section 4).
 
-An entry's HTML is rendered once a language and kept: it holds no viewer state, no token and no relative time. What
-differs between readers or moments stands in slots (comments in timelines/_post.html) and is joined in at each use.
-Ids are texts everywhere: browsers read numbers as doubles, clients in other languages as 32 bits.
+An entry's HTML is rendered once a language and kept: it holds no viewer state, no token and no relative time.
+What differs between readers or moments stands in slots (comments in timelines/_post.html) and is joined in at
+each use. Ids are texts everywhere: browsers read numbers as doubles, clients in other languages as 32 bits.
 """
 
 from collections.abc import Iterable, Sequence

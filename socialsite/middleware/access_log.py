@@ -1,23 +1,29 @@
 """A name for each request, and one line about it.
 
-The id is ours, never the client's: a client cannot write into the log, nor make two requests look like one. It is
-bound to structlog's context, so that every line of the request carries it, and goes back in `X-Request-ID`.
+The id is ours, never the client's: a client cannot write into the log, nor make two requests look like one.
+It is bound to structlog's context, so that every line of the request carries it, and goes back in `X-Request-
+ID`.
 """
 
+import logging
 import secrets
 import time
 
 import structlog
 from django.http.response import HttpResponseBase
 
-from ..http import SiteRequest
+from socialsite.http import SiteRequest
+
 from .base import Middleware
 
 log = structlog.stdlib.get_logger("socialsite.access")
 
 
 class AccessLogMiddleware(Middleware):
-    """The outermost: it sees every answer. At INFO from 400 on, below that at DEBUG: the proxy keeps the rest."""
+    """The outermost: it sees every answer.
+
+    At INFO from 400 on, below that at DEBUG: the proxy keeps the rest.
+    """
 
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
         request.request_id = secrets.token_hex(8)
@@ -25,11 +31,16 @@ class AccessLogMiddleware(Middleware):
         structlog.contextvars.bind_contextvars(request_id=request.request_id)
         response = await self.get_response(request)
         response.headers["X-Request-ID"] = request.request_id
-        if response.status_code >= 400:
-            log.info("request", **_facts(request, response, started))
-        elif log.isEnabledFor(10):
-            log.debug("request", **_facts(request, response, started))
+        level = _level(response.status_code)
+        if log.isEnabledFor(level):
+            log.log(level, "request", **_facts(request, response, started))
         return response
+
+
+def _level(status: int) -> int:
+    if status >= 500:
+        return logging.ERROR
+    return logging.INFO if status >= 400 else logging.DEBUG
 
 
 def _facts(request: SiteRequest, response: HttpResponseBase, started: float) -> dict[str, object]:

@@ -1,8 +1,8 @@
 """Whose request this is, as the network tells it (CHARTER S7).
 
-`X-Forwarded-For` grows to the right: each proxy appends whom it heard from. What stands left of the first address that
-is no proxy of ours was written by the client, who may write anything. So the list is read from the right, beginning
-with the peer of the connection, for as long as the addresses are in TRUSTED_PROXIES.
+`X-Forwarded-For` grows to the right: each proxy appends whom it heard from. What stands left of the first
+address that is no proxy of ours was written by the client, who may write anything. So the list is read from
+the right, beginning with the peer of the connection, for as long as the addresses are in TRUSTED_PROXIES.
 """
 
 from collections.abc import Sequence
@@ -11,8 +11,9 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from django.conf import settings
 from django.http.response import HttpResponseBase
 
-from ..environment import Network
-from ..http import SiteRequest
+from socialsite.environment import Network
+from socialsite.http import SiteRequest
+
 from .base import Middleware
 
 Address = IPv4Address | IPv6Address
@@ -23,8 +24,8 @@ HOPS_MAX = 20
 def client_address(peer: str | None, forwarded_for: str, trusted: Sequence[Network]) -> str:
     """The address of the client, as text.
 
-    A peer without an address (a unix socket) is our own proxy where any are trusted. A hop that is no address ends
-    the walk: the last proxy that could be read stands for everyone behind it.
+    A peer without an address (a unix socket) is our own proxy where any are trusted. A hop that is no address
+    ends the walk: the last proxy that could be read stands for everyone behind it.
     """
     found = _address(peer or "")
     if not trusted or (found is not None and not _is_among(found, trusted)):

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from asgiref.sync import markcoroutinefunction
 from django.http.response import HttpResponseBase
 
-from ..http import SiteRequest
+from socialsite.http import SiteRequest
 
 PROBES = ("/livez", "/readyz")
 """Asked often, and also while the store is down: neither services nor sessions have a part in them."""

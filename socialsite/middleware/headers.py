@@ -1,4 +1,5 @@
-"""Headers that every answer carries: what a browser may load, and what a cache may keep (CHARTER 25, S10, S11).
+"""Headers that every answer carries: what a browser may load, and what a cache may keep (CHARTER 25, S10,
+S11).
 
 HSTS, nosniff, referrer and opener policy are Django's SecurityMiddleware's (stock.py).
 """
@@ -8,7 +9,8 @@ from functools import lru_cache
 from django.core.exceptions import DisallowedHost
 from django.http.response import HttpResponseBase
 
-from ..http import SiteRequest
+from socialsite.http import SiteRequest
+
 from .base import Middleware
 
 VARY = "Accept, Accept-Language, Cookie"

@@ -1,27 +1,28 @@
 """How much a request may bring: looked at before the body is read, and while it is (CHARTER I1).
 
-Django's own check trusts Content-Length and comes after the whole body lies in memory or on disk. Here a body without
-a length, or with an understated one, is counted as it comes. What breaks a limit is answered inside the stack, by
-LimitsMiddleware, so that the refusal carries the same headers and shape as every other answer.
+Django's own check trusts Content-Length and comes after the whole body lies in memory or on disk. Here a body
+without a length, or with an understated one, is counted as it comes. What breaks a limit is answered inside
+the stack, by LimitsMiddleware, so that the refusal carries the same headers and shape as every other answer.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import RequestAborted
 from django.http.response import HttpResponseBase
 
-from ..errors import Malformed, TooLarge
-from ..http import SiteRequest
+from socialsite.errors import Malformed, TooLarge
+from socialsite.http import SiteRequest
+
 from .base import Middleware
 from .errors import answer_to
 
 Scope = dict[str, Any]
-Message = dict[str, Any]
+Message = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+Application = Callable[[Scope, Any, Any], Awaitable[None]]
 
 HEAD_MAX_BYTES = 12 * 1024
 """Of path, query and headers together; daphne itself ends at 16 kB, without a page."""
@@ -57,7 +58,10 @@ def declared_length(scope: Scope) -> int | None:
 
 
 async def read_bounded(receive: Receive, declared: int | None, max_bytes: int) -> bytes:
-    """The whole body, never holding more than `max_bytes` and one chunk. Raises BodyRefused, RequestAborted."""
+    """The whole body, never holding more than `max_bytes` and one chunk.
+
+    Raises BodyRefused, RequestAborted.
+    """
     chunks: list[bytes] = []
     size = 0
     more = True

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 
 from django.urls import reverse
 
+from socialsite.errors import Malformed
+from socialsite.http import SiteRequest, form_data
 from timelines.views.composer import refused_composer
-
-from ..errors import Malformed
-from ..http import SiteRequest, form_data
 
 TEMPLATE = "timelines/compose.html"
 KEEPING = (403, 409, 422, 429, 503)

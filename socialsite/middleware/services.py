@@ -10,10 +10,10 @@ from weakref import WeakKeyDictionary
 
 from django.http.response import HttpResponseBase
 
+from socialsite.http import SiteRequest
+from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
 
-from ..http import SiteRequest
-from ..services import Services, open_services
 from .base import PROBES, Middleware
 from .errors import answer_to
 
@@ -52,7 +52,9 @@ loop_services = LoopServices()
 
 
 class ServicesMiddleware(Middleware):
-    """A store that cannot be opened yet is store trouble like any other: 503, and the next request tries again."""
+    """A store that cannot be opened yet is store trouble like any other: 503, and the next request tries
+    again.
+    """
 
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
         if request.path_info in PROBES:

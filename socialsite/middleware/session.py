@@ -1,8 +1,8 @@
 """Who asks: session, account and the address's rate limit, in ONE round trip.
 
-Sets request.session, request.account (Account or None), request.user and request.auser, so that Django's alogin and
-alogout work. Afterwards it does what Django's SessionMiddleware does, without a thread: saves what was changed, sets
-or takes away the cookie.
+Sets request.session, request.account (Account or None), request.user and request.auser, so that Django's
+alogin and alogout work. Afterwards it does what Django's SessionMiddleware does, without a thread: saves what
+was changed, sets or takes away the cookie.
 """
 
 import time
@@ -15,13 +15,13 @@ from django.contrib.sessions.exceptions import SessionInterrupted
 from django.http.response import HttpResponseBase
 from django.utils.http import http_date
 
+from socialsite.errors import RateLimited
+from socialsite.http import SiteRequest
 from socialsite.recipes.rate_limit import Subject, hit_command, verdict_of
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.scripts import Command
+from socialsite.throttle import rules_of
 
-from ..errors import RateLimited
-from ..http import SiteRequest
-from ..throttle import rules_of
 from .base import PROBES, Middleware
 from .errors import answer_to
 
@@ -112,7 +112,7 @@ def _take_cookie(response: HttpResponseBase) -> None:
         settings.SESSION_COOKIE_NAME,
         path=settings.SESSION_COOKIE_PATH,
         domain=settings.SESSION_COOKIE_DOMAIN,
-        samesite=settings.SESSION_COOKIE_SAMESITE,
+        samesite=settings.SESSION_COOKIE_SAMESITE,  # type: ignore[arg-type]
     )
 
 
@@ -126,5 +126,5 @@ def _give_cookie(response: HttpResponseBase, key: str, max_age_s: int) -> None:
         path=settings.SESSION_COOKIE_PATH,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=settings.SESSION_COOKIE_HTTPONLY,
-        samesite=settings.SESSION_COOKIE_SAMESITE,
+        samesite=settings.SESSION_COOKIE_SAMESITE,  # type: ignore[arg-type]
     )

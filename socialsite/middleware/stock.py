@@ -1,4 +1,5 @@
-"""Django's own middleware with its hooks called on the loop: they only compute, so a thread would buy nothing.
+"""Django's own middleware with its hooks called on the loop: they only compute, so a thread would buy
+nothing.
 
 The checks themselves stay Django's, so a security release of Django is all they need.
 """

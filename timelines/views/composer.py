@@ -24,7 +24,10 @@ def composer(*, in_reply_to: int | None = None, next_url: str | None = None) -> 
 
 
 def refused_composer(fields: Mapping[str, str], error: str) -> dict[str, Any]:
-    """The box as it was sent, the reason beside it. Its key stays: a lost answer is then found, not repeated."""
+    """The box as it was sent, the reason beside it.
+
+    Its key stays: a lost answer is then found, not repeated.
+    """
     return {
         **composer(in_reply_to=find_id(fields.get("in_reply_to", "")), next_url=fields.get("next") or None),
         "text": fields.get("text", ""),

@@ -4,7 +4,7 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from accounts.errors import SignInNeeded
-from socialsite.http import SiteRequest, page_response, respond, viewer_id, viewer_of, wants_json
+from socialsite.http import SiteRequest, own_id, page_response, respond, viewer_id, wants_json
 from timelines.forms import PageQuery
 from timelines.views.composer import composer
 from timelines.views.pages import timeline, timeline_json
@@ -18,7 +18,7 @@ async def home(request: SiteRequest) -> HttpResponseBase:
         return await welcome(request)
     query = PageQuery.of(request.GET)
     page = await request.services.reading.home(
-        viewer_of(request).id, before=query.before, after=query.after, limit=query.limit
+        own_id(request), before=query.before, after=query.after, limit=query.limit
     )
     return respond(
         request,

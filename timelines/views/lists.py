@@ -7,26 +7,26 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
+from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
 from socialsite.http import (
     SiteRequest,
     form_data,
     json_response,
+    own_id,
     page_response,
     respond,
     see_other,
-    viewer_of,
     wants_json,
 )
 from socialsite.middleware.errors import status_of
 from timelines.domain.account_list import AccountList, ListId
 from timelines.domain.page import DEFAULT_LIMIT
 from timelines.errors import ListTitleInvalid, MembersCapReached
-from timelines.forms import PageQuery, follow_cursor_of, list_cursor_of, limit_of
+from timelines.forms import PageQuery, follow_cursor_of, limit_of, list_cursor_of
 from timelines.presenters import author_json, list_json
 from timelines.views.answers import done
 from timelines.views.pages import Page, link, timeline, timeline_json
-
 
 Refusal = AccountNotFound | ListTitleInvalid | MembersCapReached
 
@@ -46,9 +46,9 @@ async def index(request: SiteRequest) -> HttpResponseBase:
 
 
 async def create(request: SiteRequest) -> HttpResponseBase:
-    viewer, services, title = viewer_of(request), request.services, form_data(request).get("title", "")
+    me, services, title = own_id(request), request.services, form_data(request).get("title", "")
     try:
-        made = await services.lists.create(owner_id=viewer.id, title=title, now_ms=services.clock.now_ms())
+        made = await services.lists.create(owner_id=me, title=title, now_ms=services.clock.now_ms())
     except ListTitleInvalid as error:
         return await _index_again(request, title, error)
     return done(request, list_json(made, 0), default=list_url(made.id), status=HTTPStatus.CREATED)
@@ -56,32 +56,32 @@ async def create(request: SiteRequest) -> HttpResponseBase:
 
 async def show(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
     """The list's timeline; `?cursor=` pages its members."""
-    viewer, query = viewer_of(request), PageQuery.of(request.GET)
-    found = await request.services.lists.get(owner_id=viewer.id, list_id=list_id)
+    me, query = own_id(request), PageQuery.of(request.GET)
+    found = await request.services.lists.get(owner_id=me, list_id=list_id)
     return await _shown(request, found, query)
 
 
 async def edit(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
-    viewer, lists, title = viewer_of(request), request.services.lists, form_data(request).get("title", "")
+    me, lists, title = own_id(request), request.services.lists, form_data(request).get("title", "")
     try:
-        renamed = await lists.rename(owner_id=viewer.id, list_id=list_id, title=title)
+        renamed = await lists.rename(owner_id=me, list_id=list_id, title=title)
     except ListTitleInvalid as error:
         return await _shown_again(request, list_id, error, title=title, title_error=error.message)
     return await _changed(request, renamed)
 
 
 async def delete(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
-    await request.services.lists.delete(owner_id=viewer_of(request).id, list_id=list_id)
+    await request.services.lists.delete(owner_id=own_id(request), list_id=list_id)
     return json_response({}) if wants_json(request) else see_other(request, "/lists/")
 
 
 async def add_member(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
-    viewer, services, handle = viewer_of(request), request.services, _handle(request)
-    mine = await services.lists.get(owner_id=viewer.id, list_id=list_id)
+    me, services, handle = own_id(request), request.services, _handle(request)
+    mine = await services.lists.get(owner_id=me, list_id=list_id)
     try:
         account = await services.accounts.get_by_handle(handle)
         await services.lists.add_member(
-            owner_id=viewer.id, list_id=list_id, account_id=account.id, now_ms=services.clock.now_ms()
+            owner_id=me, list_id=list_id, account_id=AccountId(account.id), now_ms=services.clock.now_ms()
         )
     except (AccountNotFound, MembersCapReached) as error:
         return await _shown_again(request, list_id, error, member_handle=handle, member_error=error.message)
@@ -89,10 +89,10 @@ async def add_member(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
 
 
 async def remove_member(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
-    viewer, services = viewer_of(request), request.services
-    mine = await services.lists.get(owner_id=viewer.id, list_id=list_id)
+    me, services = own_id(request), request.services
+    mine = await services.lists.get(owner_id=me, list_id=list_id)
     account = await services.accounts.get_by_handle(_handle(request))
-    await services.lists.remove_member(owner_id=viewer.id, list_id=list_id, account_id=account.id)
+    await services.lists.remove_member(owner_id=me, list_id=list_id, account_id=AccountId(account.id))
     return await _changed(request, mine)
 
 
@@ -103,8 +103,8 @@ def _handle(request: SiteRequest) -> str:
 
 async def _lists(request: SiteRequest) -> tuple[list[Page], str | None]:
     """A page of one's lists with their numbers of members, and the path of the next one."""
-    viewer, lists = viewer_of(request), request.services.lists
-    page = await lists.lists(viewer.id, list_cursor_of(request.GET), limit_of(request.GET))
+    me, lists = own_id(request), request.services.lists
+    page = await lists.lists(me, list_cursor_of(request.GET), limit_of(request.GET))
     counts = await lists.member_counts(page.lists)
     shown = [list_json(found, counts[found.id]) for found in page.lists]
     return shown, link(request, cursor=page.next)
@@ -123,12 +123,12 @@ async def _shown(
     request: SiteRequest, found: AccountList, query: PageQuery, status: int = HTTPStatus.OK, **refused: object
 ) -> HttpResponse:
     """A list with its timeline and a page of its members."""
-    viewer, services = viewer_of(request), request.services
+    me, services = own_id(request), request.services
     page, members, counts = await asyncio.gather(
         services.reading.list_timeline(
-            found.id, viewer_id=viewer.id, before=query.before, after=query.after, limit=query.limit
+            found.id, viewer_id=me, before=query.before, after=query.after, limit=query.limit
         ),
-        services.lists.members(owner_id=viewer.id, list_id=found.id, cursor=follow_cursor_of(request.GET)),
+        services.lists.members(owner_id=me, list_id=found.id, cursor=follow_cursor_of(request.GET)),
         services.lists.member_counts([found]),
     )
     authors = await services.accounts.authors(members.account_ids)
@@ -160,7 +160,7 @@ async def _shown_again(
     """The list's page with what was wrong beside its form; in JSON the error itself."""
     if wants_json(request):
         raise error
-    mine = await request.services.lists.get(owner_id=viewer_of(request).id, list_id=list_id)
+    mine = await request.services.lists.get(owner_id=own_id(request), list_id=list_id)
     return await _shown(request, mine, PageQuery(None, None, DEFAULT_LIMIT), status_of(error), **refused)
 
 

@@ -5,9 +5,9 @@ from urllib.parse import urlencode
 
 from django.http import HttpResponse
 
-from accounts.domain import Author
+from accounts.domain import AccountId, Author
 from accounts.models import Account
-from socialsite.http import SiteRequest, json_response, page_response, viewer_of, wants_json
+from socialsite.http import SiteRequest, json_response, page_response, viewer_id, wants_json
 from timelines.domain.page import TimelinePage
 from timelines.forms import PageQuery
 from timelines.presenters import Json, author_json, entries_html, posts_json
@@ -44,19 +44,12 @@ def timeline(request: SiteRequest, query: PageQuery, page: TimelinePage, name: s
     }
 
 
-def signed_in_json(request: SiteRequest) -> bool:
-    """Whether to answer in JSON, for pages of the signed-in alone. Raises SignInNeeded."""
-    viewer_of(request)
-    return wants_json(request)
-
-
 async def with_following(request: SiteRequest, authors: list[Author]) -> list[Page]:
     """Authors as timelines/_account.html takes them: does the viewer follow them?"""
-    viewer = request.account
-    followed = set()
-    if viewer is not None:
+    me, followed = viewer_id(request), set[AccountId]()
+    if me is not None:
         ids = [author.id for author in authors]
-        followed = await request.services.following.followed_among(viewer.id, ids)
+        followed = await request.services.following.followed_among(me, ids)
     return [{**author_json(author), "is_following": author.id in followed} for author in authors]
 
 

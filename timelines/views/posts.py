@@ -12,10 +12,10 @@ from socialsite.http import (
     SiteRequest,
     form_data,
     json_response,
+    own_id,
     respond,
     see_other,
     viewer_id,
-    viewer_of,
     wants_json,
 )
 from socialsite.ids import PostId
@@ -32,11 +32,11 @@ DESCRIPTION_MAX = 200  # characters, for search engines and previews
 
 
 async def publish(request: SiteRequest) -> HttpResponseBase:
-    viewer, services = viewer_of(request), request.services
+    me, services = own_id(request), request.services
     form = PostForm.of(form_data(request))
     await take(request, "post")
     post = await services.publishing.publish(
-        author_id=viewer.id,
+        author_id=me,
         text=form.text,
         in_reply_to=form.in_reply_to,
         idempotency_key=form.idempotency_key,
@@ -44,12 +44,12 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
     )
     if not wants_json(request):
         return see_other(request, "/")
-    entry = await services.reading.post(post.id, viewer_id=viewer.id)
+    entry = await services.reading.post(post.id, viewer_id=me)
     return json_response(post_json(entry), HTTPStatus.CREATED)
 
 
 async def delete(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
-    await request.services.publishing.delete(account_id=viewer_of(request).id, post_id=post_id)
+    await request.services.publishing.delete(account_id=own_id(request), post_id=post_id)
     return done(request, {"deleted": str(post_id)}, default="/")
 
 

@@ -9,8 +9,9 @@ from django.http import HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
+from accounts.domain import AccountId
 from accounts.models import Account
-from socialsite.http import SiteRequest, respond, viewer_id, viewer_of
+from socialsite.http import SiteRequest, own_id, respond, viewer_id
 from socialsite.throttle import take
 from timelines.domain.follow import FollowPage
 from timelines.forms import PageQuery, follow_cursor_of, limit_of
@@ -49,17 +50,18 @@ def by_handle(view: HandleView) -> HandleView:
 async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
     query, services = PageQuery.of(request.GET), request.services
     account = await services.accounts.get_by_handle(handle)
+    id = AccountId(account.id)
     page, counts, posts, relation = await asyncio.gather(
         services.reading.profile(
-            account.id,
+            id,
             viewer_id=viewer_id(request),
             before=query.before,
             after=query.after,
             limit=query.limit,
         ),
-        services.following.counts(account.id),
-        services.reading.post_count(account.id),
-        _relation(request, account),
+        services.following.counts(id),
+        services.reading.post_count(id),
+        _relation(request, id),
     )
     return respond(
         request,
@@ -78,18 +80,18 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
     )
 
 
-async def _relation(request: SiteRequest, account: Account) -> Page:
+async def _relation(request: SiteRequest, account_id: AccountId) -> Page:
     """What the viewer and the account have to do with each other."""
-    viewer, following = request.account, request.services.following
-    if viewer is None or viewer.id == account.id:
-        return {"is_self": viewer is not None, "is_following": False, "both_follow": 0, "known": []}
+    me, following = viewer_id(request), request.services.following
+    if me is None or me == account_id:
+        return {"is_self": me is not None, "is_following": False, "both_follow": 0, "known": []}
     is_following, both, known_ids = await asyncio.gather(
-        following.is_following(viewer.id, account.id),
-        following.both_follow(viewer.id, account.id),
-        following.followers_you_know(viewer.id, account.id, KNOWN),
+        following.is_following(me, account_id),
+        following.both_follow(me, account_id),
+        following.followers_you_know(me, account_id, KNOWN),
     )
     authors = await request.services.accounts.authors(known_ids) if known_ids else {}
-    known = [authors[id] for id in known_ids if id in authors]
+    known = [authors[each] for each in known_ids if each in authors]
     return {"is_self": False, "is_following": is_following, "both_follow": both, "known": known}
 
 
@@ -97,7 +99,7 @@ async def _relation(request: SiteRequest, account: Account) -> Page:
 async def followers(request: SiteRequest, handle: str) -> HttpResponseBase:
     account = await request.services.accounts.get_by_handle(handle)
     page = await request.services.following.followers(
-        account.id, cursor=follow_cursor_of(request.GET), limit=limit_of(request.GET)
+        AccountId(account.id), cursor=follow_cursor_of(request.GET), limit=limit_of(request.GET)
     )
     return await _accounts(request, account, page, "followers", _("Followers"))
 
@@ -106,7 +108,7 @@ async def followers(request: SiteRequest, handle: str) -> HttpResponseBase:
 async def following(request: SiteRequest, handle: str) -> HttpResponseBase:
     account = await request.services.accounts.get_by_handle(handle)
     page = await request.services.following.following(
-        account.id, cursor=follow_cursor_of(request.GET), limit=limit_of(request.GET)
+        AccountId(account.id), cursor=follow_cursor_of(request.GET), limit=limit_of(request.GET)
     )
     return await _accounts(request, account, page, "following", _("Following"))
 
@@ -123,25 +125,25 @@ async def _accounts(
 
 @by_handle
 async def follow(request: SiteRequest, handle: str) -> HttpResponseBase:
-    viewer, services = viewer_of(request), request.services
+    me, services = own_id(request), request.services
     await take(request, "follow")
     account = await services.accounts.get_by_handle(handle)
     await services.following.follow(
-        follower_id=viewer.id, followed_id=account.id, now_ms=services.clock.now_ms()
+        follower_id=me, followed_id=AccountId(account.id), now_ms=services.clock.now_ms()
     )
     return await _followed(request, account, is_following=True)
 
 
 @by_handle
 async def unfollow(request: SiteRequest, handle: str) -> HttpResponseBase:
-    viewer, services = viewer_of(request), request.services
+    me, services = own_id(request), request.services
     await take(request, "follow")
     account = await services.accounts.get_by_handle(handle)
-    await services.following.unfollow(follower_id=viewer.id, followed_id=account.id)
+    await services.following.unfollow(follower_id=me, followed_id=AccountId(account.id))
     return await _followed(request, account, is_following=False)
 
 
 async def _followed(request: SiteRequest, account: Account, *, is_following: bool) -> HttpResponseBase:
-    counts = await request.services.following.counts(account.id)
+    counts = await request.services.following.counts(AccountId(account.id))
     data = {"following": is_following, "followers": counts.followers}
     return done(request, data, default=profile_url(account.handle))
