@@ -8,10 +8,11 @@ counts deliveries, so a job that kills every worker reaches the dead letters too
 Knows no payload's meaning. The loop that turns it is in `worker.py`.
 """
 
-import logging
 import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, TypeVar
+
+import structlog
 
 from socialsite.recipes.jobs import (
     DeadLetter,
@@ -23,6 +24,7 @@ from socialsite.recipes.jobs import (
     payload_of,
     stream_id,
 )
+from socialsite.recipes.liveness import is_dead, mark
 from socialsite.store import Command, CommandRefused, Key, Node, Reply, Script, Store, load
 
 GROUP = "workers"
@@ -35,7 +37,7 @@ BEAT, CLAIM, FINISH, BURY, REVIVE, RETIRE = (
     for name in ("beat", "claim", "finish", "bury", "revive", "retire")
 )
 __all__ = ["DeadLetter", "Job", "JobQueue", "JobRefused", "Patience", "QueueDepth"]
-log = logging.getLogger("socialsite.jobs")
+log = structlog.stdlib.get_logger("socialsite.jobs")
 T = TypeVar("T")
 
 
@@ -58,7 +60,7 @@ class JobQueue:
         return Key("jobs", tag=self._name, name="dead")
 
     def heartbeat(self, worker: str) -> Key:
-        """STRING with a TTL of 10 s; while it is there, the worker is alive."""
+        """STRING with a TTL of 10 s, the worker's process; while it is there, the worker is alive."""
         return Key("jobs", tag=self._name, name=f"worker:{worker}")
 
     # Producers
@@ -85,7 +87,7 @@ class JobQueue:
 
     async def beat(self, worker: str) -> None:
         """Say that `worker` is alive; once before its first `take`, then every few seconds."""
-        await self._node.run(BEAT, [self.heartbeat(worker)], [self.patience.heartbeat_ms])
+        await self._node.run(BEAT, [self.heartbeat(worker)], [mark(), self.patience.heartbeat_ms])
 
     async def take(self, worker: str, count: int, wait_ms: int) -> list[Job]:
         """Up to `count` jobs nobody has had; waits for the first. Do not cancel: it may have got some."""
@@ -120,10 +122,7 @@ class JobQueue:
         args = [GROUP, job.id, job.payload, reason, tries, DEAD_LETTERS_CAP]
         if not await self._run(BURY, [self.stream, self.dead], args):
             return False
-        event = {"event": "dead_letter", "queue": self._name, "job": job.id, "tries": tries, "reason": reason}
-        log.error(
-            "dead letter: job %s of %s after %d tries: %s", job.id, self._name, tries, reason, extra=event
-        )
+        log.error("dead_letter", queue=self._name, job=job.id, tries=tries, reason=reason)
         return True
 
     async def adopt(self, worker: str, *, held: Collection[str] = (), count: int = 1) -> list[Job]:
@@ -196,14 +195,14 @@ class JobQueue:
         return True
 
     async def _gone(self, worker: str) -> list[str]:
-        """Workers that have no heartbeat any more."""
+        """Workers that have no heartbeat any more, or whose process here is known to be dead."""
         rows = await self._grouped(lambda: self._node.execute("XINFO", "CONSUMERS", self.stream, GROUP))
-        names = [
-            name.decode() for name in (dict(zip(row[::2], row[1::2], strict=True))[b"name"] for row in rows)
-        ]
+        names = [dict(zip(row[::2], row[1::2], strict=True))[b"name"].decode() for row in rows]
         others = [name for name in names if name != worker and CONSUMER.fullmatch(name)]
-        beats = await self._node.pipeline([("EXISTS", self.heartbeat(name)) for name in others])
-        return [name for name, beats_still in zip(others, beats, strict=True) if not beats_still]
+        marks = await self._node.pipeline([("GET", self.heartbeat(name)) for name in others])
+        killed = [name for name, seen in zip(others, marks, strict=True) if seen and is_dead(seen.decode())]
+        await self._node.pipeline([("DEL", self.heartbeat(name)) for name in killed])
+        return [name for name, seen in zip(others, marks, strict=True) if not seen or name in killed]
 
 
 def _require(error: CommandRefused, *codes: str) -> None:

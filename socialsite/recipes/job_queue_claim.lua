@@ -2,7 +2,7 @@
 -- Purpose: take over pending jobs of one worker, if its heartbeat is gone, or of any, if untouched for long.
 -- KEYS: the stream, the heartbeat of that worker (one's own where the owner is oneself or anybody).
 -- ARGV: group, taker, owner ("": anybody), least idle ms, most jobs, then ids to leave alone.
--- Returns: a list of {id, deliveries with this one, payload}, oldest first. A dead owner left with nothing is removed.
+-- Returns: a list of {id, deliveries with this one, payload}. A dead owner left with nothing is removed.
 
 local stream, group, taker, owner = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 local is_other = owner ~= "" and owner ~= taker
@@ -16,13 +16,25 @@ for position = 6, #ARGV do
   left_alone[ARGV[position]] = true
 end
 
-local search = {"XPENDING", stream, group, "IDLE", ARGV[4], "-", "+", most + #ARGV - 5}
+local search = {"XPENDING", stream, group, "IDLE", ARGV[4], "-", "+", most + #ARGV - 5 + 100}
 if owner ~= "" then
   search[#search + 1] = owner
 end
 
+-- Least tried first, then oldest: a job that kills its workers comes after those it took along.
+local found = redis.call(unpack(search))
+for position, pending in ipairs(found) do
+  pending[5] = position
+end
+table.sort(found, function(one, other)
+  if one[4] ~= other[4] then
+    return one[4] < other[4]
+  end
+  return one[5] < other[5]
+end)
+
 local jobs = {}
-for _, pending in ipairs(redis.call(unpack(search))) do
+for _, pending in ipairs(found) do
   local id = pending[1]
   if #jobs < most and not left_alone[id] then
     local entry = redis.call("XCLAIM", stream, group, taker, 0, id)[1]

@@ -6,11 +6,12 @@ leaves the rest pending for others.
 """
 
 import asyncio
-import logging
 import random
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
+
+import structlog
 
 from socialsite.recipes.job_queue import Job, JobQueue, JobRefused
 from socialsite.store import StoreUnavailable
@@ -25,7 +26,7 @@ TAKE_WAIT_MS = 500  # so long a stop may have to wait for a quiet queue
 REASON_LENGTH = 500
 NOT_SETTLED: int | None = 0
 
-log = logging.getLogger("socialsite.jobs")
+log = structlog.stdlib.get_logger("socialsite.jobs")
 T = TypeVar("T")
 
 
@@ -143,7 +144,7 @@ class Worker:
         finally:
             self._count_busy(-1)
         if isinstance(error, StoreUnavailable):
-            log.warning("job %s waits for the store: %s", job.id, error)
+            log.warning("job_waits_for_store", job=job.id, error=str(error))
             self._tasks.create_task(self._retry(job, jittered(postponed), postponed + 1))
         elif (wait_ms := await self._steadily(lambda: self._settle(job, error), NOT_SETTLED)) is None:
             self._held.pop(job.id, None)
@@ -177,7 +178,7 @@ class Worker:
         if isinstance(error, JobRefused):
             await self._queue.bury(job, reason_of(error))
             return None
-        log.warning("job %s failed (try %d)", job.id, job.tries, exc_info=error)
+        log.warning("job_failed", job=job.id, tries=job.tries, exc_info=error)
         return await self._queue.fail(job, reason_of(error))
 
     async def _retry(self, job: Job, wait_s: float, postponed: int) -> None:
@@ -212,7 +213,7 @@ class Worker:
             try:
                 return await call()
             except StoreUnavailable as error:
-                log.warning("worker %s waits for the store: %s", self.name, error)
+                log.warning("worker_waits_for_store", worker=self.name, error=str(error))
             if self.is_stopping:
                 return otherwise
             await self._pause(jittered(attempt))
