@@ -3,7 +3,7 @@
 Membership is a pair edge like a follow (edges.py), so a post finds the lists that hold its author in passes.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from accounts.domain import AccountId
 from socialsite.store.node import Reply
@@ -126,9 +126,9 @@ class ListMembers:
         """Everybody on the list, in no order."""
         return list(map(AccountId, await self._edges.outgoing.ids(list_id, self._most)))
 
-    async def members_among(self, list_id: ListId, ids: Collection[AccountId]) -> set[AccountId]:
+    async def members_among(self, list_id: ListId, ids: Iterable[AccountId]) -> set[AccountId]:
         """Those of `ids` that are on the list."""
-        return set(map(AccountId, await self._edges.outgoing.among(list_id, ids)))
+        return set(map(AccountId, await self._edges.outgoing.among(list_id, list(ids))))
 
     async def listed_among(self, account_id: AccountId, list_ids: Iterable[ListId]) -> set[ListId]:
         """Those of `list_ids` that the account is on: the readers of one post, as the live layer asks."""
