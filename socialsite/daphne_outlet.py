@@ -69,13 +69,12 @@ class DaphneOutlet:
             self._too_slow()
 
     def close(self, code: int) -> None:
-        """Close frame behind what was written; autobahn drops a peer that does not answer it."""
+        """Close frame behind what was written; autobahn drops a peer that does not answer it within 1 s."""
         if self.is_closed:
             return
         self.is_closed = True
         self._waiting.clear()
         self._protocol.handle_reply({"type": "websocket.close", "code": code})
-        self._aborting = self._loop.call_later(ABORT_AFTER_S, self._transport.abortConnection)
 
     async def drained(self) -> None:
         await self._flowing.wait()
@@ -108,7 +107,9 @@ class DaphneOutlet:
         transport.write(wire)
 
     def _too_slow(self) -> None:
+        """The close frame stands behind what the reader does not read: it may only ever see the abort."""
         self.close(TOO_SLOW)
+        self._aborting = self._loop.call_later(ABORT_AFTER_S, self._transport.abortConnection)
 
     # IPushProducer
 

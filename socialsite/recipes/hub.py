@@ -143,14 +143,14 @@ class Hub:
     async def enter(self, member: str) -> None:
         """One more socket of `member` is here. Raises StoreUnavailable (the member then is not)."""
         self._members[member] += 1
-        key = online(self.process)
+        key, held = online(self.process), None
         try:
             held, _, _ = await self._store.node(key).transaction(
                 [("SISMEMBER", key, MARKER), ("SADD", key, member), ("EXPIRE", key, PRESENCE_TTL_S)]
             )
-        except StoreError:
-            self._members[member] -= 1
-            raise
+        finally:
+            if held is None:  # refused, or the caller was cancelled
+                self._members[member] -= 1
         if not held:
             self.mend()
 

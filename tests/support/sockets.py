@@ -1,0 +1,207 @@
+"""A real daphne in a process of its own, and websocket clients that speak to it."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+from accounts.sessions import SessionStore
+from tests.support.world import Person
+
+BASE_DIR = Path(__file__).resolve().parents[2]
+Message = dict[str, Any]
+
+
+class Daphne:
+    """`daphne socialsite.asgi:application` on a free port, with the settings of the tests."""
+
+    def __init__(self, redis_url: str, **environment: str) -> None:
+        self.port = _free_port()
+        self._environment = {
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "tests.settings",
+            "SECRET_KEY": settings.SECRET_KEY,
+            "REDIS_URL": redis_url,
+            "ALLOWED_HOSTS": "127.0.0.1",
+            "RATE_LIMIT_SOCKET": "off",
+            "RATE_LIMIT_ADDRESS": "off",
+            "LOG_LEVEL": "WARNING",
+            **environment,
+        }
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        return f"ws://127.0.0.1:{self.port}/ws/stream/"
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    def start(self) -> Self:
+        self.process = subprocess.Popen(
+            [
+                sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", str(self.port), "--verbosity", "0",
+                "--websocket-max-message-size", "4096", "--websocket-max-frame-size", "4096",
+                "socialsite.asgi:application",
+            ],
+            cwd=BASE_DIR,
+            env=self._environment,
+        )  # fmt: skip
+        _wait_for_port(self.port, self.process)
+        return self
+
+    def stop(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+    def resident_kb(self) -> int:
+        """Memory of the process."""
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1])
+        raise AssertionError("no VmRSS")
+
+    def cpu_s(self) -> float:
+        """Seconds of processor time the process has used."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextlib.contextmanager
+def running(redis_url: str, **environment: str) -> Iterator[Daphne]:
+    daphne = Daphne(redis_url, **environment)
+    try:
+        yield daphne.start()
+    finally:
+        daphne.stop()
+
+
+class Client:
+    """A browser's socket. Everything it got stands in `got`, in order."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self._connection = connection
+        self.got: list[Message] = []
+
+    async def say(self, message: Message | str | bytes) -> None:
+        await self._connection.send(json.dumps(message) if isinstance(message, dict) else message)
+
+    async def subscribe(self, timeline: str, after: int | str | None = None) -> Message:
+        """Subscribe and wait until live; the `subscribed` message."""
+        extra = {} if after is None else {"after": str(after)}
+        await self.say({"type": "subscribe", "timeline": timeline, **extra})
+        return await self.until(lambda m: m["type"] == "subscribed" and m["timeline"] == timeline)
+
+    async def next(self, timeout_s: float = 5.0) -> Message:
+        async with asyncio.timeout(timeout_s):
+            message: Message = json.loads(await self._connection.recv())
+        self.got.append(message)
+        return message
+
+    async def until(self, wanted: Callable[[Message], bool], timeout_s: float = 8.0) -> Message:
+        async with asyncio.timeout(timeout_s):
+            while True:
+                message = await self.next(timeout_s)
+                if wanted(message):
+                    return message
+
+    async def entry(self, post_id: int, timeline: str | None = None, timeout_s: float = 8.0) -> Message:
+        """The entry of a post, on a timeline or on any."""
+        return await self.until(
+            lambda m: (
+                m["type"] == "entry"
+                and m["id"] == str(post_id)
+                and (timeline is None or m["timeline"] == timeline)
+            ),
+            timeout_s,
+        )
+
+    async def silence(self, for_s: float = 0.5) -> list[Message]:
+        """What comes within a while: usually nothing should."""
+        since = len(self.got)
+        with contextlib.suppress(TimeoutError):
+            while True:
+                await self.next(for_s)
+        return self.got[since:]
+
+    async def close_code(self, timeout_s: float = 8.0) -> int:
+        """The code the server closes with; what comes before is collected."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                while True:
+                    self.got.append(json.loads(await self._connection.recv()))
+        except ConnectionClosed as closed:
+            return closed.rcvd.code if closed.rcvd else 1006
+
+    def entry_ids(self, timeline: str) -> list[int]:
+        return [int(m["id"]) for m in self.got if m["type"] == "entry" and m["timeline"] == timeline]
+
+
+@contextlib.asynccontextmanager
+async def client(
+    daphne: Daphne, cookie: str | None = None, *, origin: str | None = "", language: str = "en"
+) -> AsyncIterator[Client]:
+    """A socket from the site's own page; `origin` None: without one."""
+    headers = {"Accept-Language": language}
+    if cookie is not None:
+        headers["Cookie"] = f"{settings.SESSION_COOKIE_NAME}={cookie}"
+    own = daphne.origin if origin == "" else origin
+    async with connect(
+        daphne.url, origin=own, additional_headers=headers, proxy=None, max_queue=10_000
+    ) as found:  # type: ignore[arg-type]
+        yield Client(found)
+
+
+async def signed_in(person: Person) -> str:
+    """The cookie of a new session."""
+    services = person._services
+    session = SessionStore(None, sessions=services.sessions)
+    session.forget()
+    account = await services.accounts.find(person.id)
+    assert account is not None
+    await session.aset(SESSION_KEY, str(person.id))
+    await session.aset(BACKEND_SESSION_KEY, settings.AUTHENTICATION_BACKENDS[0])
+    await session.aset(HASH_SESSION_KEY, account.get_session_auth_hash())
+    await session.asave()
+    assert session.session_key is not None
+    return session.session_key
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def _wait_for_port(port: int, process: "subprocess.Popen[bytes]", timeout_s: float = 30.0) -> None:
+    until = time.monotonic() + timeout_s
+    while time.monotonic() < until:
+        assert process.poll() is None, f"daphne ended with {process.returncode}"
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 0.5):
+            return
+        time.sleep(0.05)
+    raise AssertionError("daphne did not start")

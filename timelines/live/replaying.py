@@ -1,0 +1,55 @@
+"""What a reader missed: the entries after the last id they hold, oldest first, before anything live.
+
+Reading starts 60 s of id time before that id, because an entry may be delivered later than its id says; what
+the client holds already it drops. Only the newer ones count: more than 100 of them are a gap, to be paged.
+"""
+
+from dataclasses import dataclass
+
+from socialsite.ids import LOW_BITS, PostId, id_at
+from timelines.domain.page import HydratedPost
+from timelines.live.timelines import ReadPage
+
+REPLAYED_CAP = 100
+REWIND_MS = 60_000
+REWIND_PAGES = 3
+"""Pages of the rewound minute; a timeline with more than 300 entries a minute replays the newest of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """`entries` to send, oldest first; `gap`: more are newer than is replayed; `last`: where to go on."""
+
+    entries: tuple[HydratedPost, ...]
+    last: PostId
+    gap: bool = False
+
+
+async def newest(page: ReadPage) -> PostId:
+    """The newest id of a timeline, 0 when it is empty."""
+    found = await page(limit=1)
+    return found.entries[0].post.id if found.entries else PostId(0)
+
+
+async def missed(page: ReadPage, after: PostId, now_ms: int) -> Missed:
+    """What stands after `after`. An id from the future counts as the present: nothing is newer than now."""
+    after = min(after, id_at(now_ms))
+    newer = await page(after=after, limit=REPLAYED_CAP)
+    if newer.previous_after is not None:
+        return Missed((), await newest(page), gap=True)
+    entries = (*await _just_before(page, after), *reversed(newer.entries))
+    return Missed(entries, newer.entries[0].post.id if newer.entries else after)
+
+
+async def _just_before(page: ReadPage, after: PostId) -> list[HydratedPost]:
+    """The entries up to and with `after` that belong to the rewound minute, oldest first."""
+    start = max(0, after - (REWIND_MS << LOW_BITS))
+    found: list[HydratedPost] = []
+    before: PostId | None = PostId(after + 1)
+    for _ in range(REWIND_PAGES):
+        older = await page(before=before, limit=REPLAYED_CAP)
+        found += [entry for entry in older.entries if entry.post.id > start]
+        before = older.next_before
+        if before is None or before <= start:
+            break
+    return found[::-1]

@@ -1,0 +1,60 @@
+"""What a client may say on the socket (DESIGN section 4). Anything else is a bad message."""
+
+from typing import Annotated
+
+import msgspec
+
+from socialsite.ids import MAX_ID, PostId
+
+MESSAGE_CAP_BYTES = 4096
+WATCHED_CAP = 100
+
+GivenId = int | str
+
+
+class Subscribe(msgspec.Struct, tag="subscribe", frozen=True):
+    timeline: str
+    after: GivenId | None = None
+
+
+class Unsubscribe(msgspec.Struct, tag="unsubscribe", frozen=True):
+    timeline: str
+
+
+class Watch(msgspec.Struct, tag="watch", frozen=True):
+    """The posts on screen, in place of those of the last watch; their counts are sent."""
+
+    ids: Annotated[list[GivenId], msgspec.Meta(max_length=WATCHED_CAP)]
+
+
+Request = Subscribe | Unsubscribe | Watch
+
+_decoder: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
+
+
+class BadMessage(ValueError):
+    """Too long, not JSON, or nothing a client may say."""
+
+
+def parse(text: str | None) -> Request:
+    """The request in a text message. Raises BadMessage (binary messages have no text)."""
+    if text is None or len(text) > MESSAGE_CAP_BYTES:
+        raise BadMessage
+    try:
+        encoded = text.encode()
+        if len(encoded) > MESSAGE_CAP_BYTES:
+            raise BadMessage
+        return _decoder.decode(encoded)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
+        raise BadMessage from error
+
+
+def post_id(given: GivenId) -> PostId:
+    """An id as string or number, as clients give it. Raises BadMessage."""
+    if isinstance(given, str):
+        if not (given.isascii() and given.isdigit() and len(given) <= 16):
+            raise BadMessage
+        given = int(given)
+    if not 0 <= given <= MAX_ID:
+        raise BadMessage
+    return PostId(given)

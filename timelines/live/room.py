@@ -1,0 +1,140 @@
+"""The sockets of this process, found by what they are to hear of. Memory only."""
+
+import asyncio
+from collections import deque
+from collections.abc import Collection, Iterable
+from typing import TypeVar
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from socialsite.outlet import Frame, Outlet
+from timelines.live.timelines import OpenTimeline
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+HELD_CAP = 100
+"""Live entries kept while a replay goes on; more than that, and it is replayed again."""
+
+
+class Subscription:
+    """One timeline on one socket. While `held` is a queue, live entries wait in it for the replay's end.
+
+    `timeline` is None until it was found that the reader may have it; `is_present`: its member is counted.
+    """
+
+    __slots__ = ("held", "is_present", "last", "name", "replay_again", "socket", "task", "timeline")
+
+    def __init__(self, socket: "Socket", name: str) -> None:
+        self.socket = socket
+        self.name = name  # as the client calls the timeline
+        self.timeline: OpenTimeline | None = None
+        self.is_present = False
+        self.last = PostId(0)
+        self.held: deque[tuple[PostId, Frame]] | None = deque()
+        self.replay_again = False
+        self.task: asyncio.Task[None] | None = None
+
+    def offer(self, post_id: PostId, frame: Frame) -> None:
+        """A live entry."""
+        if self.held is None:
+            self.last = max(self.last, post_id)
+            self.socket.outlet.push(frame)
+        elif len(self.held) < HELD_CAP:
+            self.held.append((post_id, frame))
+        else:
+            self.held.clear()
+            self.replay_again = True
+
+    def hold(self) -> None:
+        """Something may have been missed: what comes from now on waits for a replay."""
+        if self.held is None:
+            self.held = deque()
+        else:
+            self.replay_again = True
+
+    def flow(self, replayed: Collection[PostId]) -> None:
+        """The replay is through: send what was held, but not twice, and go live."""
+        held, self.held = self.held or (), None
+        for post_id, frame in held:
+            if post_id not in replayed:
+                self.offer(post_id, frame)
+
+
+class Socket:
+    """An accepted websocket and who sits behind it (`session_id`: hex digest; None: nobody signed in)."""
+
+    __slots__ = ("account_id", "language", "outlet", "session_id", "subscriptions", "watched")
+
+    def __init__(
+        self, outlet: Outlet, account_id: AccountId | None, session_id: str | None, language: str
+    ) -> None:
+        self.outlet = outlet
+        self.account_id = account_id
+        self.session_id = session_id
+        self.language = language
+        self.subscriptions: dict[str, Subscription] = {}
+        self.watched: frozenset[PostId] = frozenset()
+
+
+class Room:
+    """Every socket, by topic, by account, by watched post."""
+
+    def __init__(self) -> None:
+        self.sockets: dict[Socket, None] = {}
+        self._by_topic: dict[str, dict[Subscription, None]] = {}
+        self._by_account: dict[AccountId, dict[Socket, None]] = {}
+        self._by_watched: dict[PostId, dict[Socket, None]] = {}
+
+    def enter(self, socket: Socket) -> None:
+        self.sockets[socket] = None
+        if socket.account_id is not None:
+            self._by_account.setdefault(socket.account_id, {})[socket] = None
+
+    def leave(self, socket: Socket) -> None:
+        self.sockets.pop(socket, None)
+        if socket.account_id is not None:
+            _take(self._by_account, socket.account_id, socket)
+        self.watch(socket, ())
+
+    def listen(self, subscription: Subscription, timeline: OpenTimeline) -> None:
+        """From now on the subscription gets what comes on the timeline."""
+        subscription.timeline = timeline
+        self._by_topic.setdefault(timeline.topic, {})[subscription] = None
+
+    def forget(self, subscription: Subscription) -> None:
+        if subscription.timeline is not None:
+            _take(self._by_topic, subscription.timeline.topic, subscription)
+
+    def watch(self, socket: Socket, post_ids: Iterable[PostId]) -> None:
+        """The posts that the socket shows, in place of those before."""
+        for post_id in socket.watched:
+            _take(self._by_watched, post_id, socket)
+        socket.watched = frozenset(post_ids)
+        for post_id in socket.watched:
+            self._by_watched.setdefault(post_id, {})[socket] = None
+
+    def has(self, topic: str) -> bool:
+        return topic in self._by_topic
+
+    def at(self, topics: Iterable[str]) -> list[Subscription]:
+        return [subscription for topic in topics for subscription in self._by_topic.get(topic, ())]
+
+    def of_account(self, account_id: AccountId) -> list[Socket]:
+        return list(self._by_account.get(account_id, ()))
+
+    def watching(self, post_id: PostId) -> list[Socket]:
+        return list(self._by_watched.get(post_id, ()))
+
+    def listening(self) -> list[Subscription]:
+        """Every subscription that has its timeline."""
+        return [subscription for listening in self._by_topic.values() for subscription in listening]
+
+
+def _take(index: dict[K, dict[V, None]], key: K, value: V) -> None:
+    """Remove, and the key with its last value."""
+    values = index.get(key)
+    if values is not None:
+        values.pop(value, None)
+        if not values:
+            del index[key]

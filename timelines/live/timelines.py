@@ -1,0 +1,104 @@
+"""Timelines as a subscription names them: who may, what to listen to, how to read them."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+
+from accounts.domain import AccountId
+from accounts.errors import AccountNotFound
+from accounts.services import AccountService
+from socialsite.ids import MAX_ID
+from timelines.domain.account_list import ListId
+from timelines.domain.page import TimelinePage
+from timelines.errors import ListNotFound
+from timelines.live import frames
+from timelines.services.lists import ListService
+from timelines.services.live import home_member, list_member
+from timelines.services.reading import ReadingService
+
+ReadPage = Callable[..., Awaitable[TimelinePage]]
+"""A page of ReadingService, all but `before`, `after` and `limit` given."""
+
+
+PUBLIC = "public"
+
+
+def home_of(account_id: AccountId) -> str:
+    """Topic of a home timeline; topics name timelines in memory, by id where clients say handles."""
+    return f"home:{account_id}"
+
+
+def profile_of(account_id: AccountId) -> str:
+    return f"profile:{account_id}"
+
+
+def list_of(list_id: ListId) -> str:
+    return f"list:{list_id}"
+
+
+class Refused(Exception):
+    """This reader cannot have this timeline; `code` is the error's."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+        super().__init__(code)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTimeline:
+    """A timeline that its reader may have. `member`: what is present while it is open, for the publishers."""
+
+    topic: str
+    member: str | None
+    page: ReadPage
+
+
+class Timelines:
+    """Finds the timeline of a name."""
+
+    def __init__(self, reading: ReadingService, accounts: AccountService, lists: ListService) -> None:
+        self._reading = reading
+        self._accounts = accounts
+        self._lists = lists
+
+    async def open(self, name: str, viewer_id: AccountId | None) -> OpenTimeline:
+        """Raises Refused."""
+        kind, _, rest = name.partition(":")
+        if name == "public":
+            return OpenTimeline(PUBLIC, None, partial(self._reading.public, viewer_id=viewer_id))
+        if name == "home":
+            return self._home(_signed_in(viewer_id))
+        if kind == "profile" and rest:
+            return await self._profile(rest, viewer_id)
+        if kind == "list" and rest.isascii() and rest.isdigit() and 0 < int(rest[:17]) <= MAX_ID:
+            return await self._list(ListId(int(rest)), _signed_in(viewer_id))
+        if (kind == "tag" and rest) or name == "notifications":
+            raise Refused(frames.FORBIDDEN)  # nothing is delivered to these yet
+        raise Refused(frames.BAD_MESSAGE)
+
+    def _home(self, viewer_id: AccountId) -> OpenTimeline:
+        page = partial(self._reading.home, viewer_id)
+        return OpenTimeline(home_of(viewer_id), home_member(viewer_id), page)
+
+    async def _profile(self, handle: str, viewer_id: AccountId | None) -> OpenTimeline:
+        try:
+            account = await self._accounts.get_by_handle(handle)
+        except AccountNotFound:
+            raise Refused(frames.FORBIDDEN) from None
+        account_id = AccountId(account.id)
+        page = partial(self._reading.profile, account_id, viewer_id=viewer_id)
+        return OpenTimeline(profile_of(account_id), None, page)
+
+    async def _list(self, list_id: ListId, viewer_id: AccountId) -> OpenTimeline:
+        try:
+            await self._lists.get(owner_id=viewer_id, list_id=list_id)
+        except ListNotFound:
+            raise Refused(frames.FORBIDDEN) from None
+        page = partial(self._reading.list_timeline, list_id, viewer_id=viewer_id)
+        return OpenTimeline(list_of(list_id), list_member(list_id), page)
+
+
+def _signed_in(viewer_id: AccountId | None) -> AccountId:
+    if viewer_id is None:
+        raise Refused(frames.SIGNED_OUT)
+    return viewer_id
