@@ -14,6 +14,8 @@ from accounts.domain import AccountId
 
 _COOKIE = re.compile(r"([1-9][0-9]{0,15})\.([A-Za-z0-9_-]{43})")
 
+SESSION_ID = re.compile(r"[0-9a-f]{64}")
+
 
 @dataclass(frozen=True, slots=True)
 class Token:

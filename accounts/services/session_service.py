@@ -11,7 +11,7 @@ from accounts.models import Account
 from accounts.ports import SessionsEnded, ignore_ended, tell_ended
 from accounts.repositories import AccountRepository, SessionRepository
 from accounts.repositories.sessions import FoundSession
-from accounts.tokens import Token
+from accounts.tokens import SESSION_ID, Token
 from socialsite.clock import Clock, FixedClock
 from socialsite.store.node import Reply
 from socialsite.store.scripts import Command
@@ -102,7 +102,9 @@ class SessionService:
         ]
 
     async def end(self, account_id: AccountId, session_id: str) -> bool:
-        """Sign one session out; whether it was open."""
+        """Sign one session out; whether it was open. Anything but a session id is none."""
+        if not SESSION_ID.fullmatch(session_id):
+            return False
         ended = await self._sessions.end(account_id, session_id)
         if ended:
             await tell_ended(self._on_ended, account_id, session_id)

@@ -1,0 +1,125 @@
+"""Django's own functions over our backend and session engine: authenticate, log in and out; what leaks."""
+
+import time
+
+import pytest
+import pytest_asyncio
+from django.contrib.auth import aauthenticate, aget_user, alogin, alogout, authenticate
+from django.core.exceptions import SynchronousOnlyOperation
+from django.http import HttpRequest
+
+from accounts.sessions import SessionStore
+from socialsite.store import Store
+from tests.support.account_world import NOW_MS, PASSWORD, AccountWorld
+
+ARGON2 = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+
+
+@pytest_asyncio.fixture
+async def world(store: Store) -> AccountWorld:
+    return AccountWorld(store)
+
+
+def request_with(cookie: str | None = None) -> HttpRequest:
+    request = HttpRequest()
+    request.session = SessionStore(cookie)
+    return request
+
+
+async def test_django_authenticates_by_handle_and_password(world):
+    await world.signs_up()
+    alice = await aauthenticate(username="Alice", password=PASSWORD)
+    assert alice.handle == "alice"
+    assert alice.backend == "accounts.backends.HandleBackend"
+    assert await aauthenticate(username="alice", password="wrong") is None
+    assert await aauthenticate(username=None, password=PASSWORD) is None
+
+
+async def test_django_logs_in_and_out(world):
+    alice = await world.signs_up()
+    request = request_with()
+    await alogin(request, alice)
+    await request.session.asave()
+    cookie = request.session.session_key
+    assert (await aget_user(request_with(cookie))).id == alice.id
+    leaving = request_with(cookie)
+    await alogout(leaving)
+    assert leaving.session.is_empty()
+    assert (await aget_user(request_with(cookie))).is_anonymous
+    assert await world.who(cookie) is None
+
+
+async def test_a_cookie_set_before_the_login_is_worth_nothing_after_it(world):
+    alice, mallory = await world.signs_up("alice"), await world.signs_up("mallory")
+    planted = (await world.signs_in(mallory)).session_key
+    request = request_with(planted)
+    await alogin(request, alice)
+    await request.session.asave()
+    assert request.session.session_key != planted
+    assert await world.who(planted) is None
+    assert (await world.who(request.session)).id == alice.id
+
+
+async def test_a_suspended_account_is_nobody_to_django(world):
+    alice = await world.signs_up()
+    session = await world.signs_in(alice)
+    await world.accounts.suspend(account_id=alice.id)
+    assert (await aget_user(request_with(session.session_key))).is_anonymous
+    assert await aauthenticate(username="alice", password=PASSWORD) is None
+
+
+async def test_the_synchronous_half_refuses(world):
+    alice = await world.signs_up()
+    with pytest.raises(SynchronousOnlyOperation):
+        authenticate(username="alice", password=PASSWORD)
+    for call in (
+        alice.save,
+        alice.delete,
+        lambda: alice.check_password(PASSWORD),
+        lambda: alice.set_password("x"),
+    ):
+        with pytest.raises(NotImplementedError):
+            call()
+
+
+async def test_an_unknown_account_takes_the_time_of_a_wrong_password(world, settings):
+    settings.PASSWORD_HASHERS = ARGON2
+    await world.signs_up("alice")
+    await world.signs_up("import1", password=None)
+    await world.accounts.authenticate("nobody", "x")
+
+    cpu_s = {"alice": [], "nobody": [], "import1": []}  # CPU time: others load this machine
+    for _ in range(5):
+        for handle, took in cpu_s.items():
+            start = time.process_time()
+            assert await world.accounts.authenticate(handle, "wrong password") is None
+            took.append(time.process_time() - start)
+    known, unknown, unusable = [min(took) for took in cpu_s.values()]
+    assert unknown == pytest.approx(known, rel=0.4)
+    assert unusable == pytest.approx(known, rel=0.4)
+
+
+async def test_an_unknown_handle_costs_as_many_commands_as_a_known_one(world, redis_server):
+    await world.signs_up("alice")
+    counts = []
+    for handle in ("alice", "nobody"):
+        with redis_server.client() as client:
+            client.config_resetstat()
+            await world.accounts.authenticate(handle, "wrong password")
+            stats = client.info("commandstats")
+            counts.append({name: stats[name]["calls"] for name in ("cmdstat_get", "cmdstat_hmget")})
+    assert counts[0] == counts[1]
+
+
+async def test_no_log_line_holds_a_secret(world, caplog):
+    caplog.set_level("DEBUG")
+    alice = await world.signs_up()
+    session = await world.signs_in(alice)
+    await world.accounts.authenticate("alice", "a wrong guess 1")
+    await world.accounts.change_password(account=alice, old=PASSWORD, new="another one 7")
+    await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
+    told = caplog.text + "".join(str(vars(record)) for record in caplog.records)
+    for secret in (PASSWORD, "another one 7", "a wrong guess 1", session.session_key, alice.password):
+        assert secret not in told
+    assert "sign_in_refused" in told
+    assert "password_changed" in told
