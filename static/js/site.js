@@ -1,0 +1,13 @@
+/** What the pages do beyond HTML. Each part looks for its own hooks; everything works without any of them. */
+
+import { enhanceActions } from "./actions.js";
+import { enhanceComposers } from "./composer.js";
+import { enhanceKeys } from "./keys.js";
+import { goLive } from "./live.js";
+import { keepTimes } from "./times.js";
+
+keepTimes();
+enhanceComposers();
+enhanceActions();
+enhanceKeys();
+goLive();

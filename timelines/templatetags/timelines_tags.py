@@ -4,13 +4,17 @@ Pure functions of their arguments: no request, no store. The words are the templ
 """
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import regex
 from django import template
+from django.conf import settings
+from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language
 
 register = template.Library()
 
@@ -24,6 +28,20 @@ def icon(name: str) -> SafeString:
     return format_html(
         '<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("icons.svg"), name
     )
+
+
+@register.simple_tag
+def kept(template_name: str) -> SafeString:
+    """A template without context, rendered once a language: most words of a page never change."""
+    if settings.DEBUG:
+        return render_to_string(template_name)
+    return _kept(template_name, get_language())
+
+
+@lru_cache(maxsize=64)
+def _kept(template_name: str, language: str | None) -> SafeString:
+    """`language` is the active one; it stands in the key only."""
+    return render_to_string(template_name)
 
 
 @register.filter
@@ -58,4 +76,8 @@ def ms_datetime(value: int | str | datetime | None) -> datetime | None:
 def iso(value: int | str | datetime | None) -> str:
     """Unix milliseconds or a datetime as `<time datetime>` wants it: 2026-11-20T15:14:00.123Z."""
     moment = ms_datetime(value)
-    return "" if moment is None else f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+    return (
+        ""
+        if moment is None
+        else f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+    )

@@ -1,0 +1,114 @@
+/** Small things done in place instead of by a new page: deleting, following, more entries, closing a menu. */
+
+import { page, postsIn, send } from "./send.js";
+import { focusPost, takeOut } from "./timeline.js";
+import { sayTimes } from "./times.js";
+import { toast } from "./toast.js";
+import { word } from "./words.js";
+
+async function deletePost(button) {
+  const article = button.closest("article");
+  const { ok, status, data } = await send(button.formAction);
+  if (ok || status === 404) {
+    takeOut(article);
+    toast(word("deleted"));
+  } else toast(data.message || word("notDone"));
+}
+
+/** Follow or unfollow, then take the fresh button and counts from the page itself. */
+async function follow(button) {
+  const { ok, data } = await send(button.formAction);
+  if (!ok) return toast(data.message || word("notDone"));
+  const fresh = await page(location.href);
+  const handle = CSS.escape(button.dataset.follow);
+  const other = fresh.querySelector(`[data-follow="${handle}"]`);
+  if (other) {
+    const put = document.importNode(other, true);
+    button.replaceWith(put);
+    put.focus();
+  }
+  const counted = fresh.querySelector(".counts");
+  if (counted) document.querySelector(".counts")?.replaceWith(document.importNode(counted, true));
+}
+
+/** Append the older page below; the address stays, and so does the reader's place. */
+async function more(link) {
+  const list = document.querySelector("ol[data-timeline], ol[data-replies], ul.accounts");
+  const found = await page(link.href);
+  const theirs = found.querySelector("ol[data-timeline], ol[data-replies], ul.accounts");
+  if (!list || !theirs) return location.assign(link.href);
+  const known = new Set(postsIn(list).map((post) => post.dataset.postId));
+  const items = [...theirs.children]
+    .filter((item) => !known.has(item.querySelector("article[data-post-id]")?.dataset.postId))
+    .map((item) => document.importNode(item, true));
+  list.append(...items);
+  sayTimes(list);
+  const next = found.querySelector('a[rel="next"]');
+  const pager = link.closest(".pager");
+  if (next) link.replaceWith(document.importNode(next, true));
+  else pager.replaceWith(found.querySelector(".end") ?? "");
+  const first = items[0]?.querySelector("article, a");
+  if (first) focusPost(first, { preventScroll: true });
+}
+
+/** Do `act` once at a time; when it fails, let the browser do it the plain way. */
+async function inPlace(element, act, plain) {
+  if (element.ariaBusy === "true") return;
+  element.ariaBusy = "true";
+  try {
+    await act(element);
+  } catch {
+    plain();
+  }
+  element.ariaBusy = "false";
+}
+
+function closeMenus(except) {
+  for (const menu of document.querySelectorAll("details.menu[open]")) if (menu !== except) menu.open = false;
+}
+
+function onClick(event) {
+  closeMenus(event.target.closest("details.menu"));
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const button = event.target.closest("button[data-delete], button[data-follow]");
+  const next = event.target.closest('.pager a[rel="next"]');
+  if (button && !button.closest(".thread-post")) {
+    event.preventDefault();
+    inPlace(button, button.dataset.delete ? deletePost : follow, () => location.reload());
+  } else if (next) {
+    event.preventDefault();
+    inPlace(next, more, () => location.assign(next.href));
+  }
+}
+
+function onEscape(event) {
+  const menu = event.key === "Escape" && document.querySelector("details.menu[open]");
+  if (!menu) return;
+  closeMenus();
+  menu.querySelector("summary").focus();
+}
+
+/** A password can be looked at before it is sent. */
+function addReveal(input) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = word("show");
+  button.ariaLabel = word("showPassword");
+  button.ariaPressed = "false";
+  button.addEventListener("click", () => {
+    const isShown = input.type === "password";
+    input.type = isShown ? "text" : "password";
+    button.textContent = word(isShown ? "hide" : "show");
+    button.ariaPressed = String(isShown);
+  });
+  const box = document.createElement("div");
+  box.className = "reveal";
+  input.replaceWith(box);
+  box.append(input, button);
+}
+
+export function enhanceActions() {
+  document.addEventListener("click", onClick);
+  document.addEventListener("keydown", onEscape);
+  document.querySelectorAll("input[type=password]").forEach(addReveal);
+}

@@ -1,0 +1,151 @@
+/**
+ * Writing: the count as the server counts, a draft that survives, sending without leaving the page.
+ * Without this script the same form posts as it stands.
+ */
+
+import { page, postOf, send } from "./send.js";
+import { sayTimes } from "./times.js";
+import { toast } from "./toast.js";
+import { word } from "./words.js";
+
+const segmenter = "Segmenter" in Intl ? new Intl.Segmenter(undefined, { granularity: "grapheme" }) : null;
+const NEARLY = 20; // from here on the count is read out
+
+/** Graphemes of the text as the server keeps it: NFC, line breaks as one, no blank ends. */
+export function graphemes(text) {
+  const kept = text.replace(/\r\n?/g, "\n").normalize("NFC").trim();
+  return segmenter ? [...segmenter.segment(kept)].length : [...kept].length;
+}
+
+const freshKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
+
+/** Text kept on this device, where it may be kept. */
+const drafts = {
+  read: (name) => attempt(() => localStorage.getItem(name)) ?? "",
+  write: (name, text) => attempt(() => (text ? localStorage.setItem(name, text) : localStorage.removeItem(name))),
+};
+
+function attempt(act) {
+  try {
+    return act();
+  } catch {
+    return null; // storage is full or forbidden: the page works without
+  }
+}
+
+class Composer {
+  constructor(form) {
+    this.form = form;
+    this.text = form.elements.namedItem("text");
+    this.key = form.elements.namedItem("idempotency_key");
+    this.button = form.querySelector("[type=submit]");
+    this.count = form.querySelector(".composer-count");
+    this.error = form.querySelector(".error");
+    this.rest = this.count.textContent;
+    this.max = Number(this.text.dataset.max);
+    const about = form.elements.namedItem("in_reply_to")?.value ?? "";
+    this.draft = `draft:${document.body.dataset.handle}:${about}`;
+  }
+
+  start() {
+    if (!this.text.value) this.text.value = drafts.read(this.draft);
+    this.text.addEventListener("input", () => this.#changed());
+    this.text.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.form.requestSubmit();
+    });
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#submit();
+    });
+    this.#showCount();
+    if (location.hash === `#${this.form.id}` || this.text.ariaInvalid === "true") this.focus();
+  }
+
+  focus() {
+    this.text.focus();
+    this.form.scrollIntoView({ block: "nearest" });
+  }
+
+  get left() {
+    return this.max - graphemes(this.text.value);
+  }
+
+  #changed() {
+    drafts.write(this.draft, this.text.value);
+    this.#showCount();
+    if (this.left >= 0) this.#say("");
+  }
+
+  #showCount() {
+    const left = this.left;
+    this.count.textContent = !this.text.value ? this.rest : left < 0 ? word("over", -left) : word("left", left);
+    this.count.classList.toggle("over", left < 0);
+    this.count.ariaLive = left <= NEARLY ? "polite" : "off";
+  }
+
+  #say(message) {
+    this.error.textContent = message;
+    this.error.hidden = !message;
+    this.text.ariaInvalid = message ? "true" : "false";
+    if (message) this.text.setAttribute("aria-describedby", `${this.error.id} ${this.count.id}`);
+  }
+
+  async #submit() {
+    if (this.button.ariaDisabled === "true") return;
+    if (this.left < 0) {
+      this.#say(word("over", -this.left));
+      this.focus();
+      return;
+    }
+    this.button.ariaDisabled = "true";
+    const sent = this.text.value;
+    const { ok, status, data } = await send(this.form.action, new FormData(this.form));
+    this.button.ariaDisabled = "false";
+    if (ok) await this.#published(data, sent);
+    else this.#refused(status, data);
+  }
+
+  /** The key stays for another try: if the first one did arrive, the second changes nothing. */
+  #refused(status, data) {
+    if (status === 409) this.key.value = freshKey(); // used for another text: the next try is a new post
+    if (status === 401) this.#say(word("signedOut"));
+    else this.#say(data.fields?.text || data.message || word("notSent"));
+    this.text.focus();
+  }
+
+  async #published(post, sent) {
+    this.key.value = freshKey();
+    if (this.text.value === sent) this.text.value = ""; // else the reader is writing on already
+    this.#say("");
+    this.#changed();
+    toast(word("published"));
+    await showPost(post).catch(() => {}); // it is published; the next page shows it
+  }
+}
+
+/** Fetch a post's entry from its own page: it comes with what its author may do. */
+async function showPost({ id, url }) {
+  const article = postOf(await page(url), String(id));
+  if (!article) return;
+  const replies = document.querySelector("[data-replies]");
+  if (!replies) {
+    document.dispatchEvent(new CustomEvent("post:published", { detail: { article } }));
+    return;
+  }
+  const item = document.createElement("li");
+  item.className = "fresh";
+  item.append(document.importNode(article, true));
+  replies.append(item);
+  sayTimes(item);
+  item.scrollIntoView({ block: "nearest" });
+}
+
+export function enhanceComposers() {
+  const composers = [...document.querySelectorAll("form[data-composer]")].map((form) => new Composer(form));
+  for (const composer of composers) composer.start();
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest("a[data-compose]") || !composers.length || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    composers[0].focus();
+  });
+}

@@ -1,0 +1,186 @@
+/**
+ * New entries, live. They are held until the reader asks for them, so nothing moves under the eyes; only one's own
+ * new post goes in at once. What was missed for good becomes a gap: a row that says so and loads it.
+ */
+
+import { page, parse, postOf, postsIn } from "./send.js";
+import { Subscription } from "./socket.js";
+import { Timeline, focusPost } from "./timeline.js";
+import { clearToast, toast } from "./toast.js";
+import { number, word } from "./words.js";
+
+const MOST_HELD = 200; // above, the pill opens the page anew
+const MOST_WATCHED = 100;
+
+class Live {
+  #held = new Map(); // id -> html
+  #gaps = [];
+  #overflow = false;
+  #isDown = false;
+  #title = document.title;
+
+  constructor(list) {
+    this.timeline = new Timeline(list);
+    this.region = document.querySelector("[data-live-region]");
+    this.subscription = new Subscription(this.timeline.name, list.dataset.newest || "0", this);
+  }
+
+  start() {
+    this.subscription.start();
+    document.addEventListener("post:published", ({ detail }) => {
+      this.#held.delete(detail.article.dataset.postId);
+      this.timeline.insert(detail.article);
+      this.#showPill();
+    });
+    document.addEventListener("posts:show", () => this.#show());
+  }
+
+  // What the subscription reports
+
+  message(message) {
+    if (message.type === "entry") this.#hold(message);
+    else if (message.type === "deleted") this.#forget(String(message.id));
+    else if (message.type === "counts") showCounts(message);
+    else if (message.type === "gap") this.#gap(message);
+  }
+
+  up() {
+    if (this.#isDown) toast(word("back"));
+    this.#isDown = false;
+    const ids = postsIn(this.timeline.list).slice(0, MOST_WATCHED).map((post) => post.dataset.postId);
+    if (ids.length) this.subscription.tell({ type: "watch", ids });
+  }
+
+  down() {
+    if (!this.#isDown) toast(word("offline"), { stay: true });
+    this.#isDown = true;
+  }
+
+  signedOut() {
+    clearToast();
+    toast(word("signedOut"), { stay: true, href: `/accounts/login/?next=${encodeURIComponent(location.pathname)}` });
+  }
+
+  // New entries
+
+  #hold({ id, html, timeline }) {
+    if (timeline !== this.timeline.name) return;
+    this.subscription.saw(String(id));
+    if (this.#overflow || this.timeline.has(String(id)) || this.#isTooOld(id)) return;
+    this.#held.set(String(id), html);
+    this.#overflow = this.#held.size > MOST_HELD;
+    if (this.#overflow) this.#held.clear();
+    this.#showPill();
+  }
+
+  /** Below the last entry of a page that goes on elsewhere: it is found there. */
+  #isTooOld(id) {
+    const oldest = postsIn(this.timeline.list).at(-1)?.dataset.postId;
+    return Boolean(oldest && document.querySelector('a[rel="next"]') && Number(id) < Number(oldest));
+  }
+
+  #gap({ after, newest }) {
+    this.#gaps.push(String(after));
+    this.subscription.saw(String(newest));
+    this.#showPill();
+  }
+
+  #forget(id) {
+    this.#held.delete(id);
+    this.timeline.remove(id);
+    this.#showPill();
+  }
+
+  #showPill() {
+    const count = this.#held.size;
+    const many = this.#overflow || this.#gaps.length > 0;
+    document.title = count || many ? `(${many ? `${number(Math.max(count, 100))}+` : number(count)}) ${this.#title}` : this.#title;
+    if (!count && !many) return this.region.replaceChildren();
+    const text = many ? word("newMany") : word("new", count);
+    const pill = this.region.querySelector(".pill") ?? this.#makePill();
+    pill.lastChild.textContent = text;
+  }
+
+  #makePill() {
+    const pill = document.getElementById("pill").content.firstElementChild.cloneNode(true);
+    pill.addEventListener("click", () => this.#show());
+    this.region.replaceChildren(pill);
+    return pill;
+  }
+
+  async #show() {
+    if (this.#overflow) return location.assign(location.pathname);
+    if (!this.#held.size && !this.#gaps.length) return;
+    this.timeline.markHere(word("here"));
+    for (const html of this.#held.values()) {
+      const article = parse(html).querySelector("article[data-post-id]");
+      if (article) this.timeline.insert(article);
+    }
+    for (const after of this.#gaps) {
+      const row = this.#gapRow(after);
+      if (row === this.timeline.list.firstElementChild) await this.#fill(row); // nothing newer: begin with the newest page
+    }
+    this.#held.clear();
+    this.#gaps = [];
+    this.#showPill();
+    scrollTo({ top: 0 });
+    const first = postsIn(this.timeline.list)[0];
+    if (first) focusPost(first, { preventScroll: true });
+  }
+
+  // Gaps: filled from the top, one page at a time, until a known post is met
+
+  #gapRow(after) {
+    const row = document.createElement("li");
+    row.className = "gap";
+    const button = document.createElement("button");
+    button.className = "btn btn-quiet btn-small";
+    button.type = "button";
+    button.textContent = word("gapFill");
+    button.addEventListener("click", () => this.#fill(row));
+    row.append(word("gap"), button);
+    this.timeline.insertGap(row, after);
+    return row;
+  }
+
+  async #fill(row) {
+    const button = row.querySelector("button");
+    if (button.ariaDisabled === "true") return;
+    button.ariaDisabled = "true";
+    button.textContent = word("loading");
+    const above = row.previousElementSibling?.querySelector("article[data-post-id]")?.dataset.postId;
+    try {
+      this.#take(await page(above ? `${location.pathname}?before=${above}` : location.pathname), row);
+      button.textContent = word("gapFill");
+    } catch {
+      button.textContent = word("loadFailed");
+    }
+    button.ariaDisabled = "false";
+  }
+
+  #take(found, row) {
+    const after = Number(row.dataset.gapAfter);
+    const articles = postsIn(found.querySelector("ol[data-timeline]") ?? found);
+    const missing = articles.filter((article) => Number(article.dataset.postId) > after);
+    const added = missing.map((article) => this.timeline.insert(article) && article.dataset.postId).filter(Boolean);
+    const isClosed = missing.length < articles.length || !found.querySelector('a[rel="next"]');
+    if (!isClosed) return;
+    if (row.contains(document.activeElement) && added.length) focusPost(postOf(this.timeline.list, added[0]));
+    row.remove();
+  }
+}
+
+/** Fresh numbers on every showing of the post. */
+function showCounts({ id, counts }) {
+  for (const article of document.querySelectorAll(`article[data-post-id="${CSS.escape(String(id))}"]`)) {
+    for (const [name, count] of Object.entries(counts)) {
+      const place = article.querySelector(`[data-count="${CSS.escape(name)}"]`);
+      if (place) place.textContent = count ? number(count) : "";
+    }
+  }
+}
+
+export function goLive() {
+  const list = document.querySelector("ol[data-timeline][data-live]");
+  if (list && "WebSocket" in window) new Live(list).start();
+}

@@ -1,0 +1,33 @@
+/** Talking to the site: actions as JSON, pages as HTML whose posts can be taken out. */
+
+const token = () => document.querySelector("#post-actions [name=csrfmiddlewaretoken]")?.value ?? "";
+
+/**
+ * POST an action. Never throws: no answer at all is {ok: false, status: 0}.
+ * @param {Record<string, string> | FormData} fields
+ */
+export async function send(path, fields = {}) {
+  try {
+    const body = new URLSearchParams(fields);
+    body.delete("next");
+    const headers = { Accept: "application/json", "X-CSRFToken": token() };
+    const answer = await fetch(path, { method: "POST", body, headers, credentials: "same-origin" });
+    return { ok: answer.ok, status: answer.status, data: await answer.json().catch(() => ({})) };
+  } catch {
+    return { ok: false, status: 0, data: {} };
+  }
+}
+
+/** The document of a page of this site. Throws when there is none. */
+export async function page(path) {
+  const answer = await fetch(path, { headers: { Accept: "text/html" }, credentials: "same-origin" });
+  if (!answer.ok) throw new Error(`${answer.status}`);
+  return parse(await answer.text());
+}
+
+/** HTML as a document of its own: nothing in it runs. */
+export const parse = (html) => new DOMParser().parseFromString(html, "text/html");
+
+export const postsIn = (root) => [...root.querySelectorAll("article[data-post-id]")];
+
+export const postOf = (root, id) => root.querySelector(`article[data-post-id="${CSS.escape(id)}"]`);

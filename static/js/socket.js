@@ -1,0 +1,138 @@
+/**
+ * One subscription that does not get lost: it comes back after any break with the last id it knows, and notices
+ * sleep and dead connections, which a browser does not report. The cursor is the truth, a message only a hint.
+ */
+
+const FIRST_WAIT = 1000; // ms; doubled with each failure
+const LONGEST_WAIT = 60_000;
+const TICK = 5000;
+const ASLEEP = 20_000; // a tick this late means that the machine slept
+const SILENCE = 120_000; // after so long without a message the connection is asked for a sign
+const PATIENCE = 10_000;
+const SIGNED_OUT = 4401;
+const TOO_MANY = 4429;
+
+export class Subscription {
+  #socket = null;
+  #failures = 0;
+  #timer = 0;
+  #over = false;
+  #ticked = Date.now();
+  #heard = Date.now();
+  #asked = 0;
+
+  /**
+   * @param {string} timeline
+   * @param {string} after the newest id on the page
+   * @param {{message(m: object): void, up(): void, down(): void, signedOut(): void}} listener
+   */
+  constructor(timeline, after, listener) {
+    this.timeline = timeline;
+    this.last = after;
+    this.listener = listener;
+  }
+
+  start() {
+    this.#connect();
+    setInterval(() => this.#tick(), TICK);
+    addEventListener("online", () => this.resume());
+    addEventListener("offline", () => this.listener.down());
+    document.addEventListener("visibilitychange", () => document.hidden || this.#tick());
+    // A page in the back-forward cache must hold no socket.
+    addEventListener("pagehide", () => this.#drop());
+    addEventListener("pageshow", (event) => event.persisted && this.resume());
+  }
+
+  /** Start over from the last id: what was missed is replayed, what is known is dropped by its id. */
+  resume() {
+    if (this.#over) return;
+    this.#drop();
+    this.#connect();
+  }
+
+  /** Remember the newest id, whatever order they come in. */
+  saw(id) {
+    if (Number(id) > Number(this.last)) this.last = id;
+  }
+
+  tell(message) {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
+  }
+
+  #subscribe() {
+    this.tell({ type: "subscribe", timeline: this.timeline, after: this.last });
+  }
+
+  #connect() {
+    const url = new URL("/ws/stream/", location.href);
+    url.protocol = url.protocol.replace("http", "ws");
+    const socket = (this.#socket = new WebSocket(url));
+    socket.onopen = () => this.#subscribe();
+    socket.onmessage = (event) => this.#hear(JSON.parse(event.data));
+    socket.onclose = (event) => socket === this.#socket && this.#closed(event.code);
+  }
+
+  #hear(message) {
+    this.#heard = Date.now();
+    this.#asked = 0;
+    if (message.type === "subscribed") {
+      this.#failures = 0;
+      this.saw(message.last);
+      this.listener.up();
+    } else if (message.type === "error") this.#refused(message.code);
+    this.listener.message(message);
+  }
+
+  #refused(code) {
+    if (code === "signed_out") this.#end();
+    if (code === "forbidden") this.#over = true;
+    if (code === "rate_limited") this.#later(LONGEST_WAIT, () => this.#subscribe());
+  }
+
+  #closed(code) {
+    this.#socket = null;
+    if (this.#over) return;
+    if (code === SIGNED_OUT) {
+      this.#end();
+      return;
+    }
+    this.#failures += 1;
+    if (this.#failures > 2 || !navigator.onLine) this.listener.down();
+    const wait = code === TOO_MANY ? LONGEST_WAIT : Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** (this.#failures - 1));
+    this.#later(wait, () => this.#connect());
+  }
+
+  /** At a random moment of the second half, so that a restarted site is not met by everybody at once. */
+  #later(wait, act) {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(act, wait * (0.5 + Math.random() / 2));
+  }
+
+  #tick() {
+    const now = Date.now();
+    const late = now - this.#ticked;
+    this.#ticked = now;
+    if (this.#over || document.hidden) return; // hidden pages tick slowly; the first visible tick judges
+    const unanswered = this.#asked && now - this.#asked > PATIENCE;
+    if (late > ASLEEP || unanswered) this.resume();
+    else if (this.#socket && !this.#asked && now - this.#heard > SILENCE) {
+      this.#asked = now;
+      this.#subscribe();
+    }
+  }
+
+  #drop() {
+    clearTimeout(this.#timer);
+    const socket = this.#socket;
+    this.#socket = null; // first, so that its close is not taken for a failure
+    this.#asked = 0;
+    this.#heard = Date.now();
+    socket?.close();
+  }
+
+  #end() {
+    this.#over = true;
+    this.#drop();
+    this.listener.signedOut();
+  }
+}

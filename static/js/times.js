@@ -1,0 +1,38 @@
+/** Absolute times of the server, in the reader's own zone and, where they are young, relative to now. */
+
+import { language, word } from "./words.js";
+
+const relative = new Intl.RelativeTimeFormat(language, { style: "narrow" });
+const full = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
+const day = new Intl.DateTimeFormat(language, { day: "numeric", month: "short" });
+const year = new Intl.DateTimeFormat(language, { day: "numeric", month: "short", year: "numeric" });
+
+/** "now", "5m ago", "3h ago", "2d ago", "12 Nov", "12 Nov 2024". Pure: both are Unix ms. */
+export function spoken(at, now) {
+  const seconds = Math.max(0, (now - at) / 1000);
+  if (seconds < 45) return word("now");
+  if (seconds < 3600) return relative.format(-Math.max(1, Math.floor(seconds / 60)), "minute");
+  if (seconds < 86400) return relative.format(-Math.floor(seconds / 3600), "hour");
+  if (seconds < 7 * 86400) return relative.format(-Math.floor(seconds / 86400), "day");
+  const sameYear = new Date(at).getFullYear() === new Date(now).getFullYear();
+  return (sameYear ? day : year).format(at);
+}
+
+/** Say every time under `root` anew. */
+export function sayTimes(root = document) {
+  const now = Date.now();
+  for (const element of root.querySelectorAll("time[datetime]")) {
+    const at = Date.parse(element.dateTime);
+    if (Number.isNaN(at)) continue;
+    const absolute = full.format(at);
+    element.title ||= absolute;
+    const text = element.closest(".thread-post, [data-absolute]") ? absolute : spoken(at, now);
+    if (element.textContent !== text) element.textContent = text;
+  }
+}
+
+export function keepTimes() {
+  sayTimes();
+  setInterval(() => document.hidden || sayTimes(), 30_000);
+  document.addEventListener("visibilitychange", () => document.hidden || sayTimes());
+}
