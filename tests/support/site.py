@@ -1,0 +1,116 @@
+"""A whole site run by `manage.py quickstart`, as somebody at a terminal runs it."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+
+ROOT = Path(__file__).resolve().parents[2]
+PLACING = ("REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG", "HTTPS", "DJANGO_SETTINGS_MODULE")
+"""What the test run sets for itself and a fresh terminal has not."""
+
+
+class Site:
+    """One quickstart on a data directory; `lines` is what it printed so far."""
+
+    def __init__(self, data: Path, *arguments: str) -> None:
+        self.data = data
+        self.lines: list[str] = []
+        environment = {name: value for name, value in os.environ.items() if name not in PLACING}
+        self._process = subprocess.Popen(
+            [sys.executable, "manage.py", "quickstart", "--data", str(data), *arguments],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def url(self) -> str:
+        return next(line.removeprefix("Ready: ") for line in self.lines if line.startswith("Ready: "))
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    def until_ready(self) -> Self:
+        wait_until(lambda: any(line.startswith("Ready: ") for line in self.lines) or self.has_ended(), 60)
+        assert not self.has_ended(), "\n".join(self.lines)
+        return self
+
+    def status(self, path: str = "/readyz") -> int:
+        """Status of a GET; 0 where nobody answers."""
+        try:
+            with urllib.request.urlopen(self.url + path, timeout=5) as response:
+                return int(response.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+        except OSError:
+            return 0
+
+    def children(self) -> dict[str, int]:
+        """Process ids by role: web and worker."""
+        found: dict[str, int] = {}
+        listing = subprocess.run(
+            ["ps", "-axo", "pid=,ppid=,command="], capture_output=True, text=True, check=True
+        )
+        for line in listing.stdout.splitlines():
+            pid, parent, command = line.split(None, 2)
+            if int(parent) == self.pid and "socialsite.quickstart.child" in command:
+                found[command.split("socialsite.quickstart.child ")[1].split()[1]] = int(pid)
+        return found
+
+    def interrupt(self) -> int:
+        """Ctrl-C; the exit status."""
+        self._process.send_signal(signal.SIGINT)
+        return self.wait()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self.wait()
+
+    def wait(self, timeout_s: float = 40) -> int:
+        status = self._process.wait(timeout_s)
+        self._reader.join(5)
+        return status
+
+    def has_ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.lines.append(line.rstrip("\n"))
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process that is no child of ours lives."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, 0)
+        listing = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
+        return bool(listing.stdout.strip()) and not listing.stdout.startswith("Z")
+    return False
+
+
+def wait_until(condition: Callable[[], bool], timeout_s: float = 20) -> None:
+    """Look every 50 ms; AssertionError when time is up."""
+    until = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < until, "it did not come true in time"
+        time.sleep(0.05)

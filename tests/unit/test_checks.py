@@ -1,0 +1,45 @@
+"""System checks that need no server: placement, and what an INFO reply tells."""
+
+from typing import Any
+
+import pytest
+from django.core.checks import run_checks
+
+from socialsite.checks import facts_of, server_messages
+
+
+def ids(messages: list[Any]) -> list[str]:
+    return [message.id for message in messages]
+
+
+GOOD = b"redis_version:7.0.15\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n"
+
+
+def test_a_server_as_it_should_be_has_no_message() -> None:
+    assert server_messages("here", facts_of(b"# Server\r\n" + GOOD)) == []
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "found"),
+    [
+        (b"7.0.15", b"6.2.14", "socialsite.E003"),
+        (b"noeviction", b"allkeys-lru", "socialsite.E004"),
+        (b"aof_enabled:1", b"aof_enabled:0", "socialsite.W001"),
+    ],
+)
+def test_each_wrong_fact_is_named(good: bytes, bad: bytes, found: str) -> None:
+    assert ids(server_messages("here", facts_of(GOOD.replace(good, bad)))) == [found]
+
+
+def test_twemproxy_may_not_carry_jobs_live_and_sessions(settings: Any) -> None:
+    settings.REDIS_URL = "redis+twemproxy://127.0.0.1:22121"
+    settings.REDIS_COMPONENT_URLS = {"jobs": "redis://127.0.0.1:6379"}
+    (error,) = run_checks(tags=["redis"])
+    assert error.id == "socialsite.E001"
+    assert "live, sessions" in error.msg
+
+
+def test_an_unknown_topology_is_named(settings: Any) -> None:
+    settings.REDIS_URL = "mysql://127.0.0.1"
+    settings.REDIS_COMPONENT_URLS = {}
+    assert ids(run_checks(tags=["redis"])) == ["socialsite.E001"]

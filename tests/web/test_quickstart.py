@@ -1,0 +1,127 @@
+"""The whole site by one command: it starts, keeps running, stops cleanly, and loses nothing."""
+
+import json
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from socialsite.store.embedded import EmbeddedServer
+from tests.support.site import Site, is_alive, wait_until
+
+Start = Callable[..., Site]
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def start(data: Path) -> Iterator[Start]:
+    sites: list[Site] = []
+
+    def run(*arguments: str) -> Site:
+        sites.append(Site(data, "--no-demo", *(arguments or ("--port", "0"))))
+        return sites[-1]
+
+    yield run
+    for site in sites:
+        if not site.has_ended():
+            site.interrupt()
+    server = EmbeddedServer(data)  # what a killed site left behind is taken over, and stopped
+    if data.exists() and server.is_running():
+        server.start()
+        server.stop()
+
+
+def record(data: Path) -> dict[str, object]:
+    return json.loads((data / "server.json").read_text())
+
+
+def server_of(data: Path) -> redis.Redis:
+    return redis.Redis(unix_socket_path=str(record(data)["socket"]), decode_responses=True)
+
+
+def test_ctrl_c_stops_all_of_it_and_the_data_are_there_next_time(start: Start, data: Path) -> None:
+    site = start().until_ready()
+    assert site.status("/readyz") == 200
+    server_of(data).set("posts:{1}:post", "kept")
+    key = (data / "secret_key").read_text()
+    processes = [site.pid, *site.children().values(), int(str(record(data)["pid"]))]
+    assert len(processes) == 4
+    assert site.interrupt() == 0
+    assert not any(map(is_alive, processes))
+
+    again = start().until_ready()
+    assert server_of(data).get("posts:{1}:post") == "kept"
+    assert (data / "secret_key").read_text() == key
+    assert (data / "secret_key").stat().st_mode & 0o077 == 0
+    assert again.status("/") == 200
+
+
+def test_sigterm_stops_it_as_ctrl_c_does(start: Start) -> None:
+    site = start().until_ready()
+    processes = [site.pid, *site.children().values()]
+    os.kill(site.pid, signal.SIGTERM)
+    assert site.wait() == 0
+    assert not any(map(is_alive, processes))
+
+
+def test_a_second_start_on_the_same_data_exits_1_with_one_line(start: Start, data: Path) -> None:
+    first = start().until_ready()
+    second = start()
+    assert second.wait() == 1
+    assert [line for line in second.lines if line] == [f"CommandError: A quickstart already runs on {data}."]
+    assert first.status() == 200
+
+
+def test_a_taken_port_exits_1_with_one_line(start: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        site = start("--port", str(port))
+        assert site.wait() == 1
+    assert site.lines == [
+        f"CommandError: Port {port} cannot be used (Address already in use); choose one by --port."
+    ]
+
+
+def test_kill_9_leaves_no_child_and_the_next_start_takes_over(start: Start, data: Path) -> None:
+    site = start().until_ready()
+    server_of(data).set("posts:{1}:post", "kept")
+    children = site.children()
+    assert set(children) == {"web", "worker"}
+    orphan = record(data)["pid"]
+    port = site.port
+    site.kill()
+    wait_until(lambda: not any(map(is_alive, children.values())), 10)
+
+    again = start("--port", str(port)).until_ready()
+    assert record(data)["pid"] == orphan
+    assert server_of(data).get("posts:{1}:post") == "kept"
+    assert again.interrupt() == 0
+    assert not is_alive(int(str(orphan)))
+
+
+@pytest.mark.parametrize("role", ["web", "worker"])
+def test_a_killed_child_is_started_again(start: Start, role: str) -> None:
+    site = start().until_ready()
+    victim = site.children()[role]
+    os.kill(victim, signal.SIGKILL)
+    wait_until(lambda: site.children().get(role, victim) != victim, 10)
+    wait_until(lambda: site.status() == 200, 20)
+
+
+def test_a_killed_redis_is_started_again_with_its_data(start: Start, data: Path) -> None:
+    site = start().until_ready()
+    server_of(data).set("posts:{1}:post", "kept")
+    os.kill(int(str(record(data)["pid"])), signal.SIGKILL)
+    wait_until(lambda: site.status() == 200 and server_of(data).ping(), 20)
+    assert server_of(data).get("posts:{1}:post") == "kept"
+    assert site.status("/public/") == 200
+    assert set(site.children()) == {"web", "worker"}
