@@ -129,12 +129,13 @@ class JobQueue:
         """Claim jobs left behind: by dead workers, by a lost reply to ourselves, by workers that are stuck.
 
         One at a time is best: whichever job killed its worker is then the only one whose tries are counted
-        again. Jobs that used up their tries this way are buried here.
+        again. Jobs that used up their tries this way are buried here; one that has been adopted before waits
+        as long as if it had failed.
         """
         gone = [(owner, 0) for owner in await self._gone(worker)]
         ours, anybody = (worker, self.patience.lost_ms), ("", self.patience.stuck_ms)
         for owner, idle_ms in (*gone, ours, anybody):
-            args = [GROUP, worker, owner, idle_ms, count, *held]
+            args = [GROUP, worker, owner, idle_ms, count, self.patience.suspect_ms, *held]
             while claimed := await self._run(CLAIM, [self.stream, self.heartbeat(owner or worker)], args):
                 jobs = [Job(id.decode(), payload, tries) for id, tries, payload in claimed]
                 if alive := [job for job in jobs if not await self._is_spent(job)]:

@@ -30,6 +30,11 @@ class Patience:
     def most_tries(self) -> int:
         return len(self.retry_ms) + 1
 
+    @property
+    def suspect_ms(self) -> str:
+        """Waits before the 2nd, 3rd, ... delivery of a dead worker's job, as text: the 2nd is at once."""
+        return ",".join(map(str, (0, *self.retry_ms[1:])))
+
 
 @dataclass(frozen=True, slots=True)
 class Job:

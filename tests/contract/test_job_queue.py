@@ -252,36 +252,48 @@ async def test_the_fifth_failure_buries_a_job(queue: JobQueue) -> None:
     assert (await queue.depth()).is_empty
 
 
-async def test_a_job_that_kills_its_workers_is_buried_after_five_tries(queue: JobQueue) -> None:
-    await queue.add(b"poison")
-    await queue.take("d0", 1, 1)
+async def test_a_job_that_kills_its_workers_is_buried_after_five_tries(quick: JobQueue) -> None:
+    await quick.add(b"poison")
+    await quick.take("d0", 1, 1)
     tries = 1
-    while await queue.adopt(f"d{tries}"):
+    while await quick.adopt(f"d{tries}"):
         tries += 1
+        await asyncio.sleep(0.05)  # longer than the longest wait
     assert tries == 5
-    (letter,) = await queue.dead_letters(10)
+    (letter,) = await quick.dead_letters(10)
     assert (letter.payload, letter.tries) == (b"poison", 5)
     assert "worker died" in letter.reason
 
 
-async def test_the_adopted_next_to_a_killing_job_keep_their_tries(queue: JobQueue) -> None:
-    for payload in (b"innocent", b"poison", b"bystander"):
-        await queue.add(payload)
-    await queue.take("d0", 3, 1)
+async def test_a_job_that_may_have_killed_twice_waits_before_it_may_again(queue: JobQueue) -> None:
+    await queue.add(b"poison")
+    await queue.take("d0", 1, 1)
+    assert await queue.adopt("d1")
+    assert await queue.adopt("d2") == []
+
+
+async def test_the_adopted_next_to_a_killing_job_keep_their_tries(quick: JobQueue) -> None:
+    for payload in (b"poison", b"innocent", b"bystander"):
+        await quick.add(payload)
+    await quick.take("d0", 3, 1)
     seen: dict[bytes, int] = {}
-    for number in range(1, 20):
-        worker = f"d{number}"  # each dies of the poison, and finishes what is not
-        for _ in range(3):
-            for job in await queue.adopt(worker):
-                seen[job.payload] = job.tries
-                if job.payload == b"poison":
-                    break
-                await queue.finish(job)
-            else:
-                continue
-            break
+    for number in range(1, 10):
+        await asyncio.sleep(0.05)
+        for job in await one_after_another(quick, f"d{number}"):
+            seen[job.payload] = job.tries
     assert seen == {b"innocent": 2, b"poison": 5, b"bystander": 2}
-    assert [letter.payload for letter in await queue.dead_letters(10)] == [b"poison"]
+    assert [letter.payload for letter in await quick.dead_letters(10)] == [b"poison"]
+
+
+async def one_after_another(queue: JobQueue, worker: str) -> list[Job]:
+    """A worker that adopts jobs until the poison kills it."""
+    adopted: list[Job] = []
+    while jobs := await queue.adopt(worker):
+        adopted += jobs
+        if jobs[0].payload == b"poison":
+            break
+        await queue.finish(jobs[0])
+    return adopted
 
 
 async def test_burying_twice_keeps_one_letter(queue: JobQueue) -> None:

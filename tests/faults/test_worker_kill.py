@@ -1,0 +1,159 @@
+"""Workers killed with -9, jobs that kill them, a server that goes away under them (CHARTER R2 R3 R17 R18)."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from socialsite.recipes.job_queue import JobQueue
+from socialsite.recipes.worker import Worker
+from socialsite.store import Store, open_store
+from tests.support.crew import Crew, until
+from tests.support.redis_server import RedisServer
+from tests.support.worker_process import WordHandler
+
+CHAINS, STEPS = 40, 10
+EVERY_STEP = {f"chain {chain} {step} {STEPS}" for chain in range(CHAINS) for step in range(STEPS + 1)}
+
+
+@pytest.fixture
+def lasting_server() -> Iterator[RedisServer]:
+    """With an append-only file, so that it comes back as it was."""
+    server = RedisServer(aof=True).start()
+    yield server
+    server.stop()
+
+
+@pytest_asyncio.fixture
+async def queue(store: Store) -> JobQueue:
+    made = JobQueue(store)
+    await made.prepare()
+    return made
+
+
+@pytest_asyncio.fixture
+async def lasting_queue(lasting_server: RedisServer) -> AsyncIterator[JobQueue]:
+    store = await open_store(lasting_server.url)
+    made = JobQueue(store)
+    await made.prepare()
+    yield made
+    await store.close()
+
+
+async def settled(queue: JobQueue, within_s: float) -> None:
+    """Until nothing is owed."""
+    async with asyncio.timeout(within_s):
+        while not (await queue.depth()).is_empty:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+async def start_chains(queue: JobQueue) -> None:
+    for chain in range(CHAINS):
+        await queue.add(f"chain {chain} 0 {STEPS}".encode())
+
+
+async def test_the_job_of_a_killed_worker_is_adopted_at_once(
+    queue: JobQueue, redis_url: str, tmp_path: Path
+) -> None:
+    await queue.add(b"slow 60000 long")
+    async with Crew(redis_url, tmp_path, 1) as crew:
+        await until(lambda: bool(crew.lines))
+
+        async def notice(payload: bytes) -> list[bytes]:
+            noticed.set()
+            return []
+
+        noticed = asyncio.Event()
+        heir = Worker(queue, notice)
+        running = asyncio.create_task(heir.run())
+        await asyncio.sleep(0.3)
+        killed = time.monotonic()
+        crew.kill_one()
+        await asyncio.wait_for(noticed.wait(), 5)
+        assert time.monotonic() - killed < 1
+        heir.stop()
+        await running
+    assert (await queue.depth()).is_empty
+
+
+@pytest.mark.slow
+async def test_every_job_is_performed_although_workers_are_killed_all_the_time(
+    queue: JobQueue, redis_url: str, tmp_path: Path
+) -> None:
+    async with Crew(redis_url, tmp_path, 3) as crew:
+        await start_chains(queue)
+        for number in range(12):
+            await asyncio.sleep(0.3)
+            await queue.add(b"slow 100 %d" % number)
+            crew.kill_one()
+        await settled(queue, 30)
+    depth = await queue.depth()
+    assert crew.deaths >= 6
+    assert depth.dead == 0
+    assert set(crew.performed) >= EVERY_STEP
+    assert set(crew.performed) >= {f"slow 100 {number}" for number in range(12)}
+
+
+@pytest.mark.slow
+async def test_a_job_that_kills_workers_is_buried_and_delays_others_little(
+    queue: JobQueue, redis_server: RedisServer, tmp_path: Path
+) -> None:
+    added_ms: dict[str, int] = {}
+    async with Crew(redis_server.url, tmp_path, 3) as crew:
+        await until(lambda: heartbeats(redis_server) == 3)
+        for number in range(160):
+            name = f"slow 5 {number}"
+            added_ms[name] = time.time_ns() // 1_000_000
+            await queue.add(name.encode())
+            if number == 20:
+                await queue.add(b"die")
+                await queue.add(b"fail")
+                await queue.add(b"\xff\xfe")
+            await asyncio.sleep(0.05)
+        await settled(queue, 30)
+        lines = crew.lines
+    letters = {letter.payload: letter.tries for letter in await queue.dead_letters(10)}
+    assert letters == {b"die": 5, b"fail": 5, b"\xff\xfe": 1}
+    assert Counter(line.payload for line in lines)["die"] == 5
+    first = {line.payload: line.at_ms for line in reversed(lines)}
+    delays = sorted(first[name] - at_ms for name, at_ms in added_ms.items())
+    print(f"delay of others: median {delays[len(delays) // 2]} ms, worst {delays[-1]} ms")
+    assert delays[-1] < 1_000
+
+
+def heartbeats(server: RedisServer) -> int:
+    with server.client() as client:
+        return len(client.keys("jobs:*:worker:*"))
+
+
+@pytest.mark.slow
+async def test_a_server_killed_and_started_again_stops_nothing(
+    lasting_server: RedisServer, lasting_queue: JobQueue, tmp_path: Path
+) -> None:
+    """Killed -9 three times while chains run; the append-only file has all that was acknowledged."""
+    handler = WordHandler(str(tmp_path / "ledger"))
+    store = await open_store(lasting_server.url)
+
+    async def slowly(payload: bytes) -> list[bytes]:
+        await asyncio.sleep(0.02)
+        return list(await handler(payload))
+
+    worker = Worker(JobQueue(store), slowly, concurrency=4)
+    await start_chains(lasting_queue)
+    running = asyncio.create_task(worker.run())
+    for _ in range(3):
+        await asyncio.sleep(0.4)
+        await asyncio.to_thread(lasting_server.kill)
+        await asyncio.sleep(0.3)
+        await asyncio.to_thread(lasting_server.start)
+    await settled(lasting_queue, 30)
+    worker.stop()
+    await running
+    await store.close()
+    performed = Crew(lasting_server.url, tmp_path, 0).performed
+    assert set(performed) == EVERY_STEP
+    assert (await lasting_queue.depth()).dead == 0

@@ -1,0 +1,85 @@
+"""Workers as processes: started again when they die, as a supervisor does, and killed by tests."""
+
+import asyncio
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, Self
+
+RESTART_S = 0.5  # what quickstart waits before it starts a child again
+
+
+class Line(NamedTuple):
+    """A performed payload as the ledger has it."""
+
+    at_ms: int
+    pid: int
+    payload: str
+
+
+class Crew:
+    """`size` supervised workers on one server; `async with` starts and stops them."""
+
+    def __init__(self, url: str, directory: Path, size: int) -> None:
+        self._command = [sys.executable, "-m", "tests.support.worker_process", url, str(directory / "ledger")]
+        self._ledger = directory / "ledger"
+        self._size = size
+        self._workers: dict[int, subprocess.Popen[bytes]] = {}
+        self._supervising: asyncio.Task[None] | None = None
+        self.deaths = 0
+
+    async def __aenter__(self) -> Self:
+        for place in range(self._size):
+            self._start(place)
+        self._supervising = asyncio.create_task(self._supervise())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._supervising is not None
+        self._supervising.cancel()
+        await asyncio.gather(self._supervising, return_exceptions=True)
+        for worker in self._workers.values():
+            worker.terminate()
+        for worker in self._workers.values():
+            worker.wait(10)
+
+    def kill_one(self) -> None:
+        """kill -9 of a worker that runs."""
+        running = [worker for worker in self._workers.values() if worker.poll() is None]
+        if running:
+            random.choice(running).kill()
+
+    @property
+    def lines(self) -> list[Line]:
+        if not self._ledger.exists():
+            return []
+        rows = (row.split(" ", 2) for row in self._ledger.read_text().splitlines())
+        return [Line(int(at_ms), int(pid), payload) for at_ms, pid, payload in rows]
+
+    @property
+    def performed(self) -> list[str]:
+        return [line.payload for line in self.lines]
+
+    def _start(self, place: int) -> None:
+        self._workers[place] = subprocess.Popen(
+            self._command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+
+    async def _supervise(self) -> None:
+        while True:
+            await asyncio.sleep(0.05)
+            dead = [place for place, worker in self._workers.items() if worker.poll() is not None]
+            if dead:
+                self.deaths += len(dead)
+                await asyncio.sleep(RESTART_S)
+                for place in dead:
+                    self._start(place)
+
+
+async def until(condition: Callable[[], bool], within_s: float = 20) -> None:
+    """For what happens in other processes, which can set no event here."""
+    async with asyncio.timeout(within_s):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)

@@ -1,0 +1,64 @@
+"""A worker in a process of its own, to be killed: `python -m tests.support.worker_process URL LEDGER`.
+
+LEDGER is a file to which every performed payload is appended. Payloads are words: `chain NAME STEP LAST`
+is followed by the next step, `die` kills this process, `fail` raises, `hang` waits for ever, `slow MS NAME`
+takes its time.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+
+from socialsite.recipes.job_queue import JobQueue, JobRefused
+from socialsite.recipes.worker import Worker
+from socialsite.store import open_store
+
+
+class WordHandler:
+    """Performs payloads of words."""
+
+    def __init__(self, ledger: str) -> None:
+        self._ledger = ledger
+
+    async def __call__(self, payload: bytes) -> Sequence[bytes]:
+        try:
+            word, *rest = payload.decode().split()
+        except ValueError as error:
+            raise JobRefused(str(error)) from error
+        self._note(payload)
+        match word:
+            case "die":
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "fail":
+                raise RuntimeError("told to fail")
+            case "hang":
+                await asyncio.sleep(3600)
+            case "slow":
+                await asyncio.sleep(int(rest[0]) / 1000)
+            case "chain":
+                return self._next_step(*rest)
+        return ()
+
+    def _note(self, payload: bytes) -> None:
+        """One write in append mode: whole, whoever else writes, and kept when the process is killed."""
+        with open(self._ledger, "ab", buffering=0) as ledger:
+            ledger.write(b"%d %d %s\n" % (time.time_ns() // 1_000_000, os.getpid(), payload))
+
+    @staticmethod
+    def _next_step(name: str, step: str, last: str) -> Sequence[bytes]:
+        return [f"chain {name} {int(step) + 1} {last}".encode()] if int(step) < int(last) else []
+
+
+async def main(url: str, ledger: str) -> None:
+    store = await open_store(url)
+    worker = Worker(JobQueue(store), WordHandler(ledger))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
+    await worker.run()
+    await store.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
