@@ -58,8 +58,9 @@ class Repositories:
 
     @classmethod
     def over(cls, store: Store, clock: AnyClock, config: Configuration) -> "Repositories":
-        homes = CachedKind(keys.home_timeline, keys.HOME_PATTERN, config.home_cap, config.home_ttl_ms)
-        of_lists = CachedKind(keys.list_timeline, keys.LIST_PATTERN, config.list_cap, config.home_ttl_ms)
+        ttl_ms, ahead = config.home_ttl_ms, config.read_ahead
+        homes = CachedKind(keys.home_timeline, keys.HOME_PATTERN, config.home_cap, ttl_ms, ahead)
+        of_lists = CachedKind(keys.list_timeline, keys.LIST_PATTERN, config.list_cap, ttl_ms, ahead)
         partitions = config.follow_partitions
         return cls(
             accounts=AccountRepository(store),

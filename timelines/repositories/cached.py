@@ -52,6 +52,7 @@ class CachedKind:
     pattern: bytes  # of the same keys, for passes encoded by hand
     cap: int
     ttl_ms: int
+    ahead: int = 30  # ids read beyond a page, so that the margin rarely asks for a second read
 
 
 class CachedTimelines:
@@ -67,6 +68,10 @@ class CachedTimelines:
     @property
     def cap(self) -> int:
         return self._kind.cap
+
+    @property
+    def ahead(self) -> int:
+        return self._kind.ahead
 
     # Reading
 

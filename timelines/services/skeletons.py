@@ -13,8 +13,6 @@ from timelines.repositories.cached import CachedPart, CachedTimelines
 from timelines.repositories.profiles import ProfileRepository, PublicRepository
 from timelines.services.merging import nearest
 
-AHEAD = 30  # ids read beyond a page, so that the margin of 5 s rarely asks for more
-
 
 class Skeleton(Protocol):
     async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]: ...
@@ -98,7 +96,7 @@ class CachedSkeleton:
     async def _read(self, head: int | None) -> CachedPart | None:
         if head is None:
             return await self._timelines.read_whole(self._owner)
-        return await self._timelines.read(self._owner, head + AHEAD)
+        return await self._timelines.read(self._owner, head + self._timelines.ahead)
 
     async def build(self) -> bool:
         """Rebuild an absent timeline from its sources; False where it stands, or the build was defeated."""

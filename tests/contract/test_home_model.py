@@ -1,0 +1,208 @@
+"""Homes against a model, under random interleavings of everything that touches them (DESIGN 2.5).
+
+Publish, deliver (at least once, out of order, late), follow, unfollow, delete, read, rebuild and loss of the
+cached key run as tasks that give way before and after every round trip. After each calm, all pages read with
+exclusive cursors, downward and upward, must equal the merge of the followed authors' posts.
+"""
+
+import asyncio
+import random
+from collections.abc import Coroutine, Iterable, Sequence
+from typing import Any
+
+import pytest
+
+from accounts.domain import AccountId
+from socialsite.clock import FixedClock
+from socialsite.configuration import Configuration
+from socialsite.ids import PostId
+from socialsite.services import Services, build_services
+from socialsite.store import Command, Node, Reply, Store
+from socialsite.store.connection import Address
+from tests.support.world import Person, World, ids_on
+from timelines import keys
+from timelines.domain.page import TimelinePage
+from timelines.errors import PostNotFound
+
+SMALL = Configuration(home_cap=8, posts_per_pass=3, read_ahead=1)  # trims and floors all the time
+LARGE = Configuration(home_cap=24, posts_per_pass=3, read_ahead=1)  # heads shorter than the list: margins
+SLOW_MS, FAST_MS = [0, 1, 40, 700, 1900], [0, 1, 20, 60, 120, 700]  # between two steps
+PEOPLE = 5
+STEPS = 160
+CALM_EVERY = 80
+
+
+class GivingWay(Node):
+    """A node whose callers give way to others a random number of times around each round trip."""
+
+    def __init__(self, url: str, chance: random.Random) -> None:
+        super().__init__(Address.parse(url))
+        self._chance = chance
+
+    async def _give_way(self) -> None:
+        for _ in range(self._chance.randrange(4)):
+            await asyncio.sleep(0)
+
+    async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
+        await self._give_way()
+        replies = await super().pipeline(commands)
+        await self._give_way()
+        return replies
+
+    async def send_encoded(self, payload: bytes, replies: int) -> list[Reply]:
+        await self._give_way()
+        if self._chance.random() < 0.2:  # a worker that stalls between the check and the push
+            await asyncio.sleep(0.06 * self._chance.random())
+        answers = await super().send_encoded(payload, replies)
+        await self._give_way()
+        return answers
+
+
+class OneNode:
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        return (self._node,)
+
+    def node_for(self, tag: str) -> Node:
+        return self._node
+
+
+class Run:
+    """One random history."""
+
+    def __init__(self, url: str, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.clock = FixedClock(1_900_000_000_000)
+        self.store = Store(OneNode(GivingWay(url, self.chance)))
+        self.services: Services = build_services(self.store, self.clock, LARGE if seed % 2 else SMALL)
+        self.steps_ms = FAST_MS if seed % 2 else SLOW_MS
+        self.world = World(self.services)
+        self.people: list[Person] = []
+        self.following: dict[AccountId, set[AccountId]] = {}
+        self.posts: dict[PostId, AccountId] = {}
+        self.gone: set[PostId] = set()
+        self.tasks: set[asyncio.Task[Any]] = set()
+        self.busy: set[tuple[AccountId, AccountId]] = set()
+
+    async def play(self) -> None:
+        self.people = await self.world.people(*(f"p{number}" for number in range(PEOPLE)))
+        self.following = {person.id: set() for person in self.people}
+        await self.services.outbox.prepare()
+        for step in range(STEPS):
+            self.clock.advance(self.chance.choice(self.steps_ms))
+            self._start(self._anything())
+            await asyncio.sleep(self.chance.choice([0, 0, 0.001]))
+            if step % CALM_EVERY == CALM_EVERY - 1:
+                await self._calm()
+                await self._compare()
+        await self.store.close()
+
+    def _start(self, doing: Coroutine[Any, Any, Any]) -> None:
+        task = asyncio.create_task(doing)
+        self.tasks.add(task)
+
+    def _anything(self) -> Coroutine[Any, Any, Any]:
+        person, other = self.chance.sample(self.people, 2)
+        draw = self.chance.random()
+        if draw < 0.40:
+            return self._publish(person)
+        if draw < 0.58:
+            return self._work()
+        if draw < 0.65:
+            return self._follow(person, other)
+        if draw < 0.69:
+            return self._unfollow(person, other)
+        if draw < 0.74:
+            return self._delete()
+        if draw < 0.76:
+            return self._lose(person)
+        return person.home(limit=3)
+
+    async def _publish(self, person: Person) -> None:
+        post = await person.publishes("hello")
+        self.posts[post.id] = person.id
+
+    async def _work(self) -> None:
+        jobs = await self.services.outbox.take("abad1dea", 3, 1)
+        self.chance.shuffle(jobs)
+        for job in jobs:
+            for _ in range(self.chance.choice([1, 1, 2])):  # at least once
+                following = await self.services.syndication.handle(job.payload)
+            await self.services.outbox.finish(job, following)
+
+    async def _follow(self, person: Person, other: Person) -> None:
+        # One change of an edge at a time: the model could not tell which of two racing ones came last.
+        if (person.id, other.id) in self.busy:
+            return
+        self.busy.add((person.id, other.id))
+        await person.follows(other)
+        self.following[person.id].add(other.id)
+        self.busy.discard((person.id, other.id))
+
+    async def _unfollow(self, person: Person, other: Person) -> None:
+        if (person.id, other.id) in self.busy:
+            return
+        self.busy.add((person.id, other.id))
+        await person.unfollows(other)
+        self.following[person.id].discard(other.id)
+        self.busy.discard((person.id, other.id))
+
+    async def _delete(self) -> None:
+        if not self.posts:
+            return
+        post_id = self.chance.choice(list(self.posts))
+        try:
+            await self.services.publishing.delete(account_id=self.posts[post_id], post_id=post_id)
+        except PostNotFound:
+            return  # somebody deleted it before
+        self.gone.add(post_id)
+        for person in self.people:
+            assert post_id not in await person.home_ids(limit=5)
+
+    async def _lose(self, person: Person) -> None:
+        key = keys.home_timeline(person.id)
+        await self.store.node(key).execute("DEL", key)
+
+    async def _calm(self) -> None:
+        while self.tasks:
+            done, self.tasks = self.tasks, set()
+            await asyncio.gather(*done)
+        await self.world.work()
+
+    async def _compare(self) -> None:
+        for person in self.people:
+            authors = self.following[person.id] | {person.id}
+            expected = sorted(
+                (p for p, author in self.posts.items() if author in authors and p not in self.gone),
+                reverse=True,
+            )
+            downward, upward = await self._downward(person), await self._upward(person)
+            assert downward == expected, f"home of {person.handle}, downward"
+            assert upward == expected, f"home of {person.handle}, upward"
+
+    async def _downward(self, person: Person) -> list[PostId]:
+        read: list[PostId] = []
+        page: TimelinePage = await person.home(limit=3)
+        read += ids_on(page)
+        while page.next_before is not None:
+            assert len(page.entries) == 3, "a page is full unless the timeline ends"
+            page = await person.home(before=page.next_before, limit=3)
+            read += ids_on(page)
+        return read
+
+    async def _upward(self, person: Person) -> list[PostId]:
+        read: list[PostId] = []
+        after: int | None = 0
+        while after is not None:
+            page = await person.home(after=after, limit=3)
+            read = ids_on(page) + read
+            after = page.previous_after
+        return read
+
+
+@pytest.mark.parametrize("seed", range(24))
+async def test_every_page_of_home_equals_the_merge_of_the_profiles(redis_url: str, seed: int) -> None:
+    await Run(redis_url, seed).play()

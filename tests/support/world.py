@@ -1,0 +1,88 @@
+"""People for tests: `world.alice.follows(world.bob)`; each sentence is one call of a service."""
+
+from collections.abc import Sequence
+
+from accounts.domain import AccountId
+from accounts.models import Account
+from socialsite.ids import PostId
+from socialsite.services import Services
+from timelines.domain.page import TimelinePage
+from timelines.domain.post import Post
+
+
+class Person:
+    """An account and what it does."""
+
+    def __init__(self, services: Services, account: Account) -> None:
+        self._services = services
+        self.account = account
+        self.id = AccountId(account.id)
+        self.handle: str = account.handle
+
+    @property
+    def _now_ms(self) -> int:
+        return self._services.clock.now_ms()
+
+    async def publishes(self, text: str, *, in_reply_to: Post | None = None, key: str | None = None) -> Post:
+        parent = in_reply_to.id if in_reply_to else None
+        return await self._services.publishing.publish(
+            author_id=self.id, text=text, in_reply_to=parent, idempotency_key=key, now_ms=self._now_ms
+        )
+
+    async def deletes(self, post: Post) -> None:
+        await self._services.publishing.delete(account_id=self.id, post_id=post.id)
+
+    async def follows(self, other: "Person") -> bool:
+        return await self._services.following.follow(
+            follower_id=self.id, followed_id=other.id, now_ms=self._now_ms
+        )
+
+    async def unfollows(self, other: "Person") -> bool:
+        return await self._services.following.unfollow(follower_id=self.id, followed_id=other.id)
+
+    async def home(self, **cut: int) -> TimelinePage:
+        return await self._services.reading.home(self.id, **cut)
+
+    async def home_ids(self, **cut: int) -> list[PostId]:
+        return ids_on(await self.home(**cut))
+
+    async def profile_ids(self, **cut: int) -> list[PostId]:
+        page = await self._services.reading.profile(self.id, viewer_id=None, **cut)
+        return ids_on(page)
+
+
+class World:
+    """Services and the people in them; `work()` turns the worker by hand until nothing is owed."""
+
+    def __init__(self, services: Services) -> None:
+        self.services = services
+
+    async def person(self, handle: str) -> Person:
+        account = await self.services.accounts.sign_up(
+            handle=handle, password=None, now_ms=self.services.clock.now_ms(), may_be_reserved=True
+        )
+        return Person(self.services, account)
+
+    async def people(self, *handles: str) -> list[Person]:
+        return [await self.person(handle) for handle in handles]
+
+    async def work(self) -> int:
+        """Perform every job and what follows from it; the number of jobs done."""
+        outbox, done = self.services.outbox, 0
+        await outbox.prepare()
+        while jobs := await outbox.take("abad1dea", 100, 1):
+            for job in jobs:
+                await outbox.finish(job, await self.services.syndication.handle(job.payload))
+                done += 1
+        return done
+
+    async def public_ids(self, **cut: int) -> list[PostId]:
+        return ids_on(await self.services.reading.public(viewer_id=None, **cut))
+
+
+def ids_on(page: TimelinePage) -> list[PostId]:
+    return [entry.post.id for entry in page.entries]
+
+
+def ids_of(posts: Sequence[Post]) -> list[PostId]:
+    return [post.id for post in posts]
