@@ -14,7 +14,7 @@ from accounts.errors import AccountsError
 from accounts.models import Account
 from accounts.passwords import PASSWORD_CAP
 from socialsite.services import Services, open_services
-from socialsite.store import StoreError
+from socialsite.store.errors import StoreError
 
 
 class AccountCommand(BaseCommand):

@@ -42,13 +42,30 @@ class AccountRepository:
         The account is whole before its handle leads to it. Without an answer to the claim nothing is taken
         back: it may have succeeded, and an account without a handle is out of everybody's reach.
         """
-        account.id = await self._write_under_new_id(account)
+        await self._write_under_new_ids([account])
         handle = keys.handle(account.handle)
         if await self._accounts[handle].execute("SET", handle, account.id, "NX") is not None:
             return account
         unclaimed = keys.account(AccountId(account.id))
         await self._accounts[unclaimed].execute("DEL", unclaimed)
         return None
+
+    async def create_many(self, accounts: Sequence[Account]) -> dict[str, AccountId]:
+        """Whose each handle is afterwards. As `create`, for many at once: four round trips a node in all."""
+        handles = [keys.handle(account.handle) for account in accounts]
+        await self._write_under_new_ids(accounts)
+        claims = zip(handles, accounts, strict=True)
+        won = await self.gather([("SET", key, account.id, "NX") for key, account in claims])
+        lost = [account for account, reply in zip(accounts, won, strict=True) if reply is None]
+        await self.gather([("DEL", keys.account(AccountId(account.id))) for account in lost])
+        return await self.owners([account.handle for account in accounts])
+
+    async def owners(self, handles: Iterable[str]) -> dict[str, AccountId]:
+        """The ids of the accounts that have or had these handles; free ones are left out."""
+        asked = list(handles)
+        replies = await self.gather([("GET", keys.handle(handle)) for handle in asked])
+        found = zip(asked, replies, strict=True)
+        return {handle: AccountId(int(reply)) for handle, reply in found if reply is not None}
 
     async def is_claimed(self, handle: str) -> bool:
         """Whether an account has or had this handle."""
@@ -117,17 +134,23 @@ class AccountRepository:
             version=int(version),
         )
 
-    async def _write_under_new_id(self, account: Account) -> int:
-        counter = keys.account_ids()
-        while True:
-            account_id = AccountId(await self._accounts[counter].execute("INCR", counter))
-            if await self._run(CREATE, account_id, *_flat(_fields(account))):
-                return account_id
+    async def _write_under_new_ids(self, accounts: Sequence[Account]) -> None:
+        counter, unwritten = keys.account_ids(), list(accounts)
+        while unwritten:
+            last = int(await self._accounts[counter].execute("INCRBY", counter, len(unwritten)))
+            for account_id, account in enumerate(unwritten, last - len(unwritten) + 1):
+                account.id = account_id
+            replies = await self.gather([_create_command(account) for account in unwritten])
+            unwritten = [account for account, new in zip(unwritten, replies, strict=True) if not new]
 
     async def _run(self, script: Script, account_id: AccountId, *args: str) -> int:
         key = keys.account(account_id)
         reply: int = await self._accounts[key].run(script, [key], args)
         return reply
+
+
+def _create_command(account: Account) -> Command:
+    return CREATE.command([keys.account(AccountId(account.id))], _flat(_fields(account)))
 
 
 def _fields(account: Account) -> dict[str, str]:

@@ -280,3 +280,25 @@ async def test_accounts_are_deleted_and_suspended_when_memory_is_full(world, red
             client.config_set("maxmemory", "0")
     assert (await world.accounts.find(alice.id)).state == "deleted"
     assert await world.who(session) is None
+
+
+async def test_many_accounts_are_imported_at_once_and_again(world):
+    alice = await world.signs_up("user3")
+    handles = [f"user{n}" for n in range(2500)]
+    first = await world.accounts.import_accounts(handles=handles, now_ms=NOW_MS)
+    assert set(first) == set(handles)
+    assert len(set(first.values())) == 2500
+    assert first["user3"] == alice.id
+    assert (await world.accounts.find_by_handle("user2499")).id == first["user2499"]
+    assert await world.accounts.authenticate("user2499", "") is None
+    assert await world.accounts.import_accounts(handles=handles, now_ms=NOW_MS) == first
+    assert (await world.accounts.authenticate("user3", PASSWORD)).id == alice.id
+
+
+async def test_racing_imports_agree_on_the_owners(world, store):
+    handles = [f"user{n}" for n in range(50)]
+    imports = (world.accounts.import_accounts(handles=handles, now_ms=NOW_MS) for _ in range(5))
+    one, *others = await asyncio.gather(*imports)
+    assert all(other == one for other in others)
+    there = await world.account_repository.find_many(AccountId(n) for n in range(1, 400))
+    assert set(there) == set(one.values())

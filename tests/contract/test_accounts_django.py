@@ -7,6 +7,7 @@ import pytest_asyncio
 from django.contrib.auth import aauthenticate, aget_user, alogin, alogout, authenticate
 from django.core.exceptions import SynchronousOnlyOperation
 from django.http import HttpRequest
+from django.test import AsyncClient
 
 from accounts.sessions import SessionStore
 from socialsite.store import Store
@@ -58,6 +59,16 @@ async def test_a_cookie_set_before_the_login_is_worth_nothing_after_it(world):
     assert request.session.session_key != planted
     assert await world.who(planted) is None
     assert (await world.who(request.session)).id == alice.id
+
+
+async def test_djangos_test_client_signs_in(world, settings):
+    alice = await world.signs_up()
+    client = AsyncClient()
+    await client.aforce_login(alice)
+    cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
+    assert (await world.who(cookie)).id == alice.id
+    await client.alogout()
+    assert await world.who(cookie) is None
 
 
 async def test_a_suspended_account_is_nobody_to_django(world):
