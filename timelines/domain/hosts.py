@@ -8,12 +8,16 @@ from ipaddress import AddressValueError, IPv4Address
 
 from linkify_it.tlds import TLDS
 
-_TLDS = frozenset(tld.lower() for tld in TLDS)
+_ASCII_TLDS = [tld.lower() for tld in TLDS]
+_IDN_TLDS = [
+    tld.removeprefix("xn--").encode().decode("punycode") for tld in _ASCII_TLDS if tld.startswith("xn--")
+]
+_TLDS = frozenset(_ASCII_TLDS + _IDN_TLDS)
 _FILE_ENDINGS = frozenset(["cc", "md", "mov", "pl", "ps", "py", "rs", "sh", "so", "zip"])
 """Top-level domains that are file endings too: linked only with a scheme, `www.` or a path."""
 
-_EDGE = r"[^\W_]|[^\x00-\x7f]"
-_LABEL = re.compile(rf"(?:{_EDGE})(?:(?:[\w-]|[^\x00-\x7f]){{0,61}}(?:{_EDGE}))?")
+_EDGE = r"[A-Za-z0-9\x80-\U0010ffff]"
+_LABEL = re.compile(rf"{_EDGE}(?:[A-Za-z0-9_\x80-\U0010ffff-]{{0,61}}{_EDGE})?")
 _ASCII_HEAD = re.compile(r"([A-Za-z]{2,})[^\x00-\x7f]")
 
 
@@ -26,7 +30,7 @@ def host_length(host: str) -> int:
     *labels, last = trimmed.split(".")
     if _is_ipv4(trimmed):
         return len(trimmed)
-    if not labels or not all(_LABEL.fullmatch(label) for label in labels) or "_" in labels[-1]:
+    if not labels or not all(map(_is_label, labels)) or "_" in labels[-1]:
         return 0
     if _is_tld(last):
         return len(trimmed)
@@ -47,9 +51,12 @@ def is_bare_host(host: str, *, has_path: bool) -> bool:
     return not short_number and (has_path or last.lower() not in _FILE_ENDINGS)
 
 
+def _is_label(label: str) -> bool:
+    punycode = label[:4].lower() == "xn--"
+    return _LABEL.fullmatch(label) is not None and (label.isascii() or not punycode)
+
+
 def _is_tld(label: str) -> bool:
-    if label.lower().startswith("xn--"):
-        return label.isascii() and len(label) > 4 and _LABEL.fullmatch(label) is not None
     return label.lower() in _TLDS
 
 

@@ -61,7 +61,7 @@ _NOT_A_BARE_END = regex.compile(r"[@%\\0-9_(\p{Latin}\p{Cyrillic}\p{Greek}\p{M}]
 _MENTION_GOES_ON = regex.compile(r"[@＠\p{Latin}\p{M}]|://")
 _TAG_GOES_ON = regex.compile(r"[#＃]|://")
 _nfkc = partial(unicodedata.normalize, "NFKC")
-_PATH_TRAILERS = "?!.,:;'*…’”»"
+_PATH_TRAILERS = "?!.,:;'*@…’”»"
 
 
 def scan(text: str) -> Iterator[Piece]:
@@ -84,7 +84,8 @@ def normalize_tag(raw: str) -> str | None:
     """The tag as it stands in `/tags/<tag>/` (NFKC, case-folded), or None where `raw` is no tag."""
     if len(raw) > TAG_LENGTH_CAP:
         return None
-    tag = raw.lower() if raw.isascii() else _nfkc(_nfkc(raw).casefold())
+    # The full-width tilde stands for the wave dash in Japanese text; NFKC would make it a plain "~".
+    tag = raw.lower() if raw.isascii() else _nfkc(_nfkc(raw.replace("\uff5e", "\u301c")).casefold())
     return tag if _TAG_ONLY.fullmatch(tag) and _LETTER.search(tag) else None
 
 

@@ -1,0 +1,53 @@
+"""Reads the HTML that the linkifier wrote, strictly: tags, attributes, text."""
+
+from html.parser import HTMLParser
+from typing import NamedTuple
+
+
+class Anchor(NamedTuple):
+    attributes: dict[str, str]
+    text: str
+
+
+class Markup(HTMLParser):
+    """Everything an HTML parser sees in a fragment; `problems` lists what a post must not contain."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.text = ""
+        self.anchors: list[Anchor] = []
+        self.problems: list[str] = []
+        self._open: dict[str, str] | None = None
+        self._start = 0
+        self.feed(html)
+        self.close()
+        if self._open is not None:
+            self.problems.append("unclosed a")
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = {name: value or "" for name, value in attrs}
+        if tag == "br" and not attrs:
+            self.text += "\n"
+        elif tag == "a" and self._open is None and set(attributes) == {"class", "href", "rel"}:
+            self._open, self._start = attributes, len(self.text)
+        else:
+            self.problems.append(f"<{tag} {attributes}>")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag != "a" or self._open is None:
+            self.problems.append(f"</{tag}>")
+            return
+        self.anchors.append(Anchor(self._open, self.text[self._start :]))
+        self._open = None
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def handle_comment(self, data: str) -> None:
+        self.problems.append(f"<!--{data}-->")
+
+    def handle_decl(self, decl: str) -> None:
+        self.problems.append(f"<!{decl}>")
+
+    def handle_pi(self, data: str) -> None:
+        self.problems.append(f"<?{data}>")

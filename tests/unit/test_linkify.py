@@ -1,0 +1,127 @@
+"""Links, mentions and hashtags of a text, and the HTML they become."""
+
+import re
+from html import escape
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.support.markup import Markup
+from timelines.domain.linkify import REL, hashtags, linkify, mentions, shown_url
+from timelines.domain.scanning import LINKS_CAP, normalize_tag, scan
+
+
+def hrefs(text: str) -> list[str]:
+    return [anchor.attributes["href"] for anchor in Markup(linkify(text)).anchors]
+
+
+def test_a_link_keeps_its_address_and_shows_it_without_the_scheme() -> None:
+    html = linkify("see https://a.org/a?b=1&c=2.")
+    assert (
+        html == f'see <a class="link" href="https://a.org/a?b=1&amp;c=2" rel="{REL}">a.org/a?b=1&amp;c=2</a>.'
+    )
+
+
+def test_a_mention_leads_to_the_profile_and_a_hashtag_to_its_timeline() -> None:
+    assert hrefs("@Alice likes #Redis and #Straße, ＠bob ＃日本") == [
+        "/@alice/",
+        "/tags/redis/",
+        "/tags/strasse/",
+        "/@bob/",
+        "/tags/%E6%97%A5%E6%9C%AC/",
+    ]
+    assert mentions("@Alice @bob, @alice") == ["alice", "bob"]
+    assert hashtags("#One #two #ONE ＃ｔｗｏ") == ["one", "two"]
+
+
+def test_lines_are_broken_where_the_author_broke_them() -> None:
+    assert linkify("one\n\n<two>") == "one<br><br>&lt;two&gt;"
+
+
+def test_a_long_address_is_cut_in_its_path_and_never_in_its_host() -> None:
+    assert (
+        shown_url("https://example.com/" + "a" * 50 + "/end.html")
+        == "example.com/aaaaaaaaaaaaaaaaaa…/end.html"
+    )
+    host = "accounts.example.com." + "x" * 60 + ".evil.net"
+    assert shown_url(f"https://{host}/{'a' * 90}").startswith(host + "/")
+    assert len(shown_url("https://example.com/" + "a" * 900)) <= 40
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "javascript:alert(1)",
+        "data:text/html,<script>alert(1)</script>",
+        "ftp://example.com/ mailto:a@example.com //example.com",
+        "http://bank.com@evil.com/ http://bank.com:80@evil.com/ https://user:pass@example.com",
+        r"http://bank.com\@evil.com",
+        "http://256.1.1.1/ http://localhost/ http://[::1]/ http://example.notatld/",
+        "someone@example.com a@b@c.com @one@two.social",
+        "main.py README.md done.In the date.now() 10.am 192.168.1.1 e.g. a.b",
+        "&#39; &amp; a#b #1 #_ @ # @@alice @aliceìnheiro @abcdefghijklmnopqrstu",
+    ],
+)
+def test_these_are_not_links(text: str) -> None:
+    assert linkify(text) == escape(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("www.example.com", "https://www.example.com"),
+        ("example.com/path", "https://example.com/path"),
+        ("docs.rs/tokio", "https://docs.rs/tokio"),
+        ("http://10.0.0.1:8080/x", "http://10.0.0.1:8080/x"),
+        ("HTTPS://EXAMPLE.COM", "HTTPS://EXAMPLE.COM"),
+        ("(http://example.com/a_(b))", "http://example.com/a_(b)"),
+        ("«http://example.com/»", "http://example.com/"),
+        ("'http://example.com/it's'", "http://example.com/it's"),
+        ("これはhttp://example.comです", "http://example.com"),
+        ("http://example.com/\u202egpj.exe", "http://example.com/"),
+    ],
+)
+def test_these_are_links(text: str, address: str) -> None:
+    assert hrefs(text) == [address]
+
+
+def test_a_text_has_a_bounded_number_of_links() -> None:
+    assert len(hrefs("@a " * (LINKS_CAP + 50))) == LINKS_CAP
+
+
+@pytest.mark.parametrize("raw", ["", "12", "_", "a b", "a" * 101, "ﷺ", "a/b", "a" * 99 + "ﬃ", "\u200d", "#a"])
+def test_these_are_no_tags(raw: str) -> None:
+    assert normalize_tag(raw) is None
+
+
+WORDS = ["@", "#", "＠", "＃", "http://", "https://", "www.", "a.com", "/", "(", ")", "[", "]", ".", "?", "&amp;", "<b>", '"', "'", "é", "あ", "日本", "\u202e", "alice", "12", "_", "-", ":", "\\"]
+PIECES = st.sampled_from([*WORDS, "\n", " ", "\u200d", "\ufe0f", "javascript:"])
+TEXTS = st.one_of(st.text(), st.lists(PIECES, max_size=30).map("".join))
+
+
+@given(TEXTS)
+@example('http://foo.com/("onclick="alert(1)")')
+def test_the_html_holds_nothing_but_links_and_line_breaks(text: str) -> None:
+    markup = Markup(linkify(text))
+    assert markup.problems == []
+    for anchor in markup.anchors:
+        assert anchor.attributes["rel"] == REL
+        assert re.match(
+            r"https?://[^/]|/@[a-z0-9_]{1,20}/\Z|/tags/[^/]+/\Z", anchor.attributes["href"], re.IGNORECASE
+        )
+
+
+@given(TEXTS)
+def test_the_pieces_of_a_text_are_the_text_and_the_html_shows_them(text: str) -> None:
+    pieces = list(scan(text))
+    assert "".join(piece.raw for piece in pieces) == text
+    shown = "".join(shown_url(piece.raw) if piece.kind == "url" else piece.raw for piece in pieces)
+    assert Markup(linkify(text)).text == shown
+
+
+@given(TEXTS)
+def test_what_is_linked_is_what_is_counted(text: str) -> None:
+    kinds = [anchor.attributes["class"] for anchor in Markup(linkify(text)).anchors]
+    assert len(mentions(text)) <= kinds.count("mention")
+    assert all(normalize_tag(tag) == tag for tag in hashtags(text))

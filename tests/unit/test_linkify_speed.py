@@ -1,0 +1,45 @@
+"""The linkifier's time is linear in the text, on strings made to be slow."""
+
+import time
+
+import pytest
+
+from timelines.domain.linkify import linkify
+
+BYTES = 10_000
+BUDGET_MS = 5.0
+MARGIN = 4
+"""A shared, busy machine; the strings below take at most 4.2 ms on an idle one."""
+
+UNITS = [
+    "@", "#", "(", "www.", "&amp;", "http://", "http://a.com/(", "(http://a.com/", "http://a.com/((x)",
+    "http://a.com/[", "http://a.comあ/", "http://a.com/.", "http://a@", "a.", "a-", "a@", "a.com ", "a.com/(",
+    "x.y", "#a", "#あ ", "@bob ", "＃＃", "x", "あ", "e\u0301", "\n", "<", "http://" + "a." * 130, "a.http://",
+    "http://" + "あ" * 60 + ".", "http://" + "あ" * 250 + " ", "http://" + "é" * 60 + "_.com ",
+    "'http://a.com/'", "#" + "a" * 101, "#" + "あ" * 120,
+]  # fmt: skip
+
+
+def milliseconds(text: str) -> float:
+    """Processor time, the best of five: another process may have had the caches."""
+    best = float("inf")
+    for _ in range(5):
+        start = time.process_time()
+        linkify(text)
+        best = min(best, time.process_time() - start)
+    return best * 1000
+
+
+def of_size(unit: str, size: int) -> str:
+    return (unit * (size // len(unit.encode()) + 1)).encode()[:size].decode(errors="ignore")
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_ten_kilobytes_take_a_few_milliseconds(unit: str) -> None:
+    assert milliseconds(of_size(unit, BYTES)) <= BUDGET_MS * MARGIN
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_four_times_the_text_takes_at_most_five_times_as_long(unit: str) -> None:
+    small, large = milliseconds(of_size(unit, 4 * BYTES)), milliseconds(of_size(unit, 16 * BYTES))
+    assert large / small <= 5 or large <= BUDGET_MS

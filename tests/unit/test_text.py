@@ -1,0 +1,95 @@
+"""What a text must be before it is stored."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from timelines.domain.text import (
+    MARKS_PER_CLUSTER_CAP,
+    TEXT_BYTES_CAP,
+    TextRefused,
+    check_post_text,
+    grapheme_count,
+    normalize_text,
+)
+
+
+def refusal(raw: str, max_graphemes: int = 500) -> str:
+    with pytest.raises(TextRefused) as caught:
+        check_post_text(raw, max_graphemes)
+    return caught.value.code
+
+
+@pytest.mark.parametrize(
+    ("raw", "stored"),
+    [
+        ("  hello \n", "hello"),
+        ("one\r\ntwo\rthree", "one\ntwo\nthree"),
+        ("a\tb", "a\tb"),
+        ("e\u0301", "é"),
+        ("\u202eright to left\u202c", "\u202eright to left\u202c"),
+        ("สวัสดี", "สวัสดี"),
+    ],
+)
+def test_a_text_is_stored_composed_with_plain_line_ends(raw: str, stored: str) -> None:
+    assert normalize_text(raw) == stored
+
+
+@pytest.mark.parametrize("control", [*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), *range(0x7F, 0xA0)])
+def test_control_characters_are_refused_wherever_they_stand(control: int) -> None:
+    assert refusal(f"a{chr(control)}b") == "control"
+    assert refusal(f"a{chr(control)}") == "control"
+
+
+@pytest.mark.parametrize(
+    "raw", ["", "  ", "\n\n", "\u200b", "\u2060\ufeff", "\u3164", "\u2800", "\u202e\u202c"]
+)
+def test_a_text_without_anything_to_see_is_empty(raw: str) -> None:
+    assert refusal(raw) == "empty"
+
+
+@pytest.mark.parametrize("raw", ["\ud800", "a\udfffb", "\ud83d x"])
+def test_half_a_surrogate_pair_is_refused(raw: str) -> None:
+    assert refusal(raw) == "surrogate"
+
+
+@pytest.mark.parametrize("raw", ["a\ufffe", "a\uffff", "a\ufdd0", "a\U0010ffff"])
+def test_noncharacters_are_refused(raw: str) -> None:
+    assert refusal(raw) == "noncharacter"
+
+
+def test_a_tower_of_marks_is_refused_and_real_orthographies_are_not() -> None:
+    assert refusal("a" + "\u0353" * (MARKS_PER_CLUSTER_CAP + 1)) == "marks"
+    assert normalize_text("a" + "\u0353" * MARKS_PER_CLUSTER_CAP)
+    assert normalize_text("ที่นี่ क्षत्रिय עַל־יְדֵי བསྒྲུབས 👩‍❤️‍💋‍👨")
+
+
+def test_the_size_is_looked_at_before_everything_else() -> None:
+    assert refusal("\0" * (TEXT_BYTES_CAP + 1)) == "too_large"
+    assert refusal("あ" * (TEXT_BYTES_CAP // 3 + 1), 10_000) == "too_large"
+    assert check_post_text("a" * TEXT_BYTES_CAP, TEXT_BYTES_CAP)
+
+
+def test_the_length_is_counted_in_what_a_reader_sees() -> None:
+    family = "👨‍👩‍👧‍👦"
+    assert grapheme_count(family) == 1
+    assert check_post_text(family * 500, 500)
+    assert refusal(family * 501) == "too_long"
+    assert refusal("x" * 501) == "too_long"
+
+
+@given(st.text())
+def test_normalizing_twice_is_normalizing_once(raw: str) -> None:
+    try:
+        stored = normalize_text(raw)
+    except TextRefused:
+        return
+    assert normalize_text(stored) == stored
+    assert unicodedata.is_normalized("NFC", stored)
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8")))
+def test_counting_never_exceeds_the_code_points(text: str) -> None:
+    assert grapheme_count(text) <= len(text)
