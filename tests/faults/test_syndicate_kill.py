@@ -1,0 +1,111 @@
+"""`manage.py syndicate` killed with -9 amid its passes: homes have every post once (CHARTER R2 R17)."""
+
+import asyncio
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+
+from socialsite.ids import PostId
+from socialsite.services import Services
+from tests.support.world import Person, World
+from timelines.keys import home_timeline
+
+FOLLOWERS, POSTS = 300, 10
+MANAGE = [sys.executable, "manage.py"]
+
+
+def environment(redis_url: str) -> dict[str, str]:
+    """Small passes, so that a fan-out is many jobs."""
+    return {
+        **os.environ,
+        "SECRET_KEY": "only for the worker of this test " * 3,
+        "DJANGO_SETTINGS_MODULE": "tests.settings",
+        "REDIS_URL": redis_url,
+        "POSTS_PER_PASS": "5",
+    }
+
+
+async def worker_at_work(services: Services, redis_url: str) -> subprocess.Popen[bytes]:
+    """A new worker, once its heartbeat is there."""
+    before = await workers(services)
+    command = [*MANAGE, "syndicate", "--verbosity", "0"]
+    process = subprocess.Popen(command, env=environment(redis_url), stderr=subprocess.DEVNULL)
+    async with asyncio.timeout(20):
+        while not await workers(services) - before:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    return process
+
+
+async def workers(services: Services) -> set[bytes]:
+    pattern = services.outbox.heartbeat("*")
+    return set(await services.store.node(pattern).execute("KEYS", pattern))
+
+
+async def audience(world: World, author: Person) -> list[Person]:
+    """Followers with homes, so that there is something to push to."""
+    followers = await asyncio.gather(*(world.person(f"reader{number}") for number in range(FOLLOWERS)))
+    for follower in followers:
+        await follower.follows(author)
+        await follower.home()
+    return list(followers)
+
+
+async def stored_home(services: Services, reader: Person) -> set[int]:
+    """What syndication has put there, unread; nothing where a late push gave the home up."""
+    key = home_timeline(reader.id)
+    return {int(id) for id in await services.store.node(key).execute("LRANGE", key, 0, -2)}
+
+
+@pytest.mark.slow
+async def test_every_home_gets_every_post_once_although_workers_are_killed(
+    services: Services, redis_url: str
+) -> None:
+    world = World(services)
+    author = await world.person("author")
+    readers = await audience(world, author)
+    posts: list[PostId] = []
+    cut_off = 0
+    for number in range(POSTS):
+        worker = await worker_at_work(services, redis_url)
+        posts.append((await author.publishes(f"post {number}")).id)
+        await asyncio.sleep(random.uniform(0, 0.1))
+        worker.kill()
+        worker.wait()
+        cut_off += not (await services.outbox.depth()).is_empty
+    worker = await worker_at_work(services, redis_url)
+    worker.terminate()
+    assert await asyncio.to_thread(worker.wait, 10) == 0
+    once = subprocess.run([*MANAGE, "syndicate", "--once", "--verbosity", "0"], env=environment(redis_url))
+    assert once.returncode == 0
+    depth = await services.outbox.depth()
+    assert depth.is_empty
+    assert depth.dead == 0
+    assert cut_off > POSTS / 3  # or the kills tested nothing
+    for reader in readers:
+        stored = await stored_home(services, reader)
+        assert not stored or stored == set(posts)
+        assert await reader.home_ids() == sorted(posts, reverse=True)
+
+
+@pytest.mark.slow
+async def test_jobs_performed_twice_in_any_order_leave_the_same_homes(services: Services) -> None:
+    world = World(services)
+    author = await world.person("author")
+    readers = [await world.person(f"reader{number}") for number in range(20)]
+    for reader in readers:
+        await reader.follows(author)
+        await reader.home()
+    posts = [await author.publishes(f"post {number}") for number in range(5)]
+    owed = [job.payload for job in await services.outbox.take("abad1dea", 100, 1)]
+    performed = 0
+    while owed:
+        job = owed.pop(random.randrange(len(owed)))
+        for _ in range(2):
+            owed += await services.syndication.handle(job)
+            performed += 1
+    assert performed >= 10
+    for reader in readers:
+        assert await reader.home_ids() == [post.id for post in reversed(posts)]
