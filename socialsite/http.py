@@ -6,6 +6,7 @@ a dict of texts whatever their form. No domain here: what the keys mean is said 
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 from urllib.parse import urlencode
@@ -16,6 +17,7 @@ from django.contrib.messages import get_messages
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
+from django.middleware.csrf import get_token
 from django.template import loader
 from django.utils.http import url_has_allowed_host_and_scheme
 
@@ -24,6 +26,7 @@ from accounts.errors import SignInNeeded
 
 from .bodies import read_form
 from .errors import NotAllowed
+from .shells import Slot, Viewer, render
 
 if TYPE_CHECKING:
     from accounts.models import Account
@@ -83,16 +86,38 @@ def page_response(
     status: int = HTTPStatus.OK,
     headers: Mapping[str, str] | None = None,
 ) -> HttpResponse:
-    """A whole HTML page: `page` and what every page gets."""
-    context = {
-        "viewer": getattr(request, "account", None),
+    """A whole HTML page: `page`, and what every page gets. Of several templates the first that exists."""
+    found = template if isinstance(template, str) else _first(tuple(template))
+    html = render(found, {**frame(request), **page}, keep=status < HTTPStatus.BAD_REQUEST)
+    return HttpResponse(html, status=status, headers=headers)
+
+
+def frame(request: SiteRequest) -> dict[str, object]:
+    """What base.html takes. Nothing else of the request goes into templates, so that shells can be kept."""
+    account, path, full_path = getattr(request, "account", None), request.path, request.get_full_path()
+    return {
+        "viewer": account and Viewer(account.id, account.handle, account.display_name, account.is_staff),
         "site_name": settings.SITE_NAME,
-        "messages": get_messages(request),
+        "messages": _messages(request),
         "page_title": "",
-        **page,
+        "csrf_token": Slot(get_token(request)),
+        "request": {
+            "path": path,
+            "get_full_path": path if full_path == path else Slot(full_path),
+        },
     }
-    found = loader.select_template([template] if isinstance(template, str) else template)
-    return HttpResponse(found.render(context, request), status=status, headers=headers)
+
+
+def _messages(request: SiteRequest) -> object:
+    """The one-time messages, or "": looking for them would mark them as read."""
+    storage = get_messages(request)
+    return storage if len(storage) else ""
+
+
+@cache
+def _first(templates: tuple[str, ...]) -> str:
+    name: str = loader.select_template(templates).template.name
+    return name
 
 
 def respond(

@@ -17,10 +17,10 @@ from django.utils.http import http_date
 
 from socialsite.errors import RateLimited
 from socialsite.http import SiteRequest
-from socialsite.recipes.rate_limit import Subject, hit_command, verdict_of
+from socialsite.recipes.rate_limit import hit_command, verdict_of
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.scripts import Command
-from socialsite.throttle import rules_of
+from socialsite.throttle import address_subject, rules_of
 
 from .base import PROBES, Middleware
 from .errors import answer_to
@@ -76,7 +76,7 @@ async def load(request: SiteRequest) -> None:
 
 def _hits(request: SiteRequest, now_ms: int) -> list[Command]:
     rules = rules_of(request, "address")
-    return [hit_command(Subject.address(request.client_address), rules, now_ms)] if rules else []
+    return [hit_command(address_subject(request.client_address), rules, now_ms)] if rules else []
 
 
 def _set_account(request: SiteRequest, account: "Account | None", session: "SessionStore") -> None:

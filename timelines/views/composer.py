@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.urls import reverse
 
+from socialsite.shells import Slot
 from timelines.forms import find_id
 
 
@@ -15,7 +16,7 @@ def composer(*, in_reply_to: int | None = None, next_url: str | None = None) -> 
     return {
         "text": "",
         "error": "",
-        "idempotency_key": secrets.token_urlsafe(16),
+        "idempotency_key": Slot(secrets.token_urlsafe(16)),
         "max_length": settings.POST_MAX_LENGTH,
         "in_reply_to": in_reply_to,
         "action": reverse("timelines:publish"),
@@ -32,5 +33,5 @@ def refused_composer(fields: Mapping[str, str], error: str) -> dict[str, Any]:
         **composer(in_reply_to=find_id(fields.get("in_reply_to", "")), next_url=fields.get("next") or None),
         "text": fields.get("text", ""),
         "error": error,
-        **({"idempotency_key": key} if (key := fields.get("idempotency_key")) else {}),
+        **({"idempotency_key": Slot(key)} if (key := fields.get("idempotency_key")) else {}),
     }

@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from accounts.domain import AccountId, Author
 from accounts.models import Account
 from socialsite.http import SiteRequest, json_response, page_response, viewer_id, wants_json
+from socialsite.shells import Slot
 from timelines.domain.page import TimelinePage
 from timelines.forms import PageQuery
 from timelines.presenters import Json, author_json, entries_html, posts_json
@@ -23,6 +24,11 @@ def link(request: SiteRequest, **query: object) -> str | None:
     return f"{request.path}?{urlencode({**query, **limit})}"
 
 
+def slot(text: str | None) -> Slot | None:
+    """A slot where there is a text: whether there is one shapes the page."""
+    return None if text is None else Slot(text)
+
+
 def timeline_json(request: SiteRequest, page: TimelinePage) -> Json:
     return {
         "posts": posts_json(page.entries),
@@ -35,11 +41,11 @@ def timeline(request: SiteRequest, query: PageQuery, page: TimelinePage, name: s
     """What timelines/_timeline.html takes. New entries arrive on the first page only."""
     return {
         "name": name,
-        "entries_html": entries_html(page.entries),
+        "entries_html": Slot(entries_html(page.entries)),
         "is_empty": not page.entries,
-        "newest": str(page.entries[0].post.id) if page.entries else "0",
-        "next_url": link(request, before=page.next_before),
-        "previous_url": link(request, after=page.previous_after),
+        "newest": Slot(str(page.entries[0].post.id) if page.entries else "0"),
+        "next_url": slot(link(request, before=page.next_before)),
+        "previous_url": slot(link(request, after=page.previous_after)),
         "live": query.is_first,
     }
 

@@ -19,6 +19,7 @@ from socialsite.http import (
     wants_json,
 )
 from socialsite.ids import PostId
+from socialsite.shells import Slot
 from socialsite.throttle import take
 from timelines.domain.page import HydratedPost
 from timelines.errors import PostNotFound
@@ -26,7 +27,7 @@ from timelines.forms import PageQuery, PostForm
 from timelines.presenters import entries_html, entry_html, post_json, post_url, posts_json
 from timelines.views.answers import done
 from timelines.views.composer import composer
-from timelines.views.pages import Page, link
+from timelines.views.pages import Page, link, slot
 
 DESCRIPTION_MAX = 200  # characters, for search engines and previews
 
@@ -101,13 +102,13 @@ def _page(
     url = post_url(entry.post.id, entry.author)
     return {
         "author": entry.author,
-        "entry_html": SafeString(entry_html(entry)),
-        "parent_html": SafeString(entry_html(parent) if parent else ""),
-        "replies_html": entries_html(replies),
-        "next_url": next_url,
+        "entry_html": Slot(SafeString(entry_html(entry))),
+        "parent_html": Slot(SafeString(entry_html(parent))) if parent else "",
+        "replies_html": Slot(entries_html(replies)) if replies else "",
+        "next_url": slot(next_url),
         "composer": composer(in_reply_to=entry.post.id, next_url=url) if request.account else None,
         "page_title": _("Post by %(name)s") % {"name": entry.author.display_name or entry.author.handle},
-        "page_description": entry.post.text[:DESCRIPTION_MAX],
+        "page_description": Slot(entry.post.text[:DESCRIPTION_MAX]),
         "canonical_url": request.build_absolute_uri(url),
         "og_type": "article",
     }
