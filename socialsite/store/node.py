@@ -5,7 +5,7 @@ their own types; an error reply raises, so it can never be read as "empty".
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import hiredis
@@ -16,7 +16,7 @@ from socialsite.store.key import Key
 from socialsite.store.scripts import Command, Script
 
 Reply = Any
-encode = hiredis.pack_command
+encode: Callable[[Command], bytes] = hiredis.pack_command
 
 
 class Node:

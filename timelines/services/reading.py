@@ -159,13 +159,12 @@ def page_of(cut: Cut, entries: list[HydratedPost], *, edge: int, ended: bool) ->
     """Cursors of a page: outward where more was found or may be, backward where the reader came from."""
     more = len(entries) > cut.limit
     shown = entries[: cut.limit]
-    if shown and (more or not ended):
-        outward = shown[-1].post.id if more or len(shown) == cut.limit else PostId(edge)
-    else:
-        outward = None if ended else PostId(edge)
+    outward: PostId | None = None
+    if more:
+        outward = shown[-1].post.id
+    elif not ended:
+        outward = PostId(edge)
+    back = shown[0].post.id if shown and (cut.upward or cut.before is not None) else None
     if cut.upward:
-        back = shown[0].post.id if shown else None
         return TimelinePage(tuple(reversed(shown)), next_before=back, previous_after=outward)
-    came = cut.before is not None and bool(shown)
-    back = shown[0].post.id if came else None
     return TimelinePage(tuple(shown), next_before=outward, previous_after=back)

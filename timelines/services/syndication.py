@@ -70,15 +70,14 @@ class SyndicationService:
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
         """Perform one job; the payloads of the jobs that follow from it."""
-        match decode_job(payload):
-            case SyndicatePost(post):
-                return await self._first(post)
-            case SyndicatePass() as job:
-                post = await self._posts.find(job.post_id)
-                cursor = PassCursor(job.partition, job.at_ms, job.id)
-                return () if post is None else await self._pass(post, job.phase, cursor)
-            case PurgeAccount() as purge:
-                return (payload,) if await self._purging.purge(purge.account_id) else ()
+        job = decode_job(payload)
+        if isinstance(job, SyndicatePost):
+            return await self._first(job.post)
+        if isinstance(job, PurgeAccount):
+            return (payload,) if await self._purging.purge(job.account_id) else ()
+        post = await self._posts.find(job.post_id)
+        cursor = PassCursor(job.partition, job.at_ms, job.id)
+        return () if post is None else await self._pass(post, job.phase, cursor)
 
     async def _first(self, post: Post) -> tuple[bytes, ...]:
         """Repeat what publish may not have finished, then the first pass."""
