@@ -7,12 +7,15 @@ autobahn: they were encoded once for all sockets.
 
 import asyncio
 import functools
+from socket import SO_SNDBUF, SOL_SOCKET, socket
 from typing import Any, Final, Protocol
 
 from socialsite.outlet import STALLED_S, TOO_SLOW, Frame, Outlet, PlainOutlet, Send, Waiting
 
 TRANSPORT_BUFFER_BYTES = 16 * 1024
 """What Twisted may hold before it pauses us (its own default is 64 kB)."""
+KERNEL_BUFFER_BYTES = 64 * 1024
+"""What the kernel may hold (it doubles the number); left alone it grows to 4 MB for a reader that stalls."""
 ABORT_AFTER_S = 1.0
 
 STATE_OPEN: Final = 3
@@ -31,6 +34,7 @@ class Transport(Protocol):
     def writeSomeData(self, data: bytes) -> int | BaseException: ...  # noqa: N802
     def registerProducer(self, producer: object, streaming: bool) -> None: ...  # noqa: N802
     def unregisterProducer(self) -> None: ...  # noqa: N802
+    def getHandle(self) -> socket: ...  # noqa: N802
     def abortConnection(self) -> None: ...  # noqa: N802
     def pauseProducing(self) -> None: ...  # noqa: N802
     def resumeProducing(self) -> None: ...  # noqa: N802
@@ -56,6 +60,8 @@ class DaphneOutlet:
         self._is_plain = hasattr(self._transport, "writeSomeData") and not getattr(
             self._transport, "TLS", False
         )
+        if self._is_plain:
+            self._transport.getHandle().setsockopt(SOL_SOCKET, SO_SNDBUF, KERNEL_BUFFER_BYTES)
         self._transport.bufferSize = TRANSPORT_BUFFER_BYTES
         self._transport.unregisterProducer()  # HTTPChannel's, left over from before the upgrade
         self._transport.registerProducer(self, True)

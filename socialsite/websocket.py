@@ -7,7 +7,6 @@ another, the handshake ends with 403. The session is read from the store; troubl
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from http import HTTPStatus
 from http.cookies import CookieError
 from typing import Any
 from urllib.parse import urlsplit
@@ -108,7 +107,7 @@ async def unavailable(send: Send) -> None:
 
     deferred = protocol.handshake_deferred
     del protocol.handshake_deferred
-    denied = ConnectionDeny(HTTPStatus.SERVICE_UNAVAILABLE, "Service Unavailable")  # type: ignore[no-untyped-call]
+    denied = ConnectionDeny(503, "Service Unavailable")  # type: ignore[no-untyped-call]
     deferred.errback(denied)
     protocol.server.protocol_disconnected(protocol)
 

@@ -23,6 +23,8 @@ from timelines.live.room import Socket
 from timelines.live.stream import Stream
 
 FLOODED = 4429
+OPENING_S = 3.0
+"""daphne drops a handshake after 5 s without an answer; ours comes before."""
 
 
 class StreamConsumer(AsyncConsumer):
@@ -31,10 +33,11 @@ class StreamConsumer(AsyncConsumer):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()  # websocket.connect
         try:
-            services = await loop_services.get()
-            stream = await loop_streams.get(services)
-            visitor = await visitor_of(scope, services)
-        except StoreError:
+            async with asyncio.timeout(OPENING_S):
+                services = await loop_services.get()
+                stream = await loop_streams.get(services)
+                visitor = await visitor_of(scope, services)
+        except (StoreError, TimeoutError):
             await unavailable(send)
             return
         await send({"type": "websocket.accept"})

@@ -11,6 +11,7 @@ import logging
 import secrets
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from functools import partial
 from typing import Protocol
 
@@ -116,14 +117,12 @@ class Hub:
     async def open(self) -> None:
         """Listen, then be present. Raises StoreUnavailable."""
         subscriptions = [Subscription(node, channels) for node, channels in self._channels_by_node()]
-        try:
+        async with AsyncExitStack() as undoing:
             for subscription in subscriptions:
+                undoing.callback(subscription.close)
                 await subscription.open()
             await self._register()
-        except StoreError:
-            for subscription in subscriptions:
-                subscription.close()
-            raise
+            undoing.pop_all()
         self._subscriptions = subscriptions
         for subscription in subscriptions:
             self._upkeep.start(partial(self._listen, subscription))

@@ -9,6 +9,7 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Final
 
 from socialsite.store.connection import PipelinedConnection
@@ -92,11 +93,10 @@ class Subscription:
     async def open(self) -> None:
         """Listen. When this returns, no later message is missed. Raises StoreUnavailable."""
         inbox = await Inbox.open(self._node.address, lambda lost: None)
-        try:
+        with ExitStack() as undoing:
+            undoing.callback(inbox.close)
             await inbox.subscribe(self._channels)
-        except StoreError:
-            inbox.close()
-            raise
+            undoing.pop_all()
         self._inbox = inbox
 
     async def receive(self) -> bytes | None:

@@ -201,7 +201,8 @@ async def test_what_an_anonymous_reader_cannot_have_is_refused_and_the_socket_st
     [
         "", "null", "[]", "{", '{"type":"subscribe"}', '{"type":"fly"}', '{"type":"watch","ids":["x"]}',
         '{"type":"watch","ids":[-1]}', '{"type":"subscribe","timeline":"public","after":"9007199254740992"}',
-        '{"type":"watch","ids":[' + ",".join(["1"] * 101) + "]}", b"\x00\xff", "[" * 2000, '{"type":"\\ud800"}',
+        '{"type":"watch","ids":[' + ",".join(["1"] * 101) + "]}", b"\x00\xff", "[" * 2000,
+        '{"type":"\\ud800"}',
     ],
 )  # fmt: skip
 async def test_a_bad_message_is_answered_and_the_socket_stays(site, world, message) -> None:

@@ -1,0 +1,167 @@
+"""After a gap: exactly what was missed, whoever lost what (CHARTER 16, 17)."""
+
+import asyncio
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from socialsite.ids import id_at
+from socialsite.recipes.hub import alive, online
+from socialsite.services import Services
+from tests.support.redis_server import RedisServer
+from tests.support.sockets import Client, Daphne, client, running, signed_in
+from tests.support.world import World
+
+
+@pytest.fixture(scope="module")
+def site(redis_server: RedisServer) -> Iterator[Daphne]:
+    with running(redis_server.url) as found:
+        yield found
+
+
+@pytest.fixture
+def world(services: Services) -> World:
+    return World(services)
+
+
+async def test_what_was_missed_is_replayed_oldest_first_before_anything_live(site, world) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await alice.follows(bob)
+    held = await bob.publishes("held already")
+    missed = [await bob.publishes(f"missed {n}") for n in range(5)]
+    await world.work()
+    async with client(site, await signed_in(alice)) as reader:
+        last = await reader.subscribe("home", after=held.id)
+        assert last == {"type": "subscribed", "timeline": "home", "last": str(missed[-1].id)}
+        # The entry held already stands in the rewound minute: the client drops it.
+        assert reader.entry_ids("home") == [held.id, *(post.id for post in missed)]
+        live = await bob.publishes("live")
+        await world.work()
+        await reader.entry(live.id)
+
+
+async def test_without_a_cursor_it_begins_now(site, world) -> None:
+    bob = await world.person("bob")
+    async with client(site) as reader:
+        assert (await reader.subscribe("public"))["last"] == "0"
+        post = await bob.publishes("first")
+        await reader.entry(post.id)
+    async with client(site) as reader:
+        assert (await reader.subscribe("public"))["last"] == str(post.id)
+        assert reader.entry_ids("public") == []
+
+
+@pytest.mark.parametrize(("missed", "is_gap"), [(100, False), (101, True)])
+async def test_a_hundred_are_replayed_more_are_a_gap(site, world, missed, is_gap) -> None:
+    bob = await world.person("bob")
+    held = await bob.publishes("held already")
+    posts = [await bob.publishes(f"missed {n}") for n in range(missed)]
+    async with client(site) as reader:
+        last = await reader.subscribe("public", after=held.id)
+        assert last["last"] == str(posts[-1].id)
+        gap = {"type": "gap", "timeline": "public", "after": str(held.id), "newest": str(posts[-1].id)}
+        assert (gap in reader.got) is is_gap
+        assert reader.entry_ids("public") == ([] if is_gap else [held.id, *(post.id for post in posts)])
+
+
+async def test_a_cursor_from_the_future_does_not_silence_the_timeline(site, world, services) -> None:
+    bob = await world.person("bob")
+    async with client(site) as reader:
+        last = int((await reader.subscribe("public", after=2**53 - 1))["last"])
+        assert last <= id_at(services.clock.now_ms() + 1000)
+        post = await bob.publishes("now")
+        await reader.entry(post.id)
+
+
+async def test_subscribing_again_begins_anew(site, world) -> None:
+    bob = await world.person("bob")
+    post = await bob.publishes("one")
+    async with client(site) as reader:
+        await reader.subscribe("public", after=0)
+        await reader.subscribe("public", after=0)
+        assert reader.entry_ids("public") == [post.id, post.id]
+        live = await bob.publishes("two")
+        await reader.entry(live.id)
+        assert await reader.silence(0.3) == []
+
+
+async def test_a_killed_pubsub_connection_loses_nothing(site, world, services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await alice.follows(bob)
+    async with client(site, await signed_in(alice)) as reader, client(site) as anonymous:
+        await reader.subscribe("home")
+        await anonymous.subscribe("public")
+        node = services.store.node(alive())
+        wanted: list[int] = []
+        for round_number in range(5):
+            assert await node.execute("CLIENT", "KILL", "TYPE", "pubsub") >= 1
+            posts = [await bob.publishes(f"missed {round_number} {n}") for n in range(3)]
+            wanted += [post.id for post in posts]
+            await world.work()
+            await _until_seen(reader, "home", wanted)
+            await _until_seen(anonymous, "public", wanted)
+
+
+async def test_a_lost_presence_set_is_noticed_and_made_up_for(site, world, services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await alice.follows(bob)
+    async with client(site, await signed_in(alice)) as reader:
+        await reader.subscribe("home")
+        for process in await services.store.node(alive()).execute("ZRANGE", alive(), 0, -1):
+            key = online(process.decode())
+            await services.store.node(key).execute("DEL", key)
+        post = await bob.publishes("nobody was online")
+        await world.work()
+        await reader.entry(post.id, timeout_s=10)
+
+
+async def test_an_emptied_store_does_not_end_live_updates(site, world, services) -> None:
+    async with client(site) as reader:
+        await reader.subscribe("public")
+        await services.store.node(alive()).execute("FLUSHALL")
+        bob = await world.person("bob")
+        post = await bob.publishes("after the flood")
+        await reader.entry(post.id)
+
+
+async def test_a_stale_page_and_the_replay_make_the_fresh_page(site, world, services) -> None:
+    """CHARTER 17: old state + events == fresh state, however sockets came and went meanwhile."""
+    order = random.Random(5)
+    alice, *authors = await world.people("alice", "bob", "carol", "dave")
+    for author in authors:
+        await alice.follows(author)
+    cookie = await signed_in(alice)
+    held: set[int] = set()
+    last = 0
+    for _ in range(6):
+        stop = asyncio.Event()
+        publishing = asyncio.create_task(_publish_until(stop, world, authors, order))
+        async with client(site, cookie) as reader:
+            await reader.subscribe("home", after=last)
+            for message in await reader.silence(order.uniform(0.05, 0.3)):
+                assert message["type"] in ("entry", "gap")
+            held.update(reader.entry_ids("home"))
+            last = max([last, *reader.entry_ids("home")])
+        await asyncio.sleep(order.uniform(0, 0.2))  # entries come while no socket is open
+        stop.set()
+        await publishing
+    async with client(site, cookie) as reader:
+        await reader.subscribe("home", after=last)
+        held.update(reader.entry_ids("home"))
+    assert sorted(held, reverse=True)[:100] == await alice.home_ids(limit=100)
+
+
+async def _publish_until(stop: asyncio.Event, world: World, authors: list, order: random.Random) -> None:
+    while not stop.is_set():
+        await order.choice(authors).publishes("something")
+        if order.random() < 0.7:  # otherwise a later turn delivers it late
+            await world.work()
+        await asyncio.sleep(order.uniform(0.01, 0.05))
+    await world.work()
+
+
+async def _until_seen(reader: Client, timeline: str, wanted: list[int]) -> None:
+    async with asyncio.timeout(8):
+        while not set(wanted) <= set(reader.entry_ids(timeline)):
+            await reader.next()
