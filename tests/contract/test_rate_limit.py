@@ -79,10 +79,10 @@ async def test_one_refusing_rule_keeps_all_from_counting(limits: RateLimiter) ->
 
 
 async def test_of_two_refusing_rules_the_longer_wait_is_told(limits: RateLimiter) -> None:
-    hour, second = Rule("slow", 1), Rule("fast", 4)
-    await limits.hit(ALICE, [hour], START + 1000)
-    await hits(limits, 4, [second], START + 1000)
-    verdict = await limits.hit(ALICE, [second, hour], START + 1000)
+    slow, fast = Rule("slow", 1), Rule("fast", 4)
+    await limits.hit(ALICE, [slow], START + 1000)
+    await hits(limits, 4, [fast], START + 1000)
+    verdict = await limits.hit(ALICE, [fast, slow], START + 1000)
     # "slow" has to forget its one hit (119 s); "fast" lets one more in at a quarter of the next minute.
     assert (verdict.rule, verdict.retry_after_s) == ("slow", 119)
 

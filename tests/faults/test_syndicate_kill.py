@@ -24,7 +24,7 @@ def environment(redis_url: str) -> dict[str, str]:
         "SECRET_KEY": "only for the worker of this test " * 3,
         "DJANGO_SETTINGS_MODULE": "tests.settings",
         "REDIS_URL": redis_url,
-        "POSTS_PER_PASS": "5",
+        "POSTS_PER_PASS": "1",
     }
 
 
@@ -71,7 +71,7 @@ async def test_every_home_gets_every_post_once_although_workers_are_killed(
     for number in range(POSTS):
         worker = await worker_at_work(services, redis_url)
         posts.append((await author.publishes(f"post {number}")).id)
-        await asyncio.sleep(random.uniform(0, 0.1))
+        await asyncio.sleep(random.uniform(0.005, 0.06))
         worker.kill()
         worker.wait()
         cut_off += not (await services.outbox.depth()).is_empty
@@ -83,7 +83,8 @@ async def test_every_home_gets_every_post_once_although_workers_are_killed(
     depth = await services.outbox.depth()
     assert depth.is_empty
     assert depth.dead == 0
-    assert cut_off > POSTS / 3  # or the kills tested nothing
+    print(f"{cut_off} of {POSTS} kills cut a fan-out off")
+    assert cut_off > POSTS / 3  # else the kills tested nothing
     for reader in readers:
         stored = await stored_home(services, reader)
         assert not stored or stored == set(posts)
