@@ -32,8 +32,6 @@ Key = tuple[str, str | None, Hashable]
 
 _SECRET = secrets.token_hex(8)  # nobody can write a mark into a text
 _MARK = re.compile(rf"{{\|{_SECRET} ([^|]*)\|}}")
-_shells: OrderedDict[Key, list[str] | None] = OrderedDict()
-_lock = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,33 +55,46 @@ class _NotPlain(Exception):
     """The context holds something that a shell cannot be kept for."""
 
 
-def render(template: str, context: Context, *, keep: bool = True) -> str:
-    """The page, from its shell where one can be kept."""
-    values: Values = {}
-    try:
-        key = (template, get_language(), _key_of(context, "", values)) if keep else None
-    except _NotPlain:
-        key = None
-    parts = _shell(key, context) if key else None
-    if parts is None:
-        return loader.get_template(template).render(_with_values(context))
-    return "".join(conditional_escape(values[part]) if at % 2 else part for at, part in enumerate(parts))
+class Shells:
+    """The kept ones of a process, the ones used last."""
+
+    def __init__(self, kept: int = SHELLS_KEPT) -> None:
+        self._kept = kept
+        self._shells: OrderedDict[Key, list[str] | None] = OrderedDict()
+        self._lock = Lock()  # error pages may be rendered in a thread
+
+    def __len__(self) -> int:
+        return len(self._shells)
+
+    def render(self, template: str, context: Context, *, keep: bool = True) -> str:
+        """The page, from its shell where one can be kept."""
+        values: Values = {}
+        try:
+            key = (template, get_language(), _key_of(context, "", values)) if keep else None
+        except _NotPlain:
+            key = None
+        parts = self._shell(key, context) if key else None
+        if parts is None:
+            return loader.get_template(template).render(_with_values(context))
+        return "".join(conditional_escape(values[part]) if at % 2 else part for at, part in enumerate(parts))
+
+    def _shell(self, key: Key, context: Context) -> list[str] | None:
+        """Text, name of a slot, text, name of a slot, … text. None: the template has a slot under a filter."""
+        with self._lock:
+            if key in self._shells:
+                self._shells.move_to_end(key)
+                return self._shells[key]
+        parts = _cut(loader.get_template(key[0]).render(_with_marks(context, "")))
+        with self._lock:
+            self._shells[key] = parts
+            if len(self._shells) > self._kept:
+                self._shells.popitem(last=False)
+        return parts
 
 
-def _shell(key: Key, context: Context) -> list[str] | None:
-    """Text, name of a slot, text, name of a slot, … text. None: this template has a slot under a filter."""
-    with _lock:  # error pages may be rendered in a thread
-        if key in _shells:
-            _shells.move_to_end(key)
-            return _shells[key]
-    parts: list[str] | None = _MARK.split(loader.get_template(key[0]).render(_with_marks(context, "")))
-    if parts and any(_SECRET in part for part in parts):
-        parts = None
-    with _lock:
-        _shells[key] = parts
-        if len(_shells) > SHELLS_KEPT:
-            _shells.popitem(last=False)
-    return parts
+def _cut(html: str) -> list[str] | None:
+    parts = _MARK.split(html)
+    return None if any(_SECRET in part for part in parts) else parts
 
 
 def _key_of(context: Context, prefix: str, values: Values) -> Hashable:
@@ -133,3 +144,6 @@ def _value(value: object) -> object:
     if isinstance(value, Slot):
         return value.value
     return _with_values(value) if isinstance(value, dict) else value
+
+
+render = Shells().render

@@ -1,0 +1,84 @@
+"""Limits are looked at before a body is read, and while it is (CHARTER I1)."""
+
+from collections.abc import Iterable
+
+import pytest
+from django.core.exceptions import RequestAborted
+
+from socialsite.middleware.limits import BodyRefused, declared_length, read_bounded, refusal_of_head
+
+MAX = 1_000
+
+
+def scope(*headers: tuple[bytes, bytes], path: str = "/posts/", query: bytes = b""):
+    return {"type": "http", "path": path, "query_string": query, "headers": list(headers)}
+
+
+class Body:
+    """What a server hands on, chunk by chunk; `read` says how much of it was asked for."""
+
+    def __init__(self, chunks: Iterable[bytes], *, then_gone: bool = False) -> None:
+        self.messages = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
+        self.messages.append({"type": "http.disconnect"} if then_gone else {"type": "http.request"})
+        self.read = 0
+
+    async def receive(self):
+        message = self.messages.pop(0)
+        self.read += len(message.get("body", b""))
+        return message
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ([], None),
+        ([(b"content-length", b"1000")], None),
+        ([(b"content-length", b"1001")], 413),
+        ([(b"content-length", b"9" * 400)], 413),
+        ([(b"content-length", b"-1")], 400),
+        ([(b"content-length", b"1e3")], 400),
+        ([(b"content-length", b"\xb2")], 400),
+        ([(b"content-length", b"5"), (b"content-length", b"6")], 400),
+        ([(b"content-length", b"5"), (b"content-length", b"5")], None),
+        ([(b"x-long", b"a" * 12_300)], 431),
+        ([(b"x-many", b"a")] * 101, 431),
+        ([(b"cookie", b"a" * 8_000)], None),
+    ],
+)
+def test_a_head_tells_enough_to_refuse(headers, status):
+    assert refusal_of_head(scope(*headers), MAX) == status
+
+
+def test_the_address_counts_as_head():
+    assert refusal_of_head(scope(query=b"q=" + b"a" * 13_000), MAX) == 431
+    assert refusal_of_head(scope(path="/" + "a" * 13_000), MAX) == 431
+
+
+async def test_a_body_is_read_whole():
+    assert await read_bounded(Body([b"ab", b"c"]).receive, 3, MAX) == b"abc"
+    assert await read_bounded(Body([]).receive, None, MAX) == b""
+
+
+async def test_a_body_without_length_is_counted_as_it_comes():
+    body = Body([b"a" * 400] * 1_000)
+    with pytest.raises(BodyRefused) as refused:
+        await read_bounded(body.receive, None, MAX)
+    assert refused.value.status == 413
+    assert body.read == 1_200
+
+
+@pytest.mark.parametrize("declared", [2, 4])
+async def test_a_length_that_is_not_true_is_refused(declared):
+    with pytest.raises(BodyRefused) as refused:
+        await read_bounded(Body([b"abc"]).receive, declared, MAX)
+    assert refused.value.status == 400
+
+
+async def test_a_client_that_leaves_is_not_answered():
+    with pytest.raises(RequestAborted):
+        await read_bounded(Body([b"ab"], then_gone=True).receive, 5, MAX)
+
+
+def test_the_declared_length_is_a_number():
+    assert declared_length(scope((b"content-length", b"17"))) == 17
+    assert declared_length(scope()) is None

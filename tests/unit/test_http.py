@@ -1,0 +1,198 @@
+"""The border to HTTP: shapes of answers, bodies as fields, own-host redirects."""
+
+import msgspec
+import pytest
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.test import RequestFactory
+
+from accounts.errors import SignInNeeded
+from socialsite.errors import Malformed, NotAllowed
+from socialsite.http import (
+    form_data,
+    is_own_url,
+    json_response,
+    login_redirect,
+    methods,
+    see_other,
+    time_text,
+    viewer_of,
+    wants_json,
+)
+
+FORM = "application/x-www-form-urlencoded"
+JSON = "application/json"
+
+
+def posted(body: bytes, content_type: str = JSON):
+    request = RequestFactory().generic("POST", "/posts/", body, content_type)
+    request._messages = CookieStorage(request)
+    return request
+
+
+@pytest.mark.parametrize(
+    ("accept", "json"),
+    [
+        ("", False),
+        ("*/*", False),
+        ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", False),
+        ("application/json", True),
+        ("application/json, text/plain, */*", True),
+        ("text/html, application/json;q=0.5", False),
+        ("text/html;q=0.5, application/json", True),
+        ("application/ld+json", False),
+        ("json", False),
+        ("application/json;q=0", False),
+    ],
+)
+def test_json_is_for_those_who_prefer_it(accept, json):
+    assert wants_json(RequestFactory().get("/", headers={"Accept": accept})) is json
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [
+        (0, "1970-01-01T00:00:00.000Z"),
+        (1_795_187_640_123, "2026-11-20T15:14:00.123Z"),
+        (1_795_187_640_999, "2026-11-20T15:14:00.999Z"),
+        (1_795_187_640_000, "2026-11-20T15:14:00.000Z"),
+    ],
+)
+def test_times_have_milliseconds_and_a_z(ms, text):
+    assert time_text(ms) == text
+
+
+def test_json_is_compact_and_utf8():
+    assert json_response({"a": "ä", "b": None}).content == '{"a":"ä","b":null}'.encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (b'{"text": "hello", "in_reply_to": 7, "nothing": null}', JSON),
+        (b"text=hello&in_reply_to=7", FORM),
+        (b"text=hello&in_reply_to=7", f"{FORM}; charset=utf-8"),
+    ],
+)
+def test_form_and_json_are_the_same_fields(body, content_type):
+    assert form_data(posted(body, content_type)) == {"text": "hello", "in_reply_to": "7"}
+
+
+def test_multipart_is_read_too():
+    request = RequestFactory().post("/posts/", {"text": "hellö"})
+    assert form_data(request) == {"text": "hellö"}
+
+
+def test_no_body_is_no_fields():
+    assert form_data(RequestFactory().generic("POST", "/", b"", "")) == {}
+
+
+def test_surrogate_pairs_are_one_character():
+    assert form_data(posted(b'{"text": "\\ud83d\\ude00"}')) == {"text": "\U0001f600"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b" ",
+        b"{",
+        b"[]",
+        b'"text"',
+        b"null",
+        b'{"text": ["a"]}',
+        b'{"text": {"a": 1}}',
+        b'{"text": true}',
+        b'{"text": 1.5}',
+        b'{"text": 1e999}',
+        b'{"text": NaN}',
+        b'{"text": ' + b"9" * 5_000 + b"}",
+        b'{"text": "\\ud800"}',
+        b'{"text": "\\udc00\\ud800"}',
+        b'{"\\ud800": "a"}',
+        b'{"text": "a\\u0000b"}',
+        b'{"text": "\xff"}',
+        b'{"text": "\xed\xa0\x80"}',
+        b'{"text": "\xc0\xaf"}',
+        b'{"text": "a"} {}',
+        b"\xef\xbb\xbf{}",
+        b'{"text":' + b"[" * 60_000,
+        b'{"a":' * 10_000,
+    ],
+)
+def test_json_that_is_no_object_of_texts_is_malformed(body):
+    with pytest.raises(Malformed):
+        form_data(posted(body))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"text=%ff",
+        b"text=\xff",
+        b"text=%00",
+        b"text=%ed%a0%80",
+        b"%c0%af=1",
+        b"text=a%80b",
+        b"&" * 60 + b"a=1&" * 60,
+    ],
+)
+def test_forms_that_are_no_utf8_text_are_malformed(body):
+    with pytest.raises(Malformed):
+        form_data(posted(body, FORM))
+
+
+def test_other_kinds_of_bodies_are_malformed():
+    with pytest.raises(Malformed):
+        form_data(posted(b"<text>hello</text>", "text/xml"))
+
+
+@pytest.mark.parametrize("url", ["/", "/@bob/", "/@bob/?before=5", "http://testserver/public/", "/public/#x"])
+def test_one_may_be_sent_on_within_the_site(url):
+    assert is_own_url(RequestFactory().get("/"), url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "", "//evil.example", "///evil.example", "/\\evil.example", "\\\\evil.example", "\\/evil.example",
+        "https:evil.example", "http:evil.example", "http:///evil.example", "https://evil.example/",
+        "http://testserver@evil.example/", "http://testserver.evil.example/", "http://evil.example#testserver",
+        "javascript:alert(1)", "data:text/html,x", "%2f%2fevil.example", "/\t/evil.example", "\t//evil.example",
+        "/\n/evil.example", "/\r\nSet-Cookie: a=b", " //evil.example", "http://[::1", "//evil.example/@testserver",
+        "http:\\\\evil.example", "/\x00/evil.example", "ftp://testserver/", "evil.example", "/" + "a" * 3_000,
+        "http://testserver:8000/", "//testserver\\@evil.example", "/\u2028/evil.example",
+    ],
+)  # fmt: skip
+def test_nobody_is_sent_elsewhere(url):
+    request = posted(msgspec.json.encode({"next": url}) if "\x00" not in url else b"{}")
+    assert not is_own_url(request, url)
+    assert see_other(request, "/home/").headers["Location"] == "/home/"
+
+
+def test_http_is_no_way_back_from_https():
+    request = RequestFactory().get("/", secure=True)
+    assert not is_own_url(request, "http://testserver/")
+    assert is_own_url(request, "https://testserver/")
+
+
+def test_after_signing_in_one_is_back_on_the_page_but_not_in_an_action():
+    page, action = RequestFactory().get("/lists/?limit=3"), RequestFactory().post("/posts/")
+    assert login_redirect(page).headers["Location"] == "/accounts/login/?next=%2Flists%2F%3Flimit%3D3"
+    assert login_redirect(action).headers["Location"] == "/accounts/login/?next=%2F"
+
+
+def test_a_visitor_is_no_viewer():
+    request = RequestFactory().get("/")
+    request.account = None
+    with pytest.raises(SignInNeeded):
+        viewer_of(request)
+
+
+async def test_a_view_answers_its_own_methods():
+    async def index(request, number):
+        return json_response(number)
+
+    view = methods(GET=index)
+    assert (await view(RequestFactory().head("/"), 7)).content == b"7"
+    with pytest.raises(NotAllowed) as refused:
+        await view(RequestFactory().post("/"), 7)
+    assert refused.value.allowed == ("GET", "HEAD")
