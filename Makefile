@@ -25,7 +25,7 @@ check: $(VENV)/.dev ## Lint, types, import contracts, templates, system checks, 
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-	$(BIN)/djlint --check --lint --quiet templates
+	$(BIN)/djlint --lint --quiet templates
 	$(KEYED) $(BIN)/mypy
 	$(KEYED) $(BIN)/python manage.py check --fail-level WARNING
 	$(BIN)/python -m pytest -n 0 tests/unit
@@ -46,7 +46,6 @@ messages: $(VENV)/.dev ## Collect and compile the texts to translate (needs gett
 format: $(VENV)/.dev ## Put code and templates into the house's form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/djlint --reformat --quiet templates || true
 
 clean: ## Remove what tools leave behind
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache staticfiles

@@ -136,6 +136,7 @@ async function showPost({ id, url }) {
   item.className = "fresh";
   item.append(document.importNode(article, true));
   replies.append(item);
+  document.getElementById("replies-title")?.classList.remove("sr");
   sayTimes(item);
   item.scrollIntoView({ block: "nearest" });
 }

@@ -23,8 +23,9 @@ export class Timeline {
   insert(article) {
     const id = article.dataset.postId;
     if (this.has(id)) return false;
-    this.#place(asItem(article), Number(id));
-    sayTimes(article);
+    const item = asItem(article);
+    this.#place(item, Number(id));
+    sayTimes(item);
     document.querySelector("[data-empty]")?.remove();
     return true;
   }
