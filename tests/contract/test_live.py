@@ -1,0 +1,141 @@
+"""Who hears of a post: LiveService on a real server, listened to as a web process listens."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from accounts.domain import AccountId, Author
+from socialsite.services import Services
+from tests.support.world import World
+from timelines.domain.account_list import ListId
+from timelines.domain.live import (
+    CountsChanged,
+    EntryDelivered,
+    EntryPublished,
+    LiveMessage,
+    PostDeleted,
+    SessionsEnded,
+    decode_live,
+    encode_live,
+)
+from timelines.domain.post import Post
+from timelines.services.live import home_member, list_member
+
+
+class Ear:
+    """A web process without sockets."""
+
+    def __init__(self, services: Services) -> None:
+        self.heard: list[LiveMessage] = []
+        self.hub = services.live.listen(on_message=self._hear, on_lost=lambda: None, on_gap=self._nothing)
+        self._came = asyncio.Event()
+
+    async def waits_for(self, *messages: LiveMessage) -> None:
+        """Exactly these, in this order."""
+        async with asyncio.timeout(3):
+            while len(self.heard) < len(messages):
+                self._came.clear()
+                await self._came.wait()
+        assert self.heard == list(messages)
+
+    async def _hear(self, message: LiveMessage) -> None:
+        self.heard.append(message)
+        self._came.set()
+
+    async def _nothing(self) -> None: ...
+
+
+@pytest_asyncio.fixture
+async def ears(services: Services) -> AsyncIterator[tuple[Ear, Ear]]:
+    two = Ear(services), Ear(services)
+    for ear in two:
+        await ear.hub.open()
+    yield two
+    for ear in two:
+        await ear.hub.close()
+
+
+@pytest.fixture
+def post(services: Services) -> Post:
+    return Post(services.ids.next(), AccountId(1), "hello")
+
+
+@pytest.fixture
+def author() -> Author:
+    return Author(AccountId(1), "bob", "Bob", "active", 1)
+
+
+async def test_a_published_entry_is_told_to_every_process(services, ears, post, author) -> None:
+    await services.live.entry_published(post, author)
+    for ear in ears:
+        await ear.waits_for(EntryPublished(post.id, author.id, public=True))
+
+
+async def test_a_delivered_entry_is_told_only_where_its_followers_are_online(
+    services, ears, post, author
+) -> None:
+    one, other = ears
+    await one.hub.enter(home_member(AccountId(7)))
+    await other.hub.enter(home_member(AccountId(8)))
+    await other.hub.enter(home_member(AccountId(9)))
+    await services.live.entry_delivered(post, author, [AccountId(7), AccountId(5), AccountId(6)])
+    await services.live.post_deleted(post.id)
+    await one.waits_for(EntryDelivered(post.id, author.id, (AccountId(7),)), PostDeleted(post.id))
+    await other.waits_for(PostDeleted(post.id))
+
+
+async def test_a_list_entry_is_told_where_the_list_is_open(services, ears, post, author) -> None:
+    one, other = ears
+    await one.hub.enter(home_member(AccountId(3)))  # account 3 is not list 3
+    await other.hub.enter(list_member(ListId(3)))
+    await services.live.list_entry_delivered(post, author, [ListId(3), ListId(4)])
+    await services.live.counts_changed(post.id)
+    await other.waits_for(EntryDelivered(post.id, author.id, (), (ListId(3),)), CountsChanged(post.id))
+    await one.waits_for(CountsChanged(post.id))
+
+
+async def test_nobody_online_costs_no_message(services, ears, post, author) -> None:
+    await services.live.entry_delivered(post, author, [AccountId(7)])
+    await services.live.entry_delivered(post, author, [])
+    await services.live.session_ended(AccountId(7), "ab")
+    await services.live.account_closed(AccountId(7))
+    for ear in ears:
+        await ear.waits_for(SessionsEnded(AccountId(7), "ab"), SessionsEnded(AccountId(7)))
+
+
+async def test_rights_are_those_of_now(services) -> None:
+    alice, bob, carol = await World(services).people("alice", "bob", "carol")
+    await alice.follows(bob)
+    readers = [alice.id, bob.id, carol.id]
+    assert await services.live.still_following(bob.id, readers) == {alice.id, bob.id}
+    await alice.unfollows(bob)
+    assert await services.live.still_following(bob.id, readers) == {bob.id}
+    assert await services.live.still_following(bob.id, []) == set()
+
+
+async def test_lists_lose_a_member_at_once(services) -> None:
+    alice, bob = await World(services).people("alice", "bob")
+    now_ms = services.clock.now_ms()
+    made = await services.lists.create(owner_id=alice.id, title="Friends", now_ms=now_ms)
+    await services.lists.add_member(owner_id=alice.id, list_id=made.id, account_id=bob.id, now_ms=now_ms)
+    assert await services.live.still_listing(bob.id, [made.id, ListId(99)]) == {made.id}
+    await services.lists.remove_member(owner_id=alice.id, list_id=made.id, account_id=bob.id)
+    assert await services.live.still_listing(bob.id, [made.id]) == set()
+
+
+@pytest.mark.parametrize("payload", [b"", b"\xc1", encode_live(["entry9", 1]), encode_live({"kind": "new"})])
+def test_messages_of_another_release_are_passed_over(payload) -> None:
+    assert decode_live(payload) is None
+
+
+def test_messages_come_back_as_they_went(post, author) -> None:
+    messages: list[LiveMessage] = [
+        EntryPublished(post.id, author.id, public=False),
+        EntryDelivered(post.id, author.id, (AccountId(2),), (ListId(3),)),
+        PostDeleted(post.id),
+        CountsChanged(post.id),
+        SessionsEnded(author.id, None, but="ab"),
+    ]
+    assert [decode_live(encode_live(message)) for message in messages] == messages
