@@ -1,7 +1,9 @@
 """After a gap: exactly what was missed, whoever lost what (CHARTER 16, 17)."""
 
 import asyncio
+import os
 import random
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -123,6 +125,31 @@ async def test_an_emptied_store_does_not_end_live_updates(site, world, services)
         bob = await world.person("bob")
         post = await bob.publishes("after the flood")
         await reader.entry(post.id)
+
+
+@pytest.mark.slow
+async def test_a_process_that_stood_still_catches_up(site, world, services) -> None:
+    """Its presence set faded meanwhile, so nobody told it of anything; its pub/sub connection stayed open."""
+    alice, bob = await world.people("alice", "bob")
+    await alice.follows(bob)
+    async with client(site, await signed_in(alice)) as reader:
+        await reader.subscribe("home")
+        first = await bob.publishes("before")
+        await world.work()
+        await reader.entry(first.id)
+        os.kill(site.pid, signal.SIGSTOP)
+        try:
+            for process in await services.store.node(alive()).execute("ZRANGE", alive(), 0, -1):
+                key = online(process.decode())
+                await services.store.node(key).execute("PEXPIRE", key, 1)
+            await asyncio.sleep(16)
+            missed = [await bob.publishes(f"missed {n}") for n in range(3)]
+            own = await alice.publishes("heard by a fixed channel, and newer than what was missed")
+            await world.work()
+        finally:
+            os.kill(site.pid, signal.SIGCONT)
+        wanted = [first.id, *(post.id for post in missed), own.id]
+        await _until_seen(reader, "home", wanted)
 
 
 async def test_a_stale_page_and_the_replay_make_the_fresh_page(site, world, services) -> None:
