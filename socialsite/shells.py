@@ -79,7 +79,7 @@ class Shells:
         return "".join(conditional_escape(values[part]) if at % 2 else part for at, part in enumerate(parts))
 
     def _shell(self, key: Key, context: Context) -> list[str] | None:
-        """Text, name of a slot, text, name of a slot, … text. None: the template has a slot under a filter."""
+        """Text, name of a slot, text, name of a slot, … text. None: a slot stands under a filter."""
         with self._lock:
             if key in self._shells:
                 self._shells.move_to_end(key)

@@ -155,10 +155,13 @@ def test_one_may_be_sent_on_within_the_site(url):
     [
         "", "//evil.example", "///evil.example", "/\\evil.example", "\\\\evil.example", "\\/evil.example",
         "https:evil.example", "http:evil.example", "http:///evil.example", "https://evil.example/",
-        "http://testserver@evil.example/", "http://testserver.evil.example/", "http://evil.example#testserver",
+        "http://testserver@evil.example/", "http://testserver.evil.example/",
+        "http://evil.example#testserver",
         "javascript:alert(1)", "data:text/html,x", "%2f%2fevil.example", "/\t/evil.example", "\t//evil.example",
-        "/\n/evil.example", "/\r\nSet-Cookie: a=b", " //evil.example", "http://[::1", "//evil.example/@testserver",
-        "http:\\\\evil.example", "/\x00/evil.example", "ftp://testserver/", "evil.example", "/" + "a" * 3_000,
+        "/\n/evil.example", "/\r\nSet-Cookie: a=b", " //evil.example", "http://[::1",
+        "//evil.example/@testserver",
+        "http:\\\\evil.example",
+        "/\x00/evil.example", "ftp://testserver/", "evil.example", "/" + "a" * 3_000,
         "http://testserver:8000/", "//testserver\\@evil.example", "/\u2028/evil.example",
     ],
 )  # fmt: skip

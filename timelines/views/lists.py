@@ -66,7 +66,7 @@ async def edit(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
     try:
         renamed = await lists.rename(owner_id=me, list_id=list_id, title=title)
     except ListTitleInvalid as error:
-        return await _shown_again(request, list_id, error, title=title, title_error=error.message)
+        return await _shown_again(request, list_id, error, title=title, title_error=error.fields["title"])
     return await _changed(request, renamed)
 
 

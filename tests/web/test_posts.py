@@ -1,0 +1,165 @@
+"""Publishing, the page of a post, deleting (DESIGN section 4)."""
+
+import re
+
+import pytest
+
+from tests.support.browser import hidden
+
+KEY = "a-key-of-the-form"
+
+
+async def test_a_published_post_is_answered_as_clients_rely_on(alice):
+    answer = await alice.post_json("/posts/", text="Hello <b> https://example.com/")
+    post = answer.json()
+    assert answer.status_code == 201
+    assert re.fullmatch(r"[1-9][0-9]{0,15}", post["id"])
+    assert post["url"] == f"/@alice/{post['id']}/"
+    assert post["author"] == {"id": "1", "handle": "alice", "display_name": "alice", "url": "/@alice/"}
+    assert post["text"] == "Hello <b> https://example.com/"
+    assert post["html"].startswith("Hello &lt;b&gt; <a ")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", post["created_at"])
+    assert (post["in_reply_to"], post["boost_of"]) == (None, None)
+    assert post["counts"] == {"replies": 0, "boosts": 0, "likes": 0}
+    assert post["viewer"] == {"own": True, "liked": False, "boosted": False, "bookmarked": False}
+
+
+async def test_publishing_by_form_goes_home_or_to_next(alice):
+    answer = await alice.post("/posts/", text="one")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    answer = await alice.post("/posts/", text="two", next="/public/")
+    assert answer.headers["location"] == "/public/"
+    answer = await alice.post("/posts/", text="three", next="//evil.example/")
+    assert answer.headers["location"] == "/"
+
+
+async def test_the_same_key_answers_with_the_same_post(alice):
+    first = await alice.post_json("/posts/", text="once", idempotency_key=KEY)
+    again = await alice.post_json("/posts/", text="once", idempotency_key=KEY)
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert first.json()["id"] == again.json()["id"]
+    assert len((await alice.get_json("/")).json()["posts"]) == 1
+
+
+async def test_the_same_key_with_another_text_is_refused(alice):
+    await alice.post_json("/posts/", text="once", idempotency_key=KEY)
+    answer = await alice.post_json("/posts/", text="twice", idempotency_key=KEY)
+    assert (answer.status_code, answer.json()["error"]) == (409, "idempotency_conflict")
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\u200b", "a" * 501, "x" * 20_000])
+async def test_a_refused_text_comes_back_in_its_box(alice, text):
+    answer = await alice.post("/posts/", text=text, idempotency_key=KEY, next="/public/")
+    assert answer.status_code == 422
+    assert hidden(answer.text, "idempotency_key") == KEY
+    assert 'name="next" value="/public/"' in answer.text
+    assert f">\n{text}</textarea>" in answer.text
+    assert re.search(r'id="composer-error" role="alert">[^<]{5,}<', answer.text)
+
+
+async def test_a_refused_text_in_json_names_its_field(alice):
+    answer = await alice.post_json("/posts/", text="a" * 501)
+    assert answer.status_code == 422
+    assert list(answer.json()["fields"]) == ["text"]
+
+
+@pytest.mark.parametrize("answered", ["x", "-1", "0" * 17, "9007199254740992", "1e3", "٣"])
+async def test_an_answer_to_no_id_is_refused(alice, answered):
+    answer = await alice.post_json("/posts/", text="hello", in_reply_to=answered)
+    assert (answer.status_code, list(answer.json()["fields"])) == (422, ["in_reply_to"])
+
+
+async def test_a_key_of_more_than_128_characters_is_refused(alice):
+    assert (await alice.post_json("/posts/", text="a", idempotency_key="k" * 129)).status_code == 422
+    assert (await alice.post_json("/posts/", text="a", idempotency_key="k" * 128)).status_code == 201
+
+
+async def test_ids_may_come_as_numbers(alice):
+    post = await alice.publishes("first")
+    reply = await alice.publishes("second", in_reply_to=int(post["id"]))
+    assert reply["in_reply_to"] == post["id"]
+
+
+async def test_a_thread_shows_what_is_answered_and_what_answers(alice, bob, visitor):
+    post = await alice.publishes("the question")
+    reply = await bob.publishes("the answer", in_reply_to=post["id"])
+    for url in (post["url"], reply["url"]):
+        shown = re.findall(r'class="post-text"[^>]*>([^<]*)<', (await visitor.get(url)).text)
+        assert shown == ["the question", "the answer"]
+    thread = (await visitor.get_json(post["url"])).json()
+    assert thread["counts"]["replies"] == 1
+    assert [each["id"] for each in thread["replies"]] == [reply["id"]]
+    assert (await visitor.get_json(reply["url"])).json()["parent"]["id"] == post["id"]
+
+
+async def test_many_replies_are_paged(alice):
+    post = await alice.publishes("the question")
+    replies = [(await alice.publishes(f"answer {n}", in_reply_to=post["id"]))["id"] for n in range(5)]
+    first = (await alice.get_json(f"{post['url']}?limit=3")).json()
+    assert [each["id"] for each in first["replies"]] == replies[:3]
+    rest = (await alice.get_json(first["next"])).json()
+    assert [each["id"] for each in rest["replies"]] == replies[3:]
+    assert rest["next"] is None
+
+
+async def test_the_reply_box_answers_the_post_and_comes_back_to_it(alice):
+    post = await alice.publishes("the question")
+    page = (await alice.get(post["url"])).text
+    answer = await alice.post(
+        "/posts/",
+        text="the answer",
+        in_reply_to=hidden(page, "in_reply_to"),
+        next=re.findall(r'name="next" value="([^"]*)"', page)[0],
+        idempotency_key=hidden(page, "idempotency_key"),
+    )
+    assert answer.headers["location"] == post["url"]
+    assert "the answer" in (await alice.get(post["url"])).text
+
+
+@pytest.mark.parametrize("handle", ["bob", "ALICE", "nobody"])
+async def test_a_wrong_handle_before_an_id_leads_to_the_right_one(alice, visitor, handle):
+    post = await alice.publishes("hello")
+    answer = await visitor.get(f"/@{handle}/{post['id']}/")
+    assert (answer.status_code, answer.headers["location"]) == (301, post["url"])
+
+
+async def test_deleting_ends_every_way_to_a_post(alice, visitor):
+    post = await alice.publishes("regrettable")
+    answer = await alice.post_json(f"/posts/{post['id']}/delete/")
+    assert (answer.status_code, answer.json()) == (200, {"deleted": post["id"]})
+    for path in (post["url"], "/public/", "/@alice/"):
+        assert "regrettable" not in (await visitor.get(path)).text
+    assert (await visitor.get_json(post["url"])).status_code == 404
+
+
+async def test_deleting_by_form_goes_home(alice):
+    post = await alice.publishes("regrettable")
+    answer = await alice.post(f"/posts/{post['id']}/delete/")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+
+
+async def test_nobody_deletes_what_is_anothers(alice, bob):
+    post = await alice.publishes("mine")
+    answer = await bob.post_json(f"/posts/{post['id']}/delete/")
+    assert (answer.status_code, answer.json()["error"]) == (404, "not_found")
+    assert (await bob.get(post["url"])).status_code == 200
+
+
+async def test_only_the_author_sees_how_to_delete(alice, bob):
+    post = await alice.publishes("mine")
+    delete = f"/posts/{post['id']}/delete/"
+    assert delete in (await alice.get("/public/")).text
+    assert delete not in (await bob.get("/public/")).text
+
+
+@pytest.mark.parametrize("path", ["/posts/", "/posts/7/delete/", "/lists/", "/@alice/follow/"])
+async def test_a_visitor_is_sent_to_sign_in(visitor, path):
+    answer = await visitor.post(path, text="hello")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/accounts/login/?next=%2F")
+    answer = await visitor.post_json(path, text="hello")
+    assert (answer.status_code, answer.json()["error"]) == (401, "sign_in_needed")
+
+
+@pytest.mark.parametrize("post_id", ["0", "007", "9007199254740992", "99999999999999999", "٣", "x"])
+async def test_an_address_that_is_no_id_is_not_there(visitor, post_id):
+    assert (await visitor.get(f"/@alice/{post_id}/")).status_code == 404

@@ -1,0 +1,155 @@
+"""Home, public and profile timelines as browsers and programs read them (DESIGN section 4)."""
+
+import re
+
+import pytest
+
+from tests.support.browser import Browser
+
+
+async def ids(browser: Browser, path: str) -> list[str]:
+    return [post["id"] for post in (await browser.get_json(path)).json()["posts"]]
+
+
+async def published(browser: Browser, count: int) -> list[str]:
+    """Newest first, as timelines show them."""
+    return [(await browser.publishes(f"post {n}"))["id"] for n in range(count)][::-1]
+
+
+async def test_a_visitor_is_welcomed_and_a_program_told_to_sign_in(visitor):
+    page = await visitor.get("/")
+    assert page.status_code == 200
+    assert "/accounts/signup/" in page.text
+    answer = await visitor.get_json("/")
+    assert (answer.status_code, answer.json()["error"]) == (401, "sign_in_needed")
+
+
+async def test_home_holds_the_posts_of_those_one_follows_and_ones_own(alice, bob, world):
+    await alice.post_json("/@bob/follow/")
+    theirs, mine = await bob.publishes("from bob"), await alice.publishes("from alice")
+    await world.work()
+    assert await ids(alice, "/") == [mine["id"], theirs["id"]]
+    assert await ids(bob, "/") == [theirs["id"]]
+
+
+async def test_a_page_has_the_hooks_that_scripts_hang_on(alice):
+    post = await alice.publishes("hello")
+    page = (await alice.get("/")).text
+    assert f'<ol class="timeline" data-timeline="home" data-newest="{post["id"]}" data-live>' in page
+    assert re.search(rf'<li><article [^>]*data-post-id="{post["id"]}" data-author="alice"', page)
+    assert re.search(r'class="post-text"[^>]*>hello<', page)
+
+
+@pytest.mark.parametrize("path", ["/", "/public/", "/@alice/"])
+async def test_pages_follow_each_other_both_ways(alice, path):
+    posts = await published(alice, 7)
+    first = (await alice.get_json(f"{path}?limit=3")).json()
+    assert [post["id"] for post in first["posts"]] == posts[:3]
+    assert first["previous"] is None
+    second = (await alice.get_json(first["next"])).json()
+    assert [post["id"] for post in second["posts"]] == posts[3:6]
+    back = (await alice.get_json(second["previous"])).json()
+    assert [post["id"] for post in back["posts"]] == posts[:3]
+    last = (await alice.get_json(second["next"])).json()
+    assert ([post["id"] for post in last["posts"]], last["next"]) == (posts[6:], None)
+
+
+async def test_html_links_lead_where_json_does(alice):
+    posts = await published(alice, 7)
+    page = (await alice.get("/public/?limit=3")).text
+    older = re.search(r'rel="next" href="([^"]*)"', page)
+    assert older
+    path = older[1].replace("&amp;", "&")
+    assert path == f"/public/?before={posts[2]}&limit=3"
+    page = (await alice.get(path)).text
+    assert 'rel="prev"' in page
+    assert "data-live>" not in page
+
+
+async def test_a_cursor_need_not_exist(alice):
+    posts = await published(alice, 3)
+    assert await ids(alice, f"/public/?before={int(posts[1]) + 1}") == posts[1:]
+    assert await ids(alice, f"/public/?after={int(posts[1]) - 1}") == posts[:2]
+    assert await ids(alice, "/public/?before=9007199254740991") == posts
+    assert await ids(alice, "/public/?after=0") == posts
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "before=", "before=x", "before=-1", "before=1.5",
+        "before=9007199254740992", "before=+5", "before=%20",
+        "before=%D9%A3", "after=x", "after=1e3", "before=5&after=5", "limit=", "limit=x", "limit=1.5",
+        "before=%ff", "before=" + "9" * 4_000, "limit=%00",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("path", ["/public/", "/@alice/", "/"])
+async def test_a_query_that_makes_no_sense_is_400(alice, path, query):
+    answer = await alice.get_json(f"{path}?{query}")
+    assert (answer.status_code, answer.json()["error"]) == (400, "malformed")
+    assert (await alice.get(f"{path}?{query}")).status_code == 400
+
+
+@pytest.mark.parametrize(("limit", "shown"), [("0", 1), ("-5", 1), ("2", 2), ("1000", 3), ("9" * 18, 3)])
+async def test_a_limit_is_clamped(alice, limit, shown):
+    await published(alice, 3)
+    assert len(await ids(alice, f"/public/?limit={limit}")) == shown
+
+
+async def test_a_profile_tells_of_its_account(alice, bob, visitor):
+    await bob.post_json("/@alice/follow/")
+    await published(alice, 2)
+    account = (await visitor.get_json("/@alice/")).json()["account"]
+    assert account["url"] == "/@alice/"
+    assert (account["id"], account["followers"], account["following"], account["posts"]) == ("1", 1, 0, 2)
+
+
+async def test_a_profile_says_what_one_has_to_do_with_it(alice, bob, open_browser):
+    carol = await open_browser("carol")
+    for path in ("/@bob/follow/", "/@carol/follow/"):
+        await alice.post_json(path)
+    await carol.post_json("/@bob/follow/")
+    page = (await carol.get("/@alice/")).text
+    assert "You both follow 1 account" in page
+    page = (await alice.get("/@bob/")).text
+    assert "Followed by people you follow" in page
+    assert "/@bob/unfollow/" in page
+    assert "/@alice/follow/" not in (await alice.get("/@alice/")).text
+
+
+@pytest.mark.parametrize("path", ["/@Alice/", "/@ALICE/followers/", "/@aLICE/following/?cursor=1-1"])
+async def test_a_handle_in_other_case_leads_to_lower_case(alice, path):
+    answer = await alice.get(path)
+    lower = re.sub("@alice", "@alice", path, flags=re.IGNORECASE)
+    assert (answer.status_code, answer.headers["location"]) == (301, lower)
+
+
+async def test_who_is_not_there_is_404(visitor, alice, site):
+    for path in ("/@nobody/", "/@nobody/followers/", "/@" + "a" * 21 + "/"):
+        assert (await visitor.get(path)).status_code == 404
+    account = await site.accounts.get_by_handle("alice")
+    await site.accounts.suspend(account_id=account.id)
+    answer = await visitor.get_json("/@alice/")
+    assert (answer.status_code, answer.json()["error"]) == (404, "not_found")
+
+
+async def test_posts_of_the_suspended_are_hidden_at_once(alice, visitor, site):
+    post = await alice.publishes("hello")
+    account = await site.accounts.get_by_handle("alice")
+    await site.accounts.suspend(account_id=account.id)
+    assert await ids(visitor, "/public/") == []
+    assert (await visitor.get(post["url"])).status_code == 404
+
+
+async def test_pages_speak_the_readers_language(alice, visitor):
+    page = await visitor.get("/public/", **{"Accept-Language": "de-CH,de;q=0.9"})
+    assert page.headers["content-language"] == "de"
+    assert '<html lang="de"' in page.text
+
+
+async def test_an_edited_profile_shows_in_entries_rendered_before(alice, visitor, site):
+    await alice.publishes("hello")
+    assert "alice" in (await visitor.get("/public/")).text
+    account = await site.accounts.get_by_handle("alice")
+    await site.accounts.edit_profile(account_id=account.id, display_name="Alice the Second", bio="", link="")
+    assert "Alice the Second" in (await visitor.get("/public/")).text
