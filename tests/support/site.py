@@ -1,6 +1,7 @@
 """A whole site run by `manage.py quickstart`, as somebody at a terminal runs it."""
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -9,9 +10,13 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Self
+
+import redis
+
+from socialsite.store.embedded import EmbeddedServer
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACING = ("REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG", "HTTPS", "DJANGO_SETTINGS_MODULE")
@@ -21,14 +26,14 @@ PLACING = ("REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG", "HTTPS", "DJANGO
 class Site:
     """One quickstart on a data directory; `lines` is what it printed so far."""
 
-    def __init__(self, data: Path, *arguments: str) -> None:
+    def __init__(self, data: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
         self.data = data
         self.lines: list[str] = []
-        environment = {name: value for name, value in os.environ.items() if name not in PLACING}
+        kept = {name: value for name, value in os.environ.items() if name not in PLACING}
         self._process = subprocess.Popen(
             [sys.executable, "manage.py", "quickstart", "--data", str(data), *arguments],
             cwd=ROOT,
-            env=environment,
+            env={**kept, **(environment or {})},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -64,6 +69,18 @@ class Site:
         except OSError:
             return 0
 
+    def processes(self) -> dict[str, int]:
+        """Process ids by role: web, worker and redis."""
+        return {**self.children(), "redis": int(self._record()["pid"])}
+
+    def redis(self) -> redis.Redis:
+        """A client of the site's own server, to look at what it holds."""
+        return redis.Redis(unix_socket_path=str(self._record()["socket"]), decode_responses=True)
+
+    def _record(self) -> dict[str, str]:
+        found: dict[str, str] = json.loads((self.data / "server.json").read_text())
+        return found
+
     def children(self) -> dict[str, int]:
         """Process ids by role: web and worker."""
         found: dict[str, int] = {}
@@ -97,6 +114,20 @@ class Site:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             self.lines.append(line.rstrip("\n"))
+
+
+@contextlib.contextmanager
+def running_site(data: Path, **environment: str) -> Iterator[Site]:
+    """An empty site on a free port until the block ends; its limits as `environment` says, else the site's."""
+    site = Site(data, "--no-demo", "--port", "0", environment=environment)
+    try:
+        yield site.until_ready()
+    finally:
+        if not site.has_ended():
+            site.interrupt()
+        if (server := EmbeddedServer(data)).is_running():  # left behind by a site that was killed
+            server.start()
+            server.stop()
 
 
 def is_alive(pid: int) -> bool:

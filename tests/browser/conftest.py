@@ -1,0 +1,83 @@
+"""Browsers on a whole site. One site and one Chromium for all tests of this folder in a process.
+
+Playwright's sync interface holds the thread's event loop, so it ends with the package: the async tests
+elsewhere find none running.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.support.chromium import VIEWPORT, Reader, find_chromium, launch
+from tests.support.site import Site, running_site
+from tests.support.visitor import Visitor
+
+SETTINGS = {
+    "TRUSTED_PROXIES": "127.0.0.1/32",  # so that each visitor has an address, and limits, of their own
+    "RATE_LIMIT_POST": "40/m",
+    "RATE_LIMIT_FOLLOW": "20/m",
+    "RATE_LIMIT_SIGNUP": "off",
+    "RATE_LIMIT_LOGIN": "off",
+    "RATE_LIMIT_ADDRESS": "off",
+}
+OpenReader = Callable[..., Reader]
+NewVisitor = Callable[[], Visitor]
+numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="package")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with running_site(tmp_path_factory.mktemp("site") / "data", **SETTINGS) as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Browser]:
+    program = find_chromium()
+    if program is None:
+        pytest.skip("chromium is not installed (Debian package chromium)")
+    with sync_playwright() as playwright:
+        browser = launch(playwright, program)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visitor(site: Site) -> Iterator[NewVisitor]:
+    """`visitor()`: somebody newly signed up, with a handle nobody else has."""
+    opened: list[Visitor] = []
+
+    def sign_up() -> Visitor:
+        number = next(numbers)
+        opened.append(Visitor(site.url, f"reader{number}", address=f"10.0.{number >> 8}.{number & 255}"))
+        return opened[-1].sign_up()
+
+    yield sign_up
+    for one in opened:
+        one.http.close()
+
+
+@pytest.fixture
+def reader(site: Site, chromium: Browser) -> Iterator[OpenReader]:
+    """`reader()`: a page of its own browser context; `reader(visitor)`: signed in. None may complain."""
+    opened: list[Reader] = []
+
+    def open_page(visitor: Visitor | None = None, **options: Any) -> Reader:
+        headers = visitor.headers if visitor else {}
+        usual = {"viewport": VIEWPORT, "reduced_motion": "reduce", "extra_http_headers": headers}
+        context = chromium.new_context(**{**usual, **options})
+        context.set_default_timeout(15_000)
+        found = Reader(context.new_page(), site.url)
+        opened.append(found)
+        if visitor:
+            found.signs_in_as(visitor)
+        return found
+
+    yield open_page
+    complaints = [f"{one.page.url}: {text}" for one in opened for text in one.complaints]
+    for one in opened:
+        one.context.close()
+    assert not complaints, "\n".join(complaints)

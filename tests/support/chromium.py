@@ -1,0 +1,103 @@
+"""A real Chromium, and pages in it that keep what they complain about."""
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwright
+
+from tests.support.visitor import Visitor
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-sync",
+    "--no-first-run",
+)
+FAILED_ANSWER = re.compile(r"Failed to load resource: the server responded with a status of (4\d\d|503)")
+"""Chromium notes each answer of 400 and above; a page that is meant to be an error is no fault of its scripts."""
+VIEWPORT = {"width": 1000, "height": 800}
+
+
+def find_chromium() -> str | None:
+    return shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def launch(playwright: Playwright, program: str) -> Browser:
+    return playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+
+
+@dataclass
+class Reader:
+    """A page in a browser of its own; `complaints` are its console errors, uncaught ones and CSP violations."""
+
+    page: Page
+    url: str
+    complaints: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.on("console", self._note)
+        self.page.on("pageerror", lambda error: self.complaints.append(f"uncaught: {error}"))
+
+    @property
+    def context(self) -> BrowserContext:
+        return self.page.context
+
+    @property
+    def entries(self) -> Locator:
+        return self.page.locator("ol[data-timeline] article[data-post-id]")
+
+    @property
+    def pill(self) -> Locator:
+        return self.page.locator("[data-live-region] .pill")
+
+    def goes(self, path: str) -> None:
+        self.page.goto(self.url + path)
+
+    def goes_live(self, path: str = "/") -> None:
+        """Open a page and wait until its socket is subscribed."""
+        with self.page.expect_websocket() as opened:
+            self.goes(path)
+        socket = opened.value
+        socket.wait_for_event("framereceived", predicate=lambda frame: '"subscribed"' in str(frame))
+
+    def publishes(self, text: str) -> None:
+        """By the box of the page that is open."""
+        self.page.locator("#composer-text").fill(text)
+        self.page.locator("[data-composer] [type=submit]").click()
+
+    def signs_in_as(self, visitor: Visitor) -> None:
+        """Take over the visitor's session."""
+        self.context.add_cookies(
+            [
+                {"name": cookie.name, "value": cookie.value or "", "url": self.url}
+                for cookie in visitor.http.cookies.jar
+            ]
+        )
+
+    def ids(self) -> list[str]:
+        """Ids of the entries, as they stand."""
+        found: list[str] = self.page.evaluate(
+            "[...document.querySelectorAll('ol[data-timeline] > li:not(.leaving) article[data-post-id]')]"
+            ".map((entry) => entry.dataset.postId)"
+        )
+        return found
+
+    def until(self, condition: Callable[[], Any], timeout_s: float = 15.0) -> None:
+        """Look every 50 ms, letting the page go on meanwhile; AssertionError when time is up."""
+        for _ in range(int(timeout_s / 0.05)):
+            if condition():
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError("it did not come true in time")
+
+    def _note(self, message: Any) -> None:
+        if message.type == "error" and not FAILED_ANSWER.search(message.text):
+            self.complaints.append(message.text)

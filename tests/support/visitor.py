@@ -1,0 +1,77 @@
+"""Somebody who uses a running site by its public interface alone: forms with their token, JSON answers.
+
+Blocking, so that it serves beside a real browser and in threads.
+"""
+
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+PASSWORD = "rather long words 9"
+JSON = {"Accept": "application/json"}
+Answer = dict[str, Any]
+
+
+class Visitor:
+    """One person at one device: cookies stay, redirects are not followed.
+
+    `address`: where they come from, for a site that takes this machine for a proxy (TRUSTED_PROXIES).
+    """
+
+    def __init__(self, url: str, handle: str = "", *, address: str = "", timeout_s: float = 20.0) -> None:
+        self.handle = handle
+        self.headers = {"X-Forwarded-For": address} if address else {}
+        self.http = httpx.Client(base_url=url, headers=self.headers, timeout=timeout_s, trust_env=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.http.close()
+
+    def post(self, path: str, **fields: object) -> httpx.Response:
+        """JSON in, JSON out, the token in its header. Repeats nothing."""
+        if not self._token:
+            self.http.get("/accounts/login/")
+        return self.http.post(path, json=fields, headers={**JSON, "X-CSRFToken": self._token})
+
+    def get(self, path: str) -> Answer:
+        """The JSON of a page that must be there."""
+        answer = self.http.get(path, headers=JSON)
+        assert answer.status_code == 200, f"{path}: {answer.status_code} {answer.text[:300]}"
+        found: Answer = answer.json()
+        return found
+
+    def sign_up(self) -> Self:
+        answer = self.post("/accounts/signup/", handle=self.handle, password1=PASSWORD, password2=PASSWORD)
+        assert answer.status_code == 201, answer.text
+        return self
+
+    def publishes(self, text: str, **fields: object) -> Answer:
+        answer = self.post("/posts/", text=text, **fields)
+        assert answer.status_code == 201, f"{answer.status_code} {answer.text[:300]}"
+        post: Answer = answer.json()
+        return post
+
+    def deletes(self, post: Answer) -> None:
+        answer = self.post(f"/posts/{post['id']}/delete/")
+        assert answer.status_code == 200, answer.text
+
+    def follows(self, handle: str) -> None:
+        answer = self.post(f"/@{handle}/follow/")
+        assert answer.status_code == 200, answer.text
+
+    def timeline(self, path: str) -> list[Answer]:
+        """Every post of a timeline, newest first, page after page."""
+        posts: list[Answer] = []
+        following: str | None = f"{path}?limit=100"
+        while following:
+            page = self.get(following)
+            posts += page["posts"]
+            following = page["next"]
+        return posts
+
+    @property
+    def _token(self) -> str:
+        return self.http.cookies.get("csrftoken") or ""
