@@ -36,6 +36,7 @@ from timelines.services.placing import Placing
 from timelines.services.publishing import PublishingService
 from timelines.services.purging import Purging
 from timelines.services.reading import ReadingService
+from timelines.services.rebuilding import RebuildingService
 from timelines.services.syndication import SyndicationService
 
 AnyClock = Clock | FixedClock
@@ -93,6 +94,7 @@ class Services:
     following: FollowingService
     lists: ListService
     syndication: SyndicationService
+    rebuilding: RebuildingService
     outbox: JobQueue
     live: LiveService
     limits: RateLimiter
@@ -112,6 +114,16 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
     accounts = AccountService(at.accounts, at.sessions, clock, on_ended=live.session_ended, on_deleted=sweep)
     hydrator = Hydrator(store, at.posts, accounts)
     placing = Placing(posts=at.posts, profiles=at.profiles, public=at.public, homes=at.homes)
+    reading = ReadingService(
+        hydrator=hydrator,
+        posts=at.posts,
+        profiles=at.profiles,
+        public=at.public,
+        homes=at.homes,
+        list_timelines=at.list_timelines,
+        follows=at.follows,
+        members=at.members,
+    )
     ids = PostIds(clock)
     return Services(
         config=config,
@@ -131,16 +143,7 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
             check_room=MemoryGuard(store, config.memory_reserve).check,
             max_graphemes=config.post_max_length,
         ),
-        reading=ReadingService(
-            hydrator=hydrator,
-            posts=at.posts,
-            profiles=at.profiles,
-            public=at.public,
-            homes=at.homes,
-            list_timelines=at.list_timelines,
-            follows=at.follows,
-            members=at.members,
-        ),
+        reading=reading,
         hydrator=hydrator,
         following=FollowingService(
             follows=at.follows, accounts=accounts, homes=at.homes, cap=config.following_cap
@@ -163,6 +166,15 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
             accounts=accounts,
             live=live,
             posts_per_pass=config.posts_per_pass,
+        ),
+        rebuilding=RebuildingService(
+            reading=reading,
+            homes=at.homes,
+            list_timelines=at.list_timelines,
+            lists=at.lists,
+            profiles=at.profiles,
+            public=at.public,
+            public_cap=config.public_cap,
         ),
         outbox=outbox,
         live=live,

@@ -113,6 +113,11 @@ class AccountRepository:
         """Commands of the repositories on any keys, one round trip a node."""
         return await self._accounts.gather(commands)
 
+    async def last_id(self) -> int:
+        """The highest id given out; walks over all accounts end there."""
+        key = keys.account_ids()
+        return int(await self._accounts[key].execute("GET", key) or 0)
+
     def read_command(self, account_id: AccountId) -> Command:
         """For a pipeline; `account_of` reads its reply."""
         return ("HMGET", keys.account(account_id), *FIELDS)

@@ -22,8 +22,9 @@ encode: Callable[[Command], bytes] = hiredis.pack_command
 class Node:
     """One server (or proxy), reached by one shared connection of this event loop."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, *, reply_timeout_s: float = REPLY_TIMEOUT_S) -> None:
         self.address = address
+        self._reply_timeout_s = reply_timeout_s
         self._connection: PipelinedConnection | None = None
         self._connecting: asyncio.Lock | None = None
         self._blocking: PipelinedConnection | None = None
@@ -46,7 +47,7 @@ class Node:
             return []
         connection = self._connection or await self._connect()
         preface, payload = self._encoded(connection, commands)
-        replies = await connection.send(payload, preface + len(commands))
+        replies = await connection.send(payload, preface + len(commands), self._reply_timeout_s)
         if preface:
             del replies[:preface]
         for position, reply in enumerate(replies):
@@ -70,7 +71,7 @@ class Node:
     async def send_encoded(self, payload: bytes, replies: int) -> list[Reply]:
         """Commands encoded by the caller (syndication's passes). Error replies stand in the list."""
         connection = self._connection or await self._connect()
-        return await connection.send(payload, replies)
+        return await connection.send(payload, replies, self._reply_timeout_s)
 
     async def blocking(self, *command: Any, timeout_s: float) -> Reply:
         """A command that waits on the server for up to `timeout_s`, on a connection of its own."""
@@ -106,7 +107,9 @@ class Node:
         """Send a script whole: somebody emptied the server's cache of scripts under us."""
         script: Script = command[1]
         connection = self._connection or await self._connect()
-        (reply,) = await connection.send(encode(("EVAL", script.source, *command[2:])), 1)
+        (reply,) = await connection.send(
+            encode(("EVAL", script.source, *command[2:])), 1, self._reply_timeout_s
+        )
         if isinstance(reply, StoreError):
             raise reply
         return reply

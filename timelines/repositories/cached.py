@@ -90,6 +90,11 @@ class CachedTimelines:
         """Everything: bounded by cap and slack."""
         return await self.read(owner, 2 * self._kind.cap + 2 * self._slack)
 
+    async def is_cached(self, owner: int) -> bool:
+        """Whether anything stands there, built or being built."""
+        key = self._kind.key_of(owner)
+        return bool(await self._place[key].execute("EXISTS", key))
+
     async def _renew(self, key: Key, left_ms: int) -> None:
         """Reading keeps a timeline alive; at most one write a day for it."""
         if 0 <= left_ms < self._kind.ttl_ms - DAY_MS:

@@ -91,8 +91,9 @@ class PublicRepository(ScoredTimelines):
     async def read(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
         return await self._read(keys.public_timeline(), edge, limit, upward=upward)
 
-    async def replace(self, post_ids: Sequence[PostId]) -> None:
-        """Rebuild: what stands there goes, in one transaction with what comes."""
-        key = keys.public_timeline()
-        adds: list[Command] = [("ZADD", key, post_id, post_id) for post_id in post_ids[: self._cap]]
-        await self._place[key].transaction([("DEL", key), *adds])
+    async def replace(self, stale: Iterable[PostId], post_ids: Iterable[PostId]) -> None:
+        """Rebuild: `stale` is what stood there before the sources were read; posts added since stay."""
+        key, right = keys.public_timeline(), set(post_ids)
+        drops: list[Command] = [("ZREM", key, post_id) for post_id in stale if post_id not in right]
+        await self._place[key].pipeline(drops)
+        await self.add_many(right)

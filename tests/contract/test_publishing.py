@@ -1,0 +1,227 @@
+"""Publishing: once per key, intent first, and what was deleted stays deleted (DESIGN 2.7)."""
+
+import asyncio
+import hashlib
+
+import pytest
+
+from socialsite.configuration import Configuration
+from socialsite.ids import id_at
+from socialsite.services import Services, open_services
+from socialsite.store import StoreFull
+from tests.support.world import Person, World, ids_of
+from timelines import keys
+from timelines.domain.jobs import SyndicatePost, decode_job
+from timelines.domain.post import Post
+from timelines.errors import IdempotencyConflict, PostNotFound, PostRefused
+from timelines.repositories.posts import PostState
+
+
+@pytest.fixture
+def world(services: Services) -> World:
+    return World(services)
+
+
+async def jobs_of(services: Services) -> list[bytes]:
+    await services.outbox.prepare()
+    jobs = await services.outbox.take("abad1dea", 100, 1)
+    for job in jobs:
+        await services.outbox.finish(job)
+    return [job.payload for job in jobs]
+
+
+async def test_a_post_stands_in_its_authors_timelines_before_the_answer(world: World) -> None:
+    alice = await world.person("alice")
+    assert await alice.home_ids() == []
+    post = await alice.publishes("hello")
+    assert await alice.home_ids() == await alice.profile_ids() == await world.public_ids() == [post.id]
+
+
+async def test_the_job_carries_the_whole_post(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    post = await alice.publishes("hello")
+    (payload,) = await jobs_of(services)
+    assert decode_job(payload) == SyndicatePost(post)
+
+
+async def test_the_same_key_publishes_once(world: World) -> None:
+    alice = await world.person("alice")
+    posts = await asyncio.gather(*(alice.publishes("hello", key="k1") for _ in range(20)))
+    assert len({post.id for post in posts}) == 1
+    assert await alice.profile_ids() == [posts[0].id]
+
+
+async def test_keys_are_each_accounts_own(world: World) -> None:
+    alice, bob = await world.people("alice", "bob")
+    assert (await alice.publishes("hello", key="k")).id != (await bob.publishes("hello", key="k")).id
+
+
+async def test_the_same_key_with_another_text_is_a_conflict(world: World) -> None:
+    alice = await world.person("alice")
+    await alice.publishes("hello", key="k")
+    with pytest.raises(IdempotencyConflict):
+        await alice.publishes("hello!", key="k")
+
+
+async def test_the_key_of_a_deleted_post_brings_nothing_back(world: World) -> None:
+    alice = await world.person("alice")
+    post = await alice.publishes("hello", key="k")
+    await alice.deletes(post)
+    with pytest.raises(PostNotFound):
+        await alice.publishes("hello", key="k")
+    assert await alice.profile_ids() == []
+
+
+async def agree_on_a_dead_id(services: Services, person: Person, text: str, key: str) -> Post:
+    """What a crash after the first two steps leaves behind, more than a minute ago."""
+    post_id = id_at(services.clock.now_ms() - 120_000, 7)
+    digest = hashlib.sha256(f"None\n{text}".encode()).hexdigest()[:32]
+    key_digest = hashlib.sha256(key.encode()).hexdigest()[:32]
+    assert await services.repositories.posts.claim(post_id)
+    agreement = keys.idempotency(person.id, key_digest)
+    await services.store.node(agreement).execute("SET", agreement, f"{post_id}:{digest}")
+    return Post(post_id, person.id, text)
+
+
+async def test_a_retry_after_a_minute_takes_a_fresh_id_and_the_old_one_never_lives(
+    world: World, services: Services
+) -> None:
+    alice = await world.person("alice")
+    dead = await agree_on_a_dead_id(services, alice, "hello", "k")
+    posts = await asyncio.gather(*(alice.publishes("hello", key="k") for _ in range(10)))
+    assert {post.id for post in posts} == {posts[0].id}
+    assert posts[0].id > dead.id
+    assert await services.repositories.posts.state(dead.id) is PostState.SUPERSEDED
+    # The worker comes with the job of the request that died: the tombstone stops it.
+    await services.repositories.posts.write(dead)
+    await world.work()
+    assert await alice.profile_ids() == [posts[0].id]
+
+
+async def test_a_retry_after_a_minute_keeps_a_post_that_stands(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    dead = await agree_on_a_dead_id(services, alice, "hello", "k")
+    await services.repositories.posts.write(dead)
+    assert (await alice.publishes("hello", key="k")).id == dead.id
+    assert await alice.profile_ids() == [dead.id]
+
+
+@pytest.mark.parametrize("steps", range(4))
+async def test_the_worker_finishes_what_a_crash_cut_off(world: World, services: Services, steps: int) -> None:
+    """The intent is stored; the process died before the post, its profile entry, or its home entry."""
+    alice, bob = await world.people("alice", "bob")
+    await bob.follows(alice)
+    assert await bob.home_ids() == []
+    post = await alice.publishes("hello")
+    at = services.repositories
+    if steps < 3:
+        await at.homes.forget(alice.id)
+    if steps < 2:
+        await at.profiles.remove(alice.id, post.id)
+        await at.public.remove(post.id)
+    if steps < 1:
+        key = keys.post(post.id)
+        await services.store.node(key).execute("SET", key, "pending")
+    await world.work()
+    assert await alice.profile_ids() == await world.public_ids() == [post.id]
+    assert await bob.home_ids() == await alice.home_ids() == [post.id]
+
+
+async def test_a_deleted_post_is_gone_everywhere_and_no_job_revives_it(
+    world: World, services: Services
+) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await bob.follows(alice)
+    assert await bob.home_ids() == []
+    post = await alice.publishes("hello")
+    await alice.deletes(post)
+    await world.work()
+    for ids in (
+        await bob.home_ids(),
+        await alice.home_ids(),
+        await alice.profile_ids(),
+        await world.public_ids(),
+    ):
+        assert ids == []
+    with pytest.raises(PostNotFound):
+        await services.reading.post(post.id, viewer_id=bob.id)
+    assert await services.reading.post_count(alice.id) == 0
+    with pytest.raises(PostNotFound):
+        await alice.deletes(post)
+
+
+async def test_nobody_deletes_anothers_post(world: World) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await alice.publishes("hello")
+    with pytest.raises(PostNotFound):
+        await bob.deletes(post)
+    assert await alice.profile_ids() == [post.id]
+
+
+async def test_replies_are_counted_and_a_deleted_one_no_more(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await alice.publishes("hello")
+    replies = [await bob.publishes(f"reply {n}", in_reply_to=post) for n in range(3)]
+    await bob.deletes(replies[1])
+    found = await services.reading.post(post.id, viewer_id=None)
+    assert found.counts.replies == 2
+    listed = await services.reading.replies(post.id, viewer_id=None)
+    assert [entry.post.id for entry in listed] == ids_of([replies[0], replies[2]])
+
+
+async def test_an_answer_to_nothing_is_refused(world: World) -> None:
+    alice = await world.person("alice")
+    gone = await alice.publishes("hello")
+    await alice.deletes(gone)
+    with pytest.raises(PostRefused) as refused:
+        await alice.publishes("reply", in_reply_to=gone)
+    assert set(refused.value.fields) == {"in_reply_to"}
+
+
+@pytest.mark.parametrize("text", ["", "  \n ", "x" * 501, "a\x00b", "\ud800", "\u200b"])
+async def test_a_refused_text_stores_nothing(world: World, services: Services, text: str) -> None:
+    alice = await world.person("alice")
+    with pytest.raises(PostRefused) as refused:
+        await alice.publishes(text)
+    assert set(refused.value.fields) == {"text"}
+    assert await jobs_of(services) == []
+    assert await alice.profile_ids() == []
+
+
+async def test_posts_are_refused_before_the_server_is_full(redis_url: str) -> None:
+    async with open_services(redis_url, Configuration(memory_reserve=50_000_000)) as services:
+        world = World(services)
+        alice = await world.person("alice")
+        post = await alice.publishes("while there is room")
+        node = services.store.nodes[0]
+        await node.execute("CONFIG", "SET", "maxmemory", 40_000_000)
+        try:
+            await asyncio.sleep(1.1)
+            with pytest.raises(StoreFull):
+                await alice.publishes("too late")
+            await alice.deletes(post)
+        finally:
+            await node.execute("CONFIG", "SET", "maxmemory", 0)
+
+
+async def test_deletion_finds_room_in_a_full_server(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    post = await alice.publishes("hello")
+    node = services.store.nodes[0]
+    await node.execute("CONFIG", "SET", "maxmemory", 1)
+    try:
+        assert await services.repositories.posts.delete(post.id)
+        with pytest.raises(StoreFull):
+            await services.repositories.posts.claim(id_at(services.clock.now_ms(), 1))
+    finally:
+        await node.execute("CONFIG", "SET", "maxmemory", 0)
+
+
+async def test_the_profile_keeps_its_cap_and_the_post_keeps_its_page(redis_url: str) -> None:
+    async with open_services(redis_url, Configuration(profile_cap=5, public_cap=3)) as services:
+        world = World(services)
+        alice = await world.person("alice")
+        posts = [await alice.publishes(f"post {n}") for n in range(8)]
+        assert await alice.profile_ids() == ids_of(posts[:2:-1])
+        assert await world.public_ids() == ids_of(posts[:4:-1])
+        assert (await services.reading.post(posts[0].id, viewer_id=None)).post == posts[0]

@@ -1,0 +1,213 @@
+"""The store under its repositories: shared pipelined connections, errors by kind, scripts, groups."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+import pytest_asyncio
+
+from socialsite.store import (
+    BadUrl,
+    CommandRefused,
+    Key,
+    Node,
+    Script,
+    Store,
+    StoreFull,
+    StoreUnavailable,
+    StoreUrls,
+    open_store,
+)
+from socialsite.store.connection import Address
+from socialsite.store.topology.single import Single
+from tests.support.redis_server import RedisServer
+
+ECHO = Script("echo", "return {KEYS[1], ARGV[1]}")
+
+
+def key(number: int) -> Key:
+    return Key("posts", tag=str(number), name="post")
+
+
+@pytest.fixture
+def own_server() -> Iterator[RedisServer]:
+    """A server that the test may stop."""
+    server = RedisServer(aof=True).start()
+    yield server
+    server.stop()
+
+
+@pytest_asyncio.fixture
+async def node(own_server: RedisServer) -> AsyncIterator[Node]:
+    opened = Node(Address.parse(own_server.url), reply_timeout_s=0.5)
+    yield opened
+    await opened.close()
+
+
+async def test_many_tasks_share_one_connection_and_get_their_own_replies(store: Store) -> None:
+    async def one(number: int) -> None:
+        await store.gather([("SET", key(number), number), ("GET", key(number + 1))])
+        assert await store.node(key(number)).execute("GET", key(number)) == b"%d" % number
+
+    await asyncio.gather(*(one(number) for number in range(500)))
+    clients = await store.nodes[0].execute("CLIENT", "LIST", "TYPE", "normal")
+    assert len(clients.splitlines()) <= 2
+
+
+async def test_a_cancelled_caller_disturbs_nobody(store: Store) -> None:
+    node = store.nodes[0]
+    await node.execute("SET", key(1), "a")
+    doomed = [asyncio.create_task(node.execute("GET", key(1))) for _ in range(50)]
+    await asyncio.sleep(0)
+    for task in doomed[::2]:
+        task.cancel()
+    assert await node.execute("GET", key(1)) == b"a"
+    replies = await asyncio.gather(*doomed, return_exceptions=True)
+    assert {reply for reply in replies if isinstance(reply, bytes)} <= {b"a"}
+
+
+async def test_an_error_reply_raises_and_the_commands_after_it_were_done(store: Store) -> None:
+    node = store.nodes[0]
+    with pytest.raises(CommandRefused, match="WRONGTYPE"):
+        await node.pipeline([("SET", key(1), "a"), ("LPUSH", key(1), "b"), ("SET", key(2), "c")])
+    assert await node.execute("GET", key(2)) == b"c"
+
+
+async def test_errors_stand_in_the_list_of_a_pass(store: Store) -> None:
+    node = store.nodes[0]
+    await node.execute("SET", key(1), "a")
+    payload = b"*3\r\n$6\r\nLPUSHX\r\n$14\r\nposts:{1}:post\r\n$1\r\n7\r\n*1\r\n$4\r\nPING\r\n"
+    refused, pong = await node.send_encoded(payload, 2)
+    assert isinstance(refused, CommandRefused)
+    assert pong == b"PONG"
+
+
+async def test_scripts_survive_a_server_that_forgot_them(store: Store) -> None:
+    node = store.nodes[0]
+    for _ in range(2):
+        assert await node.run(ECHO, [key(1)], ["x"]) == [key(1).encode(), b"x"]
+        await node.execute("SCRIPT", "FLUSH")
+
+
+async def test_a_transaction_is_all_or_nothing(store: Store) -> None:
+    node = store.nodes[0]
+    assert await node.transaction([("INCR", key(1)), ECHO.command([key(1)], ["y"])]) == [
+        1,
+        [key(1).encode(), b"y"],
+    ]
+    with pytest.raises(CommandRefused):
+        await node.transaction([("INCR", key(1)), ("NOSUCHCOMMAND",)])
+    assert await node.execute("GET", key(1)) == b"1"
+
+
+async def test_a_full_server_is_told_apart(store: Store) -> None:
+    node = store.nodes[0]
+    await node.execute("CONFIG", "SET", "maxmemory", 1)
+    try:
+        with pytest.raises(StoreFull):
+            await node.execute("SET", key(1), "a")
+    finally:
+        await node.execute("CONFIG", "SET", "maxmemory", 0)
+
+
+async def test_a_killed_server_fails_what_is_in_flight_and_is_found_again(
+    own_server: RedisServer, node: Node
+) -> None:
+    await node.execute("SET", key(1), "a")
+    waiting = asyncio.create_task(node.execute("BLPOP", Key("posts", tag="9", name="list"), 0))
+    await asyncio.sleep(0.1)
+    own_server.kill()
+    with pytest.raises(StoreUnavailable):
+        await waiting
+    with pytest.raises(StoreUnavailable, match="cannot connect"):
+        await node.execute("GET", key(1))
+    own_server.start()
+    assert await node.execute("PING") == b"PONG"
+
+
+async def test_a_silent_server_costs_at_most_the_deadline(own_server: RedisServer, node: Node) -> None:
+    await node.execute("PING")
+    os.kill(own_server.pid, signal.SIGSTOP)
+    try:
+        started = time.monotonic()
+        answers = await asyncio.gather(*(node.execute("PING") for _ in range(20)), return_exceptions=True)
+        assert all(isinstance(answer, StoreUnavailable) for answer in answers)
+        assert time.monotonic() - started < 1.5
+    finally:
+        os.kill(own_server.pid, signal.SIGCONT)
+    assert await node.execute("PING") == b"PONG"
+
+
+async def test_a_blocking_command_holds_up_nobody(store: Store) -> None:
+    node = store.nodes[0]
+    await node.execute("PING")
+    empty = Key("jobs", tag="outbox", name="list")
+    waiting = asyncio.create_task(node.blocking("BLPOP", empty, 1, timeout_s=1))
+    started = time.monotonic()
+    assert await node.execute("PING") == b"PONG"
+    assert time.monotonic() - started < 0.5
+    assert await waiting is None
+
+
+async def test_time_is_the_servers(store: Store) -> None:
+    assert abs(await store.now_ms() - time.time() * 1000) < 5_000
+
+
+async def test_commands_go_to_the_node_of_their_key_and_replies_keep_their_order(
+    redis_url: str, own_server: RedisServer
+) -> None:
+    store = await open_store(StoreUrls(redis_url, {"timelines": own_server.url}))
+    home = Key("timelines", tag="1", name="home")
+    assert len(store.nodes) == 2
+    assert store.node(home) is not store.node(key(1))
+    replies = await store.gather(
+        [("RPUSH", home, "x"), ("SET", key(1), "a"), ("RPUSH", home, "y"), ("GET", key(1))]
+    )
+    assert replies == [1, b"OK", 2, b"a"]
+    groups = store.group("timelines", [1, 2, 3], lambda n: Key("timelines", tag=str(n), name="home"))
+    assert [(node, list(owners)) for node, owners in groups] == [(store.node(home), [1, 2, 3])]
+    await store.close()
+
+
+async def test_equal_urls_share_their_nodes(redis_url: str) -> None:
+    store = await open_store(StoreUrls(redis_url, {"timelines": redis_url}))
+    assert len(store.nodes) == 1
+    await store.close()
+
+
+async def test_a_command_without_a_key_has_no_place(redis_url: str, own_server: RedisServer) -> None:
+    store = await open_store(StoreUrls(redis_url, {"timelines": own_server.url}))
+    with pytest.raises(LookupError):
+        await store.gather([("PING",)])
+    await store.close()
+
+
+@pytest.mark.parametrize("url", ["", "localhost", "memcached://x", "redis+shards", "redis://h:notaport"])
+async def test_a_url_that_names_nothing_is_refused_in_one_sentence(url: str) -> None:
+    with pytest.raises(BadUrl) as refused:
+        await open_store(url)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_component_nobody_knows_is_refused() -> None:
+    with pytest.raises(BadUrl, match="there is no component"):
+        StoreUrls("redis://localhost", {"tweets": "redis://localhost"})
+
+
+def test_a_key_of_another_component_is_not_looked_up() -> None:
+    store = Store(Single("redis://localhost"))
+    with pytest.raises(KeyError):
+        store.component("timelines")[key(1)]
+
+
+def test_keys_know_their_parts_and_texts_outside_the_grammar_are_refused() -> None:
+    made = Key("follows", tag="p7", name="followers:9")
+    assert made == "follows:{p7}:followers:9"
+    parsed = Key.parse(made)
+    assert (parsed.component, parsed.tag) == ("follows", "p7")
+    for text in ("follows:p7:x", "follows:{p7}", "follows:{P7}:x", "follows:{p7}:x:@bob", "a:{b}{c}:d"):
+        with pytest.raises(ValueError, match="not a key"):
+            Key.parse(text)

@@ -1,0 +1,132 @@
+"""Syndication: passes over homes and lists; any job any number of times, in any order."""
+
+import random
+
+import pytest
+
+from socialsite.configuration import Configuration
+from socialsite.services import Services, open_services
+from tests.support.world import World, ids_of
+from timelines import keys
+from timelines.domain.account_list import ListId
+
+
+@pytest.fixture
+def world(services: Services) -> World:
+    return World(services)
+
+
+async def test_a_post_reaches_every_cached_home_once_over_many_passes(redis_url: str) -> None:
+    async with open_services(redis_url, Configuration(posts_per_pass=7)) as services:
+        world = World(services)
+        author, *readers = await world.people("author", *(f"r{n}" for n in range(40)))
+        for reader in readers:
+            await reader.follows(author)
+            assert await reader.home_ids() == []
+        post = await author.publishes("hello")
+        assert await world.work() > 40 // 7
+        for reader in readers:
+            key = keys.home_timeline(reader.id)
+            assert await services.store.node(key).execute("LRANGE", key, 0, -1) == [b"%d" % post.id, b"-0"]
+
+
+async def test_jobs_done_twice_and_in_any_order_change_nothing(world: World, services: Services) -> None:
+    author, reader = await world.people("author", "reader")
+    await reader.follows(author)
+    assert await reader.home_ids() == []
+    posts = [await author.publishes(f"post {n}") for n in range(12)]
+    await services.outbox.prepare()
+    jobs = await services.outbox.take("abad1dea", 100, 1)
+    for job in random.Random(5).sample(jobs * 2, 2 * len(jobs)):
+        await services.syndication.handle(job.payload)
+    assert await reader.home_ids() == ids_of(posts[::-1])
+    assert await reader.profile_ids() == []
+    assert await services.reading.post_count(author.id) == len(posts)
+
+
+async def test_a_home_that_nobody_reads_is_not_made(world: World, services: Services) -> None:
+    author, reader = await world.people("author", "reader")
+    await reader.follows(author)
+    await author.publishes("hello")
+    await world.work()
+    key = keys.home_timeline(reader.id)
+    assert await services.store.node(key).execute("EXISTS", key) == 0
+
+
+async def test_a_list_is_full_at_once_and_gets_what_comes(world: World, services: Services) -> None:
+    owner, member, other = await world.people("owner", "member", "other")
+    early = await member.publishes("before the list")
+    await other.publishes("not on the list")
+    made = await services.lists.create(owner_id=owner.id, title="Friends", now_ms=services.clock.now_ms())
+    await services.lists.add_member(
+        owner_id=owner.id, list_id=made.id, account_id=member.id, now_ms=services.clock.now_ms()
+    )
+    assert await list_ids(services, made.id) == [early.id]
+    late = await member.publishes("after")
+    await world.work()
+    assert await list_ids(services, made.id) == [late.id, early.id]
+    await services.lists.remove_member(owner_id=owner.id, list_id=made.id, account_id=member.id)
+    assert await list_ids(services, made.id) == []
+
+
+async def list_ids(services: Services, list_id: ListId) -> list[int]:
+    page = await services.reading.list_timeline(list_id, viewer_id=None)
+    return [entry.post.id for entry in page.entries]
+
+
+async def test_suspended_authors_vanish_and_come_back(world: World, services: Services) -> None:
+    author, reader = await world.people("author", "reader")
+    await reader.follows(author)
+    post = await author.publishes("hello")
+    await world.work()
+    await services.accounts.suspend(account_id=author.id)
+    assert await reader.home_ids() == await world.public_ids() == []
+    await services.accounts.reinstate(account_id=author.id)
+    assert await reader.home_ids() == await world.public_ids() == [post.id]
+
+
+async def test_a_deleted_account_leaves_nothing_behind(world: World, services: Services) -> None:
+    author, reader = await world.people("author", "reader")
+    await reader.follows(author)
+    await author.follows(reader)
+    posts = [await author.publishes(f"post {n}") for n in range(3)]
+    made = await services.lists.create(owner_id=author.id, title="Mine", now_ms=services.clock.now_ms())
+    await services.lists.add_member(
+        owner_id=author.id, list_id=made.id, account_id=reader.id, now_ms=services.clock.now_ms()
+    )
+    await services.accounts.delete(account_id=author.id, now_ms=services.clock.now_ms())
+    assert await reader.home_ids() == []
+    await world.work()
+    assert (await services.following.counts(reader.id)).followers == 0
+    assert (await services.following.counts(reader.id)).following == 0
+    left = await services.store.nodes[0].execute("KEYS", "*")
+    held = [key for key in left if b"{%d}" % author.id in key or b":%d" % author.id in key]
+    assert held == [keys.Key("accounts", tag=str(author.id), name="account").encode()]
+    for post in posts:
+        assert await services.repositories.posts.find(post.id) is None
+
+
+async def test_losing_every_cache_changes_no_answer(world: World, services: Services) -> None:
+    author, reader = await world.people("author", "reader")
+    await reader.follows(author)
+    posts = [await author.publishes(f"post {n}") for n in range(40)]
+    await world.work()
+    before = (await reader.home_ids(limit=100), await world.public_ids(limit=100))
+    for key in (keys.home_timeline(reader.id), keys.home_timeline(author.id), keys.public_timeline()):
+        await services.store.node(key).execute("DEL", key)
+    await services.rebuilding.rebuild_public([author.id, reader.id])
+    assert (await reader.home_ids(limit=100), await world.public_ids(limit=100)) == before
+    assert before[0] == ids_of(posts[::-1])
+
+
+async def test_rebuilding_what_is_cached_gives_the_same_pages(world: World, services: Services) -> None:
+    author, reader = await world.people("author", "reader")
+    await reader.follows(author)
+    await reader.home_ids()
+    for n in range(10):
+        await author.publishes(f"post {n}")
+    await world.work()
+    before = await reader.home_ids()
+    assert await services.rebuilding.rebuild_cached(reader.id) == 1
+    assert await reader.home_ids() == before
+    assert await services.rebuilding.rebuild(author.id) == 1

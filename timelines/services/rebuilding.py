@@ -1,0 +1,72 @@
+"""Rebuilding caches from their sources, on an operator's word: homes, list timelines, the public timeline.
+
+Nothing needs it in normal work (an absent home is rebuilt by its next reader); it is for caches that were
+lost, or that an import, a restore or a mended fault has left behind.
+"""
+
+from collections.abc import Sequence
+
+from accounts.domain import AccountId
+from timelines.domain.account_list import ListId
+from timelines.domain.page import ABOVE_ALL
+from timelines.repositories.cached import CachedTimelines
+from timelines.repositories.lists import Lists
+from timelines.repositories.profiles import ProfileRepository, PublicRepository
+from timelines.services.merging import nearest
+from timelines.services.reading import ReadingService
+
+
+class RebuildingService:
+    """Forgets caches and builds them anew; safe to repeat, and while the site serves."""
+
+    def __init__(
+        self,
+        *,
+        reading: ReadingService,
+        homes: CachedTimelines,
+        list_timelines: CachedTimelines,
+        lists: Lists,
+        profiles: ProfileRepository,
+        public: PublicRepository,
+        public_cap: int,
+    ) -> None:
+        self._reading = reading
+        self._homes = homes
+        self._list_timelines = list_timelines
+        self._lists = lists
+        self._profiles = profiles
+        self._public = public
+        self._public_cap = public_cap
+
+    async def rebuild(self, account_id: AccountId) -> int:
+        """The account's home and list timelines, built now; the number of timelines."""
+        await self._homes.forget(account_id)
+        await self._reading.home_skeleton(account_id).build()
+        list_ids = await self._lists.indexed(account_id)
+        for list_id in list_ids:
+            await self._rebuild_list(list_id)
+        return 1 + len(list_ids)
+
+    async def rebuild_cached(self, account_id: AccountId) -> int:
+        """The same, of what is cached at all: nobody waits for the others."""
+        rebuilt = 0
+        if await self._homes.is_cached(account_id):
+            await self._homes.forget(account_id)
+            await self._reading.home_skeleton(account_id).build()
+            rebuilt += 1
+        for list_id in await self._lists.indexed(account_id):
+            if await self._list_timelines.is_cached(list_id):
+                await self._rebuild_list(list_id)
+                rebuilt += 1
+        return rebuilt
+
+    async def rebuild_public(self, account_ids: Sequence[AccountId]) -> int:
+        """The newest posts of all these authors; the number of entries."""
+        stale = await self._public.read(ABOVE_ALL, 2 * self._public_cap, upward=False)
+        ids = await nearest(self._profiles, account_ids, ABOVE_ALL, self._public_cap)
+        await self._public.replace(stale, ids)
+        return len(ids)
+
+    async def _rebuild_list(self, list_id: ListId) -> None:
+        await self._list_timelines.forget(list_id)
+        await self._reading.list_skeleton(list_id).build()
