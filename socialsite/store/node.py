@@ -75,10 +75,11 @@ class Node:
 
     async def blocking(self, *command: Any, timeout_s: float) -> Reply:
         """A command that waits on the server for up to `timeout_s`, on a connection of its own."""
-        if self._blocking is None:
-            self._blocking = await PipelinedConnection.open(self.address, self._lost)
+        async with self._lock():
+            connection = self._blocking or await PipelinedConnection.open(self.address, self._lost)
+            self._blocking = connection
         payload = encode(command)
-        (reply,) = await self._blocking.send(payload, 1, timeout_s + REPLY_TIMEOUT_S)
+        (reply,) = await connection.send(payload, 1, timeout_s + self._reply_timeout_s)
         if isinstance(reply, StoreError):
             raise reply
         return reply
@@ -115,12 +116,15 @@ class Node:
         return reply
 
     async def _connect(self) -> PipelinedConnection:
-        if self._connecting is None:
-            self._connecting = asyncio.Lock()
-        async with self._connecting:
+        async with self._lock():
             if self._connection is None:
                 self._connection = await PipelinedConnection.open(self.address, self._lost)
             return self._connection
+
+    def _lock(self) -> asyncio.Lock:
+        if self._connecting is None:
+            self._connecting = asyncio.Lock()
+        return self._connecting
 
     def _lost(self, connection: PipelinedConnection) -> None:
         if self._connection is connection:

@@ -5,6 +5,7 @@ import random
 import pytest
 
 from socialsite.configuration import Configuration
+from socialsite.recipes.jobs import JobRefused
 from socialsite.services import Services, open_services
 from tests.support.world import World, ids_of
 from timelines import keys
@@ -130,3 +131,9 @@ async def test_rebuilding_what_is_cached_gives_the_same_pages(world: World, serv
     assert await services.rebuilding.rebuild_cached(reader.id) == 1
     assert await reader.home_ids() == before
     assert await services.rebuilding.rebuild(author.id) == 1
+
+
+async def test_what_is_not_a_job_is_refused_at_once(services: Services) -> None:
+    for payload in (b"", b"\xff", b"\x80", b"not a job"):
+        with pytest.raises(JobRefused):
+            await services.syndication.handle(payload)

@@ -7,8 +7,11 @@ its acknowledgement by the queue, so large fan-outs take turns with everything e
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+import msgspec
+
 from accounts.domain import DELETED, AccountId, Author
 from socialsite.ids import PostId
+from socialsite.recipes.jobs import JobRefused
 from timelines.domain.account_list import ListId
 from timelines.domain.follow import FIRST_PASS, PassCursor
 from timelines.domain.jobs import (
@@ -69,8 +72,11 @@ class SyndicationService:
         self._posts_per_pass = posts_per_pass
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
-        """Perform one job; the payloads of the jobs that follow from it."""
-        job = decode_job(payload)
+        """Perform one job; the payloads of the jobs that follow from it. Raises JobRefused."""
+        try:
+            job = decode_job(payload)
+        except msgspec.DecodeError as error:
+            raise JobRefused(f"not a job of this release: {error}") from error
         if isinstance(job, SyndicatePost):
             return await self._first(job.post)
         if isinstance(job, PurgeAccount):
