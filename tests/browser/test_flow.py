@@ -9,7 +9,7 @@ from tests.support.visitor import PASSWORD
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def test_sign_up_publish_read_home_and_see_the_next_post_live(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_sign_up_publish_follow_and_see_the_next_post_live(reader: OpenReader, visitor: NewVisitor) -> None:
     friend, me = visitor(), reader()
     handle = f"newcomer{next(numbers)}"
     me.goes("/")

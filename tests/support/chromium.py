@@ -22,7 +22,7 @@ FLAGS = (
     "--no-first-run",
 )
 FAILED_ANSWER = re.compile(r"Failed to load resource: the server responded with a status of (4\d\d|503)")
-"""Chromium notes each answer of 400 and above; a page that is meant to be an error is no fault of its scripts."""
+"""Chromium notes each answer of 400 and above; a page that is meant to be an error is no defect."""
 VIEWPORT = {"width": 1000, "height": 800}
 
 
@@ -36,7 +36,7 @@ def launch(playwright: Playwright, program: str) -> Browser:
 
 @dataclass
 class Reader:
-    """A page in a browser of its own; `complaints` are its console errors, uncaught ones and CSP violations."""
+    """A page in a browser of its own; `complaints`: console errors, uncaught ones, CSP violations."""
 
     page: Page
     url: str

@@ -118,7 +118,7 @@ class Site:
 
 @contextlib.contextmanager
 def running_site(data: Path, **environment: str) -> Iterator[Site]:
-    """An empty site on a free port until the block ends; its limits as `environment` says, else the site's."""
+    """An empty site on a free port until the block ends; settings as `environment` says, else the usual."""
     site = Site(data, "--no-demo", "--port", "0", environment=environment)
     try:
         yield site.until_ready()

@@ -1,0 +1,162 @@
+"""Live pages keep their promises: nothing moves, nothing is lost, what is deleted goes."""
+
+import os
+import signal
+import threading
+import time
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import NewVisitor, OpenReader
+from tests.support.chromium import Reader
+from tests.support.site import Site
+from tests.support.visitor import Visitor
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+LOSE_SOCKET = "dispatchEvent(new PageTransitionEvent('pagehide'))"
+COME_BACK = "dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))"
+
+
+@pytest.fixture
+def friend(visitor: NewVisitor) -> Visitor:
+    return visitor()
+
+
+@pytest.fixture
+def me(reader: OpenReader, visitor: NewVisitor, friend: Visitor) -> Reader:
+    """A reader who follows `friend`."""
+    own = visitor()
+    own.follows(friend.handle)
+    return reader(own)
+
+
+def fresh_ids(reader: Reader, pages: int = 1) -> list[str]:
+    """Ids of a page that is opened anew, and of those below it."""
+    other = Reader(reader.context.new_page(), reader.url)
+    other.goes("/")
+    for page in range(1, pages):
+        other.page.locator('.pager a[rel="next"]').click()
+        expect(other.entries.nth(30 * page)).to_be_attached()
+    ids = other.ids()
+    other.page.close()
+    return ids
+
+
+def test_new_posts_wait_in_the_pill_and_move_nothing(me: Reader, friend: Visitor) -> None:
+    for number in range(25):
+        friend.publishes(f"old words {number}")
+    me.until(lambda: (me.goes("/"), len(me.ids()) == 25)[1])
+    me.goes_live("/")
+    read = me.entries.nth(8)
+    me.page.evaluate("scrollTo({top: 700, behavior: 'instant'})")
+    before = read.bounding_box()
+    assert before
+    assert 0 < before["y"] < me.page.evaluate("innerHeight")
+    for number in range(3):
+        friend.publishes(f"new words {number}")
+    expect(me.pill).to_have_text("3 new posts")
+    assert read.bounding_box() == before
+    assert me.page.title().startswith("(3) ")
+    assert len(me.ids()) == 25
+
+    me.pill.click()
+    expect(me.entries).to_have_count(28)
+    expect(me.pill).to_have_count(0)
+    assert me.page.evaluate("scrollY") == 0
+    assert me.ids() == fresh_ids(me)
+
+
+def test_a_deleted_post_vanishes_from_open_pages_and_from_the_pill(me: Reader, friend: Visitor) -> None:
+    kept, gone = friend.publishes("this stays"), friend.publishes("this goes")
+    me.until(lambda: (me.goes("/"), len(me.ids()) == 2)[1])
+    me.goes_live("/")
+    held = friend.publishes("this goes before anybody has looked")
+    expect(me.pill).to_have_text("1 new post")
+    friend.deletes(gone)
+    expect(me.entries).to_have_count(1)
+    friend.deletes(held)
+    expect(me.pill).to_have_count(0)
+    assert me.ids() == [kept["id"]] == fresh_ids(me)
+
+
+def test_a_killed_web_process_costs_no_reader_a_post(me: Reader, friend: Visitor, site: Site) -> None:
+    me.goes_live("/")
+    publishing = threading.Thread(target=publish_whatever_happens, args=(friend, 25))
+    publishing.start()
+    me.page.wait_for_timeout(700)
+    os.kill(site.children()["web"], signal.SIGKILL)
+    while publishing.is_alive():
+        me.page.wait_for_timeout(50)
+    me.until(lambda: me.page.title().startswith("(25) "), 60)
+    me.pill.click()
+    live = me.ids()
+    assert len(live) == len(set(live)) == 25
+    assert live == fresh_ids(me)
+
+
+def publish_whatever_happens(friend: Visitor, count: int) -> None:
+    """A client that repeats a request until it is answered, with the same key."""
+    for number in range(count):
+        until = time.monotonic() + 30
+        while time.monotonic() < until:
+            try:
+                answer = friend.post("/posts/", text=f"word {number}", idempotency_key=f"kill-{number}")
+            except httpx.TransportError:
+                continue
+            if answer.status_code == 201:
+                break
+        time.sleep(0.05)
+
+
+def test_more_than_a_hundred_missed_posts_are_a_gap_that_can_be_filled(
+    reader: OpenReader, visitor: NewVisitor
+) -> None:
+    authors, own = [visitor() for _ in range(4)], visitor()
+    for author in authors:
+        own.follows(author.handle)
+    known = [authors[0].publishes(f"known words {number}")["id"] for number in range(2)]
+    me = reader(own)
+    me.until(lambda: (me.goes("/"), len(me.ids()) == 2)[1])
+    me.goes_live("/")
+    me.page.evaluate(LOSE_SOCKET)
+    missed = [author.publishes(f"missed {number}")["id"] for number in range(33) for author in authors]
+    me.page.evaluate(COME_BACK)
+    expect(me.pill).to_have_text("Many new posts")
+    after = [authors[0].publishes("while the gap is open")["id"]]
+    me.until(lambda: me.page.title().startswith("("))
+    me.pill.click()
+    gap = me.page.locator(".gap")
+    expect(me.entries.nth(2)).to_be_visible()
+    for _ in range(10):
+        if not gap.count():
+            break
+        size = len(me.ids())
+        gap.get_by_role("button").click()
+        me.until(lambda size=size: len(me.ids()) > size or not gap.count())
+    assert not gap.count()
+    expected = sorted(known + missed + after, key=int, reverse=True)
+    me.until(lambda: not me.pill.count() or me.pill.click() is None)
+    assert me.ids() == expected
+    assert fresh_ids(me, pages=5) == expected
+
+
+def test_the_own_post_of_another_tab_arrives_too(me: Reader, reader: OpenReader) -> None:
+    me.goes_live("/")
+    tab = Reader(me.context.new_page(), me.url)
+    tab.goes_live("/")
+    tab.publishes("from the other tab")
+    expect(tab.entries).to_have_count(1)
+    expect(tab.pill).to_have_count(0)
+    expect(me.pill).to_have_text("1 new post")
+    assert not tab.complaints
+
+
+def test_signing_out_elsewhere_says_so_on_the_open_page(me: Reader, reader: OpenReader) -> None:
+    me.goes_live("/")
+    tab = Reader(me.context.new_page(), me.url)
+    tab.goes("/accounts/logout/")
+    tab.page.locator("main").get_by_role("button", name="Log out").click()
+    expect(me.page.locator(".toast")).to_contain_text("You are signed out")
