@@ -88,3 +88,16 @@ def list_index(account_id: int) -> Key:
 def list_ids() -> Key:
     """STRING: the last list id given out (INCR)."""
     return Key("timelines", tag="ids", name="lists")
+
+
+# Imports.
+
+
+def import_source(digest: str) -> Key:
+    """STRING: id of the post that an imported row became, negative while the import is at it. For ever."""
+    return Key("posts", tag=digest, name="source")
+
+
+def graph_ranks() -> Key:
+    """ZSET: account id -> followers in the imported graphs. GRAPH_RANKS_CAP, the most followed."""
+    return Key("timelines", tag="graph", name="ranks")
