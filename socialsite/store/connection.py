@@ -10,7 +10,7 @@ import asyncio
 import ssl
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -52,6 +52,10 @@ class Address:
             password=found.get("password"),
             tls=urlsplit(url).scheme == "rediss",
         )
+
+    def at(self, host: str, port: int) -> Self:
+        """Another server let in by the same credentials."""
+        return replace(self, url="", path=None, host=host, port=port)
 
     def __str__(self) -> str:
         return self.path or f"{self.host}:{self.port}"

@@ -21,16 +21,19 @@ class ScriptMissing(CommandRefused):
     """NOSCRIPT: the server does not hold this script (yet, or any more)."""
 
 
-UNAVAILABLE = (
-    "LOADING",
-    "MASTERDOWN",
-    "READONLY",
-    "CLUSTERDOWN",
-    "TRYAGAIN",
-    "NOREPLICAS",
-    "MISCONF",
-    "BUSY",
-)
+class Redirected(StoreUnavailable):
+    """A cluster's node says where else to ask (MOVED, ASK), or to wait (TRYAGAIN, CLUSTERDOWN)."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.kind, _, rest = text.partition(" ")
+        place = rest.partition(" ")[2] if self.kind in ("MOVED", "ASK") else ":0"
+        host, _, port = place.rpartition(":")
+        self.host, self.port = host, int(port)
+
+
+UNAVAILABLE = ("LOADING", "MASTERDOWN", "READONLY", "NOREPLICAS", "MISCONF", "BUSY")
+REDIRECTIONS = ("MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN")
 
 
 def error_of(text: str) -> StoreError:
@@ -40,6 +43,8 @@ def error_of(text: str) -> StoreError:
         return StoreFull(text)
     if code == "NOSCRIPT":
         return ScriptMissing(text)
+    if code in REDIRECTIONS:
+        return Redirected(text)
     if code in UNAVAILABLE or "max number of clients" in text:
         return StoreUnavailable(text)
     return CommandRefused(text)

@@ -11,7 +11,7 @@ from typing import Any
 import hiredis
 
 from socialsite.store.connection import REPLY_TIMEOUT_S, Address, PipelinedConnection
-from socialsite.store.errors import CommandRefused, ScriptMissing, StoreError, StoreUnavailable
+from socialsite.store.errors import ScriptMissing, StoreError, StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.scripts import Command, Script
 
@@ -43,30 +43,11 @@ class Node:
     async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
         """Several commands in one round trip, replies in order. Raises the first error reply."""
         commands = commands if isinstance(commands, (list, tuple)) else list(commands)
-        if not commands:
-            return []
-        connection = self._connection or await self._connect()
-        preface, payload = self._encoded(connection, commands)
-        replies = await connection.send(payload, preface + len(commands), self._reply_timeout_s)
-        if preface:
-            del replies[:preface]
-        for position, reply in enumerate(replies):
-            if isinstance(reply, StoreError):
-                if not isinstance(reply, ScriptMissing):
-                    raise reply
-                replies[position] = await self._evaluate(commands[position])
-        return replies
+        return await self._mended(commands, await self._raw(commands))
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
         """MULTI/EXEC: all or nothing, on keys of one tag."""
-        replies = await self.pipeline([("MULTI",), *commands, ("EXEC",)])
-        results: list[Reply] | None = replies[-1]
-        if results is None:
-            raise StoreUnavailable("the transaction was not carried out")
-        for result in results:
-            if isinstance(result, StoreError):
-                raise result
-        return results
+        return results_of(await self.pipeline([("MULTI",), *commands, ("EXEC",)]))
 
     async def send_encoded(self, payload: bytes, replies: int) -> list[Reply]:
         """Commands encoded by the caller (syndication's passes). Error replies stand in the list."""
@@ -89,6 +70,26 @@ class Node:
             if connection is not None:
                 connection.close()
         self._connection = self._blocking = None
+
+    async def _raw(self, commands: Sequence[Command]) -> list[Reply]:
+        """One round trip; error replies stand in the list."""
+        if not commands:
+            return []
+        connection = self._connection or await self._connect()
+        preface, payload = self._encoded(connection, commands)
+        replies = await connection.send(payload, preface + len(commands), self._reply_timeout_s)
+        if preface:
+            del replies[:preface]
+        return replies
+
+    async def _mended(self, commands: Sequence[Command], replies: list[Reply]) -> list[Reply]:
+        """The replies with forgotten scripts sent whole; raises any other error reply."""
+        for position, reply in enumerate(replies):
+            if isinstance(reply, StoreError):
+                if not isinstance(reply, ScriptMissing):
+                    raise reply
+                replies[position] = await self._evaluate(commands[position])
+        return replies
 
     def _encoded(self, connection: PipelinedConnection, commands: Sequence[Command]) -> tuple[int, bytes]:
         """(replies to skip, bytes): a script the server has not seen from us is loaded ahead of its use."""
@@ -133,8 +134,12 @@ class Node:
             self._blocking = None
 
 
-def require_text(reply: Reply) -> str:
-    """A bulk reply as text. Raises CommandRefused for anything else."""
-    if not isinstance(reply, bytes):
-        raise CommandRefused(f"expected text, got {reply!r}")
-    return reply.decode()
+def results_of(replies: Sequence[Reply]) -> list[Reply]:
+    """What EXEC answered for each command of its transaction. Raises the first error among them."""
+    results: list[Reply] | None = replies[-1]
+    if results is None:
+        raise StoreUnavailable("the transaction was not carried out")
+    for result in results:
+        if isinstance(result, StoreError):
+            raise result
+    return results

@@ -11,6 +11,7 @@ from socialsite.store.connections import KeyDataShardedConnection, KeyShardedCon
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
 from socialsite.store.scripts import Command
+from socialsite.store.topology.single import Single
 
 
 class Topology(Protocol):
@@ -23,6 +24,8 @@ class Topology(Protocol):
         """The node of a tag. Raises LookupError where nobody owns it, never a default."""
         ...
 
+    async def close(self) -> None: ...
+
 
 class Store:
     """Components placed on topologies (`REDIS_URL` and `REDIS_<COMPONENT>_URL`)."""
@@ -30,9 +33,15 @@ class Store:
     def __init__(self, default: Topology, placed: dict[str, Topology] | None = None) -> None:
         self._default = default
         self._placed = placed or {}
-        nodes = {id(node): node for place in (default, *self._placed.values()) for node in place.nodes}
-        self.nodes: tuple[Node, ...] = tuple(nodes.values())
-        self._only = self.nodes[0] if len(self.nodes) == 1 else None
+        places = (default, *self._placed.values())
+        self._topologies = tuple({id(place): place for place in places}.values())
+        one = len(self._topologies) == 1 and isinstance(default, Single)
+        self._only = default.nodes[0] if one else None
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Every node that holds data now."""
+        return tuple(dict.fromkeys(node for place in self._topologies for node in place.nodes))
 
     def component(self, name: str) -> KeyShardedConnection:
         return KeyShardedConnection(self, name)
@@ -86,8 +95,8 @@ class Store:
         return int(seconds) * 1000 + int(micros) // 1000
 
     async def close(self) -> None:
-        for node in self.nodes:
-            await node.close()
+        for place in self._topologies:
+            await place.close()
 
 
 def key_of(command: Command) -> Key:

@@ -124,6 +124,9 @@ class On:
     def node_for(self, tag: str) -> Node:
         return self.nodes[0]
 
+    async def close(self) -> None:
+        await self.nodes[0].close()
+
 
 def homes_on(node: Node, clock: FixedClock) -> CachedTimelines:
     kind = CachedKind(keys.home_timeline, keys.HOME_PATTERN, CAP, 86_400_000 * 30)

@@ -16,3 +16,6 @@ class Single:
 
     def node_for(self, tag: str) -> Node:
         return self._node
+
+    async def close(self) -> None:
+        await self._node.close()
