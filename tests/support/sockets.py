@@ -17,6 +17,7 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
+from websockets.typing import Origin
 
 from accounts.sessions import SessionStore
 from tests.support.world import Person
@@ -169,10 +170,10 @@ async def client(
     headers = {"Accept-Language": language}
     if cookie is not None:
         headers["Cookie"] = f"{settings.SESSION_COOKIE_NAME}={cookie}"
-    own = daphne.origin if origin == "" else origin
+    own = Origin(daphne.origin if origin == "" else origin) if origin is not None else None
     async with connect(
         daphne.url, origin=own, additional_headers=headers, proxy=None, max_queue=10_000
-    ) as found:  # type: ignore[arg-type]
+    ) as found:
         yield Client(found)
 
 

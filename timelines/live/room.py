@@ -1,8 +1,8 @@
 """The sockets of this process, found by what they are to hear of. Memory only."""
 
 import asyncio
-from collections import deque
-from collections.abc import Collection, Iterable
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from accounts.domain import AccountId
@@ -13,6 +13,8 @@ from timelines.live.timelines import OpenTimeline
 K = TypeVar("K")
 V = TypeVar("V")
 
+GONE_CAP = 10_000
+"""Deletions remembered: more than happen while the slowest replay goes on."""
 HELD_CAP = 100
 """Live entries kept while a replay goes on; more than that, and it is replayed again."""
 
@@ -53,11 +55,11 @@ class Subscription:
         else:
             self.replay_again = True
 
-    def flow(self, replayed: Collection[PostId]) -> None:
-        """The replay is through: send what was held, but not twice, and go live."""
+    def flow(self, is_over: Callable[[PostId], bool]) -> None:
+        """The replay is through: send what was held and is not over by now, and go live."""
         held, self.held = self.held or (), None
         for post_id, frame in held:
-            if post_id not in replayed:
+            if not is_over(post_id):
                 self.offer(post_id, frame)
 
 
@@ -85,6 +87,7 @@ class Room:
         self._by_topic: dict[str, dict[Subscription, None]] = {}
         self._by_account: dict[AccountId, dict[Socket, None]] = {}
         self._by_watched: dict[PostId, dict[Socket, None]] = {}
+        self._gone: OrderedDict[PostId, None] = OrderedDict()
 
     def enter(self, socket: Socket) -> None:
         self.sockets[socket] = None
@@ -113,6 +116,15 @@ class Room:
         socket.watched = frozenset(post_ids)
         for post_id in socket.watched:
             self._by_watched.setdefault(post_id, {})[socket] = None
+
+    def is_gone(self, post_id: PostId) -> bool:
+        """Deleted lately: an entry still on its way must not come after the word of its deletion."""
+        return post_id in self._gone
+
+    def lose(self, post_id: PostId) -> None:
+        self._gone[post_id] = None
+        if len(self._gone) > GONE_CAP:
+            self._gone.popitem(last=False)
 
     def has(self, topic: str) -> bool:
         return topic in self._by_topic

@@ -107,7 +107,7 @@ class Subscriber:
         socket.outlet.push(frames.subscribed(name, subscription.last))
         if subscription.replay_again:
             replayed |= await self._replay(subscription, timeline)
-        subscription.flow(replayed)
+        self._flow(subscription, replayed)
 
     async def _be_present(self, subscription: Subscription, timeline: OpenTimeline) -> None:
         member = timeline.member
@@ -117,7 +117,12 @@ class Subscriber:
 
     async def _repair(self, subscription: Subscription) -> None:
         assert subscription.timeline is not None
-        subscription.flow(await self._replay(subscription, subscription.timeline))
+        replayed = await self._replay(subscription, subscription.timeline)
+        self._flow(subscription, replayed)
+
+    def _flow(self, subscription: Subscription, replayed: frozenset[PostId]) -> None:
+        """Nothing held comes twice, or after the word of its deletion."""
+        subscription.flow(lambda post_id: post_id in replayed or self._room.is_gone(post_id))
 
     async def _replay(self, subscription: Subscription, timeline: OpenTimeline) -> frozenset[PostId]:
         """Send what was missed after `last`, until nothing more may have been; the ids sent."""
@@ -140,7 +145,8 @@ class Subscriber:
             socket.outlet.push(frames.gap(subscription.name, subscription.last, found.last))
         for entry in found.entries:
             await socket.outlet.drained()
-            socket.outlet.push(entry_frame(subscription.name, entry, socket.language))
+            if not self._room.is_gone(entry.post.id):
+                socket.outlet.push(entry_frame(subscription.name, entry, socket.language))
         subscription.last = found.last
 
 

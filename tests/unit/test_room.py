@@ -1,0 +1,100 @@
+"""What waits for a replay, and what never comes."""
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from socialsite.outlet import Frame
+from timelines.live.room import GONE_CAP, HELD_CAP, Room, Socket, Subscription
+
+
+class Seen:
+    """An outlet that remembers."""
+
+    def __init__(self) -> None:
+        self.frames: list[bytes] = []
+        self.is_closed = False
+
+    def push(self, frame: Frame) -> None:
+        self.frames.append(frame.text)
+
+    def close(self, code: int) -> None: ...
+    async def drained(self) -> None: ...
+    def release(self) -> None: ...
+
+
+def subscription() -> tuple[Subscription, Seen]:
+    seen = Seen()
+    return Subscription(Socket(seen, AccountId(1), None, "en"), "public"), seen
+
+
+def offer(found: Subscription, *ids: int) -> None:
+    for number in ids:
+        found.offer(PostId(number), Frame(b"%d" % number))
+
+
+def test_entries_wait_for_the_replay_and_none_comes_twice() -> None:
+    found, seen = subscription()
+    offer(found, 5, 6, 7)
+    assert seen.frames == []
+    found.flow(lambda post_id: post_id == 5)
+    offer(found, 8)
+    assert seen.frames == [b"6", b"7", b"8"]
+    assert found.last == 8
+
+
+def test_an_entry_deleted_while_it_waited_never_comes() -> None:
+    room = Room()
+    found, seen = subscription()
+    offer(found, 5, 6)
+    room.lose(PostId(5))
+    found.flow(room.is_gone)
+    assert seen.frames == [b"6"]
+
+
+def test_a_late_entry_does_not_move_the_cursor_back() -> None:
+    found, _ = subscription()
+    found.flow(lambda post_id: False)
+    offer(found, 9, 3)
+    assert found.last == 9
+
+
+def test_too_much_waiting_is_replayed_again_instead() -> None:
+    found, seen = subscription()
+    offer(found, *range(1, HELD_CAP + 2))
+    assert found.replay_again
+    assert len(found.held or ()) <= HELD_CAP
+    assert seen.frames == []
+
+
+def test_a_second_loss_during_a_replay_asks_for_another() -> None:
+    found, _ = subscription()
+    found.hold()
+    assert found.replay_again
+    found.replay_again = False
+    found.flow(lambda post_id: False)
+    found.hold()
+    assert found.held is not None
+    assert not found.replay_again
+
+
+def test_deletions_remembered_are_bounded() -> None:
+    room = Room()
+    for number in range(GONE_CAP + 10):
+        room.lose(PostId(number))
+    assert not room.is_gone(PostId(9))
+    assert room.is_gone(PostId(10))
+    assert room.is_gone(PostId(GONE_CAP + 9))
+
+
+def test_a_room_that_everybody_left_keeps_nothing() -> None:
+    room = Room()
+    socket = Socket(Seen(), AccountId(1), "ab", "en")
+    room.enter(socket)
+    room.watch(socket, [PostId(1), PostId(2)])
+    assert room.watching(PostId(2)) == [socket]
+    room.watch(socket, [PostId(3)])
+    assert room.watching(PostId(2)) == []
+    assert room.of_account(AccountId(1)) == [socket]
+    room.leave(socket)
+    assert not room.sockets
+    assert not room._by_account
+    assert not room._by_watched
