@@ -48,15 +48,17 @@ class GraphImport:
         homes: CachedTimelines,
         ranks: GraphRanks,
         following_cap: int,
+        edges_per_batch: int = EDGES_PER_BATCH,
     ) -> None:
         self._accounts = accounts
         self._follows = follows
         self._homes = homes
         self._ranks = ranks
         self._following_cap = following_cap
+        self._edges_per_batch = edges_per_batch
 
     @classmethod
-    def over(cls, services: "Services") -> Self:
+    def over(cls, services: "Services", *, edges_per_batch: int = EDGES_PER_BATCH) -> Self:
         at = services.repositories
         return cls(
             accounts=services.accounts,
@@ -64,13 +66,14 @@ class GraphImport:
             homes=at.homes,
             ranks=GraphRanks(services.store),
             following_cap=services.config.following_cap,
+            edges_per_batch=edges_per_batch,
         )
 
     async def run(self, file: LineFile, options: GraphOptions, tally: Tally, now_ms: int) -> None:
         """Raises OSError, EOFError or zlib.error for the file, StoreError for the store."""
         owners: dict[str, AccountId] = {}
         followers: Counter[str] = Counter()
-        for batch in batches(self._edges(file, options, tally), EDGES_PER_BATCH):
+        for batch in batches(self._edges(file, options, tally), self._edges_per_batch):
             followers.update(followed for _, followed in batch)
             if options.dry_run:
                 tally.counts["follows"] += len(batch)

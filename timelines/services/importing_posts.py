@@ -45,12 +45,14 @@ class PostsImport:
         public: PublicRepository,
         touched: TouchedTimelines,
         ranks: GraphRanks,
+        rows_per_segment: int = ROWS_PER_SEGMENT,
     ) -> None:
         self._accounts = accounts
         self._posts = posts
         self._public = public
         self._touched = touched
         self._ranks = ranks
+        self._rows_per_segment = rows_per_segment
 
     @classmethod
     def over(cls, services: "Services") -> Self:
@@ -67,7 +69,7 @@ class PostsImport:
         """Raises NoGraph; OSError, EOFError or zlib.error for the file, StoreError for the store."""
         assigned = await assigned_by_rank(file, self._ranks) if options.assign_to_graph else {}
         authors = ImportAuthors(self._accounts, assigned)
-        for rows in batches(self._rows(file, options.rules, tally), ROWS_PER_SEGMENT):
+        for rows in batches(self._rows(file, options.rules, tally), self._rows_per_segment):
             if options.dry_run:
                 tally.counts["posts"] += len(rows)
             else:

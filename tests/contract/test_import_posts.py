@@ -1,0 +1,263 @@
+"""Importing posts: times, replies, authors, refused rows, repetition after any stop."""
+
+import gzip
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId, id_at
+from socialsite.services import Services
+from socialsite.store import Store, StoreUnavailable
+from tests.support.corpora import corpus
+from timelines.domain.post import Post
+from timelines.repositories.imports import GraphRanks, ImportedPosts
+from timelines.services.importing import LineFile, Tally
+from timelines.services.importing_authors import NoGraph
+from timelines.services.importing_graph import GraphImport, GraphOptions
+from timelines.services.importing_posts import PostsImport, PostsOptions
+from timelines.services.importing_rows import RowRules, handle_of, ms_of_date
+from timelines.services.touched_timelines import TouchedTimelines
+
+NOW_MS = ms_of_date("2026-11-20T12:00:00Z")
+RULES = RowRules(max_graphemes=500, latest_ms=NOW_MS)
+
+
+def row(source_id: str, text: str = "hello", author: str = "alice", **more: Any) -> dict[str, Any]:
+    return {"id": source_id, "author": author, "created_at": "2015-06-01T10:00:00Z", "text": text, **more}
+
+
+def written(path: Path, rows: Iterable[dict[str, Any] | str]) -> Path:
+    path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in rows))
+    return path
+
+
+async def run(
+    services: Services, path: Path, rules: RowRules = RULES, *, to_graph: bool = False, dry: bool = False
+) -> Tally:
+    tally = Tally()
+    await PostsImport.over(services).run(LineFile(path), PostsOptions(rules, to_graph, dry), tally, NOW_MS)
+    return tally
+
+
+async def profile_of(services: Services, handle: str) -> list[Post]:
+    """The stored posts of an account, oldest first."""
+    account = await services.accounts.find_by_handle(handle)
+    assert account is not None
+    at = services.repositories
+    ids = await at.profiles.read(AccountId(account.id), 0, 10_000, upward=True)
+    found = await at.posts.find_many(ids)
+    return [found[post_id] for post_id in ids]
+
+
+async def state_of(services: Services) -> dict[str, list[PostId]]:
+    public = await services.repositories.public.read(1 << 53, 10_000, upward=False)
+    return {"public": public, "alice": [post.id for post in await profile_of(services, "alice")]}
+
+
+async def test_posts_keep_their_times_and_replies(services: Services, tmp_path: Path) -> None:
+    answer = row("b", "yes", "Bob B.", created_at="2015-06-01T10:00:01.5+02:00", in_reply_to="a")
+    tally = await run(
+        services, written(tmp_path / "posts", [row("a", "no?", created_at="2015-06-01T06:00:00"), answer])
+    )
+    (question,) = await profile_of(services, "alice")
+    (reply,) = await profile_of(services, "bob_b_")
+    assert question.created_ms == ms_of_date("2015-06-01T06:00:00Z")
+    assert reply.created_ms == ms_of_date("2015-06-01T08:00:01.500Z")
+    assert reply.in_reply_to == question.id
+    assert await services.repositories.posts.replies(question.id, 0, 10) == [reply.id]
+    assert await services.repositories.public.read(1 << 53, 10, upward=False) == [reply.id, question.id]
+    assert (tally.counts["posts"], tally.counts["replies"]) == (2, 1)
+
+
+async def test_nothing_is_syndicated(services: Services, tmp_path: Path) -> None:
+    await run(services, written(tmp_path / "posts", [row("a")]))
+    assert (await services.outbox.depth()).is_empty
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{", "not_json"),
+        ("[1]", "fields"),
+        (json.dumps({"id": "a", "author": "x", "text": "y"}), "fields"),
+        (json.dumps(row("a", in_reply_to=[1])), "fields"),
+        (json.dumps(row("")), "id"),
+        (json.dumps(row("a", author=" ")), "author"),
+        (json.dumps(row("a", created_at="yesterday")), "date"),
+        (json.dumps(row("a", created_at="1999-12-31T23:59:59Z")), "before_2000"),
+        (json.dumps(row("a", created_at="2026-11-20T12:00:01Z")), "in_the_future"),
+        (json.dumps(row("a", "x" * 501)), "text_too_long"),
+        (json.dumps(row("a", " \n")), "text_empty"),
+        (json.dumps(row("a", "a\0b")), "text_control"),
+        (json.dumps(row("a", "\ud800")), "not_json"),
+    ],
+)
+async def test_a_row_that_cannot_be_is_refused_with_its_reason(
+    services: Services, tmp_path: Path, line: str, reason: str
+) -> None:
+    tally = await run(services, written(tmp_path / "posts", [row("good"), line, row("better")]))
+    assert tally.refused == {reason: 1}
+    assert tally.counts["posts"] == 2
+
+
+async def test_a_second_run_changes_nothing(services: Services, tmp_path: Path) -> None:
+    path = tmp_path / "posts.gz"
+    rows = [row(f"s{i}", f"post {i}", in_reply_to=f"s{i - 1}" if i % 3 else None) for i in range(300)]
+    path.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
+    await run(services, path)
+    before = await state_of(services)
+    again = await run(services, path)
+    assert (again.counts["posts"], again.counts["standing"]) == (0, 300)
+    assert await state_of(services) == before
+
+
+class Unplugged(ImportedPosts):
+    """Loses the store at one step of its second segment."""
+
+    def __init__(self, store: Store, step: str) -> None:
+        super().__init__(store, profile_cap=1000)
+        self.step = step
+        self.segments = 0
+
+    async def claim(self, wanted: Any) -> Any:
+        self.segments += 1
+        held = await super().claim(wanted)
+        return self._through("claim", held)
+
+    async def write(self, posts: Any) -> Any:
+        return self._through("write", await super().write(posts))
+
+    async def place(self, posts: Any) -> None:
+        self._through("place", await super().place(posts))
+
+    async def finish(self, done: Any) -> None:
+        if self.step == "half of finish" and self.segments == 2:
+            done = list(done)[:5]
+        await super().finish(done)
+        self._through("half of finish", None)
+
+    def _through(self, step: str, value: Any) -> Any:
+        if step == self.step and self.segments == 2:
+            raise StoreUnavailable("unplugged")
+        return value
+
+
+def segments_of_20(services: Services, posts: ImportedPosts) -> PostsImport:
+    at = services.repositories
+    return PostsImport(
+        accounts=services.accounts,
+        posts=posts,
+        public=at.public,
+        touched=TouchedTimelines(at.follows, at.members, at.homes, at.list_timelines),
+        ranks=GraphRanks(services.store),
+        rows_per_segment=20,
+    )
+
+
+@pytest.mark.parametrize("step", ["claim", "write", "place", "half of finish"])
+async def test_a_run_stopped_anywhere_is_finished_by_the_next_without_doubles(
+    services: Services, tmp_path: Path, step: str
+) -> None:
+    path = written(tmp_path / "posts", [row(f"s{i}", f"post {i}") for i in range(60)])
+    stopped = segments_of_20(services, Unplugged(services.store, step))
+    with pytest.raises(StoreUnavailable):
+        await stopped.run(LineFile(path), PostsOptions(RULES), Tally(), NOW_MS)
+    # Other times than the first run: what was begun keeps its id all the same.
+    await run(services, path, RowRules(max_graphemes=500, latest_ms=NOW_MS, shift_ms=1000))
+    texts = [post.text for post in await profile_of(services, "alice")]
+    assert sorted(texts) == sorted(f"post {i}" for i in range(60))
+    assert len((await state_of(services))["public"]) == 60
+
+
+async def test_an_id_that_another_source_holds_is_passed_over(services: Services) -> None:
+    posts = ImportedPosts(services.store, profile_cap=1000)
+    wanted = id_at(NOW_MS, 7)
+    first = await posts.claim([("a", wanted), ("b", wanted)])
+    second = await posts.claim([("c", wanted)])
+    assert [first["a"].post_id, first["b"].post_id, second["c"].post_id] == [wanted, wanted + 1, wanted + 2]
+    assert await posts.claim([("a", PostId(wanted + 100))]) == {"a": first["a"]}
+
+
+async def test_a_deleted_import_stays_deleted(services: Services, tmp_path: Path) -> None:
+    path = written(tmp_path / "posts", [row("a"), row("b")])
+    await run(services, path)
+    (first, second) = await profile_of(services, "alice")
+    await services.publishing.delete(account_id=first.author_id, post_id=first.id)
+    await run(services, path)
+    assert [post.id for post in await profile_of(services, "alice")] == [second.id]
+
+
+async def test_homes_and_lists_show_what_was_imported(services: Services, tmp_path: Path) -> None:
+    owners = await services.accounts.import_accounts(handles=["alice", "reader"], now_ms=NOW_MS)
+    reader, alice = owners["reader"], owners["alice"]
+    await services.following.follow(follower_id=reader, followed_id=alice, now_ms=NOW_MS)
+    named = await services.lists.create(owner_id=reader, title="friends", now_ms=NOW_MS)
+    await services.lists.add_member(owner_id=reader, list_id=named.id, account_id=alice, now_ms=NOW_MS)
+    assert (await services.reading.home(reader)).entries == ()
+    assert (await services.reading.list_timeline(named.id, viewer_id=reader)).entries == ()
+    await run(services, written(tmp_path / "posts", [row("a"), row("b")]))
+    assert len((await services.reading.home(reader)).entries) == 2
+    assert len((await services.reading.home(alice)).entries) == 2
+    assert len((await services.reading.list_timeline(named.id, viewer_id=reader)).entries) == 2
+
+
+async def test_authors_are_given_to_the_graph_by_rank(services: Services, tmp_path: Path) -> None:
+    graph = tmp_path / "graph"
+    graph.write_text("1\t9\n2\t9\n3\t9\n1\t8\n2\t8\n1\t7\n")
+    await GraphImport.over(services).run(LineFile(graph), GraphOptions(), Tally(), NOW_MS)
+    rows = [
+        row(f"{author}{i}", author=author)
+        for author, n in [("few", 1), ("most", 3), ("some", 2)]
+        for i in range(n)
+    ]
+    await run(services, written(tmp_path / "posts", rows), to_graph=True)
+    assert [len(await profile_of(services, handle)) for handle in ("n9", "n8", "n7")] == [3, 2, 1]
+    assert await services.accounts.find_by_handle("most") is None
+
+
+async def test_without_a_graph_nothing_can_be_given_to_it(services: Services, tmp_path: Path) -> None:
+    with pytest.raises(NoGraph):
+        await run(services, written(tmp_path / "posts", [row("a")]), to_graph=True)
+
+
+async def test_a_dry_run_writes_nothing(services: Services, tmp_path: Path) -> None:
+    before = await services.store.nodes[0].execute("DBSIZE")
+    tally = await run(services, written(tmp_path / "posts", [row("a"), "{"]), dry=True)
+    assert (tally.counts["posts"], tally.refused.total()) == (1, 1)
+    assert await services.store.nodes[0].execute("DBSIZE") == before
+
+
+@pytest.mark.parametrize(
+    ("author", "handle"),
+    [
+        ("FLOTUS", "flotus"),
+        ("Jo Ann-é", "jo_ann__"),
+        ("x" * 30, "x" * 20),
+        ("日本", "__"),
+        ("Straße", "strasse"),
+    ],
+)
+def test_an_author_becomes_a_handle(author: str, handle: str) -> None:
+    assert handle_of(author) == handle
+
+
+async def test_over_long_thai_posts_are_refused_lines(services: Services) -> None:
+    tally = await run(services, corpus("posts/wisesight-thai.jsonl.gz"))
+    assert tally.refused["text_too_long"] == 244
+    assert tally.counts["posts"] + tally.refused.total() == 12_000
+
+
+async def test_entities_of_the_white_house_are_read_once(services: Services) -> None:
+    path = corpus("posts/whitehouse-flotus.jsonl.gz")
+    with gzip.open(path, "rt") as lines:
+        escaped = sum("&amp;" in line for line in lines)
+    tally = await run(services, path, RowRules(max_graphemes=500, latest_ms=NOW_MS, unescape=True))
+    posts = await profile_of(services, "flotus")
+    assert escaped == 374
+    assert tally.counts["posts"] == len(posts) == 3_152
+    assert sum("&amp;" in post.text for post in posts) == 0
+    assert sum("&" in post.text for post in posts) >= 374
