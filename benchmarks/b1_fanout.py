@@ -1,0 +1,73 @@
+"""Bringing one post to 10,000 followers' homes, against how fast the server can push at all.
+
+Ours: a job enters the outbox, a running worker walks the author's follow edges in passes and pushes the id to
+10,000 existing homes, full to their cap, trimming those that outgrow it; until its last pass is through.
+Reference: `redis-benchmark` pushing to 10,000 lists of the same lengths on the same server and unix socket,
+64 commands in flight on each of 50 connections: no edges to read, nothing to decide, nothing to trim.
+"""
+
+import shutil
+import subprocess
+from functools import partial
+
+from benchmarks.environment import prepare
+from benchmarks.figures import Figure, Plan, Samples, at_least
+from benchmarks.rounds import in_turn
+from benchmarks.running import alone
+from benchmarks.servers import redis_server
+
+FOLLOWERS = 10_000
+POSTS, PUSHES_EACH = 20, 40
+"""A round: posts of ours, and pushes of the reference to each list; about half a second either way."""
+
+
+async def measure(plan: Plan) -> list[Figure]:
+    prepare()
+    from benchmarks.delivering import deliverer
+    from benchmarks.full_homes import copy_each, fill_homes, followed_author
+    from socialsite.configuration import Configuration
+    from socialsite.services import open_services
+    from timelines import keys
+
+    followers, config = plan.size(FOLLOWERS), Configuration()
+    with redis_server() as server, server.client() as client:
+        async with open_services(server.url, config) as services:
+            author, owners = await followed_author(services, followers)
+            fill_homes(client, owners, config.home_cap)
+            copy_each(client, [(keys.home_timeline(o), lists_key(n)) for n, o in enumerate(owners)])
+            async with deliverer(services, author) as worker:
+
+                async def ours() -> float:
+                    seconds = sum([await worker.deliver() for _ in range(POSTS)])
+                    return POSTS * followers / seconds
+
+                reference = partial(pushes_per_s, str(server.socket), followers, PUSHES_EACH * followers)
+                answers = await in_turn(plan.rounds, {"ours": ours, "reference": reference})
+    return [
+        Figure(
+            f"one post to {followers:,} full homes, by the worker",
+            "deliveries/s",
+            Samples(tuple(answers["ours"])),
+            at_least(0.70),
+            Samples(tuple(answers["reference"])),
+            "redis-benchmark LPUSH -P 64",
+        )
+    ]
+
+
+def lists_key(number: int) -> str:
+    """As redis-benchmark writes its __rand_int__: twelve digits."""
+    return f"timelines:{{{number:012d}}}:list"
+
+
+def pushes_per_s(socket: str, lists: int, pushes: int) -> float:
+    binary = shutil.which("redis-benchmark")
+    assert binary, "redis-benchmark is not installed (Debian package redis-tools)"
+    command = [binary, "-s", socket, "-P", "64", "-n", str(pushes), "-r", str(lists), "--csv"]
+    command += ["LPUSH", "timelines:{__rand_int__}:list", "3312345678901234"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    return float(done.stdout.splitlines()[-1].split('","')[1].strip('"'))
+
+
+if __name__ == "__main__":
+    alone("B1", measure)

@@ -1,0 +1,57 @@
+"""Bringing one post to 10,000 followers' homes, against the way of the seed.
+
+Ours: as B1. Reference: the book's syndicate_status in redis-py on the same server and socket: followers in
+passes of 1,000, then one pipeline of ZADD and ZREMRANGEBYRANK a pass, on homes that are full ZSETs.
+"""
+
+import time
+
+from benchmarks.environment import prepare
+from benchmarks.figures import Figure, Plan, Samples, at_least
+from benchmarks.rounds import in_turn
+from benchmarks.running import alone
+from benchmarks.servers import redis_server
+
+FOLLOWERS = 10_000
+POSTS = 10
+
+
+async def measure(plan: Plan) -> list[Figure]:
+    prepare()
+    from benchmarks import seed
+    from benchmarks.delivering import deliverer
+    from benchmarks.full_homes import fill_homes, followed_author, old_ids
+    from socialsite.configuration import Configuration
+    from socialsite.services import open_services
+
+    followers, config = plan.size(FOLLOWERS), Configuration()
+    with redis_server() as server, server.client() as client:
+        async with open_services(server.url, config) as services:
+            author, owners = await followed_author(services, followers)
+            fill_homes(client, owners, config.home_cap)
+            seed.fill(client, owners, "followers:1", old_ids(seed.HOME_TIMELINE_SIZE), time.time() - 86_400)
+            async with deliverer(services, author) as worker:
+
+                async def ours() -> float:
+                    return POSTS * followers / sum([await worker.deliver() for _ in range(POSTS)])
+
+                def reference() -> float:
+                    started = time.perf_counter()
+                    seed.syndicate_status(client, "followers:1", services.ids.next(), time.time())
+                    return followers / (time.perf_counter() - started)
+
+                answers = await in_turn(plan.rounds, {"ours": ours, "reference": reference})
+    return [
+        Figure(
+            f"one post to {followers:,} full homes, by the worker",
+            "deliveries/s",
+            Samples(tuple(answers["ours"])),
+            at_least(8),
+            Samples(tuple(answers["reference"])),
+            "the seed's ZADD + ZREMRANGEBYRANK",
+        )
+    ]
+
+
+if __name__ == "__main__":
+    alone("B2", measure)

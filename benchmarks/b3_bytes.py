@@ -1,0 +1,66 @@
+"""Memory of one entry of a home of 1,000, as the server counts it (MEMORY USAGE of the whole key / entries).
+
+Ours: a home that was built, then pushed to until every entry was replaced, trimmed on the way.
+References: the seed's ZSET of status id -> float time, and the same under the book's advice (footnote of
+chapter 8) to allow the compact encoding beyond 2,000 entries.
+"""
+
+import time
+
+from redis import Redis
+
+from benchmarks.environment import prepare
+from benchmarks.figures import Figure, Plan, Samples, at_most
+from benchmarks.running import alone
+from benchmarks.servers import redis_server
+
+ENTRIES = 1000
+
+
+async def measure(plan: Plan) -> list[Figure]:
+    prepare()
+    with redis_server() as server, server.client() as client:
+        ours = await _ours(server.url, client)
+        zset = _zset(client, "home:zset")
+        client.config_set("zset-max-listpack-entries", 2100)
+        compact = _zset(client, "home:compact")
+    what, unit = f"a home of {ENTRIES:,} entries", "bytes/entry"
+    budget = at_most(12)
+    return [
+        Figure(what, unit, Samples.of(ours), budget, Samples.of(zset), "the seed's ZSET", absolute=True),
+        Figure(what, unit, Samples.of(ours), None, Samples.of(compact), "the same, listpack"),
+    ]
+
+
+async def _ours(url: str, client: Redis) -> float:
+    from accounts.domain import AccountId
+    from benchmarks.full_homes import old_ids
+    from socialsite.configuration import Configuration
+    from socialsite.services import open_services
+    from timelines import keys
+
+    owner = AccountId(1)
+    async with open_services(url, Configuration(home_cap=ENTRIES)) as services:
+        homes = services.repositories.homes
+        token = await homes.begin(owner)
+        assert token is not None
+        await homes.finish(owner, token, old_ids(ENTRIES), 0)
+        length = ENTRIES
+        pushed = 0
+        while pushed < 2 * ENTRIES or length != ENTRIES + 1:
+            await homes.push([owner], services.ids.next())
+            pushed += 1
+            length = int(client.llen(keys.home_timeline(owner)))
+        return float(client.memory_usage(keys.home_timeline(owner), samples=0)) / (length - 1)
+
+
+def _zset(client: Redis, key: str) -> float:
+    from benchmarks.full_homes import old_ids
+
+    now_s = time.time()
+    client.zadd(key, {str(id): now_s - 7.123456 * n for n, id in enumerate(old_ids(ENTRIES))})
+    return float(client.memory_usage(key, samples=0)) / ENTRIES
+
+
+if __name__ == "__main__":
+    alone("B3", measure)

@@ -1,0 +1,102 @@
+"""What a benchmark says: samples of both sides, their ratio, and the budget it is held against."""
+
+import statistics
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """One value a round."""
+
+    values: tuple[float, ...]
+
+    @classmethod
+    def of(cls, *values: float) -> "Samples":
+        return cls(tuple(values))
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.values)
+
+    def over(self, other: "Samples") -> "Samples":
+        """Round by round: both sides of a round met the same machine."""
+        return Samples(tuple(a / b for a, b in zip(self.values, other.values, strict=True)))
+
+    def __str__(self) -> str:
+        low, high = min(self.values), max(self.values)
+        middle = short(self.median)
+        return middle if len(self.values) == 1 else f"{middle} ({short(low)}-{short(high)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """`bound` on the ratio to the reference, or on the figure itself where there is none."""
+
+    sense: Literal[">=", "<="]
+    bound: float
+
+    def is_met_by(self, value: float) -> bool:
+        return value >= self.bound if self.sense == ">=" else value <= self.bound
+
+    def __str__(self) -> str:
+        return f"{self.sense} {self.bound:g}"
+
+
+def at_least(bound: float) -> Budget:
+    return Budget(">=", bound)
+
+
+def at_most(bound: float) -> Budget:
+    return Budget("<=", bound)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One line of the report. Without a reference the budget bounds the figure; without one it only informs."""
+
+    what: str
+    unit: str
+    ours: Samples
+    budget: Budget | None = None
+    reference: Samples | None = None
+    against: str = ""
+    note: str = ""
+    absolute: bool = False  # the budget bounds the figure though a reference is shown beside it
+
+    @property
+    def ratio(self) -> Samples | None:
+        return None if self.reference is None else self.ours.over(self.reference)
+
+    @property
+    def verdict(self) -> str:
+        if self.budget is None:
+            return "-"
+        held = self.ours if self.absolute or self.ratio is None else self.ratio
+        return "met" if self.budget.is_met_by(held.median) else "MISSED"
+
+
+@dataclass(slots=True)
+class Plan:
+    """How much to measure. `quick`: a tenth of the size, to see that it runs; its figures mean nothing."""
+
+    rounds: int = 5
+    quick: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    def size(self, full: int, least: int = 1) -> int:
+        return max(least, full // 10) if self.quick else full
+
+    @property
+    def seconds(self) -> float:
+        """Of load a side and a round."""
+        return 0.5 if self.quick else 3.0
+
+
+def short(value: float) -> str:
+    """Three digits that count, thousands with commas."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"

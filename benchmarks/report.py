@@ -1,0 +1,98 @@
+"""docs/benchmarks.md, written from what was measured.
+
+Each benchmark's last results are kept beside it as JSON, so that measuring one again leaves the others standing, each with its own date, commit and machine.
+"""
+
+import inspect
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from benchmarks import machine
+from benchmarks.figures import Budget, Figure, Samples
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+KEPT, PAGE = DOCS / "benchmarks.json", DOCS / "benchmarks.md"
+HEAD = """# Benchmarks
+
+Written by `make bench` (`python -m benchmarks [NAMES] [--rounds N]`); nothing here is typed in by hand.
+Every figure is the median over the rounds, the lowest and highest in brackets. A reference runs beside the
+product, in turn, within the same run: machines differ and their speed moves, so the ratio (product /
+reference, round by round) is what is held against the budget. `MISSED` means that the budget is not reached.
+"""
+COLUMNS = ("", "figure", "this site", "reference", "ratio", "budget", "verdict")
+
+Kept = dict[str, Any]
+
+
+def record(name: str, figures: Sequence[Figure], rounds: int) -> None:
+    """Put a benchmark's results in place of its last ones and write the page anew."""
+    kept = _read()
+    kept[name] = {
+        "at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "commit": machine.commit(),
+        "machine": machine.description(),
+        "load": round(machine.load(), 1),
+        "rounds": rounds,
+        "figures": [asdict(figure) for figure in figures],
+    }
+    DOCS.mkdir(exist_ok=True)
+    KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+
+
+def write(modules: dict[str, ModuleType]) -> None:
+    """The page, from all that is kept; what each measures is its module's docstring."""
+    kept = {name: found for name, found in _read().items() if name in modules}
+    names = [name for name in modules if name in kept]
+    parts = [HEAD, table(names, kept), "\n## Runs\n", runs(names, kept), "\n## What each measures\n"]
+    for name in names:
+        parts.append(f"**{name}.** {inspect.getdoc(modules[name])}\n")
+    PAGE.write_text("\n".join(parts))
+
+
+def table(names: Sequence[str], kept: Kept) -> str:
+    lines = [_row(COLUMNS), _row(["---"] * len(COLUMNS))]
+    for name in names:
+        lines += [_row([name, *_cells(figure_of(each))]) for each in kept[name]["figures"]]
+    return "\n".join(lines)
+
+
+def runs(names: Sequence[str], kept: Kept) -> str:
+    """Which results come from which run: those of the same date, commit and machine share a line."""
+    lines: dict[str, list[str]] = {}
+    for name in names:
+        run = kept[name]
+        text = f"{run['at'][:10]}, commit {run['commit']}, {run['rounds']} rounds, {run['machine']}"
+        lines.setdefault(text, []).append(f"{name} (load {run['load']})")
+    return "\n".join(f"- {', '.join(found)}: {text}" for text, found in lines.items())
+
+
+def figure_of(kept: Kept) -> Figure:
+    samples = {
+        key: Samples(tuple(kept[key]["values"])) if kept[key] else None for key in ("ours", "reference")
+    }
+    budget = Budget(**kept["budget"]) if kept["budget"] else None
+    return Figure(**{**kept, **samples, "budget": budget})
+
+
+def _cells(figure: Figure) -> list[str]:
+    reference = "" if figure.reference is None else f"{figure.reference}: {figure.against}"
+    ratio = "" if figure.ratio is None else str(figure.ratio)
+    budget = "" if figure.budget is None else str(figure.budget)
+    if figure.budget is not None and (figure.absolute or figure.ratio is None):
+        budget += f" {figure.unit}"
+    what = f"{figure.what} ({figure.note})" if figure.note else figure.what
+    return [what, f"{figure.ours} {figure.unit}", reference, ratio, budget, figure.verdict]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _read() -> Kept:
+    found: Kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    return found

@@ -1,0 +1,98 @@
+"""Processes that benchmarks start: a Redis on a unix socket, daphne; and the processor time they use."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.support.ports import free_port
+from tests.support.redis_server import RedisServer
+
+ROOT = Path(__file__).resolve().parents[1]
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+START_S = 30.0
+
+
+@contextlib.contextmanager
+def redis_server(*options: str) -> Iterator[RedisServer]:
+    """A server of this benchmark's own, without persistence: the disk is not what is measured."""
+    server = RedisServer(options=options)
+    try:
+        yield server.start()
+    finally:
+        server.stop()
+
+
+class Daphne:
+    """One daphne process on loopback, as production runs it."""
+
+    def __init__(self, application: str, **environment: str) -> None:
+        self.application = application
+        self.port = free_port()
+        self._environment = {**os.environ, **environment}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(
+            [
+                sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", str(self.port), "--verbosity", "0",
+                "--no-server-name", "--http-timeout", "60", "--websocket-max-message-size", "4096",
+                "--websocket-max-frame-size", "4096", self.application,
+            ],
+            cwd=ROOT, env=self._environment, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        until = time.monotonic() + START_S
+        while time.monotonic() < until:
+            if self._process.poll() is not None:
+                raise RuntimeError(f"daphne {self.application} ended with {self._process.returncode}")
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 0.5):
+                return
+            time.sleep(0.05)
+        raise RuntimeError(f"daphne {self.application} did not start")
+
+    def stop(self) -> None:
+        if self._process is None or self._process.poll() is not None:
+            return
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    @property
+    def cpu_s(self) -> float:
+        return cpu_s(self.pid)
+
+    @property
+    def resident_kb(self) -> int:
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1])
+        raise RuntimeError("this system does not say how much memory a process holds")
+
+
+@contextlib.contextmanager
+def daphne(application: str, **environment: str) -> Iterator[Daphne]:
+    server = Daphne(application, **environment)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+
+
+def cpu_s(pid: int) -> float:
+    """Seconds of processor time that all threads of a process have used (10 ms exact)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S

@@ -1,0 +1,125 @@
+"""A town to measure in: accounts, who follows whom, posts of the last week, all the same for the same seed.
+
+Sized like the peers' measurements: 1,000 accounts that follow 48 others on average, 20,000 posts. A few
+accounts have many followers and write much, most have few and write little.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, islice
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId, id_at
+from socialsite.services import Services
+from socialsite.store import Command
+from timelines import keys
+from timelines.domain.follow import Follow
+from timelines.domain.post import Post, encode_post
+
+WEEK_MS = 7 * 86_400_000
+BATCH = 2_000
+WORDS = """
+after again along always and another around because before between bread bridge bright city coffee cold
+could day early every evening finally first found friend garden good great green harbour home house just
+kitchen last late letter light little long morning mountain music never new nothing old only open other
+paper people quiet rain really river road sea since slowly small snow something song still street summer
+table that there think this time today tomorrow train tree under until very walk water week while wind
+window winter with without word work world would write yesterday
+""".split()  # noqa: SIM905
+
+
+@dataclass(slots=True)
+class Town:
+    """Who lives there, most followed first, and what was posted, newest first."""
+
+    people: dict[str, AccountId]
+    posts: list[Post]
+    following: dict[AccountId, list[AccountId]]
+
+    @property
+    def ids(self) -> list[AccountId]:
+        return list(self.people.values())
+
+
+async def settle(
+    services: Services, accounts: int = 1_000, posts: int = 20_000, follows: int = 48, seed: int = 20_261_120
+) -> Town:
+    """Fill an empty store. Homes are left to be built by their first reader, as after an import."""
+    chance, now_ms = random.Random(seed), services.clock.now_ms()
+    handles = [f"citizen_{n:04d}" for n in range(accounts)]
+    people = await services.accounts.import_accounts(handles=handles, now_ms=now_ms - WEEK_MS)
+    ids = list(people.values())
+    following = choose_follows(chance, ids, follows)
+    edges = (Follow(one, other, now_ms - 1 - one % 5_000) for one in ids for other in following[one])
+    await services.repositories.follows.add_many(edges)
+    written = write_posts(chance, handles, ids, posts, now_ms)
+    await store_posts(services, written)
+    return Town(people, written, following)
+
+
+def choose_follows(
+    chance: random.Random, ids: Sequence[AccountId], mean: int
+) -> dict[AccountId, list[AccountId]]:
+    """Everybody follows between a few and four times the mean; popularity falls like 1/rank^0.7."""
+    weights = list(accumulate((1 / (rank + 3) ** 0.7) for rank in range(len(ids))))
+    chosen: dict[AccountId, list[AccountId]] = {}
+    for one in ids:
+        wanted = min(len(ids) // 2, 4 * mean, max(3, round(chance.lognormvariate(0, 0.6) * mean * 0.84)))
+        found: dict[AccountId, None] = {}
+        while len(found) < wanted:
+            found.update(dict.fromkeys(chance.choices(ids, cum_weights=weights, k=wanted)))
+            found.pop(one, None)
+        chosen[one] = list(islice(found, wanted))
+    return chosen
+
+
+def write_posts(
+    chance: random.Random, handles: Sequence[str], ids: Sequence[AccountId], count: int, now_ms: int
+) -> list[Post]:
+    """Posts over the last week, newest first; a tenth of them replies."""
+    weights = list(accumulate((1 / (rank + 10) ** 0.6) for rank in range(len(ids))))
+    authors = chance.choices(ids, cum_weights=weights, k=count)
+    times = sorted((now_ms - 5_000 - chance.randrange(WEEK_MS) for _ in range(count)), reverse=True)
+    found = [
+        Post(id_at(ms, n), author, text(chance, handles))
+        for n, (ms, author) in enumerate(zip(times, authors, strict=True))
+    ]
+    for n in range(count - 100):
+        if chance.random() < 0.1:
+            old = found[n]
+            found[n] = Post(old.id, old.author_id, old.text, found[n + chance.randrange(1, 100)].id)
+    return found
+
+
+def text(chance: random.Random, handles: Sequence[str]) -> str:
+    """60 to 300 characters; some mention somebody, some link, some carry a tag."""
+    words = chance.choices(WORDS, k=chance.randrange(12, 50))
+    if chance.random() < 0.2:
+        words.insert(0, f"@{chance.choice(handles)}")
+    if chance.random() < 0.2:
+        words.insert(
+            len(words) // 2, f"https://example.org/{chance.choice(WORDS)}/{chance.randrange(10_000)}"
+        )
+    if chance.random() < 0.3:
+        words.append(f"#{chance.choice(WORDS)}")
+    return " ".join(words)
+
+
+async def store_posts(services: Services, posts: Sequence[Post]) -> None:
+    """The sources, as publish leaves them, and the public timeline."""
+    commands: list[Command] = []
+    for post in posts:
+        profile = keys.profile_timeline(post.author_id)
+        commands += [("SET", keys.post(post.id), encode_post(post)), ("ZADD", profile, post.id, post.id)]
+        if post.in_reply_to:
+            commands.append(("ZADD", keys.replies(post.in_reply_to), post.id, post.id))
+    for start in range(0, len(commands), BATCH):
+        await services.store.gather(commands[start : start + BATCH])
+    newest: list[PostId] = [post.id for post in posts[: services.config.public_cap]]
+    await services.repositories.public.add_many(newest)
+
+
+async def build_homes(services: Services, ids: Sequence[AccountId]) -> None:
+    for account_id in ids:
+        await services.reading.home(account_id, limit=1)
