@@ -1,0 +1,115 @@
+"""What clients see of a post: JSON to the letter, HTML from kept fragments with their slots filled."""
+
+import pytest
+from django.utils.translation import override
+
+from accounts.domain import AccountId, Author
+from accounts.models import Account
+from socialsite.ids import PostId, id_at
+from timelines.domain.account_list import AccountList, ListId
+from timelines.domain.follow import FollowCounts
+from timelines.domain.page import Counts, HydratedPost, ViewerState
+from timelines.domain.post import Post
+from timelines.presenters import entries_html, entry_html, list_json, post_json, profile_json
+
+AT_MS = 1_795_187_640_123
+POST_ID = PostId(id_at(AT_MS, 5))
+
+
+def entry(
+    text: str = "hello",
+    *,
+    name: str = "Alice",
+    version: int = 1,
+    replies: int = 0,
+    own: bool | None = None,
+    in_reply_to: int | None = None,
+) -> HydratedPost:
+    answered = PostId(in_reply_to) if in_reply_to else None
+    return HydratedPost(
+        Post(POST_ID, AccountId(9), text, answered),
+        Author(AccountId(9), "alice", name, "active", version),
+        Counts(replies=replies),
+        None if own is None else ViewerState(own=own),
+    )
+
+
+def test_a_post_is_json_as_clients_rely_on():
+    assert post_json(entry("a <b>\nc", own=False, replies=3, in_reply_to=7)) == {
+        "id": str(POST_ID),
+        "url": f"/@alice/{POST_ID}/",
+        "author": {"id": "9", "handle": "alice", "display_name": "Alice", "url": "/@alice/"},
+        "text": "a <b>\nc",
+        "html": "a &lt;b&gt;<br>c",
+        "created_at": "2026-11-20T15:14:00.123Z",
+        "in_reply_to": "7",
+        "counts": {"replies": 3, "boosts": 0, "likes": 0},
+        "viewer": {"own": False, "liked": False, "boosted": False, "bookmarked": False},
+        "boost_of": None,
+    }
+
+
+def test_a_visitor_has_nothing_to_do_with_a_post():
+    assert post_json(entry())["viewer"] is None
+
+
+def test_a_profile_and_a_list_are_json_as_clients_rely_on():
+    account = Account(id=9, handle="alice", display_name="Alice", bio="me", link="", created_ms=AT_MS)
+    shown = profile_json(account, FollowCounts(followers=3, following=2), 5)
+    assert (shown["id"], shown["url"], shown["created_at"]) == ("9", "/@alice/", "2026-11-20T15:14:00.123Z")
+    assert (shown["followers"], shown["following"], shown["posts"]) == (3, 2, 5)
+    found = AccountList(ListId(4), AccountId(9), "Friends", AT_MS)
+    assert list_json(found, 2) == {"id": "4", "title": "Friends", "members": 2}
+
+
+def test_an_entry_has_the_hooks_clients_rely_on():
+    html = entry_html(entry("a <b> & c"))
+    assert f'data-post-id="{POST_ID}" data-author="alice"' in html
+    assert "a &lt;b&gt; &amp; c" in html
+    assert 'datetime="2026-11-20T15:14:00.123Z"' in html
+
+
+def test_one_can_delete_what_is_ones_own_and_nothing_else():
+    delete = f"/posts/{POST_ID}/delete/"
+    assert delete in entry_html(entry(own=True))
+    assert delete not in entry_html(entry(own=False))
+    assert delete not in entry_html(entry())
+
+
+def test_the_number_of_replies_is_filled_in_anew():
+    assert ">7</span>" in entry_html(entry("numbers", replies=7))
+    assert ">8</span>" in entry_html(entry("numbers", replies=8))
+    with override("de"):
+        assert ">1.234</span>" in entry_html(entry("numbers", replies=1234))
+
+
+def test_an_edited_profile_makes_another_entry():
+    assert "Alice" in entry_html(entry("same text"))
+    assert "Alice II" in entry_html(entry("same text", name="Alice II", version=2))
+
+
+def test_each_language_has_its_entry():
+    english = entry_html(entry("two languages", own=True))
+    with override("de"):
+        assert "two languages" in entry_html(entry("two languages", own=True))
+    assert entry_html(entry("two languages", own=True)) == english
+
+
+def test_entries_hold_no_token_and_nothing_left_to_fill():
+    html = entries_html([entry(own=True, replies=2), entry("second")])
+    assert html.count("<li>") == html.count("<article") == 2
+    assert "csrfmiddlewaretoken" not in html
+    assert "<!--" not in html
+
+
+@pytest.mark.parametrize("text", ["<!--own-->", "<!--replies-->", "</li><li>"])
+def test_no_text_can_pass_for_a_slot(text):
+    html = entry_html(entry(text, own=True, replies=3))
+    assert text not in html
+    assert html.count("/delete/") == entry_html(entry(own=True)).count("/delete/")
+
+
+def test_a_name_is_text_too():
+    html = entry_html(entry(name="<script>alert(1)</script><!--own-->", version=7, own=True))
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html

@@ -1,0 +1,84 @@
+"""No state changes by GET, nor by another site's doing: every route of the URLconf (CHARTER S2)."""
+
+import pytest
+
+from tests.support.browser import HOST, JSON, Browser
+from tests.support.routes import Route, routes
+
+ROUTES = routes()
+UNSAFE = [route for route in ROUTES if route.is_unsafe]
+TOKEN = "a" * 32
+FOREIGN = "b" * 32
+
+
+def by_path(route: Route) -> str:
+    return route.path
+
+
+@pytest.fixture
+async def browser(alice: Browser) -> Browser:
+    """Somebody signed in, so that nothing but the token is in the way."""
+    return alice
+
+
+def test_every_route_says_which_methods_it_answers():
+    assert [route.path for route in ROUTES if not route.methods] == []
+    assert len(UNSAFE) >= 16
+
+
+@pytest.mark.parametrize("route", [route for route in UNSAFE if "GET" not in route.methods], ids=by_path)
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "TRACE"])
+async def test_a_safe_method_changes_nothing(browser, route, method):
+    answer = await browser.http.request(method, route.path, headers=JSON)
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == "POST"
+
+
+@pytest.mark.parametrize("route", UNSAFE, ids=by_path)
+async def test_without_a_token_nothing_is_done(browser, route):
+    for headers in ({}, JSON):
+        assert (await browser.http.post(route.path, headers=headers)).status_code == 403
+        assert (await browser.http.post(route.path, json={}, headers=headers)).status_code == 403
+
+
+@pytest.mark.parametrize("route", UNSAFE, ids=by_path)
+async def test_a_foreign_token_is_none(browser, route):
+    assert (await browser.http.post(route.path, data={"csrfmiddlewaretoken": FOREIGN})).status_code == 403
+    answer = await browser.http.post(route.path, json={}, headers={**JSON, "X-CSRFToken": FOREIGN})
+    assert (answer.status_code, answer.json()["error"]) == (403, "csrf")
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "http://testserver.evil.example", "https://testserver"]
+)
+@pytest.mark.parametrize("route", UNSAFE, ids=by_path)
+async def test_a_foreign_origin_is_refused_with_the_right_token(browser, route, origin):
+    headers = {"X-CSRFToken": browser.token, "Origin": origin}
+    assert (await browser.http.post(route.path, headers=headers)).status_code == 403
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "PURGE"])
+@pytest.mark.parametrize("route", ROUTES, ids=by_path)
+async def test_other_methods_are_none_of_ours(browser, route, method):
+    answer = await browser.http.request(method, route.path, headers={**JSON, "X-CSRFToken": browser.token})
+    assert answer.status_code == 405
+
+
+async def test_the_right_token_is_let_through_by_field_and_by_header(browser):
+    ours = {"Origin": HOST}
+    data = {"csrfmiddlewaretoken": browser.token, "text": "one"}
+    assert (await browser.http.post("/posts/", data=data, headers=ours)).status_code == 303
+    headers = {**JSON, **ours, "X-CSRFToken": browser.token}
+    assert (await browser.http.post("/posts/", json={"text": "two"}, headers=headers)).status_code == 201
+
+
+async def test_a_cookie_that_is_no_token_is_replaced(visitor):
+    visitor.http.cookies.set("csrftoken", '"><script>', domain="testserver.local")
+    answer = await visitor.http.get("/accounts/login/", headers={"Cookie": "csrftoken=short"})
+    assert len(answer.cookies["csrftoken"]) == 32
+
+
+async def test_a_refused_page_keeps_the_text_of_a_post(browser):
+    answer = await browser.http.post("/posts/", data={"text": "long in the writing"})
+    assert answer.status_code == 403
+    assert "long in the writing" in answer.text

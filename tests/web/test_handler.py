@@ -1,0 +1,245 @@
+"""The handler keeps what Django's promises, without its threads: disconnects, streams, signals, sync
+views.
+"""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from django.core import signals
+from django.http import HttpResponse, StreamingHttpResponse
+from django.urls import path
+
+from socialsite.asgi import application
+from socialsite.handler import LoopHandler
+from socialsite.http import SiteRequest
+
+
+class Seen:
+    """What happened in the views below."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+        self.threads: set[int] = set()
+
+
+seen = Seen()
+
+
+async def hello(request: SiteRequest) -> HttpResponse:
+    seen.threads.add(threading.get_ident())
+    return HttpResponse("hello")
+
+
+def sync_hello(request: SiteRequest) -> HttpResponse:
+    seen.threads.add(threading.get_ident())
+    return HttpResponse("hello from a thread")
+
+
+async def slow(request: SiteRequest) -> HttpResponse:
+    seen.events.append("began")
+    try:
+        await asyncio.sleep(60)
+    except asyncio.CancelledError:
+        seen.events.append("cancelled")
+        raise
+    return HttpResponse("too late")
+
+
+async def stream(request: SiteRequest) -> StreamingHttpResponse:
+    async def parts() -> AsyncIterator[bytes]:
+        try:
+            for _ in range(1_000):
+                yield b"part"
+                await asyncio.sleep(0.01)
+        finally:
+            seen.events.append("stream closed")
+
+    return StreamingHttpResponse(parts())
+
+
+async def broken(request: SiteRequest) -> HttpResponse:
+    raise ZeroDivisionError("a secret of the code")
+
+
+async def echo(request: SiteRequest) -> HttpResponse:
+    return HttpResponse(request.body)
+
+
+urlpatterns = [
+    path("hello", hello), path("sync", sync_hello), path("slow", slow),
+    path("stream", stream), path("broken", broken), path("echo", echo),
+]  # fmt: skip
+handler400 = handler403 = handler404 = "socialsite.views.not_found"
+handler500 = "socialsite.views.defect"
+
+
+@pytest.fixture(autouse=True)
+def urlconf(settings):
+    settings.ROOT_URLCONF = __name__
+    settings.MIDDLEWARE = ["socialsite.middleware.errors.ErrorsMiddleware"]
+    seen.events.clear()
+    seen.threads.clear()
+
+
+@pytest.fixture
+def handler() -> LoopHandler:
+    return LoopHandler()
+
+
+@pytest.fixture
+async def client(handler) -> AsyncIterator[httpx.AsyncClient]:
+    transport = httpx.ASGITransport(handler, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://testserver") as opened:
+        yield opened
+
+
+def scope_of(path: str) -> dict[str, Any]:
+    return {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "headers": [],
+        "query_string": b"",
+        "scheme": "http",
+    }
+
+
+class Client:
+    """A client by hand, to leave when the test says so."""
+
+    def __init__(self) -> None:
+        self.incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.incoming.put_nowait({"type": "http.request", "body": b""})
+        self.sent: list[dict[str, Any]] = []
+
+    async def send(self, message: dict[str, Any]) -> None:
+        self.sent.append(message)
+
+    def leave(self) -> None:
+        self.incoming.put_nowait({"type": "http.disconnect"})
+
+
+async def until(condition) -> None:
+    async with asyncio.timeout(5):
+        while not condition():  # noqa: ASYNC110  (what is waited for knows of no test)
+            await asyncio.sleep(0.01)
+
+
+async def test_a_request_starts_no_thread(client):
+    await client.get("/hello")
+    before = threading.active_count()
+    for _ in range(50):
+        assert (await client.get("/hello")).text == "hello"
+    assert seen.threads == {threading.get_ident()}
+    assert threading.active_count() == before
+
+
+async def test_a_sync_view_still_works_in_a_thread(client):
+    assert (await client.get("/sync")).text == "hello from a thread"
+    assert seen.threads != {threading.get_ident()}
+
+
+async def test_a_client_that_leaves_cancels_its_view(handler):
+    client = Client()
+    answering = asyncio.create_task(handler(scope_of("/slow"), client.incoming.get, client.send))
+    await until(lambda: seen.events == ["began"])
+    client.leave()
+    await answering
+    assert seen.events == ["began", "cancelled"]
+    assert client.sent == []
+
+
+async def test_a_client_that_leaves_closes_its_stream(handler):
+    client = Client()
+    answering = asyncio.create_task(handler(scope_of("/stream"), client.incoming.get, client.send))
+    await until(lambda: len(client.sent) > 3)
+    client.leave()
+    await answering
+    assert seen.events == ["stream closed"]
+    assert len(client.sent) < 900
+
+
+async def test_a_server_that_stops_leaves_no_task_behind(handler):
+    client = Client()
+    answering = asyncio.create_task(handler(scope_of("/slow"), client.incoming.get, client.send))
+    await until(lambda: seen.events == ["began"])
+    answering.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await answering
+    assert seen.events == ["began", "cancelled"]
+    assert len(asyncio.all_tasks()) == 1
+
+
+async def test_a_client_that_leaves_while_sending_is_forgotten(handler):
+    client = Client()
+    client.incoming.get_nowait()
+    client.incoming.put_nowait({"type": "http.request", "body": b"half", "more_body": True})
+    client.leave()
+    await handler(scope_of("/echo"), client.incoming.get, client.send)
+    assert client.sent == []
+
+
+async def test_what_follows_a_refused_body_is_dropped(handler):
+    client = Client()
+    client.incoming.get_nowait()
+    for _ in range(5):
+        client.incoming.put_nowait({"type": "http.request", "body": b"a" * 50_000, "more_body": True})
+    await handler(scope_of("/hello"), client.incoming.get, client.send)
+    assert (
+        client.sent[0]["status"] == 200
+    )  # no LimitsMiddleware in this stack; the body was given up at 64 kB
+
+
+async def test_started_and_finished_are_told_on_the_loop(client):
+    told = []
+
+    def started(**_: object) -> None:
+        told.append("started")
+
+    def finished(**_: object) -> None:
+        told.append("finished")
+        seen.threads.add(threading.get_ident())
+
+    signals.request_started.connect(started)
+    signals.request_finished.connect(finished)
+    try:
+        await client.get("/hello")
+    finally:
+        signals.request_started.disconnect(started)
+        signals.request_finished.disconnect(finished)
+    assert told == ["started", "finished"]
+    assert seen.threads == {threading.get_ident()}
+
+
+async def test_a_defect_is_500_and_tells_nothing(client, site, settings):
+    settings.MIDDLEWARE = []
+    answer = await client.get("/broken", headers={"Accept": "application/json"})
+    assert (answer.status_code, answer.json()["error"]) == (500, "defect")
+    page = await client.get("/broken")
+    assert page.status_code == 500
+    assert "secret" not in page.text + answer.text
+    assert "ZeroDivision" not in page.text + answer.text
+
+
+async def test_another_protocol_is_the_servers_mistake(handler):
+    client = Client()
+    with pytest.raises(ValueError, match="only HTTP"):
+        await handler({"type": "websocket"}, client.incoming.get, client.send)
+    with pytest.raises(ValueError, match="no application"):
+        await application({"type": "smtp"}, client.incoming.get, client.send)
+
+
+async def test_start_and_stop_are_confirmed_to_servers_that_announce_them():
+    client = Client()
+    client.incoming.get_nowait()
+    for kind in ("lifespan.startup", "lifespan.shutdown"):
+        client.incoming.put_nowait({"type": kind})
+    await application({"type": "lifespan"}, client.incoming.get, client.send)
+    assert [message["type"] for message in client.sent] == [
+        "lifespan.startup.complete",
+        "lifespan.shutdown.complete",
+    ]

@@ -1,0 +1,108 @@
+"""What every answer carries, and what a cache may keep (CHARTER S10, S11)."""
+
+import re
+
+import pytest
+
+from tests.support.browser import JSON
+
+PATHS = ["/", "/public/", "/accounts/login/", "/nothing/here/", "/livez", "/posts/", "/public/?before=x"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_every_answer_says_what_a_browser_may_do_with_it(visitor, path):
+    headers = (await visitor.get(path)).headers
+    policy = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
+    assert policy["default-src"] == policy["script-src"] == policy["style-src"] == "'self'"
+    assert policy["connect-src"] == "'self' ws://testserver"
+    assert policy["frame-ancestors"] == policy["object-src"] == policy["base-uri"] == "'none'"
+    assert "unsafe" not in headers["content-security-policy"]
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "same-origin"
+    assert headers["cross-origin-opener-policy"] == "same-origin"
+    assert "strict-transport-security" not in headers
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_no_page_has_inline_scripts_or_styles(visitor, alice, path):
+    for browser in (visitor, alice):
+        html = (await browser.get(path)).text
+        assert not re.search(r"<script(?![^>]*\bsrc=)", html)
+        assert not re.search(r"\s(on[a-z]+|style)=", html)
+        assert "<style" not in html
+
+
+@pytest.mark.parametrize("path", ["/", "/public/", "/@alice/", "/accounts/settings/", "/lists/"])
+async def test_a_page_with_a_cookie_is_nobody_elses(alice, path):
+    for headers in ({}, JSON):
+        answer = await alice.http.get(path, headers=headers)
+        assert answer.headers["cache-control"] == "private, no-store"
+
+
+async def test_a_page_that_gives_a_cookie_is_nobody_elses(visitor):
+    answer = await visitor.get("/accounts/login/")
+    assert "set-cookie" in answer.headers
+    assert answer.headers["cache-control"] == "private, no-store"
+
+
+async def test_a_cache_keeps_readers_languages_and_shapes_apart(visitor):
+    answer = await visitor.get_json("/public/")
+    assert answer.headers["cache-control"] == "no-cache"
+    assert "set-cookie" not in answer.headers
+    assert set(answer.headers["vary"].split(", ")) == {"Accept", "Accept-Language", "Cookie"}
+
+
+async def test_two_readers_never_get_each_others_page(alice, bob, visitor):
+    for handle, browser in (("alice", alice), ("bob", bob), (None, visitor), ("alice", alice)):
+        html = (await browser.get("/public/")).text
+        assert re.findall(r'data-handle="(\w+)"', html) == ([handle] if handle else [])
+        assert browser.token
+        tokens = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', html)
+        assert len(set(tokens)) == 1
+
+
+async def test_each_request_has_a_name_of_our_making(visitor):
+    first = await visitor.get("/livez", **{"X-Request-ID": "of-my-own"})
+    second = await visitor.get("/livez")
+    assert re.fullmatch(r"[0-9a-f]{16}", first.headers["x-request-id"])
+    assert first.headers["x-request-id"] != second.headers["x-request-id"]
+
+
+async def test_a_host_that_is_not_ours_is_400(visitor, settings):
+    settings.ALLOWED_HOSTS = ["testserver"]
+    answer = await visitor.get("/public/", Host="evil.example")
+    assert answer.status_code == 400
+    assert "evil.example" not in answer.text
+    assert "evil.example" not in answer.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("path", ["/public", "/@alice", "/lists", "/accounts/login"])
+async def test_a_missing_slash_is_put_right(visitor, path):
+    answer = await visitor.get(path + "?limit=3")
+    assert (answer.status_code, answer.headers["location"]) == (301, path + "/?limit=3")
+
+
+async def test_an_answer_says_how_long_it_is(visitor):
+    answer = await visitor.get("/public/")
+    assert int(answer.headers["content-length"]) == len(answer.content)
+
+
+async def test_static_files_are_kept_and_never_sniffed(visitor):
+    answer = await visitor.get("/static/css/site.css")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/css")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "access-control-allow-origin" not in answer.headers
+    again = await visitor.get("/static/css/site.css", **{"If-None-Match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert (await visitor.http.head("/static/css/site.css")).content == b""
+    assert (await visitor.http.post("/static/css/site.css")).status_code == 405
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/static/", "/static/nothing.css", "/static/../manage.py", "/static/%2e%2e/manage.py", "/static/%00"],
+)
+async def test_there_is_nothing_but_static_files_under_static(visitor, path):
+    assert (await visitor.get(path)).status_code == 404

@@ -1,0 +1,109 @@
+"""Too often is 429, says which rule and when to try again, and loses no text (CHARTER 22, S7)."""
+
+import re
+from ipaddress import ip_network
+
+import pytest
+
+from tests.support.browser import JSON, hidden
+
+
+@pytest.fixture
+async def alice(limited_site, open_browser):
+    return await open_browser("alice")
+
+
+async def test_the_fourth_post_of_a_minute_is_refused(alice):
+    for number in range(3):
+        await alice.publishes(f"post {number}")
+    answer = await alice.post_json("/posts/", text="one more")
+    assert (answer.status_code, answer.json()["error"]) == (429, "rate_limited")
+    assert answer.json()["fields"] == {"rule": "post"}
+    assert 1 <= int(answer.headers["retry-after"]) <= 120
+
+
+async def test_a_refused_post_comes_back_in_its_box(alice):
+    for number in range(3):
+        await alice.publishes(f"post {number}")
+    answer = await alice.post("/posts/", text="one more", idempotency_key="the-key")
+    assert answer.status_code == 429
+    assert answer.headers["retry-after"]
+    assert hidden(answer.text, "idempotency_key") == "the-key"
+    assert ">\none more</textarea>" in answer.text
+    assert re.search(r'id="composer-error" role="alert">[^<]{5,}<', answer.text)
+
+
+async def test_many_accounts_behind_one_address_get_no_more_than_one(alice, open_browser):
+    for number in range(3):
+        await alice.publishes(f"post {number}")
+    bob = await open_browser("bob")
+    assert (await bob.post_json("/posts/", text="me too")).status_code == 429
+
+
+async def test_one_account_behind_many_addresses_gets_no_more_either(alice, open_browser):
+    for number in range(3):
+        await alice.publishes(f"post {number}")
+    elsewhere = await open_browser(address="198.51.100.7")
+    elsewhere.http.cookies = alice.http.cookies
+    assert (await elsewhere.post_json("/posts/", text="me again")).status_code == 429
+
+
+async def test_a_refused_hit_of_one_is_no_hit_of_the_other(alice, open_browser):
+    """Alice is over her limit; what she tries from Bob's address must not use up his."""
+    for number in range(3):
+        await alice.publishes(f"post {number}")
+    elsewhere = await open_browser(address="198.51.100.7")
+    elsewhere.http.cookies = alice.http.cookies
+    for _ in range(5):
+        await elsewhere.post_json("/posts/", text="me again")
+    bob = await open_browser("bob", address="198.51.100.7")
+    for number in range(3):
+        await bob.publishes(f"bob's {number}")
+
+
+async def test_following_has_a_rule_of_its_own(alice, open_browser):
+    await open_browser("bob")
+    for _ in range(2):
+        assert (await alice.post_json("/@bob/follow/")).status_code == 200
+    answer = await alice.post_json("/@bob/follow/")
+    assert answer.json()["fields"] == {"rule": "follow"}
+    assert (await alice.post("/@bob/follow/")).status_code == 429
+    await alice.publishes("still free to speak")
+
+
+async def test_an_address_gets_its_number_of_requests_whatever_it_claims(limited_site, open_browser):
+    browser = await open_browser(address="198.51.100.9")
+    statuses = [
+        (await browser.http.get("/public/", headers={**JSON, "X-Forwarded-For": f"192.0.2.{n}"})).status_code
+        for n in range(60)
+    ]
+    assert statuses == [200] * 40 + [429] * 20
+    assert (await browser.get("/public/")).status_code == 429
+    assert (await (await open_browser(address="198.51.100.10")).get("/public/")).status_code == 200
+
+
+async def test_a_network_of_ipv6_is_one_address(limited_site, open_browser):
+    statuses = []
+    for number in range(50):
+        browser = await open_browser(address=f"2001:db8:1:2::{number:x}")
+        statuses.append((await browser.get("/public/")).status_code)
+    assert statuses == [200] * 40 + [429] * 10
+
+
+async def test_behind_a_trusted_proxy_each_client_counts_alone(limited_site, open_browser, settings):
+    settings.TRUSTED_PROXIES = [ip_network("10.0.0.0/8")]
+    proxy = await open_browser(address="10.0.0.1")
+    for number in range(60):
+        assert (await proxy.get("/public/", **{"X-Forwarded-For": f"192.0.2.{number}"})).status_code == 200
+    statuses = [
+        (await proxy.get("/public/", **{"X-Forwarded-For": f"192.0.2.{n}, 203.0.113.5"})).status_code
+        for n in range(60)
+    ]
+    assert statuses == [200] * 40 + [429] * 20
+
+
+async def test_probes_are_never_refused(limited_site, open_browser):
+    browser = await open_browser()
+    for _ in range(60):
+        assert (await browser.get("/livez")).status_code == 200
+        assert (await browser.get("/readyz")).status_code == 200

@@ -1,0 +1,63 @@
+"""The site's own addresses, and the pages for what is not there or went wrong."""
+
+import pytest
+
+from accounts.errors import AccountsError
+from socialsite.errors import RequestError
+from socialsite.middleware.errors import EXPECTED, STATUS, status_of
+from tests.support.browser import JSON
+from timelines.errors import TimelinesError
+
+
+async def test_robots_are_told_what_is_not_for_them(visitor):
+    answer = await visitor.get("/robots.txt")
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert "Disallow: /accounts/" in answer.text
+
+
+async def test_security_txt_is_valid_for_half_a_year(visitor):
+    answer = await visitor.get("/.well-known/security.txt")
+    assert answer.text.startswith("Contact: http")
+    assert "\nExpires: 20" in answer.text
+
+
+@pytest.mark.parametrize("path", ["/favicon.ico", "/manifest.webmanifest"])
+async def test_what_browsers_ask_for_unasked_is_found(visitor, path):
+    answer = await visitor.get(path)
+    assert (answer.status_code, answer.headers["location"]) == (301, f"/static{path}")
+    assert (await visitor.get(answer.headers["location"])).status_code == 200
+
+
+async def test_what_is_not_there_is_said_in_the_shape_one_wants(visitor):
+    page = await visitor.get("/nothing/here/")
+    assert page.status_code == 404
+    assert "/nothing/here" not in page.text.partition("<main")[2].partition("</main>")[0]
+    answer = await visitor.get_json("/nothing/here/")
+    assert (answer.status_code, answer.json()["error"], answer.json()["fields"]) == (404, "not_found", {})
+
+
+async def test_refusals_speak_the_readers_language(visitor):
+    headers = {**JSON, "Accept-Language": "de"}
+    assert (await visitor.http.get("/nothing/here/", headers=headers)).headers["content-language"] == "de"
+
+
+async def test_a_405_names_the_methods_there_are(visitor):
+    answer = await visitor.get("/posts/")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    assert "<h1>" in answer.text
+
+
+def test_every_error_of_the_apps_has_its_status():
+    """No class is forgotten in the one table; the bases themselves are never raised."""
+    for base in (AccountsError, TimelinesError, RequestError):
+        for kind in base.__subclasses__():
+            assert kind in EXPECTED, kind
+
+
+def test_what_the_table_does_not_know_is_a_defect():
+    assert status_of(ZeroDivisionError()) == 500
+    assert ZeroDivisionError not in EXPECTED
+
+
+def test_the_table_holds_nothing_but_refusals():
+    assert all(400 <= status < 600 and status != 500 for status in STATUS.values())

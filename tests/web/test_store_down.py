@@ -1,0 +1,98 @@
+"""Without the store, or with a full one, the answer is 503 and nothing is lost or pretended (CHARTER 15)."""
+
+import signal
+from collections.abc import AsyncIterator, Iterator
+from os import kill
+
+import pytest
+import pytest_asyncio
+
+from socialsite.configuration import Configuration
+from socialsite.middleware.services import loop_services
+from socialsite.services import Services, open_services
+from tests.support.browser import Browser, cookies_of
+from tests.support.redis_server import RedisServer
+
+
+@pytest.fixture
+def server() -> Iterator[RedisServer]:
+    """A server of its own, to be stopped."""
+    server = RedisServer().start()
+    yield server
+    server.stop()
+
+
+@pytest_asyncio.fixture
+async def site(server: RedisServer) -> AsyncIterator[Services]:
+    async with open_services(server.url, Configuration()) as opened:
+        loop_services.bind(opened)
+        yield opened
+
+
+PAGES = ("/", "/public/", "/@alice/", "/@alice/7/", "/lists/", "/accounts/settings/", "/accounts/login/")
+
+
+async def test_every_page_is_503_while_the_store_is_away(alice: Browser, server: RedisServer):
+    server.kill()
+    for path in PAGES:
+        page, data = await alice.get(path), await alice.get_json(path)
+        assert (page.status_code, data.status_code) == (503, 503)
+        assert int(page.headers["retry-after"]) > 0
+        assert data.json()["error"] == "unavailable"
+        assert "Traceback" not in page.text
+        assert str(server.directory) not in page.text + data.text
+
+
+async def test_a_store_away_signs_nobody_out(alice: Browser, server: RedisServer):
+    server.kill()
+    answer = await alice.get("/")
+    assert "sessionid" not in cookies_of(answer)
+    assert "location" not in answer.headers
+
+
+async def test_a_post_that_found_no_store_keeps_its_text(alice: Browser, server: RedisServer):
+    await alice.get("/")
+    server.kill()
+    answer = await alice.post("/posts/", text="long in the writing", idempotency_key="the-key")
+    assert answer.status_code == 503
+    assert "long in the writing" in answer.text
+
+
+async def test_the_store_is_found_again_by_itself(alice: Browser, server: RedisServer):
+    server.kill()
+    assert (await alice.get("/")).status_code == 503
+    server.start()
+    assert (await alice.get("/public/")).status_code == 200
+
+
+async def test_a_store_that_hangs_is_503_within_its_time(alice: Browser, server: RedisServer):
+    kill(server.pid, signal.SIGSTOP)
+    try:
+        answer = await alice.get("/")
+    finally:
+        kill(server.pid, signal.SIGCONT)
+    assert answer.status_code == 503
+
+
+async def test_probes_tell_life_from_readiness(visitor: Browser, server: RedisServer):
+    ready = await visitor.get("/readyz")
+    assert ready.status_code == 200
+    assert set(ready.json()["components"].values()) == {"ok"}
+    assert {"accounts", "posts", "timelines", "follows", "jobs"} <= set(ready.json()["components"])
+    server.kill()
+    down = await visitor.get("/readyz")
+    assert (down.status_code, down.json()["status"]) == (503, "down")
+    assert "ok" not in down.json()["components"].values()
+    assert (await visitor.get("/livez")).status_code == 200
+
+
+async def test_a_full_store_refuses_posts_and_serves_readers(alice: Browser, server: RedisServer):
+    await alice.publishes("before")
+    with server.client() as client:
+        client.config_set("maxmemory", "1mb")
+    answer = await alice.post("/posts/", text="long in the writing", idempotency_key="the-key")
+    assert answer.status_code == 503
+    assert answer.headers["retry-after"]
+    assert 'value="the-key"' in answer.text
+    assert ">\nlong in the writing</textarea>" in answer.text
+    assert "before" in (await alice.get("/public/")).text
