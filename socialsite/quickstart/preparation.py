@@ -12,6 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from socialsite.environment import COMPONENTS
+
 DEFAULT_DIRECTORY = Path(__file__).resolve().parents[2] / "data"
 SECRET_KEY_FILE = "secret_key"  # noqa: S105  (a file's name)
 OPEN_FILES = (65536, 10240, 4096)
@@ -33,12 +35,11 @@ def prepare(arguments: Sequence[str]) -> None:
     os.environ.setdefault("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
     os.environ.setdefault("LOG_LEVEL", "WARNING")
     # One machine and one server: what places the data elsewhere is for production, and `.env` may say so.
-    for name in ("REDIS_URL", *(name for name in os.environ if _places_a_component(name))):
-        os.environ[name] = ""
     os.environ |= {
         "REDIS_URL": f"embedded://{directory}",
         "STATIC_ROOT": str(directory / "static"),
         "HTTPS": "0",
+        **{f"REDIS_{component.upper()}_URL": "" for component in COMPONENTS},
     }
 
 
@@ -72,7 +73,3 @@ def raise_file_limit() -> None:
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
             return
-
-
-def _places_a_component(name: str) -> bool:
-    return name.startswith("REDIS_") and name.endswith("_URL")

@@ -18,9 +18,12 @@ from socialsite.quickstart import parts
 from socialsite.quickstart.child import GRACE_S
 from socialsite.quickstart.preparation import DEFAULT_DIRECTORY, directory_of, raise_file_limit
 from socialsite.quickstart.supervisor import Supervisor
-from socialsite.store.embedded import EmbeddedServer, EmbeddedServerError
+from socialsite.store.embedded import EmbeddedServer
+from socialsite.store.errors import StoreError
 
 HOST = "127.0.0.1"
+PATIENCE_S = 15.0
+"""Before the terminal says what the site waits for, and between such lines."""
 
 
 class Command(BaseCommand):
@@ -39,6 +42,7 @@ class Command(BaseCommand):
         directory = directory_of(["--data", str(data)])
         self.verbosity = verbosity
         self.announced = False
+        self.patient_until = time.monotonic() + PATIENCE_S
         with hold(directory), listen(port) as listening:
             self.address = listening.getsockname()[:2]
             raise_file_limit()
@@ -47,7 +51,7 @@ class Command(BaseCommand):
                 signal.signal(number, signal.default_int_handler)
             try:
                 self.run_parts(supervisor, directory, listening, demo=not no_demo)
-            except EmbeddedServerError as error:
+            except StoreError as error:
                 raise CommandError(str(error)) from error
             except KeyboardInterrupt:
                 self.say("\nStopping…")
@@ -76,11 +80,17 @@ class Command(BaseCommand):
             self.stdout.write(f"login: {handle} {password}")
 
     def announce(self) -> None:
-        """Say once that the site answers."""
-        if not self.announced and is_ready(self.address):
+        """Say once that the site answers, and meanwhile now and then what it waits for."""
+        if self.announced:
+            return
+        reason = why_not_ready(self.address)
+        if reason is None:
             self.announced = True
             self.stdout.write(f"Ready: http://{HOST}:{self.address[1]}")
             self.stdout.flush()
+        elif time.monotonic() > self.patient_until:
+            self.patient_until = time.monotonic() + PATIENCE_S
+            self.say(f"The site is not ready yet: {reason}")
 
     def say(self, text: str) -> None:
         if self.verbosity:
@@ -112,12 +122,14 @@ def listen(port: int) -> socket.socket:
         time.sleep(0.1)
 
 
-def is_ready(address: tuple[str, int]) -> bool:
+def why_not_ready(address: tuple[str, int]) -> str | None:
+    """None when /readyz says ok, else its answer or why there is none."""
     connection = http.client.HTTPConnection(*address, timeout=2)
     try:
         connection.request("GET", "/readyz")
-        return connection.getresponse().status == 200
-    except (OSError, http.client.HTTPException):
-        return False
+        response = connection.getresponse()
+        return None if response.status == 200 else response.read(2000).decode(errors="replace")
+    except (OSError, http.client.HTTPException) as error:
+        return str(error) or type(error).__name__
     finally:
         connection.close()

@@ -1,0 +1,101 @@
+"""When a part of quickstart is started again."""
+
+import pytest
+
+from socialsite.quickstart.supervisor import Kept, Supervisor
+from socialsite.store.embedded import EmbeddedServerError
+
+
+class FakePart:
+    """Dies when told to; its next starts may fail."""
+
+    def __init__(self, name: str = "web", journal: list[str] | None = None) -> None:
+        self.name = name
+        self.journal = journal if journal is not None else []
+        self.alive = False
+        self.failures = 0
+
+    def start(self) -> None:
+        if self.failures:
+            self.failures -= 1
+            raise EmbeddedServerError("the disk is full")
+        self.journal.append(f"start {self.name}")
+        self.alive = True
+
+    def is_alive(self) -> bool:
+        return self.alive
+
+    def stop(self) -> None:
+        self.journal.append(f"stop {self.name}")
+
+
+def kept(part: FakePart) -> tuple[Kept, list[str]]:
+    said: list[str] = []
+    return Kept(part, said.append), said
+
+
+def test_a_dead_part_is_started_again_after_half_a_second() -> None:
+    part = FakePart()
+    web, said = kept(part)
+    web.start(100.0)
+    part.alive = False
+    web.tend(101.0)
+    web.tend(101.4)
+    assert not part.alive
+    web.tend(101.5)
+    assert part.alive
+    assert said == ["web has ended; starting it again in 0.5 s"]
+
+
+def test_the_pause_doubles_up_to_five_seconds() -> None:
+    part = FakePart()
+    web, said = kept(part)
+    web.start(0.0)
+    now_s = 0.0
+    for _ in range(6):
+        part.alive = False
+        web.tend(now_s)
+        now_s += 5.0
+        web.tend(now_s)
+    assert [line.rpartition(" in ")[2] for line in said] == ["0.5 s", "1 s", "2 s", "4 s", "5 s", "5 s"]
+
+
+def test_a_part_that_ran_steadily_starts_with_the_shortest_pause() -> None:
+    part = FakePart()
+    web, said = kept(part)
+    web.start(0.0)
+    for now_s in (0.0, 5.0, 100.0):
+        part.alive = False
+        web.tend(now_s)
+        web.tend(now_s + 4.0)
+    assert said[-1].endswith("0.5 s")
+
+
+def test_a_server_that_does_not_start_is_tried_again() -> None:
+    part = FakePart("redis")
+    server, said = kept(part)
+    server.start(0.0)
+    part.alive, part.failures = False, 1
+    server.tend(1.0)
+    server.tend(1.5)
+    assert said[-1] == "redis does not start: the disk is full; starting it again in 1 s"
+    server.tend(2.5)
+    assert part.alive
+
+
+def test_parts_stop_in_the_reverse_of_their_start() -> None:
+    journal: list[str] = []
+    supervisor = Supervisor(journal.append)
+    supervisor.start([FakePart(name, journal) for name in ("redis", "worker", "web")])
+    supervisor.stop()
+    assert journal[3:] == ["stop web", "stop worker", "stop redis"]
+
+
+def test_a_part_whose_start_is_cut_short_is_stopped_too() -> None:
+    part = FakePart("redis")
+    part.failures = 1
+    supervisor = Supervisor(part.journal.append)
+    with pytest.raises(EmbeddedServerError):
+        supervisor.start([part])
+    supervisor.stop()
+    assert part.journal == ["stop redis"]
