@@ -12,8 +12,9 @@ from timelines.live.timelines import ReadPage
 
 REPLAYED_CAP = 100
 REWIND_MS = 60_000
-REWIND_PAGES = 3
-"""Pages of the rewound minute; a timeline with more than 300 entries a minute replays the newest of them."""
+REWIND_PAGES = 10, 90, 100, 100
+"""Entries read of the rewound minute, page by page: most often the first few are older than that already. A
+timeline with more than 300 entries a minute replays the newest of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,8 @@ async def _just_before(page: ReadPage, after: PostId) -> list[HydratedPost]:
     start = max(0, after - (REWIND_MS << LOW_BITS))
     found: list[HydratedPost] = []
     before: PostId | None = PostId(after + 1)
-    for _ in range(REWIND_PAGES):
-        older = await page(before=before, limit=REPLAYED_CAP)
+    for limit in REWIND_PAGES:
+        older = await page(before=before, limit=limit)
         found += [entry for entry in older.entries if entry.post.id > start]
         before = older.next_before
         if before is None or before <= start:

@@ -1,0 +1,89 @@
+"""What is replayed after an id: the newer ones, and the minute before it."""
+
+import pytest
+
+from accounts.domain import AccountId, Author
+from socialsite.ids import PostId, id_at
+from timelines.domain.page import Counts, HydratedPost, TimelinePage
+from timelines.domain.post import Post
+from timelines.live.replaying import REPLAYED_CAP, REWIND_MS, missed, newest
+
+NOW_MS = 1_795_000_000_000
+BOB = Author(AccountId(1), "bob", "", "active", 1)
+
+
+class Timeline:
+    """Entries in memory, paged as ReadingService pages them."""
+
+    def __init__(self, *ages_ms: int) -> None:
+        self.ids = sorted((id_at(NOW_MS - age_ms, low) for low, age_ms in enumerate(ages_ms)), reverse=True)
+        self.read = 0
+
+    async def page(
+        self, before: int | None = None, after: int | None = None, limit: int = 30
+    ) -> TimelinePage:
+        if after is not None:
+            found = [id for id in reversed(self.ids) if id > after]
+            shown, more = found[:limit][::-1], len(found) > limit
+            self.read += len(shown)
+            return TimelinePage(tuple(map(_entry, shown)), None, shown[0] if more else None)
+        found = [id for id in self.ids if before is None or id < before]
+        shown, more = found[:limit], len(found) > limit
+        self.read += len(shown)
+        return TimelinePage(tuple(map(_entry, shown)), shown[-1] if more else None, None)
+
+
+def _entry(post_id: PostId) -> HydratedPost:
+    return HydratedPost(Post(post_id, BOB.id, "text"), BOB, Counts(), None)
+
+
+async def replayed(timeline: Timeline, after: PostId) -> list[PostId]:
+    found = await missed(timeline.page, after, NOW_MS)
+    assert not found.gap
+    return [entry.post.id for entry in found.entries]
+
+
+async def test_newer_entries_and_those_of_the_minute_before_oldest_first() -> None:
+    timeline = Timeline(300_000, 200_000, 150_000, 120_000, 110_000, 5_000, 0)
+    after = timeline.ids[3]  # 120 s old
+    assert await replayed(timeline, after) == timeline.ids[:5][::-1]
+
+
+async def test_one_delivered_late_within_the_minute_is_among_them() -> None:
+    timeline = Timeline(100_000, 100_000 - REWIND_MS + 1_000)
+    after = id_at(NOW_MS - 100_000 + REWIND_MS)  # an id of another timeline's entry: it need not exist
+    assert timeline.ids[0] in await replayed(timeline, after)
+
+
+async def test_nothing_newer_keeps_the_cursor() -> None:
+    timeline = Timeline(300_000)
+    found = await missed(timeline.page, PostId(timeline.ids[0]), NOW_MS)
+    assert found.last == timeline.ids[0]
+    assert (await missed(Timeline().page, PostId(0), NOW_MS)).last == 0
+    assert await newest(Timeline().page) == 0
+
+
+@pytest.mark.parametrize(("newer", "is_gap"), [(REPLAYED_CAP, False), (REPLAYED_CAP + 1, True)])
+async def test_a_hundred_newer_ones_are_no_gap_yet(newer, is_gap) -> None:
+    timeline = Timeline(*range(newer), 200_000)
+    found = await missed(timeline.page, timeline.ids[-1], NOW_MS)
+    assert found.gap is is_gap
+    assert found.last == timeline.ids[0]
+
+
+async def test_a_busy_minute_is_replayed_whole_and_does_not_count() -> None:
+    timeline = Timeline(*range(0, 50_000, 200))  # 250 entries within the minute
+    found = await replayed(timeline, timeline.ids[0])
+    assert found == timeline.ids[::-1]
+
+
+async def test_opening_a_quiet_page_reads_little() -> None:
+    quiet = Timeline(*range(120_000, 5_000_000, 10_000))
+    await replayed(quiet, quiet.ids[0])
+    assert quiet.read <= 10
+
+
+async def test_an_id_from_the_future_is_read_as_now() -> None:
+    timeline = Timeline(1_000)
+    assert await replayed(timeline, PostId(2**53 - 1)) == timeline.ids
+    assert (await missed(timeline.page, PostId(2**53 - 1), NOW_MS)).last == id_at(NOW_MS)
