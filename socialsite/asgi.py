@@ -11,6 +11,9 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
 django.setup(set_prefix=False)
 
+from django.conf import settings  # noqa: E402  (Django is set up first)
+
+from socialsite.daphne_limits import bound_requests  # noqa: E402
 from socialsite.handler import LoopHandler, drop_database_receivers  # noqa: E402  (Django is set up first)
 from socialsite.middleware.limits import Application, Receive, Scope, Send  # noqa: E402
 from socialsite.middleware.services import loop_services  # noqa: E402
@@ -19,6 +22,7 @@ from timelines.consumers import loop_streams  # noqa: E402
 from timelines.routing import websocket_application  # noqa: E402
 
 drop_database_receivers()
+bound_requests(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 
 
 async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:

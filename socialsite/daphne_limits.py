@@ -1,0 +1,31 @@
+"""Bounds on requests that daphne lacks. They hold before our own handler hears of a request.
+
+Twisted reads a whole body, into a file from 100 kB on, before the application is called: a body without end
+would fill the disk. A header line over 16 kB ends the connection without a status. Here what passes the
+body's limit is not kept (the handler then sees one byte too many and answers 413), and heads are read far
+enough for our 431.
+"""
+
+import sys
+from typing import Any
+
+HEAD_READ_MAX_BYTES = 64 * 1024
+
+
+def bound_requests(body_max_bytes: int) -> None:
+    """Put the bounds into daphne, if that is the server; it has read its modules before the application's."""
+    protocol: Any = sys.modules.get("daphne.http_protocol")
+    if protocol is None:
+        return
+
+    class BoundedRequest(protocol.WebRequest):  # type: ignore[misc]
+        """Drops what comes beyond the limit."""
+
+        def handleContentChunk(self, data: bytes) -> None:  # noqa: N802  (Twisted's name)
+            room = body_max_bytes + 1 - self.content.tell()
+            if room > 0:
+                super().handleContentChunk(data[:room])
+
+    protocol.WebRequest = BoundedRequest
+    channel = protocol.http.HTTPChannel
+    channel.MAX_LENGTH = channel.totalHeadersSize = HEAD_READ_MAX_BYTES

@@ -1,0 +1,144 @@
+"""The same answers through a real daphne: what only a server can break (CHARTER I1)."""
+
+import asyncio
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.support.browser import JSON, Browser
+from tests.support.redis_server import RedisServer
+from tests.support.sockets import Daphne, running
+
+FORM = "application/x-www-form-urlencoded"
+GROWTH_KB = 20 * 1024
+"""By how much a hundred megabytes may make the process grow."""
+
+
+@pytest.fixture(scope="module")
+def daphne(redis_server: RedisServer) -> Iterator[Daphne]:
+    with running(redis_server.url) as one:
+        yield one
+
+
+@pytest.fixture
+async def browser(daphne: Daphne, redis_url: str):
+    async with Browser(base_url=daphne.origin) as opened:
+        yield opened
+
+
+async def raw(daphne: Daphne, *pieces: bytes) -> bytes:
+    """What the server says to these bytes, until it closes or says no more for a second."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", daphne.port)
+    said = b""
+    try:
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+        async with asyncio.timeout(10):
+            said = await reader.read(65_536)
+    except ConnectionError:
+        pass
+    finally:
+        writer.close()
+    return said
+
+
+async def test_a_day_in_the_life_of_a_browser(browser):
+    assert (await browser.sign_up("alice")).status_code == 201
+    post = await browser.publishes("hello")
+    assert "hello" in (await browser.get("/")).text
+    assert (await browser.get_json(post["url"])).json()["text"] == "hello"
+    assert (await browser.post("/posts/", text="by form")).status_code == 303
+    assert (await browser.get("/static/css/site.css")).status_code == 200
+    assert (await browser.post("/accounts/logout/")).status_code == 303
+    assert (await browser.get_json("/")).status_code == 401
+
+
+async def test_a_head_request_has_no_body(browser):
+    answer = await browser.http.head("/public/")
+    assert (answer.status_code, answer.content) == (200, b"")
+
+
+async def test_probes_answer(browser):
+    assert (await browser.get("/livez")).status_code == 200
+    assert (await browser.get("/readyz")).json()["status"] == "ok"
+
+
+async def test_a_hundred_megabytes_are_413_and_leave_no_trace(browser, daphne):
+    async def flood():
+        for _ in range(1_000):
+            yield b"a" * 100_000
+
+    await browser.get("/public/")
+    before = daphne.resident_kb()
+    for headers in ({"Content-Length": "100000000"}, {}):
+        sent = {**JSON, "Content-Type": FORM, **headers}
+        answer = await browser.http.post("/posts/", content=flood(), headers=sent)
+        assert (answer.status_code, answer.json()["error"]) == (413, "too_large")
+    assert daphne.resident_kb() - before < GROWTH_KB
+
+
+async def test_a_body_just_within_its_limit_is_read(browser):
+    await browser.sign_up("alice")
+    headers = {**JSON, "Content-Type": FORM, "X-CSRFToken": browser.token}
+    answer = await browser.http.post("/posts/", content=b"text=" + b"a" * 65_531, headers=headers)
+    assert answer.status_code == 422
+    answer = await browser.http.post("/posts/", content=b"text=" + b"a" * 65_532, headers=headers)
+    assert answer.status_code == 413
+
+
+@pytest.mark.parametrize("size", [13_000, 20_000, 50_000])
+async def test_a_large_head_is_told_so(browser, size):
+    answer = await browser.http.get("/public/", headers={**JSON, "X-Long": "a" * size})
+    assert (answer.status_code, answer.json()["error"]) == (431, "too_large")
+
+
+async def test_a_head_without_end_is_cut_off(daphne):
+    said = await raw(daphne, b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ", *[b"a" * 10_000] * 50)
+    assert said == b"" or said.startswith(b"HTTP/1.1 400")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET /public/\xff HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+        b"GET /public/?a=\xff HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+        b"GET /%00 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+        b"GET /%ff/%c0%af HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\x00\x01\x02\r\n\r\n",
+        b"POST /posts/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: -1\r\n\r\n",
+        b"POST /posts/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+        b"POST /posts/ HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-A: \x0b\r\n\r\n",
+    ],
+)
+async def test_no_bytes_break_the_server(daphne, head):
+    said = await raw(daphne, head)
+    assert said == b"" or said.split(b" ")[1][:1] in (b"2", b"3", b"4"), said[:200]
+
+
+async def test_a_client_that_leaves_early_disturbs_nobody(daphne, browser):
+    for _ in range(20):
+        _, writer = await asyncio.open_connection("127.0.0.1", daphne.port)
+        writer.write(b"GET /public/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        await writer.drain()
+        writer.close()
+    assert (await browser.get("/public/")).status_code == 200
+
+
+async def test_many_requests_share_one_loop_and_start_no_thread(daphne):
+    async with httpx.AsyncClient(base_url=daphne.origin) as client:
+        await asyncio.gather(*(client.get("/public/") for _ in range(20)))
+        before = threads_of(daphne.pid)
+        for _ in range(5):
+            answers = await asyncio.gather(*(client.get("/public/") for _ in range(40)))
+            assert {answer.status_code for answer in answers} == {200}
+    assert threads_of(daphne.pid) == before
+
+
+def threads_of(pid: int) -> int:
+    with open(f"/proc/{pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("Threads:"))
