@@ -77,6 +77,8 @@ class EmbeddedServer:
         try:
             self._reach()
         except BaseException:
+            if self._child is not None and self._child.poll() is None:
+                self._child.terminate()  # cut short while it loads: it would only be in the way
             self._let_go()
             raise
 

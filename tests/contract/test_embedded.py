@@ -227,3 +227,28 @@ def fake_server(folder: Path, answer: str) -> None:
     program = folder / "redis-server"
     program.write_text(f"#!/bin/sh\necho '{answer}'\n")
     program.chmod(0o755)
+
+
+def test_a_start_that_is_interrupted_leaves_no_server(server: Make, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    slow = tmp_path / "slow"
+    slow.mkdir()
+    (slow / "redis-server").write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && echo "Redis server v=7.0.15 sha=0" && exit\nexec sleep 60\n'
+    )
+    (slow / "redis-server").chmod(0o755)
+    program = (
+        "import sys; from socialsite.store.embedded import EmbeddedServer;"
+        "EmbeddedServer(sys.argv[1], search_path=sys.argv[2]).start()"
+    )
+    starter = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path / "data"), str(slow)], stderr=subprocess.DEVNULL
+    )
+    while not (tmp_path / "data" / "server.json").exists():
+        time.sleep(0.01)
+    starter.send_signal(signal.SIGINT)
+    starter.wait(10)
+    until = time.monotonic() + 10
+    while server().is_running() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not server().is_running()

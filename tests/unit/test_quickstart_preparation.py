@@ -1,4 +1,4 @@
-"""What quickstart sets before the settings are read; each case has a process and an environment of its own."""
+"""What quickstart sets before the settings are read; each case has a process and environment of its own."""
 
 import json
 import os
