@@ -4,8 +4,10 @@ import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from socialsite.store.connection import Address
 from socialsite.store.errors import StoreError
 from socialsite.store.store import Store, Topology
+from socialsite.store.topology.cluster import Cluster
 from socialsite.store.topology.single import Single
 
 COMPONENTS = (
@@ -42,6 +44,13 @@ async def open_store(urls: StoreUrls | str) -> Store:
         if url not in topologies:
             # An embedded server may have to be started first, which waits for it.
             topologies[url] = await asyncio.to_thread(topology_of, url)
+    try:
+        for topology in topologies.values():
+            await topology.open()
+    except BaseException:
+        for topology in topologies.values():
+            await topology.close()
+        raise
     placed = {component: topologies[url] for component, url in urls.placed.items()}
     return Store(topologies[urls.default], placed)
 
@@ -62,4 +71,19 @@ def topology_of(url: str) -> Topology:
             return Single(url)
         except ValueError as error:
             raise BadUrl(f"{url!r} is not a Redis URL: {error}") from error
-    raise BadUrl(f"no topology is called {scheme!r}: use redis://, rediss://, unix:// or embedded://")
+    if scheme == "redis+cluster":
+        return Cluster(addresses_of(url, rest))
+    raise BadUrl(
+        f"no topology is called {scheme!r}: use redis://, rediss://, unix://, embedded:// or redis+cluster://"
+    )
+
+
+def addresses_of(url: str, rest: str) -> list[Address]:
+    """The servers of `[user:password@]host:port,host:port,…`, all let in by the same credentials."""
+    places, _, options = rest.partition("?")
+    credentials, at, hosts = places.rpartition("@")
+    tail = f"?{options}" if options else ""
+    try:
+        return [Address.parse(f"redis://{credentials}{at}{host}{tail}") for host in hosts.split(",") if host]
+    except ValueError as error:
+        raise BadUrl(f"{url!r} names no servers: {error}") from error

@@ -24,6 +24,10 @@ class Topology(Protocol):
         """The node of a tag. Raises LookupError where nobody owns it, never a default."""
         ...
 
+    async def open(self) -> None:
+        """Look at the servers before the first use. Raises StoreUnavailable, BadUrl."""
+        ...
+
     async def close(self) -> None: ...
 
 

@@ -124,6 +124,9 @@ class On:
     def node_for(self, tag: str) -> Node:
         return self.nodes[0]
 
+    async def open(self) -> None:
+        pass
+
     async def close(self) -> None:
         await self.nodes[0].close()
 

@@ -69,6 +69,9 @@ class OneNode:
     def node_for(self, tag: str) -> Node:
         return self._node
 
+    async def open(self) -> None:
+        pass
+
     async def close(self) -> None:
         await self._node.close()
 

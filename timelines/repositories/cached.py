@@ -16,7 +16,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from socialsite.ids import Now, PostId, ms_of
-from socialsite.store import Command, Key, Node, Reply, Store, StoreError, StoreUnavailable, load
+from socialsite.store import (
+    Command,
+    Key,
+    Node,
+    Redirected,
+    Reply,
+    Store,
+    StoreError,
+    StoreUnavailable,
+    load,
+)
 
 LATE_MS = 2_000
 MARGIN_MS = 5_000
@@ -118,13 +128,18 @@ class CachedTimelines:
         except StoreUnavailable:
             await self._forget_for_sure(node, owners)
             raise
-        for length in lengths:
-            if isinstance(length, StoreError):
-                raise length
+        moved: list[int] = []
+        landed = list(zip(owners, lengths, strict=True))
+        if any(isinstance(length, StoreError) for length in lengths):
+            moved = [owner for owner, length in landed if isinstance(length, Redirected)]
+            landed = [(o, require_length(n)) for o, n in landed if not isinstance(n, Redirected)]
         if self._is_late(post_id):
-            await self._forget_at(node, [o for o, n in zip(owners, lengths, strict=True) if n])
-            return
-        await self._trim(node, [o for o, n in zip(owners, lengths, strict=True) if n > self._most(o)])
+            await self._forget_at(node, [owner for owner, length in landed if length])
+        else:
+            most = self._kind.cap + 1 + self._slack  # the least of _most
+            await self._trim(node, [o for o, n in landed if n > most and n > self._most(o)])
+        # Their slots are on their way to another node: scripts are followed there, bare bytes are not.
+        await self._insert(moved, post_id)
 
     def _most(self, owner: int) -> int:
         """Length at which a timeline is trimmed: cap, floor and a slack that differs by owner."""
@@ -184,6 +199,13 @@ class CachedTimelines:
         key = self._kind.key_of(owner)
         args = [token, self._kind.cap, self._kind.ttl_ms, floor, *ids]
         return bool(await self._place[key].run(FINISH, [key], args))
+
+
+def require_length(reply: Reply) -> int:
+    """The reply of a push. Raises what stands in its place."""
+    if isinstance(reply, StoreError):
+        raise reply
+    return int(reply)
 
 
 def part_of(head: Sequence[bytes], last: bytes) -> CachedPart:

@@ -1,7 +1,7 @@
 """Redis Cluster: 16,384 slots on masters that may change places while the site serves.
 
-The map of slots is ours (CLUSTER SLOTS); commands are grouped by master and sent in one round trip each, which
-LIMITS.md measured at the rate of a single server, against 0.6 of it for redis-py's own cluster pipeline.
+The map of slots is ours (CLUSTER SLOTS); commands are grouped by master and sent in one round trip each,
+measured at the rate of a single server, against 0.6 of it for redis-py's own cluster pipeline.
 MOVED, ASK, TRYAGAIN and CLUSTERDOWN are followed here, so that repositories never meet them (DESIGN 3).
 """
 

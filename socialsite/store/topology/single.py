@@ -17,5 +17,8 @@ class Single:
     def node_for(self, tag: str) -> Node:
         return self._node
 
+    async def open(self) -> None:
+        """Nothing to look at: the first command connects."""
+
     async def close(self) -> None:
         await self._node.close()

@@ -1,0 +1,132 @@
+"""Redis Cluster below the repositories: slots that move, masters that die, and nothing of it above."""
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+import pytest_asyncio
+
+from socialsite.configuration import Configuration
+from socialsite.services import open_services
+from socialsite.store import Key, Script, Store, StoreUnavailable, open_store
+from socialsite.store.topology.cluster import slot_of
+from tests.support.cluster import RedisCluster
+from tests.support.world import World, ids_of
+
+COUNT = Script("count", "return redis.call('INCR', KEYS[1])")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RedisCluster]:
+    started = RedisCluster(masters=3)
+    yield started.start()
+    started.stop()
+
+
+@pytest_asyncio.fixture
+async def store(cluster: RedisCluster) -> AsyncIterator[Store]:
+    cluster.flush()
+    opened = await open_store(cluster.url)
+    yield opened
+    await opened.close()
+
+
+def key(number: int) -> Key:
+    return Key("posts", tag=str(number), name="post")
+
+
+@pytest.mark.parametrize(
+    ("tag", "slot"), [("book:1", 759), ("book:2", 12948), ("book:3", 8885), ("book:4", 4690), ("book", 1337)]
+)
+async def test_slots_are_those_of_the_server(store: Store, tag: str, slot: int) -> None:
+    assert slot_of(tag) == slot
+    assert await store.nodes[0].execute("CLUSTER", "KEYSLOT", tag) == slot
+    placed = Key("posts", tag="123", name="post")
+    assert await store.nodes[0].execute("CLUSTER", "KEYSLOT", placed) == slot_of("123")
+
+
+async def test_a_gather_over_many_slots_keeps_its_order(store: Store) -> None:
+    assert len(store.nodes) == 3
+    await store.gather([("SET", key(n), n) for n in range(200)])
+    assert await store.gather([("GET", key(n)) for n in range(200)]) == [b"%d" % n for n in range(200)]
+
+
+async def test_a_slot_that_moves_is_followed_at_every_step(store: Store, cluster: RedisCluster) -> None:
+    tag = "4242"
+    keys = [Key("posts", tag=tag, name=f"part:{n}") for n in range(30)]
+    await store.gather([("SET", one, n) for n, one in enumerate(keys)])
+    slot = slot_of(tag)
+    source = next(m for m in cluster.masters if m.address == str(store.node(keys[0]).address))
+    target = next(m for m in cluster.masters if m is not source)
+    rounds = 0
+    for _step in cluster.move_slot(slot, source, target):
+        rounds += 1
+        assert await store.gather([("GET", one) for one in keys]) == [b"%d" % n for n in range(30)]
+        fresh = Key("posts", tag=tag, name=f"counter:{rounds}")
+        assert await store.node(fresh).run(COUNT, [fresh]) == 1
+        assert await store.node(fresh).transaction([("INCR", fresh), ("INCR", fresh)]) == [2, 3]
+    assert rounds > 3
+    assert await store.gather([("GET", one) for one in keys]) == [b"%d" % n for n in range(30)]
+    assert str(store.node(keys[0]).address) == target.address
+
+
+async def test_a_site_works_on_a_cluster_and_scripts_declare_all_their_keys(cluster: RedisCluster) -> None:
+    cluster.flush()
+    async with open_services(cluster.url, Configuration(posts_per_pass=3)) as services:
+        world = World(services)
+        author, *readers = await world.people("author", *(f"r{n}" for n in range(8)))
+        for reader in readers:
+            await reader.follows(author)
+            await reader.home_ids()
+        posts = [await author.publishes(f"post {n}") for n in range(5)]
+        await world.work()
+        for reader in readers:
+            assert await reader.home_ids() == ids_of(posts[::-1])
+
+
+async def test_a_dead_master_takes_only_its_slots_and_a_failover_is_found() -> None:
+    cluster = RedisCluster(masters=3, replicas=1)
+    try:
+        cluster.start()
+        store = await open_store(cluster.url)
+        await store.gather([("SET", key(n), n) for n in range(60)])
+        await asyncio.sleep(0.3)
+        victim = cluster.masters[0]
+        victim.signal(signal.SIGKILL)
+        died = time.monotonic()
+        answered, refused = await ask_all(store)
+        assert answered
+        assert refused
+        while refused:
+            assert time.monotonic() - died < 20, "no failover was found"
+            await asyncio.sleep(0.2)
+            answered, refused = await ask_all(store)
+        assert answered == set(range(60))
+        await store.close()
+    finally:
+        cluster.stop()
+
+
+async def ask_all(store: Store) -> tuple[set[int], set[int]]:
+    """Which of the sixty keys are answered, and which are refused, each asked by itself."""
+    answered, refused = set(), set()
+    for number in range(60):
+        try:
+            node = store.node(key(number))
+            assert await node.execute("GET", key(number)) == b"%d" % number
+            answered.add(number)
+        except StoreUnavailable:
+            refused.add(number)
+    return answered, refused
+
+
+async def test_a_cluster_without_all_its_slots_is_refused_at_start() -> None:
+    cluster = RedisCluster(masters=1)
+    try:
+        cluster.masters[0].start()
+        with pytest.raises(StoreUnavailable, match="no master"):
+            await open_store(cluster.url)
+    finally:
+        cluster.stop()

@@ -1,0 +1,174 @@
+"""A real Redis Cluster on loopback for tests, formed by CLUSTER commands, in a few seconds."""
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Self
+
+import redis
+
+SLOTS = 16_384
+BUS = 10_000  # the cluster bus listens this much above the port
+
+
+def free_port() -> int:
+    """A port whose cluster bus port is free, too."""
+    while True:
+        port = random.randrange(20_000, 50_000)
+        with contextlib.suppress(OSError), socket.socket() as one, socket.socket() as other:
+            one.bind(("127.0.0.1", port))
+            other.bind(("127.0.0.1", port + BUS))
+            return port
+
+
+class ClusterMember:
+    """One server of the cluster; it keeps its directory and port when it is started again."""
+
+    def __init__(self, directory: Path) -> None:
+        self.port = free_port()
+        self._directory = directory / str(self.port)
+        self._directory.mkdir()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def client(self) -> redis.Redis:
+        return redis.Redis(port=self.port, socket_timeout=5, decode_responses=True)
+
+    def start(self) -> None:
+        binary = shutil.which("redis-server")
+        assert binary, "redis-server is not installed (Debian package redis-server)"
+        self._process = subprocess.Popen(
+            [
+                binary, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._directory),
+                "--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
+                "--cluster-node-timeout", "2000", "--cluster-allow-replica-migration", "no",
+                "--save", "", "--appendonly", "yes", "--appendfsync", "everysec",
+                "--maxmemory-policy", "noeviction", "--repl-diskless-sync-delay", "0",
+                "--loglevel", "warning", "--logfile", str(self._directory / "redis.log"),
+            ]
+        )  # fmt: skip
+        wait_until(self._answers, "a cluster member to answer")
+
+    def _answers(self) -> bool:
+        with contextlib.suppress(redis.ConnectionError, redis.BusyLoadingError), self.client() as client:
+            return bool(client.ping())
+        return False
+
+    def signal(self, number: int) -> None:
+        assert self._process is not None
+        os.kill(self._process.pid, number)
+        if number == signal.SIGKILL:
+            self._process.wait(10)
+
+    def stop(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self.signal(signal.SIGKILL)
+
+
+class RedisCluster:
+    """`masters` share the slots evenly; each has as many replicas as asked."""
+
+    def __init__(self, *, masters: int = 3, replicas: int = 0) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="ss-cluster-", dir="/tmp"))
+        self.masters = [ClusterMember(self.directory) for _ in range(masters)]
+        self.replicas = [ClusterMember(self.directory) for _ in range(masters * replicas)]
+
+    @property
+    def members(self) -> list[ClusterMember]:
+        return [*self.masters, *self.replicas]
+
+    @property
+    def url(self) -> str:
+        return "redis+cluster://" + ",".join(member.address for member in self.members)
+
+    def start(self) -> Self:
+        for member in self.members:
+            member.start()
+        share = -(-SLOTS // len(self.masters))
+        for number, master in enumerate(self.masters):
+            last = min(SLOTS, (number + 1) * share) - 1
+            with master.client() as client:
+                client.execute_command("CLUSTER ADDSLOTSRANGE", number * share, last)
+                client.execute_command("CLUSTER SET-CONFIG-EPOCH", number + 1)
+        with self.masters[0].client() as first:
+            for member in self.members[1:]:
+                first.execute_command("CLUSTER MEET", "127.0.0.1", member.port)
+        wait_until(self._all_know_all, "the members to meet")
+        for number, replica in enumerate(self.replicas):
+            with self.masters[number % len(self.masters)].client() as client:
+                master_id = client.execute_command("CLUSTER MYID")
+            with replica.client() as client:
+                client.execute_command("CLUSTER REPLICATE", master_id)
+        wait_until(self.is_whole, "the cluster to be whole")
+        return self
+
+    def _all_know_all(self) -> bool:
+        return all(
+            self._info(member, "cluster_known_nodes") == str(len(self.members)) for member in self.members
+        )
+
+    def is_whole(self) -> bool:
+        """Every member that answers says ok, and every replica has its master's data."""
+        states = {self._info(member, "cluster_state") for member in self.members}
+        return states == {"ok"} and all(self._is_synced(replica) for replica in self.replicas)
+
+    @staticmethod
+    def _info(member: ClusterMember, field: str) -> str:
+        with member.client() as client:
+            info = client.execute_command("CLUSTER INFO")
+        facts = info if isinstance(info, dict) else dict(line.split(":", 1) for line in info.splitlines())
+        return str(facts[field])
+
+    @staticmethod
+    def _is_synced(replica: ClusterMember) -> bool:
+        with replica.client() as client:
+            facts = client.info("replication")
+        return facts.get("role") == "slave" and facts.get("master_link_status") == "up"
+
+    def flush(self) -> None:
+        for member in self.masters:
+            with member.client() as client:
+                client.flushall()
+                client.script_flush()
+
+    def move_slot(self, slot: int, source: ClusterMember, target: ClusterMember) -> Iterator[None]:
+        """Move one slot in steps; the caller turns it: importing, migrating, keys moved, owner changed."""
+        with source.client() as at_source, target.client() as at_target:
+            source_id = at_source.execute_command("CLUSTER MYID")
+            target_id = at_target.execute_command("CLUSTER MYID")
+            at_target.execute_command("CLUSTER SETSLOT", slot, "IMPORTING", source_id)
+            at_source.execute_command("CLUSTER SETSLOT", slot, "MIGRATING", target_id)
+            yield
+            while keys := at_source.execute_command("CLUSTER GETKEYSINSLOT", slot, 10):
+                at_source.execute_command("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys)
+                yield
+            for client in (at_target, at_source):
+                client.execute_command("CLUSTER SETSLOT", slot, "NODE", target_id)
+
+    def stop(self) -> None:
+        for member in self.members:
+            member.stop()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def wait_until(holds: Callable[[], bool], what: str, timeout_s: float = 30.0) -> None:
+    until = time.monotonic() + timeout_s
+    while not holds():
+        assert time.monotonic() < until, f"waited {timeout_s} s for {what}"
+        time.sleep(0.05)
