@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.support.chromium import VIEWPORT, Reader, find_chromium, launch
 from tests.support.site import Site, running_site
@@ -26,6 +26,7 @@ SETTINGS = {
 OpenReader = Callable[..., Reader]
 NewVisitor = Callable[[], Visitor]
 numbers = itertools.count(1)
+expect.set_options(timeout=15_000)
 
 
 @pytest.fixture(scope="package")
@@ -64,6 +65,7 @@ def visitor(site: Site) -> Iterator[NewVisitor]:
 def reader(site: Site, chromium: Browser) -> Iterator[OpenReader]:
     """`reader()`: a page of its own browser context; `reader(visitor)`: signed in. None may complain."""
     opened: list[Reader] = []
+    told = len(site.lines)
 
     def open_page(visitor: Visitor | None = None, **options: Any) -> Reader:
         headers = visitor.headers if visitor else {}
@@ -77,6 +79,7 @@ def reader(site: Site, chromium: Browser) -> Iterator[OpenReader]:
         return found
 
     yield open_page
+    print(*site.lines[told:], sep="\n")  # what the site said meanwhile, shown where the test fails
     complaints = [f"{one.page.url}: {text}" for one in opened for text in one.complaints]
     for one in opened:
         one.context.close()

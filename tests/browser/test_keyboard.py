@@ -1,0 +1,119 @@
+"""Everything by the keyboard alone, and single keys for those who like them."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NewVisitor, OpenReader, numbers
+from tests.support.visitor import PASSWORD
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def tab_to(page: Page, selector: str, most: int = 60) -> None:
+    """Press Tab until the element has focus, as far as somebody would go."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        if page.evaluate("(selector) => document.activeElement?.matches(selector)", selector):
+            assert page.evaluate("document.activeElement.matches(':focus-visible')")
+            return
+    raise AssertionError(f"{selector} is not reached by Tab")
+
+
+def test_from_sign_up_to_log_out_without_a_mouse(reader: OpenReader, visitor: NewVisitor) -> None:
+    friend, me = visitor(), reader()
+    me.goes("/")
+    page = me.page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    tab_to(page, 'a[href="/accounts/signup/"]')
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/signup/")
+    tab_to(page, "[name=handle]")
+    page.keyboard.type(f"keys{next(numbers)}")
+    for name in ("password1", "password2"):
+        tab_to(page, f"[name={name}]")
+        page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    page.wait_for_url(me.url + "/")
+
+    tab_to(page, "#composer-text")
+    page.keyboard.type("typed and sent by keys")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(me.entries).to_have_count(1)
+
+    page.goto(f"{me.url}/@{friend.handle}/")
+    tab_to(page, f'[data-follow="{friend.handle}"]')
+    page.keyboard.press("Enter")
+    expect(page.locator(".btn-following")).to_be_focused()
+
+    me.goes("/")
+    tab_to(page, "details.menu > summary")
+    page.keyboard.press("Enter")
+    expect(page.locator("details.menu .menu-body")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("details.menu > summary")).to_be_focused()
+    page.keyboard.press("Enter")
+    tab_to(page, "button[data-delete]", 2)
+    page.keyboard.press("Enter")
+    expect(me.entries).to_have_count(0)
+    assert page.evaluate("document.activeElement !== document.body"), "focus is lost"
+
+    me.goes("/")
+    tab_to(page, 'a[href="/accounts/logout/"]')
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/logout/")
+    tab_to(page, "main button")
+    page.keyboard.press("Enter")
+    page.wait_for_url(me.url + "/")
+    expect(page.locator("body")).to_have_attribute("data-signed-in", "no")
+
+
+def test_single_keys_walk_the_posts_and_can_be_turned_off(reader: OpenReader, visitor: NewVisitor) -> None:
+    own = visitor()
+    ids = [own.publishes(f"words {number}")["id"] for number in range(3)][::-1]
+    me = reader(own)
+    me.goes("/")
+    page = me.page
+
+    def focused() -> str | None:
+        found: str | None = page.evaluate("document.activeElement?.dataset.postId ?? null")
+        return found
+
+    page.keyboard.press("j")
+    assert focused() == ids[0]
+    page.keyboard.press("j")
+    assert focused() == ids[1]
+    page.keyboard.press("k")
+    assert focused() == ids[0]
+    page.keyboard.press("n")
+    expect(page.locator("#composer-text")).to_be_focused()
+    page.keyboard.type("jkn?")
+    expect(page.locator("#composer-text")).to_have_value("jkn?")
+    page.locator("#composer-text").fill("")
+    page.locator("h1").click(force=True)
+    page.keyboard.press("?")
+    expect(page.locator("#shortcuts")).to_be_visible()
+    page.locator("#shortcuts input").uncheck()
+    page.keyboard.press("Escape")
+    expect(page.locator("#shortcuts")).to_be_hidden()
+    before = focused()
+    page.keyboard.press("j")
+    assert focused() == before
+    page.keyboard.press("p")
+    page.wait_for_timeout(200)
+    assert page.url == me.url + "/"
+
+
+def test_a_new_post_is_shown_by_a_key_and_gets_the_focus(reader: OpenReader, visitor: NewVisitor) -> None:
+    own, friend = visitor(), visitor()
+    own.follows(friend.handle)
+    me = reader(own)
+    me.goes_live("/")
+    post = friend.publishes("read me")
+    expect(me.pill).to_be_visible()
+    me.page.keyboard.press(".")
+    expect(me.entries).to_have_count(1)
+    assert me.page.evaluate("document.activeElement.dataset.postId") == post["id"]
