@@ -1,0 +1,24 @@
+"""Hash partitioning: CRC32 of the tag modulo the number of nodes, as the seeds have it.
+
+Even and without a table; another number of nodes moves almost every tag (CHARTER A17), so the number is part
+of the stored map.
+"""
+
+from typing import Self
+from zlib import crc32
+
+from socialsite.store.partition.partitioner import checked, require_count
+
+
+class Hashed:
+    name = "hash"
+
+    def __init__(self, count: int) -> None:
+        self.count = require_count(count)
+
+    @classmethod
+    def even(cls, count: int) -> Self:
+        return cls(count)
+
+    def partition_of(self, tag: str) -> int:
+        return crc32(checked(tag)) % self.count

@@ -1,0 +1,170 @@
+"""Partitioners: the specification's slots, every bound, no default, even shares, little movement."""
+
+from collections import Counter
+from itertools import pairwise
+from random import Random
+from zlib import crc32
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialsite.store.partition import KINDS, Hashed, Listed, Ranged, Ring, Unassigned, even
+from socialsite.store.partition.bitmaps import BYTES, BrokenMap, owners_of
+from socialsite.store.partition.slots import SLOTS, hashed_part, slot_of, slot_of_tag
+
+tags = st.one_of(
+    st.integers(0, 2**53).map(str),
+    st.integers(0, 2**53).map(lambda number: f"l{number}"),
+    st.binary(min_size=8, max_size=16).map(bytes.hex),
+    st.sampled_from(["ids", "public", "outbox", "map"]),
+)
+counts = st.integers(1, 64)
+PEOPLE = [str(number) for number in range(1, 20_001)]
+
+
+# Slots
+
+
+@pytest.mark.parametrize(
+    ("key", "slot"),
+    [
+        ("book:1", 759), ("book:2", 12948), ("book:3", 8885), ("book:4", 4690), ("book", 1337),
+        ("{book}:3", 1337), ("{book}:4", 1337), ("123456789", 0x31C3), ("", 0),
+        ("user:bob", 2036), ("{user:bob}:tl", 2036), ("user:{bob}", 8955), ("post:{}{x}", 10009),
+    ],
+)  # fmt: skip
+def test_slots_are_those_of_the_specification(key: str, slot: int) -> None:
+    assert slot_of(key) == slot
+
+
+@pytest.mark.parametrize(
+    ("key", "part"),
+    [
+        (b"{user1000}.following", b"user1000"), (b"foo{}{bar}", b"foo{}{bar}"), (b"foo{{bar}}zap", b"{bar"),
+        (b"foo{bar}{zap}", b"bar"), (b"foo{bar", b"foo{bar"), (b"foo}bar{", b"foo}bar{"), (b"}{a}", b"a"),
+    ],
+)  # fmt: skip
+def test_a_tag_is_what_stands_between_the_first_brace_and_the_next(key: bytes, part: bytes) -> None:
+    assert hashed_part(key) == part
+
+
+@given(tags)
+def test_our_keys_are_placed_by_their_tag(tag: str) -> None:
+    assert slot_of(f"timelines:{{{tag}}}:home") == slot_of_tag(tag)
+    assert 0 <= slot_of_tag(tag) < SLOTS
+
+
+# All of them
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(tag=tags, count=st.integers(1, 8))
+def test_every_tag_has_one_place_and_always_the_same(kind: str, tag: str, count: int) -> None:
+    place = even(kind, count).partition_of(tag)
+    assert 0 <= place < count
+    assert even(kind, count).partition_of(tag) == place
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("text", ["", "{", "}", "a}b", "{a}"])
+def test_what_is_no_tag_is_refused(kind: str, text: str) -> None:
+    with pytest.raises(Unassigned, match="is no tag"):
+        even(kind, 4).partition_of(text)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_map_has_at_least_one_partition(kind: str) -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        even(kind, 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("count", [2, 4, 7])
+def test_shares_are_even(kind: str, count: int) -> None:
+    made = even(kind, count)
+    shares = Counter(made.partition_of(tag) for tag in PEOPLE)
+    mean = len(PEOPLE) / count
+    assert set(shares) == set(range(count))
+    assert max(shares.values()) <= 1.2 * mean
+    assert min(shares.values()) >= 0.8 * mean
+
+
+# Each of them
+
+
+@given(tags, counts)
+def test_hash_is_that_of_the_seeds(tag: str, count: int) -> None:
+    assert Hashed(count).partition_of(tag) == crc32(tag.encode()) % count
+
+
+@given(st.integers(1, SLOTS))
+def test_ranges_follow_each_other_without_gap_or_overlap(count: int) -> None:
+    made = Ranged(count)
+    firsts = [made.first(number) for number in range(count + 1)]
+    assert (firsts[0], firsts[-1]) == (0, SLOTS)
+    sizes = [after - before for before, after in pairwise(firsts)]
+    assert min(sizes) >= 1
+    assert max(sizes) - min(sizes) <= 1
+    for number in {0, count // 2, count - 1}:
+        first, last = firsts[number], firsts[number + 1] - 1
+        assert made.owner_of(first) == made.owner_of(last) == number
+        assert first == 0 or made.owner_of(first - 1) == number - 1
+        assert last == SLOTS - 1 or made.owner_of(last + 1) == number + 1
+
+
+def test_slots_cannot_be_cut_finer_than_one() -> None:
+    with pytest.raises(ValueError, match="cannot be cut"):
+        Ranged(SLOTS + 1)
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 5, 16])
+def test_bitmaps_say_what_the_ranges_say(count: int) -> None:
+    made = Ranged(count)
+    assert owners_of(made.bitmaps) == [made.owner_of(slot) for slot in range(SLOTS)]
+    made.verify(made.bitmaps)
+
+
+@given(st.integers(0, SLOTS - 1), st.integers(1, 6))
+def test_one_wrong_bit_is_found(slot: int, count: int) -> None:
+    made = Ranged(count)
+    bitmaps = [bytearray(bitmap) for bitmap in made.bitmaps]
+    bitmaps[made.owner_of(slot)][slot // 8] ^= 0x80 >> slot % 8
+    with pytest.raises(BrokenMap, match="is not slots"):
+        made.verify([bytes(bitmap) for bitmap in bitmaps])
+
+
+@given(st.randoms(use_true_random=False))
+def test_lists_keep_every_slot_and_refuse_those_on_none(random: Random) -> None:
+    owners = random.choices([0, 1, 2, 3, None], k=SLOTS)
+    made = Listed([[slot for slot, owner in enumerate(owners) if owner == number] for number in range(4)])
+    again = Listed.stored(made.bitmaps)
+    for slot in (0, 1, 2, SLOTS // 2, SLOTS - 1):
+        if owners[slot] is None:
+            with pytest.raises(Unassigned, match=f"slot {slot} stands on no list"):
+                again.owner_of(slot)
+        else:
+            assert again.owner_of(slot) == owners[slot]
+    assert again.unassigned == [slot for slot, owner in enumerate(owners) if owner is None]
+
+
+def test_a_slot_stands_on_one_list_only_and_exists() -> None:
+    with pytest.raises(BrokenMap, match="slot 5 stands on the lists of 0 and 1"):
+        Listed([[4, 5], [5, 6]])
+    with pytest.raises(BrokenMap, match="no slot 16384"):
+        Listed([[SLOTS]])
+    with pytest.raises(BrokenMap, match="slot 0 stands in the bitmaps of partitions 0 and 1"):
+        Listed.stored([b"\x80" + bytes(BYTES - 1)] * 2)
+    with pytest.raises(BrokenMap, match="3 bytes"):
+        Listed.stored([b"abc"])
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 8])
+def test_a_ring_gives_to_a_new_node_its_share_and_moves_nothing_else(count: int) -> None:
+    before, after = Ring(count), Ring(count + 1)
+    moved = 0
+    for tag in PEOPLE:
+        old, new = before.partition_of(tag), after.partition_of(tag)
+        assert new in (old, count)
+        moved += new != old
+    assert moved <= 1.25 * len(PEOPLE) / (count + 1)
