@@ -6,7 +6,7 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -146,22 +146,20 @@ async def test_a_reader_that_never_reads_is_closed_and_costs_little(site, world)
 
 async def test_a_reader_that_stalls_for_ten_seconds_is_closed_though_little_waits(site, world) -> None:
     bob = await world.person("bob")
-    deaf = _deaf_socket(site)
-    try:
+    async with client(site) as other, _deaf(site) as deaf:
         await asyncio.sleep(0.5)
+        await other.subscribe("public")  # after the deaf one, so that it is sent to after it
         unsent = [-1]
         while (
-            len(unsent) < 12 or len(set(unsent[-12:])) > 1
-        ):  # the kernel takes no more: 16 kB wait in daphne
-            await bob.publishes(ENTRY_TEXT)
+            len(unsent) < 20 or len(set(unsent[-20:])) > 1
+        ):  # the kernel takes no more: 27 kB wait in daphne
+            await other.entry((await bob.publishes(ENTRY_TEXT)).id)
             unsent.append(_kernel_queue(site, deaf))
         await asyncio.sleep(7)
         assert not _is_closed(deaf)
         async with asyncio.timeout(8):
             while not _is_closed(deaf):  # noqa: ASYNC110 - the kernel knows, nothing sets an event
                 await asyncio.sleep(0.2)
-    finally:
-        deaf.close()
 
 
 async def test_without_a_store_the_handshake_is_503_and_works_again_after(site, world, redis_server) -> None:
@@ -197,6 +195,15 @@ def _deaf_socket(site: Daphne) -> socket.socket:
     text = b'{"type":"subscribe","timeline":"public"}'
     found.sendall(struct.pack("!BB", 0x81, 0x80 | len(text)) + b"\0\0\0\0" + text)
     return found
+
+
+@contextlib.asynccontextmanager
+async def _deaf(site: Daphne) -> AsyncIterator[socket.socket]:
+    found = _deaf_socket(site)
+    try:
+        yield found
+    finally:
+        found.close()
 
 
 def _is_closed(deaf: socket.socket) -> bool:
