@@ -59,3 +59,13 @@ class RateLimited(RequestError):
     def __init__(self, rule: str, retry_after_s: int) -> None:
         super().__init__(fields={"rule": rule})
         self.retry_after_s = retry_after_s
+
+
+class TooSlow(RequestError):
+    """The request's deadline passed before there was an answer.
+
+    503: the effect is unknown, repeating is safe.
+    """
+
+    code = "unavailable"
+    message = _("The site cannot answer right now. Please try again in a moment.")

@@ -25,6 +25,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix, set_urlconf
 
+from .errors import TooSlow
 from .http import SiteRequest
 from .middleware.errors import EXPECTED
 from .middleware.limits import (
@@ -36,6 +37,9 @@ from .middleware.limits import (
     read_bounded,
     refusal_of_head,
 )
+
+DEADLINE_S = 20.0
+"""For the whole work of a view; each call of the store has its own, shorter one."""
 
 Chain = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
@@ -54,6 +58,10 @@ class LoopHandler(ASGIHandler):
     """HTTP on the event loop; only a sync view still goes to a thread."""
 
     request_class = SiteRequest
+
+    def __init__(self, deadline_s: float = DEADLINE_S) -> None:
+        super().__init__()
+        self.deadline_s = deadline_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -121,12 +129,22 @@ class LoopHandler(ASGIHandler):
         What the table of errors knows is answered here.
         """
         try:
-            return await self._view_response(request)
+            return await self._in_time(request)
         except EXPECTED as error:
-            response = self.process_exception_by_middleware(error, request)
+            response: HttpResponseBase | None = self.process_exception_by_middleware(error, request)
             if response is None:
                 raise
             return response
+
+    async def _in_time(self, request: HttpRequest) -> HttpResponseBase:
+        """The view's response. Raises TooSlow when the deadline passes; a stream may go on for longer."""
+        try:
+            async with asyncio.timeout(self.deadline_s) as deadline:
+                return await self._view_response(request)
+        except TimeoutError as error:
+            if not deadline.expired():
+                raise
+            raise TooSlow from error
 
     async def _view_response(self, request: HttpRequest) -> HttpResponseBase:
         view, args, kwargs = self.resolve_request(request)

@@ -33,6 +33,7 @@ STATUS: Mapping[type[Exception], int] = {
     site.Malformed: 400,
     site.NotAllowed: 405,
     site.RateLimited: 429,
+    site.TooSlow: 503,
     accounts.FieldErrors: 422,
     accounts.HandleTaken: 409,
     accounts.AccountNotFound: 404,
@@ -64,7 +65,7 @@ WORDS: Mapping[int, tuple[str, Text]] = {
     404: ("not_found", _("There is nothing at this address.")),
     413: ("too_large", site.TooLarge.message),
     500: ("defect", _("Something went wrong on our side.")),
-    503: ("unavailable", _("The site cannot answer right now. Please try again in a moment.")),
+    503: (site.TooSlow.code, site.TooSlow.message),
 }
 """Code and message for errors that have none of their own: Django's and the store's."""
 

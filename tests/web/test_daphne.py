@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.support.browser import JSON, Browser
+from tests.support.browser import JSON, Browser, cookies_of
 from tests.support.redis_server import RedisServer
 from tests.support.sockets import Daphne, running
 
@@ -118,6 +118,20 @@ async def test_a_head_without_end_is_cut_off(daphne):
 async def test_no_bytes_break_the_server(daphne, head):
     said = await raw(daphne, head)
     assert said == b"" or said.split(b" ")[1][:1] in (b"2", b"3", b"4"), said[:200]
+
+
+async def test_with_https_a_proxy_says_so_and_cookies_are_the_hosts_own(redis_server):
+    with running(redis_server.url, HTTPS="1") as secure:
+        async with httpx.AsyncClient(base_url=secure.origin) as client:
+            plain = await client.get("/accounts/login/")
+            assert plain.status_code == 301
+            assert plain.headers["location"] == secure.origin.replace("http:", "https:") + "/accounts/login/"
+            assert (await client.get("/livez")).status_code == 200
+            answer = await client.get("/accounts/login/", headers={"X-Forwarded-Proto": "https"})
+    assert answer.headers["strict-transport-security"].startswith("max-age=31536000")
+    assert f"wss://127.0.0.1:{secure.port}" in answer.headers["content-security-policy"]
+    cookie = cookies_of(answer)["__Host-csrftoken"]
+    assert (cookie["secure"], cookie["path"], cookie["domain"]) == (True, "/", "")
 
 
 async def test_a_client_that_leaves_early_disturbs_nobody(daphne, browser):

@@ -225,6 +225,15 @@ async def test_a_defect_is_500_and_tells_nothing(client, site, settings):
     assert "ZeroDivision" not in page.text + answer.text
 
 
+async def test_a_view_that_passes_its_deadline_is_cancelled_and_503(site):
+    transport = httpx.ASGITransport(LoopHandler(deadline_s=0.05), raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://testserver") as client:
+        answer = await client.get("/slow", headers={"Accept": "application/json"})
+    assert (answer.status_code, answer.json()["error"]) == (503, "unavailable")
+    assert answer.headers["retry-after"]
+    assert seen.events == ["began", "cancelled"]
+
+
 async def test_another_protocol_is_the_servers_mistake(handler):
     client = Client()
     with pytest.raises(ValueError, match="only HTTP"):
