@@ -16,13 +16,20 @@ from timelines.repositories.imports import GraphRanks, ImportedPosts, Source
 from timelines.repositories.profiles import PublicRepository
 from timelines.services.importing import LineFile, LineRefused, Tally, batches
 from timelines.services.importing_authors import ImportAuthors, assigned_by_rank
-from timelines.services.importing_rows import PostRow, RowRules
+from timelines.services.importing_rows import PostRow, RowRules, newest_ms
 from timelines.services.touched_timelines import TouchedTimelines
 
 if TYPE_CHECKING:
     from socialsite.services import Services
 
 ROWS_PER_SEGMENT = 10_000
+SHIFT_MARGIN_MS = 3 * 60_000
+
+
+def shift_to(file: LineFile, now_ms: int) -> int:
+    """What to add to the times of a file to make its newest post three minutes old. Reads the file once."""
+    newest = newest_ms(line for _, line in file.lines(Tally()))
+    return 0 if newest is None else now_ms - SHIFT_MARGIN_MS - newest
 
 
 @dataclass(frozen=True, slots=True)

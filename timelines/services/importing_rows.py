@@ -3,6 +3,7 @@
 import hashlib
 import html
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -29,8 +30,13 @@ class _AuthorOfRow(msgspec.Struct):
     author: str = ""
 
 
+class _DateOfRow(msgspec.Struct):
+    created_at: str = ""
+
+
 _decoder = msgspec.json.Decoder(_Row)
 _author_decoder = msgspec.json.Decoder(_AuthorOfRow)
+_date_decoder = msgspec.json.Decoder(_DateOfRow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +110,17 @@ def author_of(line: bytes) -> str | None:
         return handle_of(_author_decoder.decode(line).author)
     except (msgspec.MsgspecError, LineRefused, UnicodeDecodeError):
         return None
+
+
+def newest_ms(lines: Iterable[bytes]) -> int | None:
+    """The latest date in the lines, looking at nothing else; None where there is none."""
+    newest: int | None = None
+    for line in lines:
+        try:
+            newest = max(newest or 0, ms_of_date(_date_decoder.decode(line).created_at))
+        except (msgspec.MsgspecError, LineRefused, UnicodeDecodeError):
+            continue
+    return newest
 
 
 def ms_of_date(text: str) -> int:

@@ -6,7 +6,7 @@ from socialsite.services import Services
 from timelines.management.import_command import ImportCommand
 from timelines.services.importing import LineFile, Tally
 from timelines.services.importing_authors import NoGraph
-from timelines.services.importing_posts import PostsImport, PostsOptions
+from timelines.services.importing_posts import PostsImport, PostsOptions, shift_to
 from timelines.services.importing_rows import RowRules
 
 
@@ -24,6 +24,9 @@ class Command(ImportCommand):
         parser.add_argument("--assign-to-graph", action="store_true",
                             help="give authors to accounts of the imported graph, by rank")  # fmt: skip
 
+        parser.add_argument("--shift-to-now", action="store_true",
+                            help="for demonstrations: move all times, the newest to 3 minutes ago")  # fmt: skip
+
     async def run_import(self, services: Services, file: LineFile, tally: Tally) -> None:
         longest = self.options["max_length"]
         if longest is not None and longest < 1:
@@ -33,6 +36,7 @@ class Command(ImportCommand):
             max_graphemes=longest or services.config.post_max_length,
             latest_ms=now_ms,
             unescape=self.options["unescape"],
+            shift_ms=shift_to(file, now_ms) if self.options["shift_to_now"] else 0,
         )
         options = PostsOptions(rules, self.options["assign_to_graph"], self.options["dry_run"])
         try:

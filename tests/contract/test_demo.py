@@ -1,0 +1,68 @@
+"""The demo: people to log in as, lively timelines in many languages, the same after a second load."""
+
+import gzip
+import json
+from pathlib import Path
+
+from accounts.domain import AccountId
+from socialsite.services import Services
+from tests.support.corpora import DATA, corpus
+from timelines.demo import build
+from timelines.services.demo import FILES, load_demo
+
+MINUTE_MS = 60_000
+LICENSED = {
+    "ubuntu-irc",
+    "whitehouse-archive",
+    "nsmc",
+    "wisesight",
+    "git:tiangolo/fastapi",
+    "quotes",
+    "project",
+}
+
+
+async def test_the_demo_is_there_after_a_load_and_the_same_after_a_second(services: Services) -> None:
+    now_ms = services.clock.now_ms()
+    logins = await load_demo(services, now_ms)
+    size = await services.store.nodes[0].execute("DBSIZE")
+    assert await load_demo(services, now_ms + 5 * MINUTE_MS) == logins
+    assert await services.store.nodes[0].execute("DBSIZE") == size
+    for handle, password in logins:
+        account = await services.accounts.find_by_handle(handle)
+        assert account is not None
+        assert await services.accounts.check_password(account, password)
+        page = await services.reading.home(AccountId(account.id))
+        assert len(page.entries) == 30
+        counts = await services.following.counts(AccountId(account.id))
+        assert counts.following > 20
+        assert counts.followers > 10
+
+
+async def test_the_public_timeline_begins_minutes_ago_in_several_languages(services: Services) -> None:
+    now_ms = services.clock.now_ms()
+    await load_demo(services, now_ms)
+    page = await services.reading.public(viewer_id=None, limit=100)
+    assert now_ms - 10 * MINUTE_MS < page.entries[0].post.created_ms < now_ms
+    assert len({entry.author.display_name for entry in page.entries}) > 25
+    texts = "".join(entry.post.text for entry in page.entries)
+    assert any("가" <= letter <= "힣" for letter in texts)
+    assert any("ก" <= letter <= "๛" for letter in texts)
+
+
+def test_every_shipped_post_has_a_source_with_a_known_licence() -> None:
+    rows = [
+        json.loads(line) for line in gzip.decompress((FILES / "posts.jsonl.gz").read_bytes()).splitlines()
+    ]
+    notice = (FILES / "NOTICE").read_text("utf-8")
+    assert {row["source"] for row in rows} == LICENSED
+    assert all(f'"source": "{source}"' in notice for source in LICENSED)
+    assert len({row["lang"] for row in rows}) >= 6
+    assert 2_300 <= len(rows) <= 2_700
+
+
+def test_the_same_sources_give_the_same_files(tmp_path: Path) -> None:
+    corpus("posts/ubuntu-irc.jsonl.gz")
+    build.build(DATA, tmp_path)
+    for name in ("posts.jsonl.gz", "accounts.jsonl.gz", "graph.tsv.gz"):
+        assert gzip.decompress((tmp_path / name).read_bytes()) == gzip.decompress((FILES / name).read_bytes())
