@@ -17,6 +17,9 @@ MODULES = {
     "B2": "b2_seed_fanout",
     "B3": "b3_bytes",
     "B4": "b4_home_read",
+    "B5": "b5_home_page",
+    "B5b": "b5b_other_pages",
+    "B5c": "b5c_publish",
 }
 
 

@@ -51,7 +51,7 @@ async def _ours(url: str, client: Redis) -> float:
             await homes.push([owner], services.ids.next())
             pushed += 1
             length = int(client.llen(keys.home_timeline(owner)))
-        return float(client.memory_usage(keys.home_timeline(owner), samples=0)) / (length - 1)
+        return memory_usage(client, keys.home_timeline(owner)) / (length - 1)
 
 
 def _zset(client: Redis, key: str) -> float:
@@ -59,7 +59,12 @@ def _zset(client: Redis, key: str) -> float:
 
     now_s = time.time()
     client.zadd(key, {str(id): now_s - 7.123456 * n for n, id in enumerate(old_ids(ENTRIES))})
-    return float(client.memory_usage(key, samples=0)) / ENTRIES
+    return memory_usage(client, key) / ENTRIES
+
+
+def memory_usage(client: Redis, key: str) -> int:
+    """Every element counted, none estimated."""
+    return int(client.memory_usage(key, samples=0) or 0)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import asyncio
 import itertools
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redis.asyncio import Redis as AsyncRedis
 
@@ -59,9 +59,9 @@ async def measure(plan: Plan) -> list[Figure]:
         Figure(
             f"home page of {LIMIT}, {READERS} readers at once",
             "pages/s",
-            Samples(tuple(answers["ours"])),
+            Samples.all(answers["ours"]),
             at_least(4),
-            Samples(tuple(answers["reference"])),
+            Samples.all(answers["reference"]),
             "the seed's listing 8.3, asyncio",
         )
     ]
@@ -93,7 +93,7 @@ async def copy_to_seed(
     for start in range(0, len(town.posts), BATCH):
         pipe = client.pipeline(transaction=False)
         for post in town.posts[start : start + BATCH]:
-            status = {
+            status: dict[Any, Any] = {
                 "message": post.text, "posted": post.created_ms / 1000, "id": post.id,
                 "uid": post.author_id, "login": names[post.author_id],
             }  # fmt: skip

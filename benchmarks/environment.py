@@ -14,7 +14,7 @@ def prepare() -> None:
     """Before anything of the site is imported. Children inherit the key, so sessions made here hold there."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "socialsite.settings"
     os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(50))
-    os.environ.update(HIGH_LIMITS, DEBUG="0", HTTPS="0", ALLOWED_HOSTS="127.0.0.1", LOG_LEVEL="INFO")
+    os.environ.update(HIGH_LIMITS, DEBUG="0", HTTPS="0", ALLOWED_HOSTS="127.0.0.1", LOG_LEVEL="WARNING")
     import django
 
     django.setup()

@@ -1,6 +1,7 @@
 """What a benchmark says: samples of both sides, their ratio, and the budget it is held against."""
 
 import statistics
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -13,6 +14,10 @@ class Samples:
 
     @classmethod
     def of(cls, *values: float) -> "Samples":
+        return cls(tuple(values))
+
+    @classmethod
+    def all(cls, values: Iterable[float]) -> "Samples":
         return cls(tuple(values))
 
     @property
@@ -53,7 +58,7 @@ def at_most(bound: float) -> Budget:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One line of the report. Without a reference the budget bounds the figure; without one it only informs."""
+    """A line of the report. Without a reference the budget bounds the figure; without a budget it informs."""
 
     what: str
     unit: str

@@ -1,6 +1,7 @@
 """docs/benchmarks.md, written from what was measured.
 
-Each benchmark's last results are kept beside it as JSON, so that measuring one again leaves the others standing, each with its own date, commit and machine.
+Each benchmark's last results are kept beside it as JSON, so that measuring one again leaves the others
+standing, each with its own date, commit and machine.
 """
 
 import inspect

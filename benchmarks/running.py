@@ -3,11 +3,12 @@
 import argparse
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 from benchmarks.figures import Figure, Plan
 
-Measure = Callable[[Plan], Awaitable[list[Figure]]]
+Measure = Callable[[Plan], Coroutine[Any, Any, list[Figure]]]
 
 
 def arguments(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:

@@ -1,0 +1,22 @@
+"""A signed-in reader's home page of 30 posts over HTTP: one daphne process, 32 keep-alive connections.
+
+Ours: `GET /` with session and CSRF cookies, 100 readers in turn, the whole of the middleware, limits counted
+in Redis at every request; entries rendered before, as the newest posts are on a site in use. Reference:
+Django's stock ASGI handler with one async view that returns "hello", no middleware, no database, under the
+same daphne. CPU is the server process's alone; the load client is another process.
+"""
+
+from benchmarks.figures import Figure, Plan
+from benchmarks.running import alone
+from benchmarks.web import Pages, compare, figures_of, populated_site
+
+
+async def measure(plan: Plan) -> list[Figure]:
+    async with populated_site(plan) as site:
+        home = Pages([site.get("/", reader) for reader in site.cookies], holds=b"data-post-id=", times=30)
+        found = await compare(plan, site, {"home": home})
+    return figures_of("home page of 30, signed in", found["home"], found["hello"])
+
+
+if __name__ == "__main__":
+    alone("B5", measure)

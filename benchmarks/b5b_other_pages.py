@@ -1,0 +1,44 @@
+"""The other pages that are read most, signed in, measured as B5 and against the same "hello".
+
+A profile with 10 posts, the public timeline with 50, a post's own page with its thread, and the home of 30
+as JSON.
+"""
+
+from collections.abc import Sequence
+
+from benchmarks.figures import Figure, Plan
+from benchmarks.running import alone
+from benchmarks.web import Pages, Site, compare, figures_of, populated_site
+
+ENTRY = b"data-post-id="
+
+
+async def measure(plan: Plan) -> list[Figure]:
+    async with populated_site(plan) as site:
+        kinds = kinds_of(site)
+        found = await compare(plan, site, kinds)
+    return [figure for name in kinds for figure in figures_of(name, found[name], found["hello"])]
+
+
+def kinds_of(site: Site) -> dict[str, Pages]:
+    readers, handles = list(site.cookies), {id: handle for handle, id in site.town.people.items()}
+    posts = [post for post in site.town.posts[:2000] if post.in_reply_to is None][: len(readers)]
+    profiles = [f"/@{handles[id]}/?limit=10" for id in site.town.ids[: len(readers)]]
+    own = [f"/@{handles[post.author_id]}/{post.id}/" for post in posts]
+    json = [site.get("/", reader, accept="application/json") for reader in readers]
+    public = ["/public/?limit=50"] * len(readers)
+    return {
+        "profile of 10": Pages(gets(site, profiles), holds=ENTRY, times=10),
+        "public timeline of 50": Pages(gets(site, public), holds=ENTRY, times=50),
+        "post page": Pages(gets(site, own), holds=b"<h1"),
+        "JSON home of 30": Pages(json, holds=b'"in_reply_to"', times=30),
+    }
+
+
+def gets(site: Site, paths: Sequence[str]) -> list[bytes]:
+    """Each path asked for by another reader."""
+    return [site.get(path, reader) for path, reader in zip(paths, site.cookies, strict=True)]
+
+
+if __name__ == "__main__":
+    alone("B5b", measure)

@@ -1,0 +1,164 @@
+"""What the HTTP benchmarks share: the site and the reference, each in its daphne, and a stretch of load."""
+
+import asyncio
+import contextlib
+import http.client
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchmarks.environment import prepare
+from benchmarks.figures import Budget, Figure, Plan, Samples, at_least, at_most
+from benchmarks.load import put_load
+from benchmarks.rounds import in_turn
+from benchmarks.servers import Daphne, daphne, redis_server
+
+if TYPE_CHECKING:
+    from accounts.domain import AccountId
+    from benchmarks.town import Town
+    from socialsite.services import Services
+
+CONNECTIONS = 32
+READERS = 100
+CSRF = "mO3kPz8cVn1Qs6Yb4Ht9Wd2Lx7Rf5JgA"
+BUSY_CLIENT = 0.8
+AS_MANY, AS_CHEAP = at_least(1.0), at_most(1.0)
+HELLO = "Django's stock hello"
+HEADERS = {
+    "Host": "127.0.0.1",
+    "User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+    "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+    "Accept-Language": "en-GB,en;q=0.7",
+    "Connection": "keep-alive",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    per_s: float
+    cpu_ms: float
+    p99_ms: float
+    client: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """Requests of one kind, each for another reader."""
+
+    requests: list[bytes]
+    status: int = 200
+    holds: bytes = b""
+    times: int = 1  # that `holds` must stand in the answer
+
+
+@dataclass(slots=True)
+class Site:
+    """A populated site under its own daphne, and people who are signed in to it."""
+
+    services: "Services"
+    server: Daphne
+    town: "Town"
+    cookies: dict["AccountId", str]
+    number: int = 0
+
+    def get(self, path: str, reader: "AccountId | None" = None, accept: str = "") -> bytes:
+        return request("GET", path, self._headers(reader, accept))
+
+    def post(self, path: str, reader: "AccountId", body: bytes) -> bytes:
+        form = {"Content-Type": "application/x-www-form-urlencoded", "Content-Length": str(len(body))}
+        form["Origin"] = f"http://127.0.0.1:{self.server.port}"
+        return request("POST", path, {**self._headers(reader), **form}, body)
+
+    def _headers(self, reader: "AccountId | None", accept: str = "") -> dict[str, str]:
+        headers = {**HEADERS, "Host": f"127.0.0.1:{self.server.port}"}
+        if accept:
+            headers["Accept"] = accept
+        if reader is not None:
+            headers["Cookie"] = f"sessionid={self.cookies[reader]}; csrftoken={CSRF}"
+        return headers
+
+
+def request(method: str, path: str, headers: Mapping[str, str], body: bytes = b"") -> bytes:
+    lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
+    return "\r\n".join(lines).encode() + body
+
+
+@contextlib.asynccontextmanager
+async def populated_site(plan: Plan) -> AsyncIterator[Site]:
+    prepare()
+    from benchmarks.town import build_homes, settle
+    from benchmarks.visitors import sign_in
+    from socialsite.configuration import Configuration
+    from socialsite.services import open_services
+
+    with redis_server() as redis, daphne("socialsite.asgi:application", REDIS_URL=redis.url) as server:
+        async with open_services(redis.url, Configuration()) as services:
+            town = await settle(services, plan.size(1_000), plan.size(20_000))
+            readers = town.ids[:: max(1, len(town.ids) // READERS)]
+            await build_homes(services, readers)
+            yield Site(services, server, town, await sign_in(services, readers))
+
+
+def put(server: Daphne, pages: Pages, seconds: float, first_number: int = 0) -> Measured:
+    """One stretch of load; processor time is the server process's."""
+    before = server.cpu_s
+    answers = put_load(
+        server.port,
+        pages.requests,
+        seconds=seconds,
+        status=pages.status,
+        connections=CONNECTIONS,
+        first_number=first_number,
+    )
+    cpu_ms = (server.cpu_s - before) * 1000 / answers.count
+    return Measured(answers.per_s, cpu_ms, answers.p99_ms, answers.client)
+
+
+async def compare(plan: Plan, site: Site, kinds: Mapping[str, Pages]) -> dict[str, list[Measured]]:
+    """Each kind of page and "hello", in turn. The first answers are looked at before anything is measured."""
+    for name, pages in kinds.items():
+        look_at(name, site.server.port, pages)
+    with daphne("benchmarks.hello.asgi:application") as hello:
+        stock = Pages([request("GET", "/", {**HEADERS, "Host": f"127.0.0.1:{hello.port}"})])
+
+        async def load(server: Daphne, pages: Pages) -> Measured:
+            site.number += 1_000_000
+            return await asyncio.to_thread(put, server, pages, plan.seconds, site.number)
+
+        sides = {name: lambda pages=pages: load(site.server, pages) for name, pages in kinds.items()}
+        return await in_turn(plan.rounds, {**sides, "hello": lambda: load(hello, stock)})
+
+
+def look_at(name: str, port: int, pages: Pages) -> None:
+    """Raises RuntimeError where the answer to the first request is not the page that is to be measured."""
+    if not pages.holds:
+        return
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection.connect()
+    connection.sock.sendall(pages.requests[0])
+    answer = http.client.HTTPResponse(connection.sock)
+    answer.begin()
+    found = answer.read().count(pages.holds)
+    connection.close()
+    if answer.status != pages.status or found != pages.times:
+        raise RuntimeError(f"{name}: status {answer.status}, {pages.holds!r} stands in it {found} times")
+
+
+def figures_of(
+    name: str,
+    ours: Sequence[Measured],
+    hello: Sequence[Measured],
+    rate: Budget | None = AS_MANY,
+    cpu: Budget | None = AS_CHEAP,
+) -> list[Figure]:
+    """Requests a second and processor time, both against "hello"."""
+    rates, stock_rates = Samples.all(m.per_s for m in ours), Samples.all(m.per_s for m in hello)
+    costs, stock_costs = Samples.all(m.cpu_ms for m in ours), Samples.all(m.cpu_ms for m in hello)
+    busiest = max(m.client for m in (*ours, *hello))
+    notes = [f"p99 {Samples.all(m.p99_ms for m in ours)} ms"]
+    if busiest > BUSY_CLIENT:
+        notes.append(f"the client used {busiest:.0%} of a core: too slow itself")
+    return [
+        Figure(name, "requests/s", rates, rate, stock_rates, HELLO, "; ".join(notes)),
+        Figure(name, "CPU ms/request", costs, cpu, stock_costs, HELLO),
+    ]
