@@ -25,7 +25,7 @@ class Command(ImportCommand):
                             help="give authors to accounts of the imported graph, by rank")  # fmt: skip
 
         parser.add_argument("--shift-to-now", action="store_true",
-                            help="for demonstrations: move all times, the newest to 3 minutes ago")  # fmt: skip
+                            help="for demonstrations: the newest becomes three minutes old")  # fmt: skip
 
     async def run_import(self, services: Services, file: LineFile, tally: Tally) -> None:
         longest = self.options["max_length"]

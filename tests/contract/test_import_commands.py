@@ -1,0 +1,97 @@
+"""manage.py import_graph and import_posts: what they print, report and refuse."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+
+@pytest.fixture(autouse=True)
+def here(redis_url: str, settings: Any) -> None:
+    settings.REDIS_URL = redis_url
+
+
+def run(*words: object, **options: object) -> str:
+    out = io.StringIO()
+    call_command(*map(str, words), stdout=out, stderr=out, **options)
+    return out.getvalue()
+
+
+def graph(folder: Path, text: str = "1\t2\n1\t1\noops\n2\t1\n") -> Path:
+    path = folder / "graph.tsv"
+    path.write_text(text)
+    return path
+
+
+def posts(folder: Path) -> Path:
+    rows = [
+        {"id": "1", "author": "Ann", "created_at": "2014-01-01T00:00:00Z", "text": "a &amp; b"},
+        {"id": "2", "author": "Ann", "created_at": "1998-01-01T00:00:00Z", "text": "too early"},
+        {"id": "3", "author": "Ann", "created_at": "2014-01-01T00:00:00Z", "text": "x" * 20},
+    ]
+    path = folder / "posts.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+def test_a_graph_is_counted_and_its_bad_lines_reported(tmp_path: Path) -> None:
+    report = tmp_path / "report"
+    said = run("import_graph", graph(tmp_path), "--report", report)
+    assert said.splitlines() == [
+        "self_loop: 1",
+        "follows: 2",
+        "standing: 0",
+        "accounts: 2",
+        "refused: 1",
+        "  columns: 1",
+    ]
+    assert report.read_text() == "3\tcolumns\n"
+    assert "line 3: columns" in run("import_graph", graph(tmp_path), verbosity=2)
+    assert run("import_graph", graph(tmp_path), verbosity=0) == ""
+
+
+def test_posts_are_counted_and_refused_by_their_reason(tmp_path: Path) -> None:
+    said = run("import_posts", posts(tmp_path), "--unescape", "--max-length", 10)
+    assert "posts: 1\n" in said
+    assert said.endswith("refused: 2\n  before_2000: 1\n  text_too_long: 1\n")
+    assert "standing: 1" in run("import_posts", posts(tmp_path), "--max-length", 10)
+
+
+def test_a_dry_run_says_so(tmp_path: Path) -> None:
+    assert run("import_posts", posts(tmp_path), "--dry-run").startswith(
+        "Dry run: nothing was written.\nposts: 2\n"
+    )
+    assert "posts: 2" in run("import_posts", posts(tmp_path))
+
+
+def test_times_can_be_moved_for_a_demonstration(tmp_path: Path) -> None:
+    path = posts(tmp_path)
+    assert "before_2000" not in run("import_posts", path, "--shift-to-now", "--dry-run")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["import_graph", "absent"], "absent"),
+        (["import_graph", "GRAPH", "--handle-prefix", "é"], "--handle-prefix"),
+        (["import_posts", "POSTS", "--max-length", "0"], "--max-length"),
+        (["import_posts", "POSTS", "--assign-to-graph"], "run import_graph first"),
+        (["import_graph", "BROKEN"], "BROKEN"),
+    ],
+)
+def test_trouble_is_one_line(tmp_path: Path, words: list[str], complaint: str) -> None:
+    broken = tmp_path / "BROKEN"
+    broken.write_bytes(b"\x1f\x8b\x08\x00 this is no gzip")
+    files = {"GRAPH": graph(tmp_path), "POSTS": posts(tmp_path), "BROKEN": broken}
+    with pytest.raises(CommandError, match=complaint) as caught:
+        run(*(files.get(word, word) for word in words))
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unreachable_store_is_one_line(tmp_path: Path, settings: Any) -> None:
+    settings.REDIS_URL = f"unix://{tmp_path}/nobody.sock"
+    with pytest.raises(CommandError, match="The store cannot be used"):
+        run("import_graph", graph(tmp_path))
