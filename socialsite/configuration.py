@@ -23,6 +23,7 @@ class Configuration:
     following_cap: int = 5000
     posts_per_pass: int = 1000
     follow_partitions: int = 16
+    require_replicas: int = 0
     memory_reserve: int = 16 * 1024 * 1024
     rate_limits: dict[str, int | None] = field(default_factory=dict)
 
@@ -39,6 +40,7 @@ class Configuration:
             following_cap=settings.FOLLOWING_CAP,
             posts_per_pass=settings.POSTS_PER_PASS,
             follow_partitions=settings.FOLLOW_PARTITIONS,
+            require_replicas=settings.REQUIRE_REPLICAS,
             memory_reserve=settings.MEMORY_RESERVE,
             rate_limits=dict(settings.RATE_LIMITS),
         )

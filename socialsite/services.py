@@ -222,7 +222,9 @@ async def open_services(
 ) -> AsyncIterator[Services]:
     """Services over the store of the settings (or of `urls`), with a clock kept right meanwhile."""
     config = config or Configuration.from_settings()
-    store = await open_store(urls or StoreUrls(settings.REDIS_URL, placed_urls()))
+    store = await open_store(
+        urls or StoreUrls(settings.REDIS_URL, placed_urls()), require_replicas=config.require_replicas
+    )
 
     async def server_ms() -> int | None:
         try:

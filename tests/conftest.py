@@ -10,6 +10,8 @@ from socialsite.services import Services, open_services
 from socialsite.store import Store, open_store
 from tests.support.redis_server import RedisServer
 
+pytest_plugins = ["tests.plugins.no_skips"]
+
 
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[RedisServer]:

@@ -70,7 +70,8 @@ class JobQueue:
 
     async def add(self, payload: bytes) -> str:
         """Returns the job's id."""
-        return str((await self._node.execute(*self.add_command(payload))).decode())
+        (added,) = await self._store.write(self.stream, self.add_command(payload))
+        return str(added.decode())
 
     # Workers
 

@@ -4,7 +4,14 @@ Names for other layers: `Key`, `Store`, `open_store`, the two look-ups, scripts 
 """
 
 from socialsite.store.connections import KeyDataShardedConnection, KeyShardedConnection, Partition
-from socialsite.store.errors import CommandRefused, Redirected, StoreError, StoreFull, StoreUnavailable
+from socialsite.store.errors import (
+    CommandRefused,
+    Redirected,
+    StoreError,
+    StoreFull,
+    StoreUnavailable,
+    Unconfirmed,
+)
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
 from socialsite.store.opening import BadUrl, StoreUrls, open_store
@@ -14,5 +21,5 @@ from socialsite.store.store import Store
 __all__ = [
     "BadUrl", "Command", "CommandRefused", "Key", "KeyDataShardedConnection", "KeyShardedConnection", "Node",
     "Partition", "Redirected", "Reply", "Script", "Store", "StoreError", "StoreFull", "StoreUnavailable",
-    "StoreUrls", "load", "open_store",
+    "StoreUrls", "Unconfirmed", "load", "open_store",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import hiredis
 from redis.asyncio.connection import parse_url
 
-from socialsite.store.errors import StoreError, StoreUnavailable, error_of
+from socialsite.store.errors import Demoted, StoreError, StoreUnavailable, error_of
 
 CONNECT_TIMEOUT_S = 2.0
 REPLY_TIMEOUT_S = 5.0
@@ -80,11 +80,12 @@ class PipelinedConnection(asyncio.Protocol):
         self._name = name
         self._on_lost = on_lost
         self._loop = asyncio.get_running_loop()
-        self._reader = hiredis.Reader(protocolError=StoreUnavailable, replyError=error_of)
+        self._reader = hiredis.Reader(protocolError=StoreUnavailable, replyError=self._error_of)
         self._requests: deque[Request] = deque()
         self._outgoing: list[bytes] = []
         self._transport: asyncio.Transport | None = None
         self._watch: asyncio.TimerHandle | None = None
+        self._is_leaving = False
         self.loaded_scripts: set[str] = set()
 
     @classmethod
@@ -145,6 +146,15 @@ class PipelinedConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
         self._fail(StoreUnavailable(f"the connection to {self._name} was closed"))
+
+    def _error_of(self, text: str) -> StoreError:
+        """A server that was demoted gets no new commands; what it owes still comes in."""
+        error = error_of(text)
+        if isinstance(error, Demoted) and not self._is_leaving:
+            self._is_leaving = True
+            self._on_lost(self)
+            self._loop.call_later(REPLY_TIMEOUT_S, self.close)
+        return error
 
     def _flush(self) -> None:
         payloads, self._outgoing = self._outgoing, []

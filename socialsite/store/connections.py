@@ -29,6 +29,10 @@ class KeyShardedConnection:
             raise KeyError(f"{key} is not a key of {self.component}")
         return self._store.node(key)
 
+    async def write(self, key: Key, *commands: Command) -> list[Reply]:
+        """Commands on keys of one tag; see Store.write."""
+        return await self._store.write(key, *commands)
+
     async def gather(self, commands: Iterable[Command]) -> list[Reply]:
         """Commands on any keys of the component, one round trip a node, replies in order."""
         return await self._store.gather(commands)

@@ -1,5 +1,8 @@
 """What can go wrong below the repositories. Nothing here is ever read as "empty"."""
 
+import errno
+import os
+
 
 class StoreError(Exception):
     """Any trouble with the store."""
@@ -7,6 +10,10 @@ class StoreError(Exception):
 
 class StoreUnavailable(StoreError):
     """No answer: connection refused or lost, time-out, server loading or read-only. The effect is unknown."""
+
+
+class Unconfirmed(StoreUnavailable):
+    """Written, but not confirmed by as many replicas as the site requires; repeating it is safe."""
 
 
 class StoreFull(StoreUnavailable):
@@ -21,6 +28,10 @@ class ScriptMissing(CommandRefused):
     """NOSCRIPT: the server does not hold this script (yet, or any more)."""
 
 
+class Demoted(StoreUnavailable):
+    """READONLY: the server became a replica; the master is to be looked for again."""
+
+
 class Redirected(StoreUnavailable):
     """A cluster's node says where else to ask (MOVED, ASK), or to wait (TRYAGAIN, CLUSTERDOWN)."""
 
@@ -32,7 +43,15 @@ class Redirected(StoreUnavailable):
         self.host, self.port = host, int(port)
 
 
-UNAVAILABLE = ("LOADING", "MASTERDOWN", "READONLY", "NOREPLICAS", "MISCONF", "BUSY")
+UNAVAILABLE = ("LOADING", "MASTERDOWN", "NOREPLICAS", "MISCONF", "BUSY", "UNBLOCKED")
+DEAD_PEER = frozenset(
+    f"ERR {os.strerror(code)}"
+    for code in (
+        errno.ECONNREFUSED, errno.ECONNRESET, errno.ETIMEDOUT, errno.EPIPE, errno.EHOSTDOWN, errno.EHOSTUNREACH,
+        errno.ENETUNREACH, errno.ENOTCONN, errno.ENOENT, errno.EINVAL,
+    )
+)  # fmt: skip
+"""What a proxy answers for a server that it cannot reach: the system's own words."""
 REDIRECTIONS = ("MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN")
 
 
@@ -43,8 +62,10 @@ def error_of(text: str) -> StoreError:
         return StoreFull(text)
     if code == "NOSCRIPT":
         return ScriptMissing(text)
+    if code == "READONLY":
+        return Demoted(text)
     if code in REDIRECTIONS:
         return Redirected(text)
-    if code in UNAVAILABLE or "max number of clients" in text:
+    if code in UNAVAILABLE or text in DEAD_PEER or "max number of clients" in text:
         return StoreUnavailable(text)
     return CommandRefused(text)

@@ -10,6 +10,7 @@ from typing import Any
 
 import hiredis
 
+from socialsite.store.confirming import ConfirmingConnections
 from socialsite.store.connection import REPLY_TIMEOUT_S, Address, PipelinedConnection
 from socialsite.store.errors import ScriptMissing, StoreError, StoreUnavailable
 from socialsite.store.key import Key
@@ -28,6 +29,7 @@ class Node:
         self._connection: PipelinedConnection | None = None
         self._connecting: asyncio.Lock | None = None
         self._blocking: PipelinedConnection | None = None
+        self._confirming = ConfirmingConnections(address)
 
     def __repr__(self) -> str:
         return f"<Node {self.address}>"
@@ -49,15 +51,22 @@ class Node:
         """MULTI/EXEC: all or nothing, on keys of one tag."""
         return results_of(await self.pipeline([("MULTI",), *commands, ("EXEC",)]))
 
-    async def send_encoded(self, payload: bytes, replies: int) -> list[Reply]:
+    async def send_encoded(self, payload: bytes, replies: int, *, confirm: int = 0) -> list[Reply]:
         """Commands encoded by the caller (syndication's passes). Error replies stand in the list."""
+        if confirm:
+            return await self._confirming.send(payload, replies, confirm)
         connection = self._connection or await self._connect()
         return await connection.send(payload, replies, self._reply_timeout_s)
+
+    async def confirmed(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
+        """As `pipeline`, answered only once `replicas` replicas have it. Raises Unconfirmed."""
+        payload = b"".join(encode(whole(command)) for command in commands)
+        return await self._mended(commands, await self._confirming.send(payload, len(commands), replicas))
 
     async def blocking(self, *command: Any, timeout_s: float) -> Reply:
         """A command that waits on the server for up to `timeout_s`, on a connection of its own."""
         async with self._lock():
-            connection = self._blocking or await PipelinedConnection.open(self.address, self._lost)
+            connection = self._blocking or await self._open()
             self._blocking = connection
         payload = encode(command)
         (reply,) = await connection.send(payload, 1, timeout_s + self._reply_timeout_s)
@@ -65,11 +74,16 @@ class Node:
             raise reply
         return reply
 
+    async def locate(self) -> Address:
+        """Where to connect to now. Raises StoreUnavailable where nobody can tell."""
+        return self.address
+
     async def close(self) -> None:
         for connection in (self._connection, self._blocking):
             if connection is not None:
                 connection.close()
         self._connection = self._blocking = None
+        self._confirming.close()
 
     async def _raw(self, commands: Sequence[Command]) -> list[Reply]:
         """One round trip; error replies stand in the list."""
@@ -107,11 +121,8 @@ class Node:
 
     async def _evaluate(self, command: Command) -> Reply:
         """Send a script whole: somebody emptied the server's cache of scripts under us."""
-        script: Script = command[1]
         connection = self._connection or await self._connect()
-        (reply,) = await connection.send(
-            encode(("EVAL", script.source, *command[2:])), 1, self._reply_timeout_s
-        )
+        (reply,) = await connection.send(encode(whole(command)), 1, self._reply_timeout_s)
         if isinstance(reply, StoreError):
             raise reply
         return reply
@@ -119,8 +130,11 @@ class Node:
     async def _connect(self) -> PipelinedConnection:
         async with self._lock():
             if self._connection is None:
-                self._connection = await PipelinedConnection.open(self.address, self._lost)
+                self._connection = await self._open()
             return self._connection
+
+    async def _open(self) -> PipelinedConnection:
+        return await PipelinedConnection.open(await self.locate(), self._lost)
 
     def _lock(self) -> asyncio.Lock:
         if self._connecting is None:
@@ -132,6 +146,11 @@ class Node:
             self._connection = None
         if self._blocking is connection:
             self._blocking = None
+
+
+def whole(command: Command) -> Command:
+    """A command without digests: a script travels with its source, on connections that load none."""
+    return ("EVAL", command[1].source, *command[2:]) if command[0] == "EVALSHA" else command
 
 
 def results_of(replies: Sequence[Reply]) -> list[Reply]:

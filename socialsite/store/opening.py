@@ -35,7 +35,7 @@ class StoreUrls:
                 )
 
 
-async def open_store(urls: StoreUrls | str) -> Store:
+async def open_store(urls: StoreUrls | str, *, require_replicas: int = 0) -> Store:
     """A store on the named topologies; equal URLs share their nodes. Raises BadUrl, StoreUnavailable."""
     if isinstance(urls, str):
         urls = StoreUrls(urls)
@@ -52,7 +52,7 @@ async def open_store(urls: StoreUrls | str) -> Store:
             await topology.close()
         raise
     placed = {component: topologies[url] for component, url in urls.placed.items()}
-    return Store(topologies[urls.default], placed)
+    return Store(topologies[urls.default], placed, require_replicas=require_replicas)
 
 
 def topology_of(url: str) -> Topology:

@@ -92,7 +92,7 @@ class Subscription:
 
     async def open(self) -> None:
         """Listen. When this returns, no later message is missed. Raises StoreUnavailable."""
-        inbox = await Inbox.open(self._node.address, lambda lost: None)
+        inbox = await Inbox.open(await self._node.locate(), lambda lost: None)
         with ExitStack() as undoing:
             undoing.callback(inbox.close)
             await inbox.subscribe(self._channels)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from socialsite.store.connections import KeyDataShardedConnection, KeyShardedConnection
+from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
 from socialsite.store.scripts import Command
@@ -18,7 +19,13 @@ class Topology(Protocol):
     """How the nodes of a component stand."""
 
     @property
-    def nodes(self) -> Sequence[Node]: ...
+    def nodes(self) -> Sequence[Node]:
+        """The servers that hold the data now: what operators' commands (INFO, SCAN, TIME) are sent to."""
+        ...
+
+    async def open(self) -> None:
+        """Look whether everything stands as the URL says. Raises StoreError with what to do about it."""
+        ...
 
     def node_for(self, tag: str) -> Node:
         """The node of a tag. Raises LookupError where nobody owns it, never a default."""
@@ -34,7 +41,10 @@ class Topology(Protocol):
 class Store:
     """Components placed on topologies (`REDIS_URL` and `REDIS_<COMPONENT>_URL`)."""
 
-    def __init__(self, default: Topology, placed: dict[str, Topology] | None = None) -> None:
+    def __init__(
+        self, default: Topology, placed: dict[str, Topology] | None = None, *, require_replicas: int = 0
+    ) -> None:
+        self.require_replicas = require_replicas
         self._default = default
         self._placed = placed or {}
         places = (default, *self._placed.values())
@@ -80,6 +90,16 @@ class Store:
                 replies[position] = reply
         return replies
 
+    async def write(self, key: Key, *commands: Command) -> list[Reply]:
+        """Commands on keys of one tag, answered once as many replicas as required have them.
+
+        Raises Unconfirmed where they do not in time; repeating the write has to be safe.
+        """
+        node = self.node(key)
+        if not self.require_replicas:
+            return await node.pipeline(commands)
+        return await node.confirmed(commands, self.require_replicas)
+
     def group(
         self, component: str, owners: Sequence[int], key_of: Callable[[int], Key]
     ) -> list[tuple[Node, Sequence[int]]]:
@@ -94,9 +114,20 @@ class Store:
         return list(by_node.values())
 
     async def now_ms(self) -> int:
-        """Redis TIME of the node that keeps the account counter, in Unix milliseconds."""
-        seconds, micros = await self.node(Key("accounts", tag="ids", name="accounts")).execute("TIME")
-        return int(seconds) * 1000 + int(micros) // 1000
+        """Redis TIME in Unix milliseconds, of the first server of the accounts that answers.
+
+        Always the same one while it lives, so that two clocks do not take turns. Asked of the server itself
+        where a proxy stands before it.
+        """
+        refusal = StoreUnavailable("no server of the accounts tells the time")
+        for node in self.topology("accounts").nodes:
+            try:
+                seconds, micros = await node.execute("TIME")
+            except StoreUnavailable as error:
+                refusal = error
+            else:
+                return int(seconds) * 1000 + int(micros) // 1000
+        raise refusal
 
     async def close(self) -> None:
         for place in self._topologies:

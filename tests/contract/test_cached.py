@@ -109,8 +109,8 @@ class SlowNode(Node):
         self._slow_clock = clock
         self._lose_reply = lose_reply
 
-    async def send_encoded(self, payload: bytes, replies: int) -> list[Reply]:
-        answers = await super().send_encoded(payload, replies)
+    async def send_encoded(self, payload: bytes, replies: int, *, confirm: int = 0) -> list[Reply]:
+        answers = await super().send_encoded(payload, replies, confirm=confirm)
         if self._lose_reply:
             raise StoreUnavailable("the reply was lost")
         self._slow_clock.advance(LATE_MS + 1)

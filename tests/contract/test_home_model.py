@@ -49,11 +49,11 @@ class GivingWay(Node):
         await self._give_way()
         return replies
 
-    async def send_encoded(self, payload: bytes, replies: int) -> list[Reply]:
+    async def send_encoded(self, payload: bytes, replies: int, *, confirm: int = 0) -> list[Reply]:
         await self._give_way()
         if self._chance.random() < 0.2:  # a worker that stalls between the check and the push
             await asyncio.sleep(0.06 * self._chance.random())
-        answers = await super().send_encoded(payload, replies)
+        answers = await super().send_encoded(payload, replies, confirm=confirm)
         await self._give_way()
         return answers
 

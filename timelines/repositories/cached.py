@@ -124,7 +124,8 @@ class CachedTimelines:
 
     async def _push_to(self, node: Node, owners: Sequence[int], post_id: PostId) -> None:
         try:
-            lengths = await node.send_encoded(pass_payload(self._kind.pattern, owners, post_id), len(owners))
+            payload = pass_payload(self._kind.pattern, owners, post_id)
+            lengths = await node.send_encoded(payload, len(owners), confirm=self._store.require_replicas)
         except StoreUnavailable:
             await self._forget_for_sure(node, owners)
             raise

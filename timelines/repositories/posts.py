@@ -79,7 +79,8 @@ class PostRepository:
 
     async def write(self, post: Post) -> Written:
         key = keys.post(post.id)
-        return Written(await self._posts[key].run(WRITE, [key], [encode_post(post)]))
+        (answer,) = await self._posts.write(key, WRITE.command([key], [encode_post(post)]))
+        return Written(answer)
 
     async def delete(self, post_id: PostId) -> bool:
         """Lay the tombstone; False where no post stands."""
@@ -110,7 +111,8 @@ class PostRepository:
     async def agree(self, account_id: AccountId, key_digest: str, offered: Agreement) -> Agreement:
         """The agreement of the first request with this key: `offered` itself when it came first."""
         key = keys.idempotency(account_id, key_digest)
-        held = await self._posts[key].execute("SET", key, str(offered), "NX", "GET", "EX", IDEMPOTENCY_TTL_S)
+        claim = ("SET", key, str(offered), "NX", "GET", "EX", IDEMPOTENCY_TTL_S)
+        (held,) = await self._posts.write(key, claim)
         return offered if held is None else parsed(held)
 
     async def agree_anew(
@@ -119,7 +121,8 @@ class PostRepository:
         """Replace an agreement whose id was given up; whoever comes first wins, the others take theirs."""
         key = keys.idempotency(account_id, key_digest)
         args = [str(dead), str(offered), IDEMPOTENCY_TTL_S]
-        return parsed(await self._posts[key].run(SWAP, [key], args))
+        (held,) = await self._posts.write(key, SWAP.command([key], args))
+        return parsed(held)
 
     async def give_up(self, post_id: PostId) -> Written:
         """Turn a claim that was never written into a tombstone. HELD: a post stands there after all."""

@@ -17,7 +17,7 @@ class ScoredTimelines:
 
     async def _add(self, key: Key, post_id: PostId) -> None:
         trim = ("ZREMRANGEBYRANK", key, 0, -self._cap - 1)
-        await self._place[key].pipeline([("ZADD", key, post_id, post_id), trim])
+        await self._place.write(key, ("ZADD", key, post_id, post_id), trim)
 
     async def _remove(self, key: Key, post_id: PostId) -> None:
         await self._place[key].execute("ZREM", key, post_id)

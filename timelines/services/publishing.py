@@ -11,10 +11,11 @@ from django.utils.translation import gettext as _
 
 from accounts.domain import AccountId, Author
 from socialsite.ids import PostId, PostIds, ms_of
+from socialsite.store import Unconfirmed as NotConfirmed
 from timelines.domain.jobs import SyndicatePost, encode_job
 from timelines.domain.post import Post
 from timelines.domain.text import TextRefused, check_post_text
-from timelines.errors import IdempotencyConflict, PostNotFound, PostRefused
+from timelines.errors import IdempotencyConflict, PostNotFound, PostRefused, Unconfirmed
 from timelines.repositories.posts import Agreement, PostRepository, PostState, Written
 from timelines.services.placing import Placing
 from timelines.services.refusals import text_refusal
@@ -74,15 +75,24 @@ class PublishingService:
     ) -> Post:
         """Publish once, however often it is called with the same key.
 
-        Raises PostRefused, IdempotencyConflict, PostNotFound (the key's post was deleted), StoreFull.
+        Raises PostRefused, IdempotencyConflict, PostNotFound (the key's post was deleted), StoreFull, and
+        Unconfirmed where required replicas did not confirm it in time: repeat it with the same key.
         """
         text = self._checked(text)
         await self._check_room()
         if in_reply_to is not None and await self._posts.find(in_reply_to) is None:
             raise PostRefused({"in_reply_to": _("The post you answer does not exist, or no longer does.")})
+        try:
+            return await self._publish(author_id, text, in_reply_to, idempotency_key, now_ms)
+        except NotConfirmed as error:
+            raise Unconfirmed from error
+
+    async def _publish(
+        self, author_id: AccountId, text: str, in_reply_to: PostId | None, key: str | None, now_ms: int
+    ) -> Post:
         digest = request_digest(text, in_reply_to)
         for _attempt in range(MOST_TRIES):
-            post_id = await self._agreed_id(author_id, idempotency_key, digest, now_ms)
+            post_id = await self._agreed_id(author_id, key, digest, now_ms)
             post = Post(post_id, author_id, text, in_reply_to)
             written = await self._store_with_intent(post)
             if written is Written.DELETED:

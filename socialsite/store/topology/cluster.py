@@ -143,9 +143,25 @@ class ClusterNode(Node):
             block = [("ASKING",), *block[-len(commands) - 2 :]] if asking else block[-len(commands) - 2 :]
         raise StoreUnavailable("a slot of the cluster did not settle in time")
 
-    async def send_encoded(self, payload: bytes, replies: int) -> list[Reply]:
+    async def confirmed(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
+        """All commands have keys of one tag; a redirected write is made again, whole, where its slot is."""
+        node = self
+        for _ in range(MOST_REDIRECTIONS):
+            try:
+                return await Node.confirmed(node, commands, replicas)
+            except Redirected as redirection:
+                node, asking = await self._next(redirection, commands[0])
+                if asking:  # half of the slot is there, half here: wait until it is whole again
+                    await asyncio.sleep(UNSETTLED_WAIT_S)
+                    node = self
+            except StoreUnavailable:
+                self._cluster.refresh_soon()
+                raise
+        raise StoreUnavailable("a slot of the cluster did not settle in time")
+
+    async def send_encoded(self, payload: bytes, replies: int, *, confirm: int = 0) -> list[Reply]:
         try:
-            answers = await super().send_encoded(payload, replies)
+            answers = await super().send_encoded(payload, replies, confirm=confirm)
         except StoreUnavailable:
             self._cluster.refresh_soon()
             raise

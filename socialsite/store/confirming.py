@@ -1,0 +1,54 @@
+"""Connections for writes that replicas have to confirm (REQUIRE_REPLICAS).
+
+WAIT speaks of the writes of its own connection, and holds that connection up: so it is the last command of
+the pipeline that wrote, and these connections are others than those that everybody shares. A failover between
+the write and WAIT breaks the connection, so a new master can never confirm what only the old one knew.
+"""
+
+from itertools import cycle
+from typing import Any
+
+import hiredis
+
+from socialsite.store.connection import REPLY_TIMEOUT_S, Address, PipelinedConnection
+from socialsite.store.errors import Redirected, StoreError, Unconfirmed
+
+CONNECTIONS = 8  # writes that may wait for replicas side by side, a node
+CONFIRM_WITHIN_MS = 1_000
+
+
+class ConfirmingConnections:
+    """A few connections to one server, used in turn."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._connections: list[PipelinedConnection | None] = [None] * CONNECTIONS
+        self._turn = cycle(range(CONNECTIONS))
+
+    async def send(self, payload: bytes, replies: int, replicas: int) -> list[Any]:
+        """The replies to encoded commands, once `replicas` replicas have what they wrote.
+
+        Error replies stand in the list. Raises Unconfirmed, StoreUnavailable.
+        """
+        wait = hiredis.pack_command(("WAIT", replicas, CONFIRM_WITHIN_MS))
+        connection = await self._open(next(self._turn))
+        *answers, held = await connection.send(payload + wait, replies + 1, REPLY_TIMEOUT_S)
+        if isinstance(held, StoreError):
+            raise held
+        wrote = not any(isinstance(answer, Redirected) for answer in answers)
+        if wrote and int(held) < replicas:
+            raise Unconfirmed(f"{held} of {replicas} replicas of {self._address} confirmed in time")
+        return answers
+
+    def close(self) -> None:
+        for connection in self._connections:
+            if connection is not None:
+                connection.close()
+        self._connections = [None] * CONNECTIONS
+
+    async def _open(self, place: int) -> PipelinedConnection:
+        connection = self._connections[place]
+        if connection is None or not connection.is_open:
+            connection = await PipelinedConnection.open(self._address, lambda lost: None)
+            self._connections[place] = connection
+        return connection
