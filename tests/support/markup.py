@@ -21,8 +21,11 @@ class Markup(HTMLParser):
         self._start = 0
         self.feed(html)
         self.close()
-        if self._open is not None:
+        if self._is_open():
             self.problems.append("unclosed a")
+
+    def _is_open(self) -> bool:
+        return self._open is not None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = {name: value or "" for name, value in attrs}

@@ -95,8 +95,9 @@ def test_these_are_no_tags(raw: str) -> None:
     assert normalize_tag(raw) is None
 
 
-WORDS = ["@", "#", "＠", "＃", "http://", "https://", "www.", "a.com", "/", "(", ")", "[", "]", ".", "?", "&amp;", "<b>", '"', "'", "é", "あ", "日本", "\u202e", "alice", "12", "_", "-", ":", "\\"]
-PIECES = st.sampled_from([*WORDS, "\n", " ", "\u200d", "\ufe0f", "javascript:"])
+LATIN = "@ # http:// https:// www. a.com / ( ) [ ] . ? &amp; <b> \" ' alice 12 _ - : \\ javascript:".split()  # noqa: SIM905
+OTHERS = ["＠", "＃", "é", "あ", "日本", "\u202e", "\n", " ", "\u200d", "\ufe0f"]
+PIECES = st.sampled_from(LATIN + OTHERS)
 TEXTS = st.one_of(st.text(), st.lists(PIECES, max_size=30).map("".join))
 
 

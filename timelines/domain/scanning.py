@@ -144,7 +144,7 @@ def _url_piece(raw: str) -> Piece:
 
 def _path_end(text: str, start: int) -> int:
     """Where the path at `start` ends, without the punctuation of the sentence around it."""
-    end = _PATH.match(text, start).end()
+    end: int = _PATH.match(text, start).end()
     while end > start and text[end - 1] in _PATH_TRAILERS:
         end -= 1
     return end
