@@ -1,0 +1,309 @@
+"""Every page in every state: no barrier that axe finds, no sideways scrolling, no word in the console.
+
+Each is looked at as a phone of 320 pixels and as a laptop, light and dark.
+"""
+
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from django.template.loader import render_to_string
+from playwright.sync_api import expect
+
+from tests.browser.conftest import NewVisitor, OpenReader
+from tests.support.chromium import Reader
+from tests.support.page_health import complaints_in_every_look, malformed
+from tests.support.site import Site
+from tests.support.visitor import PASSWORD, Answer, Visitor
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+LONG_WORD = "Donaudampfschifffahrtsgesellschaftskapitänsmützenfabrikantenversammlung" * 3
+TEXTS = (
+    "plain words, and a link to https://example.org/a/path?with=a&query=of#some-length",
+    LONG_WORD,
+    "two\n\nlines, and\nmore",
+    "שלום, this goes both ways",
+    "\N{GRINNING FACE}" * 60,
+    "https://example.org/" + "x" * 300,
+)
+SUBMIT = (
+    "(path) => { const form = document.getElementById('post-actions'); form.action = path; form.submit(); }"
+)
+
+
+@dataclass
+class Scene:
+    """A reader, signed in as `own`, who follows `friend`; everybody has said something."""
+
+    site: Site
+    reader: Reader
+    own: Visitor
+    friend: Visitor
+    post: Answer
+
+
+@pytest.fixture
+def scene(site: Site, reader: OpenReader, visitor: NewVisitor) -> Scene:
+    own, friend = visitor(), visitor()
+    own.post(
+        "/accounts/settings/", display_name="W" * 50, bio="b " * 200, link="https://example.org/" + "p" * 80
+    )
+    friend.post("/accounts/settings/", display_name="\u202eYllatot Ton", bio=LONG_WORD, link="")
+    own.follows(friend.handle)
+    friend.follows(own.handle)
+    posts = [friend.publishes(text) for text in TEXTS]
+    own.publishes("my own words")
+    return Scene(site, reader(own), own, friend, posts[0])
+
+
+def healthy(reader: Reader) -> None:
+    complaints = complaints_in_every_look(reader.page)
+    assert not complaints, "\n".join(complaints)
+
+
+def goes(path: str) -> Callable[[Scene], None]:
+    return lambda scene: scene.reader.goes(path.format(own=scene.own.handle, friend=scene.friend.handle))
+
+
+def fills(path: str, **fields: str) -> Callable[[Scene], None]:
+    """Sends the first form of a page with these values, past the browser's own checks."""
+
+    def act(scene: Scene) -> None:
+        page = scene.reader.page
+        scene.reader.goes(path)
+        for name, value in fields.items():
+            page.locator(f"main [name={name}]").first.fill(value)
+        with page.expect_navigation():
+            page.locator("main form").first.evaluate("(form) => form.submit()")
+
+    return act
+
+
+def submits(path: str) -> Callable[[Scene], None]:
+    def act(scene: Scene) -> None:
+        scene.reader.goes("/public/")
+        with scene.reader.page.expect_navigation():
+            scene.reader.page.evaluate(SUBMIT, path.format(own=scene.own.handle, friend=scene.friend.handle))
+
+    return act
+
+
+def home_with_everything_open(scene: Scene) -> None:
+    scene.reader.goes_live("/")
+    scene.reader.page.locator("details.menu > summary").first.click()
+    scene.friend.publishes("one more")
+    expect(scene.reader.pill).to_be_visible()
+
+
+def home_with_a_refused_text(scene: Scene) -> None:
+    scene.reader.goes("/")
+    scene.reader.publishes(" ")
+    expect(scene.reader.page.locator("#composer-error")).to_be_visible()
+
+
+def home_with_a_note(scene: Scene) -> None:
+    scene.reader.goes("/")
+    scene.reader.publishes("a note follows")
+    expect(scene.reader.page.locator(".toast")).to_be_visible()
+
+
+def home_with_new_posts_shown(scene: Scene) -> None:
+    home_with_everything_open(scene)
+    scene.reader.page.keyboard.press("Escape")
+    scene.reader.pill.click()
+    expect(scene.reader.page.locator("li.here")).to_be_visible()
+
+
+def the_dialog_of_keys(scene: Scene) -> None:
+    scene.reader.goes("/")
+    scene.reader.page.keyboard.press("?")
+    expect(scene.reader.page.locator("#shortcuts")).to_be_visible()
+
+
+def a_thread(scene: Scene) -> None:
+    answer = scene.own.publishes("an answer", in_reply_to=scene.post["id"])
+    scene.friend.publishes("and one to that", in_reply_to=answer["id"])
+    scene.reader.goes(answer["url"])
+
+
+def a_list(scene: Scene) -> None:
+    answer = scene.own.post("/lists/", title=LONG_WORD[:50]).json()
+    scene.own.post(f"/lists/{answer['id']}/members/", handle=scene.friend.handle)
+    scene.reader.goes(f"/lists/{answer['id']}/")
+    for summary in ("details.panel > summary", ".confirm > summary"):
+        scene.reader.page.locator(summary).click()
+
+
+def a_list_that_refuses(scene: Scene) -> None:
+    answer = scene.own.post("/lists/", title="Good people").json()
+    fills(f"/lists/{answer['id']}/", handle="nobody_by_this_name")(scene)
+
+
+def lists_with_one(scene: Scene) -> None:
+    scene.own.post("/lists/", title=LONG_WORD[:50])
+    scene.reader.goes("/lists/")
+
+
+def csrf_refusal(scene: Scene) -> None:
+    scene.reader.goes("/")
+    scene.reader.page.locator("#composer-text").fill("an old page")
+    scene.reader.context.clear_cookies(name="csrftoken")
+    with scene.reader.page.expect_navigation():
+        scene.reader.page.locator("[data-composer]").evaluate("(form) => form.submit()")
+
+
+def too_many_follows(scene: Scene) -> None:
+    while scene.own.post(f"/@{scene.friend.handle}/follow/").status_code == 200:
+        pass
+    submits("/@{friend}/follow/")(scene)
+
+
+def too_many_posts(scene: Scene) -> None:
+    while scene.own.post("/posts/", text="words").status_code == 201:
+        pass
+    fills("/", text="words that are kept")(scene)
+
+
+SIGNED_IN = {
+    "home": goes("/"),
+    "home, menu and pill": home_with_everything_open,
+    "home, refused text": home_with_a_refused_text,
+    "home, note": home_with_a_note,
+    "home, new posts": home_with_new_posts_shown,
+    "home, keys": the_dialog_of_keys,
+    "home, an older page": goes("/?limit=2&before=9007199254740991"),
+    "public": goes("/public/"),
+    "own profile": goes("/@{own}/"),
+    "profile": goes("/@{friend}/"),
+    "followers": goes("/@{friend}/followers/"),
+    "following": goes("/@{friend}/following/"),
+    "thread": a_thread,
+    "lists, empty": goes("/lists/"),
+    "lists": lists_with_one,
+    "lists, refused title": fills("/lists/", title="t" * 51),
+    "list": a_list,
+    "list, unknown member": a_list_that_refuses,
+    "settings": goes("/accounts/settings/"),
+    "settings, errors": fills("/accounts/settings/", display_name="n" * 99, link="ftp://nowhere"),
+    "password": goes("/accounts/password/"),
+    "password, errors": fills("/accounts/password/", old_password="x", new_password1="1", new_password2="2"),
+    "sessions": goes("/accounts/sessions/"),
+    "delete": goes("/accounts/delete/"),
+    "delete, wrong password": fills("/accounts/delete/", password="not this"),
+    "log out": goes("/accounts/logout/"),
+}
+ANONYMOUS = {
+    "welcome": goes("/"),
+    "public": goes("/public/"),
+    "profile": goes("/@{friend}/"),
+    "followers": goes("/@{friend}/followers/"),
+    "post": lambda scene: scene.reader.goes(scene.post["url"]),
+    "sign up": goes("/accounts/signup/"),
+    "sign up, errors": fills("/accounts/signup/", handle="No!", password1="1", password2="2"),
+    "log in": goes("/accounts/login/"),
+    "log in, wrong": fills("/accounts/login/", username="nobody", password="not this"),
+}
+REFUSALS = {
+    "400": (400, goes("/?before=x")),
+    "403": (403, csrf_refusal),
+    "404": (404, goes("/@nobody_by_this_name/")),
+    "405": (405, goes("/posts/")),
+    "422": (422, submits("/@{own}/follow/")),
+    "422, text": (422, fills("/", text="x" * 501)),
+    "429": (429, too_many_follows),
+    "429, text": (429, too_many_posts),
+}
+
+
+@pytest.mark.parametrize("state", SIGNED_IN)
+def test_a_page_of_somebody_signed_in(scene: Scene, state: str) -> None:
+    SIGNED_IN[state](scene)
+    healthy(scene.reader)
+
+
+@pytest.mark.parametrize("state", ANONYMOUS)
+def test_a_page_of_a_visitor(scene: Scene, reader: OpenReader, state: str) -> None:
+    scene.reader = reader()
+    ANONYMOUS[state](scene)
+    healthy(scene.reader)
+
+
+@pytest.mark.parametrize("state", REFUSALS)
+def test_a_page_of_a_refusal(scene: Scene, state: str) -> None:
+    status, act = REFUSALS[state]
+    answers: list[int] = []
+    scene.reader.page.on(
+        "response",
+        lambda answer: answers.append(answer.status) if answer.request.is_navigation_request() else None,
+    )
+    act(scene)
+    assert answers[-1] == status
+    healthy(scene.reader)
+
+
+def test_the_home_of_somebody_new(reader: OpenReader, visitor: NewVisitor) -> None:
+    me = reader(visitor())
+    me.goes("/")
+    healthy(me)
+
+
+def test_the_page_while_the_store_is_away(scene: Scene) -> None:
+    pid = scene.site.processes()["redis"]
+    scene.reader.goes("/")
+    scene.reader.page.locator("#composer-text").fill("words in bad times")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        with scene.reader.page.expect_navigation() as answer:
+            scene.reader.page.locator("[data-composer]").evaluate("(form) => form.submit()")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert answer.value
+    assert answer.value.status == 503
+    expect(scene.reader.page.locator("textarea")).to_have_value("words in bad times")
+    healthy(scene.reader)
+    scene.reader.until(lambda: scene.site.status() == 200)
+
+
+def test_the_page_of_a_defect(scene: Scene) -> None:
+    html = render_to_string("errors/500.html", {"site_name": "Socialsite"})
+    scene.reader.page.route(
+        "**/defect/", lambda route: route.fulfill(status=500, content_type="text/html", body=html)
+    )
+    scene.reader.goes("/defect/")
+    scene.reader.complaints = [text for text in scene.reader.complaints if "status of 500" not in text]
+    healthy(scene.reader)
+
+
+def test_the_markup_of_pages_is_what_browsers_build_from_it(scene: Scene, reader: OpenReader) -> None:
+    """No tag is closed out of order, none is guessed, no id stands twice: as a validator would say."""
+    new = scene.own.post("/lists/", title="Good people").json()
+    paths = [
+        *("/", "/public/", "/lists/", f"/lists/{new['id']}/", scene.post["url"], "/@nobody_by_this_name/"),
+        *(f"/@{scene.own.handle}/", f"/@{scene.friend.handle}/", f"/@{scene.friend.handle}/followers/"),
+        *(f"/accounts/{name}/" for name in ("settings", "password", "sessions", "delete", "logout")),
+    ]
+    signed_in = [(path, scene.own.http.get(path).text) for path in paths]
+    visitor = Visitor(scene.site.url)
+    public = [*paths[:3], *paths[4:9], "/accounts/signup/", "/accounts/login/"]
+    anonymous = [(path, visitor.http.get(path).text) for path in public]
+    fields = {"csrfmiddlewaretoken": visitor.http.cookies["csrftoken"], "password1": PASSWORD}
+    wrong = visitor.http.post("/accounts/signup/", data={"handle": "No!", **fields}).text
+    problems = [
+        f"{path}: {problem}"
+        for path, html in [*signed_in, *anonymous, ("refused", wrong)]
+        for problem in malformed(scene.reader.page, html)
+    ]
+    assert not problems, "\n".join(problems)
+
+
+def test_the_checks_of_this_file_see_what_is_wrong(reader: OpenReader) -> None:
+    page = reader().page
+    html = "<!doctype html><title>x</title><p id=a><div id=a style='width: 2000px'><img src=''></p></div>"
+    page.set_content(html)
+    found = "\n".join(complaints_in_every_look(page))
+    assert "320 dark: image-alt" in found
+    assert "1280 light: 2008 of 1280 pixels" in found
+    assert len(malformed(page, html)) == 4

@@ -1,0 +1,105 @@
+"""What may be wrong with a page that is open in a browser: access, width, markup. Each returns sentences."""
+
+from collections import Counter
+from html.parser import HTMLParser
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+LOOKS = [(320, 640, "light"), (1280, 900, "light"), (320, 640, "dark"), (1280, 900, "dark")]
+"""Width, height and colour scheme: a small phone, and the least of a laptop."""
+VOID = frozenset(
+    ["area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
+)
+IMPLIED = frozenset({"html", "head", "body", "tbody"})
+AXE = Axe()
+TOO_WIDE = """() => {
+  const root = document.documentElement, most = root.clientWidth;
+  if (root.scrollWidth <= most) return [];
+  const reaches = (element) => element.getBoundingClientRect().right > most + 0.5;
+  const wide = [...document.body.querySelectorAll('*')].filter(reaches).slice(-3);
+  return [`${root.scrollWidth} of ${most} pixels: ${wide.map((element) => element.outerHTML.slice(0, 120))}`];
+}"""
+TAGS_OF_A_PARSER = """(html) => {
+  const found = {};
+  const walk = (root) => root.querySelectorAll('*').forEach((e) => {
+    found[e.localName] = (found[e.localName] ?? 0) + 1;
+    if (e.localName === 'template') walk(e.content);
+  });
+  walk(new DOMParser().parseFromString(html, 'text/html'));
+  return found;
+}"""
+
+
+def complaints_in_every_look(page: Page) -> list[str]:
+    """Axe and width, in each look; the page stays in the last one."""
+    found: list[str] = []
+    for width, height, scheme in LOOKS:
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
+        found += [f"{width} {scheme}: {text}" for text in (*violations(page), *too_wide(page))]
+    return found
+
+
+def violations(page: Page) -> list[str]:
+    """What axe-core has to say; an empty list is its praise."""
+    response: dict[str, Any] = AXE.run(page).response
+    return [
+        f"{rule['id']}: {node['target']} {node['html'][:160]} {node.get('failureSummary', '')}"
+        for rule in response["violations"]
+        for node in rule["nodes"]
+    ]
+
+
+def too_wide(page: Page) -> list[str]:
+    found: list[str] = page.evaluate(TOO_WIDE)
+    return found
+
+
+class _Tags(HTMLParser):
+    """The tags as they are written; `problems` where they are not closed in their order, or an id repeats."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.started: Counter[str] = Counter()
+        self.problems: list[str] = []
+        self._open: list[str] = []
+        self._ids: set[str] = set()
+        self.feed(html)
+        self.close()
+        self.problems += [f"<{tag}> is never closed" for tag in self._open]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.started[tag] += 1
+        names = [name for name, _ in attrs]
+        id = dict(attrs).get("id")
+        if len(names) != len(set(names)) or id in self._ids or id == "":
+            self.problems.append(f"attributes of {self.get_starttag_text()}")
+        if id:
+            self._ids.add(id)
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)  # <path/> in drawings is closed by itself
+        if tag not in VOID:
+            self._open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self._open or self._open[-1] != tag:
+            self.problems.append(f"</{tag}> at {self.getpos()}, open is {self._open[-1:]}")
+        elif self._open:
+            self._open.pop()
+
+
+def malformed(page: Page, html: str) -> list[str]:
+    """Where a browser's parser has to guess: tags out of order, or other elements than are written."""
+    written = _Tags(html)
+    parsed: dict[str, int] = page.evaluate(TAGS_OF_A_PARSER, html)
+    differing = {
+        tag: (written.started[tag], parsed.get(tag, 0))
+        for tag in {*written.started, *parsed} - IMPLIED
+        if written.started[tag] != parsed.get(tag, 0)
+    }
+    return [*written.problems, *([f"written and parsed: {differing}"] if differing else [])]
