@@ -20,7 +20,7 @@ from socialsite.http import time_text
 from timelines.domain.account_list import AccountList
 from timelines.domain.follow import FollowCounts
 from timelines.domain.linkify import linkify
-from timelines.domain.page import HydratedPost
+from timelines.domain.page import Counts, HydratedPost, ViewerState
 from timelines.domain.post import Post
 
 Json = dict[str, Any]
@@ -64,24 +64,38 @@ def profile_json(account: Account, counts: FollowCounts, posts: int) -> Json:
 
 
 def post_json(entry: HydratedPost) -> Json:
-    post, counts, viewer = entry.post, entry.counts, entry.viewer
+    return {
+        **_lasting_json(entry.post, entry.author),
+        "counts": _counts_json(entry.counts),
+        "viewer": entry.viewer and _viewer_json(entry.viewer),
+    }
+
+
+@lru_cache(maxsize=FRAGMENTS_KEPT)
+def _lasting_json(post: Post, author: Author) -> Json:
+    """What is the same for every reader until the author edits their profile. Never changed by its users."""
     return {
         "id": str(post.id),
-        "url": post_url(post.id, entry.author),
-        "author": author_json(entry.author),
+        "url": post_url(post.id, author),
+        "author": author_json(author),
         "text": post.text,
         "html": post_html(post.text),
         "created_at": time_text(post.created_ms),
         "in_reply_to": str(post.in_reply_to) if post.in_reply_to else None,
-        "counts": {"replies": counts.replies, "boosts": counts.boosts, "likes": counts.likes},
-        "viewer": viewer
-        and {
-            "own": viewer.own,
-            "liked": viewer.liked,
-            "boosted": viewer.boosted,
-            "bookmarked": viewer.bookmarked,
-        },
         "boost_of": None,
+    }
+
+
+def _counts_json(counts: Counts) -> Json:
+    return {"replies": counts.replies, "boosts": counts.boosts, "likes": counts.likes}
+
+
+def _viewer_json(viewer: ViewerState) -> Json:
+    return {
+        "own": viewer.own,
+        "liked": viewer.liked,
+        "boosted": viewer.boosted,
+        "bookmarked": viewer.bookmarked,
     }
 
 
