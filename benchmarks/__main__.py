@@ -20,6 +20,10 @@ MODULES = {
     "B5": "b5_home_page",
     "B5b": "b5b_other_pages",
     "B5c": "b5c_publish",
+    "B6": "b6_push",
+    "B7": "b7_push_latency",
+    "B8": "b8_socket_memory",
+    "B10": "b10_rebuild",
 }
 
 

@@ -1,0 +1,143 @@
+"""What the socket benchmarks share: sites with thousands of open sockets, and one post's way to them."""
+
+import asyncio
+import contextlib
+import itertools
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchmarks.environment import prepare
+from benchmarks.listeners import Crowd, Listeners, listening, percentile
+from benchmarks.servers import Daphne, daphne, redis_server
+
+if TYPE_CHECKING:
+    from accounts.domain import AccountId
+    from benchmarks.delivering import Deliverer
+    from socialsite.services import Services
+
+SOCKETS = 2_000
+BODY = "The quick brown fox jumps over the lazy dog, then sits down and tells everybody about it all."
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """Posts that went to every socket."""
+
+    cpu_us: float  # of the server process, a delivery
+    p50_ms: float
+    p99_ms: float
+
+
+@dataclass(slots=True)
+class Audience:
+    """A server and those who listen to it."""
+
+    server: Daphne
+    listeners: Listeners
+    publish: Callable[[str], Awaitable[None]]
+    frame_bytes: int
+
+    async def push(self, posts: int) -> Pushed:
+        """One post after another, each until the last socket has it."""
+        waits: list[float] = []
+        cpu = self.server.cpu_s
+        for _ in range(posts):
+            mark = f"mark{next(_numbers):06d}"
+            await asyncio.to_thread(self.listeners.arm, mark)
+            started = time.monotonic()
+            await self.publish(f"{mark} {BODY}")
+            waits += [at - started for at in await asyncio.to_thread(self.listeners.arrivals)]
+        cpu_us = (self.server.cpu_s - cpu) * 1e6 / len(waits)
+        return Pushed(cpu_us, percentile(waits, 50) * 1000, percentile(waits, 99) * 1000)
+
+
+@dataclass(slots=True)
+class Followed:
+    """A running site and an author whom `followers` follow, signed in and with their homes built."""
+
+    redis_url: str
+    services: "Services"
+    server: Daphne
+    author: "AccountId"
+    followers: "list[AccountId]"
+    cookies: list[str]
+    worker: "Deliverer"
+
+    async def publish(self, text: str) -> None:
+        author, now_ms = self.author, self.services.clock.now_ms()
+        await self.services.publishing.publish(author_id=author, text=text, now_ms=now_ms)
+
+    async def frame_bytes(self) -> int:
+        """Of an entry with such a text, as it is sent."""
+        from timelines.live.rendering import entry_frame
+
+        author, now_ms = self.author, self.services.clock.now_ms()
+        text = f"mark000000 {BODY}"
+        post = await self.services.publishing.publish(author_id=author, text=text, now_ms=now_ms)
+        entry = await self.services.reading.post(post.id, viewer_id=None)
+        return len(entry_frame("home", entry, "en").text)
+
+
+def subscription(timeline: str) -> str:
+    return json.dumps({"type": "subscribe", "timeline": timeline})
+
+
+@contextlib.asynccontextmanager
+async def followed_site(followers: int) -> AsyncIterator[Followed]:
+    """The worker runs in this process: its time is not the server's."""
+    prepare()
+    from benchmarks.delivering import deliverer
+    from benchmarks.visitors import sign_in
+    from socialsite.configuration import Configuration
+    from socialsite.services import open_services
+    from timelines.domain.follow import Follow
+
+    with redis_server() as redis, daphne("socialsite.asgi:application", REDIS_URL=redis.url) as server:
+        async with open_services(redis.url, Configuration()) as services:
+            handles, now_ms = ["author", *(f"reader_{n}" for n in range(followers))], services.clock.now_ms()
+            people = await services.accounts.import_accounts(handles=handles, now_ms=now_ms)
+            author, *readers = people.values()
+            await services.repositories.follows.add_many(Follow(i, author, now_ms) for i in readers)
+            for reader in readers:
+                await services.reading.home(reader)
+            cookies = list((await sign_in(services, readers)).values())
+            async with deliverer(services, author) as worker:
+                yield Followed(redis.url, services, server, author, readers, cookies, worker)
+
+
+@contextlib.asynccontextmanager
+async def home_audience(sockets: int) -> AsyncIterator[Audience]:
+    """Everybody follows the author and has their home open."""
+    async with followed_site(sockets) as site:
+        with listening(Crowd(site.server.port, site.cookies, subscription("home"))) as listeners:
+            yield Audience(site.server, listeners, site.publish, await site.frame_bytes())
+
+
+@contextlib.asynccontextmanager
+async def public_audience(sockets: int) -> AsyncIterator[Audience]:
+    """Visitors who have the public timeline open."""
+    async with followed_site(1) as site:
+        with listening(Crowd(site.server.port, [""] * sockets, subscription("public"))) as listeners:
+            yield Audience(site.server, listeners, site.publish, await site.frame_bytes())
+
+
+@contextlib.asynccontextmanager
+async def layer_audience(sockets: int, frame_bytes: int) -> AsyncIterator[Audience]:
+    """The reference: consumers in one group; a post's text is padded to a frame like the site's."""
+    from channels_redis.pubsub import RedisPubSubChannelLayer
+
+    from benchmarks.layer.consumers import GROUP
+
+    with redis_server() as redis, daphne("benchmarks.layer.asgi:application", LAYER_URL=redis.url) as server:
+        layer = RedisPubSubChannelLayer(hosts=[redis.url])
+
+        async def publish(text: str) -> None:
+            await layer.group_send(GROUP, {"type": "entry", "text": text.ljust(frame_bytes, ".")})
+
+        with listening(Crowd(server.port, [""] * sockets, "{}")) as listeners:
+            yield Audience(server, listeners, publish, frame_bytes)
+        await layer.flush()

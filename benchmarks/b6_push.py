@@ -1,0 +1,57 @@
+"""One post to 2,000 sockets of one daphne process: its CPU for each delivery, how long the last ones wait.
+
+Ours: published through the service; once to 2,000 signed-in readers with their homes open, by way of the
+worker's passes, their rights looked at before each is sent to; once to 2,000 visitors of the public timeline.
+Reference: channels_redis's pub/sub layer, one group_send to 2,000 consumers that send the text on, a frame of
+the same size; no worker, no rights. Waiting is from the call of publish (group_send) to the arrival at a
+client process on the same two cores, which takes its own share.
+"""
+
+from contextlib import AsyncExitStack
+from functools import partial
+
+from benchmarks.audience import (
+    SOCKETS,
+    Pushed,
+    home_audience,
+    layer_audience,
+    public_audience,
+)
+from benchmarks.figures import Budget, Figure, Plan, Samples, at_most
+from benchmarks.listeners import raise_file_limit
+from benchmarks.rounds import in_turn
+from benchmarks.running import alone
+
+POSTS = 5
+
+
+async def measure(plan: Plan) -> list[Figure]:
+    raise_file_limit()
+    sockets = plan.size(SOCKETS)
+    async with AsyncExitStack() as stack:
+        home = await stack.enter_async_context(home_audience(sockets))
+        public = await stack.enter_async_context(public_audience(sockets))
+        layer = await stack.enter_async_context(layer_audience(sockets, home.frame_bytes))
+        audiences = {"home": home, "public": public, "layer": layer}
+        sides = {name: partial(each.push, POSTS) for name, each in audiences.items()}
+        found = await in_turn(plan.rounds, sides)
+    to = f"{sockets:,} sockets"
+    return [
+        *figures(f"one post to {to}, their homes", found["home"], found["layer"]),
+        *figures(f"one post to {to}, the public timeline", found["public"], found["layer"]),
+    ]
+
+
+def figures(what: str, ours: list[Pushed], layer: list[Pushed]) -> list[Figure]:
+    against = "channels_redis pub/sub"
+    cpu, layer_cpu = Samples.all(m.cpu_us for m in ours), Samples.all(m.cpu_us for m in layer)
+    p99, layer_p99 = Samples.all(m.p99_ms for m in ours), Samples.all(m.p99_ms for m in layer)
+    note = f"p50 {Samples.all(m.p50_ms for m in ours)} ms"
+    return [
+        Figure(what, "CPU us/delivery", cpu, at_most(0.25), layer_cpu, against),
+        Figure(what, "ms p99", p99, Budget("<=", 300), layer_p99, against, note, absolute=True),
+    ]
+
+
+if __name__ == "__main__":
+    alone("B6", measure)

@@ -1,0 +1,228 @@
+"""Thousands of websockets in a process of its own: `python -m benchmarks.listeners`, told by lines on stdin.
+
+Cheap on purpose: frames are counted and stamped with the monotonic clock, which all processes of a machine
+share, never parsed. First line in: a Crowd as JSON; out: "open" when every socket is subscribed. Then each
+line in, `await MARK`, is answered "armed", and when every awaited socket has got a frame that holds MARK (or
+10 s have passed) with the moments of arrival as JSON.
+"""
+
+import asyncio
+import contextlib
+import json
+import resource
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import IO
+
+AT_ONCE = 50  # handshakes
+WAIT_S = 10.0
+START_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """`cookies`: one a socket, "" for a visitor. The first `awaited` sockets are those that shall hear."""
+
+    port: int
+    cookies: list[str]
+    subscribe: str  # the client's message, or "" for none
+    path: str = "/ws/stream/"
+    awaited: int | None = None
+
+
+class Listeners:
+    """The parent's handle on the process."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._process = process
+        self._in: IO[str] = process.stdin
+        self._out: IO[str] = process.stdout
+
+    def say(self, line: str) -> None:
+        self._in.write(line + "\n")
+        self._in.flush()
+
+    def hear(self) -> str:
+        line = self._out.readline().strip()
+        if not line:
+            raise RuntimeError("the listeners ended; see above")
+        return line
+
+    def arm(self, mark: str) -> None:
+        """From now on frames that hold `mark` count."""
+        self.say(f"await {mark}")
+        assert self.hear() == "armed"
+
+    def arrivals(self) -> list[float]:
+        """time.monotonic() at each awaited socket. Raises RuntimeError where one heard nothing."""
+        found: list[float | None] = json.loads(self.hear())
+        heard = [at for at in found if at is not None]
+        if len(heard) < len(found):
+            raise RuntimeError(f"{len(found) - len(heard)} of {len(found)} sockets heard nothing")
+        return heard
+
+
+@contextlib.contextmanager
+def listening(crowd: Crowd) -> Iterator[Listeners]:
+    """Sockets, all open and subscribed; closed at the end."""
+    command = [sys.executable, "-m", "benchmarks.listeners"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        found = Listeners(process)
+        found.say(json.dumps(asdict(crowd)))
+        assert found.hear() == "open"
+        yield found
+    finally:
+        process.kill()
+        process.wait()
+
+
+def raise_file_limit() -> None:
+    """A socket is a file; daphne inherits the limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 20_000 if hard == resource.RLIM_INFINITY else min(hard, 20_000)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+# In the process itself
+
+
+@dataclass(slots=True)
+class Waiting:
+    """What is being waited for."""
+
+    mark: bytes = b'"subscribed"'
+    left: int = 0
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Listener(asyncio.Protocol):
+    """One socket."""
+
+    def __init__(self, crowd: Crowd, cookie: str, waiting: Waiting) -> None:
+        self._crowd = crowd
+        self._cookie = cookie
+        self._waiting = waiting
+        self._data = b""
+        self._upgraded = False
+        self.counts = True
+        self.at: float | None = None
+        self.upgraded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        host = f"127.0.0.1:{self._crowd.port}"
+        cookie = f"Cookie: sessionid={self._cookie}\r\n" if self._cookie else ""
+        transport.write(
+            f"GET {self._crowd.path} HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n{cookie}"
+            "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAccept-Language: en\r\n\r\n".encode()
+        )
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.upgraded.done():
+            self.upgraded.set_exception(RuntimeError(f"refused: {self._data[:80]!r}"))
+
+    def data_received(self, data: bytes) -> None:
+        now = time.monotonic()
+        self._data += data
+        if not self._upgraded:
+            head, end, self._data = self._data.partition(b"\r\n\r\n")
+            if not end:
+                self._data = head
+                return
+            if b" 101 " not in head[:20]:
+                self._data = head
+                self._transport.close()
+                return
+            self._upgraded = True
+            self.upgraded.set_result(None)
+        for payload in self._frames():
+            self._look_at(payload, now)
+
+    def send(self, text: str) -> None:
+        """A masked frame, under a mask of zeros."""
+        payload = text.encode()
+        self._transport.write(b"\x81" + bytes([0x80 | len(payload)]) + b"\0\0\0\0" + payload)
+
+    def _frames(self) -> Iterator[bytes]:
+        while len(self._data) >= 2:
+            size, start = self._data[1] & 0x7F, 2
+            if size == 126:
+                if len(self._data) < 4:
+                    return
+                (size,), start = struct.unpack_from("!H", self._data, 2), 4
+            if len(self._data) < start + size:
+                return
+            payload, self._data = self._data[start : start + size], self._data[start + size :]
+            yield payload
+
+    def _look_at(self, payload: bytes, now: float) -> None:
+        waiting = self._waiting
+        if self.counts and self.at is None and waiting.mark in payload:
+            self.at = now
+            waiting.left -= 1
+            if not waiting.left:
+                waiting.done.set()
+
+
+async def serve() -> None:
+    raise_file_limit()
+    loop = asyncio.get_running_loop()
+    crowd = Crowd(**json.loads(sys.stdin.readline()))
+    waiting = Waiting(left=len(crowd.cookies))
+    everybody = await enter(crowd, waiting)
+    for listener in everybody[crowd.awaited :] if crowd.awaited else []:
+        listener.counts = False
+    awaited = everybody[: crowd.awaited]
+    print("open", flush=True)
+    while line := await loop.run_in_executor(None, sys.stdin.readline):
+        waiting.mark, waiting.left = line.split()[1].encode(), len(awaited)
+        waiting.done.clear()
+        for listener in awaited:
+            listener.at = None
+        print("armed", flush=True)
+        await within(waiting.done.wait(), WAIT_S)
+        print(json.dumps([listener.at for listener in awaited]), flush=True)
+
+
+async def enter(crowd: Crowd, waiting: Waiting) -> list[Listener]:
+    """Everybody connects, then subscribes, a few at a time, and is waited for."""
+    loop = asyncio.get_running_loop()
+    everybody: list[Listener] = []
+    for start in range(0, len(crowd.cookies), AT_ONCE):
+        some = [Listener(crowd, cookie, waiting) for cookie in crowd.cookies[start : start + AT_ONCE]]
+        for listener in some:
+            await loop.create_connection(lambda it=listener: it, "127.0.0.1", crowd.port)  # type: ignore[misc]
+        await asyncio.gather(*(listener.upgraded for listener in some))
+        for listener in some if crowd.subscribe else []:
+            listener.send(crowd.subscribe)
+        everybody += some
+    if crowd.subscribe and not await within(waiting.done.wait(), START_S):
+        raise RuntimeError(f"{waiting.left} sockets were not subscribed in time")
+    return everybody
+
+
+async def within(waiting: Awaitable[object], seconds: float) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            await waiting
+    except TimeoutError:
+        return False
+    return True
+
+
+def percentile(values: Sequence[float], percent: int) -> float:
+    return sorted(values)[min(len(values) - 1, len(values) * percent // 100)]
+
+
+if __name__ == "__main__":
+    asyncio.run(serve())
