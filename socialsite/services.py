@@ -24,6 +24,7 @@ from socialsite.store import Key, Store, StoreError, StoreUrls, open_store
 from timelines import keys
 from timelines.domain.jobs import PurgeAccount, encode_job
 from timelines.repositories.cached import CachedKind, CachedTimelines
+from timelines.repositories.delivery_lag import DeliveryLag
 from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers, Lists
 from timelines.repositories.posts import PostRepository
@@ -56,6 +57,7 @@ class Repositories:
     follows: Follows
     lists: Lists
     members: ListMembers
+    lag: DeliveryLag
 
     @classmethod
     def over(cls, store: Store, clock: AnyClock, config: Configuration) -> "Repositories":
@@ -74,6 +76,7 @@ class Repositories:
             follows=Follows(store, partitions=partitions, following_cap=config.following_cap),
             lists=Lists(store),
             members=ListMembers(store, partitions=partitions, members_cap=config.list_members_cap),
+            lag=DeliveryLag(store),
         )
 
 
@@ -104,7 +107,7 @@ class Services:
 def build_services(store: Store, clock: AnyClock, config: Configuration) -> Services:
     """Everything, wired. Reads and writes nothing."""
     at = Repositories.over(store, clock, config)
-    live = LiveService(store=store, clock=clock, follows=at.follows, members=at.members)
+    live = LiveService(store=store, clock=clock, follows=at.follows, members=at.members, lag=at.lag)
     outbox = JobQueue(store)
 
     async def sweep(account_id: AccountId) -> None:
@@ -165,6 +168,8 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
             list_timelines=at.list_timelines,
             accounts=accounts,
             live=live,
+            lag=at.lag,
+            clock=clock,
             posts_per_pass=config.posts_per_pass,
         ),
         rebuilding=RebuildingService(

@@ -9,6 +9,7 @@ from socialsite.configuration import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import Store, open_store
 from tests.support.redis_server import RedisServer
+from tests.support.world import World
 
 pytest_plugins = ["tests.plugins.no_skips"]
 
@@ -41,3 +42,9 @@ async def services(redis_url: str) -> AsyncIterator[Services]:
     """All services over an empty server, with the clock of the server and no limits."""
     async with open_services(redis_url, Configuration()) as opened:
         yield opened
+
+
+@pytest.fixture
+def world(services: Services) -> World:
+    """People over these services, and a worker turned by hand."""
+    return World(services)

@@ -1,4 +1,4 @@
-"""Every key of posts, timelines, follows and lists, built and described here (docs/keys.md repeats the table).
+"""Every key of posts, timelines, follows and lists, built and described here (docs/keys.md has the table).
 
 `status:` of the book is `posts:` here, its `home:`, `profile:` and `list:` timelines keep their names.
 """
@@ -101,3 +101,11 @@ def import_source(digest: str) -> Key:
 def graph_ranks() -> Key:
     """ZSET: account id -> followers in the imported graphs. GRAPH_RANKS_CAP, the most followed."""
     return Key("timelines", tag="graph", name="ranks")
+
+
+# Live
+
+
+def delivery_lag() -> Key:
+    """ZSET: hour since 1970 -> largest delivery lag in ms, where above 60 s. 25 h. Noted by the worker."""
+    return Key("live", tag="lag", name="hours")

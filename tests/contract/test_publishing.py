@@ -17,11 +17,6 @@ from timelines.errors import IdempotencyConflict, PostNotFound, PostRefused
 from timelines.repositories.posts import PostState
 
 
-@pytest.fixture
-def world(services: Services) -> World:
-    return World(services)
-
-
 async def jobs_of(services: Services) -> list[bytes]:
     await services.outbox.prepare()
     jobs = await services.outbox.take("abad1dea", 100, 1)

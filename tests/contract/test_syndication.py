@@ -12,11 +12,6 @@ from timelines import keys
 from timelines.domain.account_list import ListId
 
 
-@pytest.fixture
-def world(services: Services) -> World:
-    return World(services)
-
-
 async def test_a_post_reaches_every_cached_home_once_over_many_passes(redis_url: str) -> None:
     async with open_services(redis_url, Configuration(posts_per_pass=7)) as services:
         world = World(services)

@@ -1,7 +1,8 @@
 """What a reader missed: the entries after the last id they hold, oldest first, before anything live.
 
-Reading starts 60 s of id time before that id, because an entry may be delivered later than its id says; what
-the client holds already it drops. Only the newer ones count: more than 100 of them are a gap, to be paged.
+Reading starts 60 s of id time before that id (or the largest delivery lag of the last day, if that was
+longer), because an entry may be delivered later than its id says; what the client holds already it drops. Only
+the newer ones count: more than 100 of them are a gap, to be paged.
 """
 
 from dataclasses import dataclass
@@ -32,19 +33,19 @@ async def newest(page: ReadPage) -> PostId:
     return found.entries[0].post.id if found.entries else PostId(0)
 
 
-async def missed(page: ReadPage, after: PostId, now_ms: int) -> Missed:
+async def missed(page: ReadPage, after: PostId, now_ms: int, rewind_ms: int = REWIND_MS) -> Missed:
     """What stands after `after`. An id from the future counts as the present: nothing is newer than now."""
     after = min(after, id_at(now_ms))
     newer = await page(after=after, limit=REPLAYED_CAP)
     if newer.previous_after is not None:
         return Missed((), await newest(page), gap=True)
-    entries = (*await _just_before(page, after), *reversed(newer.entries))
+    entries = (*await _just_before(page, after, rewind_ms), *reversed(newer.entries))
     return Missed(entries, newer.entries[0].post.id if newer.entries else after)
 
 
-async def _just_before(page: ReadPage, after: PostId) -> list[HydratedPost]:
-    """The entries up to and with `after` that belong to the rewound minute, oldest first."""
-    start = max(0, after - (REWIND_MS << LOW_BITS))
+async def _just_before(page: ReadPage, after: PostId, rewind_ms: int) -> list[HydratedPost]:
+    """The entries up to and with `after` that belong to the rewound time, oldest first."""
+    start = max(0, after - (rewind_ms << LOW_BITS))
     found: list[HydratedPost] = []
     before: PostId | None = PostId(after + 1)
     for limit in REWIND_PAGES:

@@ -59,7 +59,7 @@ class Stream:
             on_gap=lambda: self._subscriber.repair_all(),
         )
         timelines = Timelines(services.reading, services.accounts, services.lists)
-        self._subscriber = Subscriber(self._room, self._hub, timelines, services.clock)
+        self._subscriber = Subscriber(self._room, self._hub, timelines, services.live, services.clock)
         self._upkeep = Upkeep()
 
     async def open(self) -> None:

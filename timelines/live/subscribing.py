@@ -18,6 +18,7 @@ from timelines.live.rendering import entry_frame
 from timelines.live.replaying import Missed, missed, newest
 from timelines.live.room import Room, Socket, Subscription
 from timelines.live.timelines import OpenTimeline, Refused, Timelines
+from timelines.services.live import LiveService
 
 REPLAYS_AT_ONCE = 8
 RETRY_S = 3.0
@@ -32,10 +33,11 @@ log = logging.getLogger(__name__)
 class Subscriber:
     """Begins, repairs and ends the subscriptions of all sockets. A live one costs no task."""
 
-    def __init__(self, room: Room, hub: Hub, timelines: Timelines, clock: Now) -> None:
+    def __init__(self, room: Room, hub: Hub, timelines: Timelines, live: LiveService, clock: Now) -> None:
         self._room = room
         self._hub = hub
         self._timelines = timelines
+        self._live = live
         self._clock = clock
         self._reading = asyncio.Semaphore(REPLAYS_AT_ONCE)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -137,7 +139,9 @@ class Subscriber:
 
     async def _missed(self, subscription: Subscription, timeline: OpenTimeline) -> Missed:
         async with self._reading:
-            return await missed(timeline.page, subscription.last, self._clock.now_ms())
+            now_ms = self._clock.now_ms()
+            rewind_ms = await self._live.rewind_ms(now_ms)
+            return await missed(timeline.page, subscription.last, now_ms, rewind_ms)
 
     async def _send(self, subscription: Subscription, found: Missed) -> None:
         socket = subscription.socket

@@ -23,6 +23,7 @@ from timelines.domain.live import (
     encode_live,
 )
 from timelines.domain.post import Post
+from timelines.repositories.delivery_lag import DeliveryLag
 from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers
 
@@ -32,12 +33,15 @@ log = logging.getLogger(__name__)
 class LiveService:
     """Publishes hints, and tells the listening side which of its readers may see an entry."""
 
-    def __init__(self, *, store: Store, clock: Now, follows: Follows, members: ListMembers) -> None:
+    def __init__(
+        self, *, store: Store, clock: Now, follows: Follows, members: ListMembers, lag: DeliveryLag
+    ) -> None:
         self._store = store
         self._clock = clock
         self._presence = Presence(store, clock)
         self._follows = follows
         self._members = members
+        self._lag = lag
 
     async def entry_published(self, post: Post, author: Author, *, public: bool = True) -> None:
         """For profile, public and the author's own home; after all three are written."""
@@ -90,6 +94,10 @@ class LiveService:
                 await on_message(message)
 
         return Hub(self._store, self._clock, on_message=receive, on_lost=on_lost, on_gap=on_gap)
+
+    async def rewind_ms(self, now_ms: int) -> int:
+        """How far before a reader's last id a replay begins: entries may be delivered that much later."""
+        return await self._lag.worst_ms(now_ms)
 
     async def still_following(self, author_id: AccountId, reader_ids: Iterable[AccountId]) -> set[AccountId]:
         """Those readers whose home may show the author now: followers, and the author."""

@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 
 from accounts.domain import DELETED, AccountId, Author
-from socialsite.ids import PostId
+from socialsite.ids import Now, PostId, ms_of
 from socialsite.recipes.jobs import JobRefused
 from timelines.domain.account_list import ListId
 from timelines.domain.follow import FIRST_PASS, PassCursor
@@ -24,14 +24,20 @@ from timelines.domain.jobs import (
 )
 from timelines.domain.post import Post
 from timelines.repositories.cached import CachedTimelines
+from timelines.repositories.delivery_lag import DeliveryLag
 from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers
-from timelines.repositories.posts import PostRepository
+from timelines.repositories.posts import PostRepository, Written
 from timelines.services.placing import Placing
 from timelines.services.purging import Purging
 
+OVERDUE_MS = 2_000
+"""After this the web process that took the post has surely announced it, or died before."""
+
 
 class Pusher(Protocol):
+    async def entry_published(self, post: Post, author: Author) -> None: ...
+
     async def entry_delivered(
         self, post: Post, author: Author, follower_ids: Sequence[AccountId]
     ) -> None: ...
@@ -58,6 +64,8 @@ class SyndicationService:
         list_timelines: CachedTimelines,
         accounts: Authors,
         live: Pusher,
+        lag: DeliveryLag,
+        clock: Now,
         posts_per_pass: int,
     ) -> None:
         self._posts = posts
@@ -69,6 +77,8 @@ class SyndicationService:
         self._list_timelines = list_timelines
         self._accounts = accounts
         self._live = live
+        self._lag = lag
+        self._clock = clock
         self._posts_per_pass = posts_per_pass
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
@@ -90,7 +100,15 @@ class SyndicationService:
         written = await self._posts.write(post)
         if not written.stands or not await self._placing.place(post):
             return ()
+        if written is Written.NEW or self._clock.now_ms() - ms_of(post.id) > OVERDUE_MS:
+            await self._announce(post)
         return await self._pass(post, "homes", FIRST_PASS)
+
+    async def _announce(self, post: Post) -> None:
+        """In the place of a web process that died on the way; a second announcement shows nothing twice."""
+        author = (await self._accounts.authors([post.author_id])).get(post.author_id)
+        if author is not None:
+            await self._live.entry_published(post, author)
 
     async def _pass(self, post: Post, phase: Phase, cursor: PassCursor) -> tuple[bytes, ...]:
         """One pass; when the homes are done with little work, the lists follow at once."""
@@ -114,12 +132,14 @@ class SyndicationService:
         await self._homes.push(page.ids, post.id)
         # After the homes: whoever opens one now either reads the entry there or is told.
         await self._live.entry_delivered(post, author, page.ids)
+        await self._lag.note(post.id, self._clock.now_ms())
         return len(page.ids), page.next
 
     async def _lists_pass(self, post: Post, author: Author, cursor: PassCursor) -> PassCursor | None:
         page = await self._members.listed_on_pass(post.author_id, cursor, self._posts_per_pass)
         await self._list_timelines.push(page.ids, post.id)
         await self._live.list_entry_delivered(post, author, page.ids)
+        await self._lag.note(post.id, self._clock.now_ms())
         return page.next
 
     @staticmethod

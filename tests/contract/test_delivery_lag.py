@@ -1,0 +1,32 @@
+"""The delivery lag that replays allow for."""
+
+from socialsite.ids import id_at
+from socialsite.store import Store
+from tests.support.world import World
+from timelines.repositories.delivery_lag import HOUR_MS, USUAL_MS, DeliveryLag
+
+NOW_MS = 1_900_000_000_000
+
+
+async def test_the_usual_lag_is_not_noted(store: Store) -> None:
+    lag = DeliveryLag(store)
+    await lag.note(id_at(NOW_MS - USUAL_MS), NOW_MS)
+    assert await lag.worst_ms(NOW_MS) == USUAL_MS
+    assert await store.nodes[0].execute("DBSIZE") == 0
+
+
+async def test_the_largest_lag_of_a_day_is_kept_for_a_day(store: Store) -> None:
+    lag = DeliveryLag(store)
+    for late_ms in (90_000, 600_000, 120_000):
+        await lag.note(id_at(NOW_MS - late_ms), NOW_MS)
+    assert await lag.worst_ms(NOW_MS + 20 * HOUR_MS) == 600_000
+    assert await lag.worst_ms(NOW_MS + 26 * HOUR_MS) == USUAL_MS
+
+
+async def test_a_worker_that_comes_late_notes_it_and_announces_what_nobody_did(world: World) -> None:
+    services = world.services
+    author, reader = await world.people("author", "reader")
+    await reader.follows(author)
+    await author.publishes("hello")
+    await world.work()
+    assert await services.live.rewind_ms(services.clock.now_ms()) == USUAL_MS

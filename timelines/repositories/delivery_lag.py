@@ -1,0 +1,37 @@
+"""How late entries reached their timelines lately: where a replay has to begin (DESIGN 2.9)."""
+
+from socialsite.ids import PostId, ms_of
+from socialsite.store import Store
+from timelines import keys
+
+HOUR_MS = 3_600_000
+REMEMBERED_HOURS = 24
+USUAL_MS = 60_000
+"""A replay begins this much earlier anyway; only longer lags are noted, so that the usual costs no write."""
+
+
+class DeliveryLag:
+    """The largest lag of each of the last hours, as the workers saw it."""
+
+    def __init__(self, store: Store) -> None:
+        self._live = store.component("live")
+
+    async def note(self, post_id: PostId, now_ms: int) -> None:
+        """An entry was delivered now."""
+        lag_ms = now_ms - ms_of(post_id)
+        if lag_ms <= USUAL_MS:
+            return
+        key = keys.delivery_lag()
+        await self._live[key].pipeline(
+            [
+                ("ZADD", key, "GT", lag_ms, now_ms // HOUR_MS),
+                ("EXPIRE", key, (REMEMBERED_HOURS + 1) * HOUR_MS // 1000),
+            ]
+        )
+
+    async def worst_ms(self, now_ms: int) -> int:
+        """The largest lag of the last day, at least USUAL_MS."""
+        key, oldest = keys.delivery_lag(), now_ms // HOUR_MS - REMEMBERED_HOURS
+        found = await self._live[key].execute("ZREVRANGE", key, 0, 2 * REMEMBERED_HOURS, "WITHSCORES")
+        hours = zip(found[::2], found[1::2], strict=True)
+        return max((int(lag) for hour, lag in hours if int(hour) >= oldest), default=USUAL_MS)
