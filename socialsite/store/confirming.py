@@ -5,12 +5,13 @@ the pipeline that wrote, and these connections are others than those that everyb
 the write and WAIT breaks the connection, so a new master can never confirm what only the old one knew.
 """
 
+from collections.abc import Awaitable, Callable
 from itertools import cycle
 from typing import Any
 
 import hiredis
 
-from socialsite.store.connection import REPLY_TIMEOUT_S, Address, PipelinedConnection
+from socialsite.store.connection import REPLY_TIMEOUT_S, PipelinedConnection
 from socialsite.store.errors import Redirected, StoreError, Unconfirmed
 
 CONNECTIONS = 8  # writes that may wait for replicas side by side, a node
@@ -20,8 +21,8 @@ CONFIRM_WITHIN_MS = 1_000
 class ConfirmingConnections:
     """A few connections to one server, used in turn."""
 
-    def __init__(self, address: Address) -> None:
-        self._address = address
+    def __init__(self, open_one: Callable[[], Awaitable[PipelinedConnection]]) -> None:
+        self._open_one = open_one
         self._connections: list[PipelinedConnection | None] = [None] * CONNECTIONS
         self._turn = cycle(range(CONNECTIONS))
 
@@ -37,7 +38,7 @@ class ConfirmingConnections:
             raise held
         wrote = not any(isinstance(answer, Redirected) for answer in answers)
         if wrote and int(held) < replicas:
-            raise Unconfirmed(f"{held} of {replicas} replicas of {self._address} confirmed in time")
+            raise Unconfirmed(f"{held} of {replicas} replicas of {connection.name} confirmed in time")
         return answers
 
     def close(self) -> None:
@@ -49,6 +50,6 @@ class ConfirmingConnections:
     async def _open(self, place: int) -> PipelinedConnection:
         connection = self._connections[place]
         if connection is None or not connection.is_open:
-            connection = await PipelinedConnection.open(self._address, lambda lost: None)
+            connection = await self._open_one()
             self._connections[place] = connection
         return connection

@@ -77,7 +77,7 @@ class PipelinedConnection(asyncio.Protocol):
     """A connection to one server, shared by all tasks of one event loop."""
 
     def __init__(self, name: str, on_lost: Callable[["PipelinedConnection"], None]) -> None:
-        self._name = name
+        self.name = name
         self._on_lost = on_lost
         self._loop = asyncio.get_running_loop()
         self._reader = hiredis.Reader(protocolError=StoreUnavailable, replyError=self._error_of)
@@ -123,7 +123,7 @@ class PipelinedConnection(asyncio.Protocol):
 
     @property
     def is_open(self) -> bool:
-        return self._transport is not None
+        return self._transport is not None and not self._is_leaving
 
     def send(
         self, payload: bytes, replies: int, timeout_s: float = REPLY_TIMEOUT_S
@@ -132,7 +132,7 @@ class PipelinedConnection(asyncio.Protocol):
         done: asyncio.Future[list[Any]] = self._loop.create_future()
         if self._transport is None or len(self._requests) >= MOST_IN_FLIGHT:
             reason = "is closed" if self._transport is None else "is not keeping up"
-            done.set_exception(StoreUnavailable(f"the connection to {self._name} {reason}"))
+            done.set_exception(StoreUnavailable(f"the connection to {self.name} {reason}"))
             return done
         if not self._outgoing:
             self._loop.call_soon(self._flush)
@@ -145,7 +145,7 @@ class PipelinedConnection(asyncio.Protocol):
     def close(self) -> None:
         if self._transport is not None:
             self._transport.abort()
-        self._fail(StoreUnavailable(f"the connection to {self._name} was closed"))
+        self._fail(StoreUnavailable(f"the connection to {self.name} was closed"))
 
     def _error_of(self, text: str) -> StoreError:
         """A server that was demoted gets no new commands; what it owes still comes in."""
@@ -166,7 +166,7 @@ class PipelinedConnection(asyncio.Protocol):
         if not self._requests:
             return
         if self._requests[0].deadline < self._loop.time():
-            self._fail(StoreUnavailable(f"no answer from {self._name} in time"))
+            self._fail(StoreUnavailable(f"no answer from {self.name} in time"))
             return
         self._watch = self._loop.call_later(CHECK_EVERY_S, self._check_deadline)
 
@@ -193,7 +193,7 @@ class PipelinedConnection(asyncio.Protocol):
         self._transport = transport
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._fail(StoreUnavailable(f"lost the connection to {self._name}"))
+        self._fail(StoreUnavailable(f"lost the connection to {self.name}"))
 
     def data_received(self, data: bytes) -> None:
         reader, requests = self._reader, self._requests

@@ -47,8 +47,8 @@ UNAVAILABLE = ("LOADING", "MASTERDOWN", "NOREPLICAS", "MISCONF", "BUSY", "UNBLOC
 DEAD_PEER = frozenset(
     f"ERR {os.strerror(code)}"
     for code in (
-        errno.ECONNREFUSED, errno.ECONNRESET, errno.ETIMEDOUT, errno.EPIPE, errno.EHOSTDOWN, errno.EHOSTUNREACH,
-        errno.ENETUNREACH, errno.ENOTCONN, errno.ENOENT, errno.EINVAL,
+        errno.ECONNREFUSED, errno.ECONNRESET, errno.ETIMEDOUT, errno.EPIPE, errno.EHOSTDOWN,
+        errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENOTCONN, errno.ENOENT, errno.EINVAL,
     )
 )  # fmt: skip
 """What a proxy answers for a server that it cannot reach: the system's own words."""

@@ -29,7 +29,7 @@ class Node:
         self._connection: PipelinedConnection | None = None
         self._connecting: asyncio.Lock | None = None
         self._blocking: PipelinedConnection | None = None
-        self._confirming = ConfirmingConnections(address)
+        self._confirming = ConfirmingConnections(self._open)
 
     def __repr__(self) -> str:
         return f"<Node {self.address}>"

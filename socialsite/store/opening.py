@@ -1,13 +1,20 @@
 """From URLs to a store. A URL that cannot be used is refused here, in one sentence that says what to do."""
 
 import asyncio
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import quote
 
 from socialsite.store.connection import Address
 from socialsite.store.errors import StoreError
+from socialsite.store.partition import KINDS
 from socialsite.store.store import Store, Topology
+from socialsite.store.topology.addresses import ManyUrl, places_of
 from socialsite.store.topology.cluster import Cluster
+from socialsite.store.topology.proxy import Proxy
+from socialsite.store.topology.sentinel import Sentinel
+from socialsite.store.topology.shards import Shards
 from socialsite.store.topology.single import Single
 
 COMPONENTS = (
@@ -43,7 +50,7 @@ async def open_store(urls: StoreUrls | str, *, require_replicas: int = 0) -> Sto
     for url in (urls.default, *urls.placed.values()):
         if url not in topologies:
             # An embedded server may have to be started first, which waits for it.
-            topologies[url] = await asyncio.to_thread(topology_of, url)
+            topologies[url] = await asyncio.to_thread(topology_of, url, components_at(urls, url))
     try:
         for topology in topologies.values():
             await topology.open()
@@ -55,8 +62,13 @@ async def open_store(urls: StoreUrls | str, *, require_replicas: int = 0) -> Sto
     return Store(topologies[urls.default], placed, require_replicas=require_replicas)
 
 
-def topology_of(url: str) -> Topology:
-    """The topology a URL names."""
+def components_at(urls: StoreUrls, url: str) -> frozenset[str]:
+    """The components whose place is `url`."""
+    return frozenset(name for name in COMPONENTS if urls.placed.get(name, urls.default) == url)
+
+
+def topology_of(url: str, components: Collection[str] = COMPONENTS) -> Topology:
+    """The topology a URL names, for these components."""
     scheme, separator, rest = url.partition("://")
     if not separator:
         raise BadUrl(
@@ -73,9 +85,54 @@ def topology_of(url: str) -> Topology:
             raise BadUrl(f"{url!r} is not a Redis URL: {error}") from error
     if scheme == "redis+cluster":
         return Cluster(addresses_of(url, rest))
-    raise BadUrl(
-        f"no topology is called {scheme!r}: use redis://, rediss://, unix://, embedded:// or redis+cluster://"
-    )
+    if scheme in MANY:
+        try:
+            return MANY[scheme](url, components)
+        except ValueError as error:
+            raise BadUrl(f"{url!r} is not a {scheme} URL: {error}") from error
+    schemes = ("redis", "rediss", "unix", "embedded", "redis+cluster", *MANY)
+    raise BadUrl(f"no topology is called {scheme!r}: use {', '.join(f'{each}://' for each in schemes)}")
+
+
+def _shards(url: str, components: Collection[str]) -> Topology:
+    """`redis+shards://h:p,h:p?partitioner=hash|ring|range|list`"""
+    parts = ManyUrl.parse(url, "partitioner", "db")
+    kind = parts.query.get("partitioner")
+    if kind is not None and kind not in KINDS:
+        raise ValueError(f"there is no partitioner {kind!r}: use {', '.join(KINDS)}")
+    db = parts.query.get("db", parts.path) or "0"
+    return Shards([parts.address(place, db=db) for place in parts.places], kind, components)
+
+
+def _sentinel(url: str, components: Collection[str]) -> Topology:
+    """`redis+sentinel://user:password@h:p,h:p/<master>?db=0&sentinel_password=...`"""
+    parts = ManyUrl.parse(url, "db", "sentinel_username", "sentinel_password")
+    if not parts.path or "/" in parts.path:
+        raise ValueError("the name of the master belongs behind the last Sentinel: .../<master>")
+    words = [quote(parts.query.get(f"sentinel_{word}", ""), safe="") for word in ("username", "password")]
+    credentials = ":".join(words) if any(words) else ""
+    sentinels = [parts.address(place, credentials=credentials) for place in parts.places]
+    return Sentinel(sentinels, parts.path, parts.address(parts.places[0], db=parts.query.get("db", "0")))
+
+
+def _twemproxy(url: str, components: Collection[str]) -> Topology:
+    """`redis+twemproxy://h:p?nodes=h:p,h:p`"""
+    parts = ManyUrl.parse(url, "nodes")
+    if len(parts.places) > 1:
+        raise ValueError("one proxy only; several stand behind a balancer of their own")
+    if "nodes" not in parts.query:
+        raise ValueError("say which servers stand behind it: ?nodes=h:p,h:p")
+    if parts.path not in ("", "0"):
+        raise ValueError("Twemproxy knows no numbered databases: take the number out")
+    servers = [parts.address(place) for place in places_of(parts.query["nodes"])]
+    return Proxy(parts.address(parts.places[0]), servers)
+
+
+MANY: dict[str, Callable[[str, Collection[str]], Topology]] = {
+    "redis+shards": _shards,
+    "redis+sentinel": _sentinel,
+    "redis+twemproxy": _twemproxy,
+}
 
 
 def addresses_of(url: str, rest: str) -> list[Address]:

@@ -23,10 +23,6 @@ class Topology(Protocol):
         """The servers that hold the data now: what operators' commands (INFO, SCAN, TIME) are sent to."""
         ...
 
-    async def open(self) -> None:
-        """Look whether everything stands as the URL says. Raises StoreError with what to do about it."""
-        ...
-
     def node_for(self, tag: str) -> Node:
         """The node of a tag. Raises LookupError where nobody owns it, never a default."""
         ...

@@ -1,0 +1,117 @@
+"""Twemproxy (Debian's nutcracker): one entrance, the servers behind it placed by the proxy's own ring.
+
+It closes the connection on whatever it does not know, and everything in flight with it; so a command that is
+not on its list (proxy_commands.py) is refused here, before it is sent. Operators' commands (INFO, SCAN, TIME)
+go to the servers themselves, the `nodes` of the URL.
+"""
+
+import asyncio
+import random
+from collections.abc import Sequence
+
+import hiredis
+
+from socialsite.store.connection import Address, PipelinedConnection
+from socialsite.store.errors import ScriptMissing, StoreError
+from socialsite.store.key import Key
+from socialsite.store.node import Node, Reply, encode, whole
+from socialsite.store.scripts import Command, Script
+from socialsite.store.topology.proxy_commands import not_carried, require_carried
+
+PROBES = 16
+PROBE_TTL_MS = 10_000
+
+
+class ProxyRefused(StoreError):
+    """The proxy does not place keys as the site needs it. The message says what to do."""
+
+
+class ProxyNode(Node):
+    """The proxy. Commands of one pipeline keep their order for each key, as on a server."""
+
+    async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
+        raise not_carried("MULTI", commands[0])
+
+    async def blocking(self, *command: object, timeout_s: float) -> Reply:
+        raise not_carried(f"a waiting {command[0]}", command)
+
+    async def confirmed(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
+        raise not_carried("WAIT", commands[0])
+
+    async def send_encoded(self, payload: bytes, replies: int, *, confirm: int = 0) -> list[Reply]:
+        if confirm:
+            raise not_carried("WAIT", ())
+        reader = hiredis.Reader()
+        reader.feed(payload)
+        while (command := reader.gets()) is not False:
+            require_carried((command[0].decode(), *command[1:]))
+        return await super().send_encoded(payload, replies)
+
+    async def _raw(self, commands: Sequence[Command]) -> list[Reply]:
+        for command in commands:
+            require_carried(command)
+        return await super()._raw(commands)
+
+    def _encoded(self, connection: PipelinedConnection, commands: Sequence[Command]) -> tuple[int, bytes]:
+        """SCRIPT LOAD is not carried, so a digest is tried first and the script sent where it is unknown."""
+        plain = (
+            (command[0], command[1].sha, *command[2:]) if isinstance(command[1], Script) else command
+            for command in commands
+        )
+        return 0, b"".join(map(encode, plain))
+
+    async def _mended(self, commands: Sequence[Command], replies: list[Reply]) -> list[Reply]:
+        """The scripts that servers had not seen are sent whole, all in one round trip."""
+        missing = [place for place, reply in enumerate(replies) if isinstance(reply, ScriptMissing)]
+        if missing:
+            sources = [whole(commands[place]) for place in missing]
+            for place, reply in zip(missing, await super()._raw(sources), strict=True):
+                replies[place] = reply
+        return await super()._mended(commands, replies)
+
+
+class Proxy:
+    """Every tag behind one proxy; `nodes` are the servers that hold the data."""
+
+    def __init__(self, address: Address, servers: Sequence[Address]) -> None:
+        self._proxy = ProxyNode(address)
+        self._servers = tuple(Node(server) for server in servers)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return self._servers
+
+    def node_for(self, tag: str) -> Node:
+        return self._proxy
+
+    async def close(self) -> None:
+        for node in (self._proxy, *self._servers):
+            await node.close()
+
+    async def open(self) -> None:
+        """Write a few keys and look where they went: a wrong configuration would lose data silently."""
+        first = random.randrange(10**6) * PROBES  # noqa: S311 - not a secret
+        tags = [f"t{number}" for number in range(first, first + PROBES)]
+        pairs = [[Key("map", tag=tag, name=f"probe:{side}") for side in (0, 1)] for tag in tags]
+        keys = [key for pair in pairs for key in pair]
+        await self._proxy.pipeline([("SET", key, 1, "PX", PROBE_TTL_MS) for key in keys])
+        looked = await asyncio.gather(
+            *(server.pipeline([("EXISTS", key) for key in keys]) for server in self._servers)
+        )
+        for place in range(0, len(keys), 2):
+            self._check([[number for number, found in enumerate(looked) if found[place + n]] for n in (0, 1)])
+        await self._proxy.pipeline([("DEL", key) for key in keys])
+
+    def _check(self, holders: list[list[int]]) -> None:
+        """Of two keys with one tag: the servers that hold each."""
+        at = self._proxy.address
+        if not all(holders):
+            raise ProxyRefused(
+                f"Twemproxy at {at} has servers that `nodes` does not name: name all of them in the URL"
+            )
+        if holders[0] != holders[1]:
+            raise ProxyRefused(
+                f'Twemproxy at {at} does not place keys by their tag: put `hash_tag: "{{}}"` into its pool'
+            )
+        if len(holders[0]) > 1:
+            raise ProxyRefused(f"`nodes` names a server behind Twemproxy at {at} twice: name each once")

@@ -1,0 +1,128 @@
+"""The map of client-side shards as every shard keeps it: which map, of which epoch, and which place is mine.
+
+Stored on every shard, so that no server is special (seed 004 kept it on the first alone, CHARTER D3):
+
+    map:{shards}:shard          HASH: id, epoch, partitioner, count, checksum; number of this shard, state
+    map:{shards}:partition:<n>  STRING: the bitmap of partition n, where the partitioner is range or list
+
+Servers are known by their number, never by their address: one that moves keeps its tags.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from socialsite.store.errors import StoreError
+from socialsite.store.key import Key
+from socialsite.store.node import Node, Reply
+from socialsite.store.partition import KINDS, Listed, Partitioner, Ranged, even
+from socialsite.store.partition.bitmaps import BrokenMap
+from socialsite.store.scripts import Command, load
+
+FORM = load("form_shard.lua", __package__)
+FORMING, FORMED = "forming", "formed"
+REPARTITION = "`manage.py repartition`"
+
+
+class MapRefused(StoreError):
+    """The shards do not stand as the URL says. The message says what to do."""
+
+
+def shard_key() -> Key:
+    """HASH: the map, and this shard's place in it. Made at first start, never changed but by a move."""
+    return Key("map", tag="shards", name="shard")
+
+
+def bitmap_key(number: int) -> Key:
+    """STRING: 16,384 bits, the slots of one partition. On every shard, for range and list."""
+    return Key("map", tag="shards", name=f"partition:{number}")
+
+
+@dataclass(frozen=True, slots=True)
+class ShardMap:
+    """A map. Equal checksums are equal maps."""
+
+    id: str
+    epoch: int
+    partitioner: Partitioner
+
+    @classmethod
+    def new(cls, kind: str, count: int) -> Self:
+        return cls(secrets.token_hex(8), 1, even(kind, count))
+
+    @property
+    def bitmaps(self) -> list[bytes]:
+        return self.partitioner.bitmaps if isinstance(self.partitioner, (Ranged, Listed)) else []
+
+    @property
+    def checksum(self) -> str:
+        made = self.partitioner
+        text = f"{self.id} {self.epoch} {made.name} {made.count}"
+        return hashlib.sha256(b"\n".join((text.encode(), *self.bitmaps))).hexdigest()
+
+    def form_command(self, number: int) -> Command:
+        """Write the map to shard `number`, unless a map stands there; 1 if it was written."""
+        fields = {
+            "id": self.id, "epoch": self.epoch, "partitioner": self.partitioner.name,
+            "count": self.partitioner.count, "checksum": self.checksum, "number": number, "state": FORMING,
+        }  # fmt: skip
+        bitmaps = self.bitmaps
+        keys = [shard_key(), *(bitmap_key(place) for place in range(len(bitmaps)))]
+        return FORM.command(keys, [*bitmaps, *(part for pair in fields.items() for part in pair)])
+
+
+@dataclass(frozen=True, slots=True)
+class HeldMap:
+    """What one shard says."""
+
+    map: ShardMap
+    number: int
+    is_formed: bool
+
+
+async def read_map(node: Node) -> HeldMap | None:
+    """The map on a shard; None where there is none. Raises MapRefused where it is damaged."""
+    fields = fields_of(await node.execute("HGETALL", shard_key()))
+    if not fields:
+        return None
+    try:
+        count = int(fields["count"])
+        kind = fields["partitioner"]
+        keys = [bitmap_key(number) for number in range(count)] if kind in (Ranged.name, Listed.name) else []
+        bitmaps = await node.pipeline([("GET", key) for key in keys])
+        partitioner = stored_partitioner(kind, count, [bitmap or b"" for bitmap in bitmaps])
+        found = ShardMap(fields["id"], int(fields["epoch"]), partitioner)
+        held = HeldMap(found, int(fields["number"]), fields["state"] == FORMED)
+    except (KeyError, ValueError) as error:
+        raise damaged(node, str(error)) from error
+    if found.checksum != fields["checksum"]:
+        raise damaged(node, "its checksum is wrong")
+    return held
+
+
+def stored_partitioner(kind: str, count: int, bitmaps: Sequence[bytes]) -> Partitioner:
+    """Raises ValueError (BrokenMap) where the stored form is no whole map."""
+    if kind == Listed.name:
+        listed = Listed.stored(bitmaps)
+        if listed.unassigned:
+            raise BrokenMap(f"{len(listed.unassigned)} slots stand on no list")
+        return listed
+    if kind not in KINDS:
+        raise ValueError(f"nobody knows a partitioner {kind!r}")
+    made = even(kind, count)
+    if isinstance(made, Ranged):
+        made.verify(bitmaps)
+    return made
+
+
+def fields_of(reply: Reply) -> Mapping[str, str]:
+    return {name.decode(): value.decode() for name, value in zip(reply[::2], reply[1::2], strict=True)}
+
+
+def damaged(node: Node, reason: str) -> MapRefused:
+    return MapRefused(
+        f"the map of shards on {node.address} is damaged ({reason}): restore that server from a backup, or "
+        "copy the keys map:{shards}:* of another shard to it, with its own number"
+    )

@@ -1,0 +1,134 @@
+"""Client-side shards: several plain servers, a partitioner that says who holds which tag (DESIGN 3).
+
+The map is made at first start, stored on every shard and held against the URL at every other start; a running
+process looks once a second whether its shards still hold it, before it sends anything.
+"""
+
+import asyncio
+from collections.abc import Collection, Sequence
+
+from socialsite.store.connection import Address
+from socialsite.store.errors import StoreError, StoreUnavailable
+from socialsite.store.node import Node, Reply
+from socialsite.store.partition import Partitioner
+from socialsite.store.scripts import Command
+from socialsite.store.topology.shard_checks import require_one_map, require_own_keys, require_place
+from socialsite.store.topology.shard_map import FORMED, HeldMap, ShardMap, read_map, shard_key
+
+LEASE_S = 1.0
+"""A process may send to a shard for so long after it has seen its own map there. Who changes a map waits
+longer than this before the first key moves."""
+
+
+class MapChanged(StoreUnavailable):
+    """A shard holds another map than this process, or none: nothing is sent to it."""
+
+
+class ShardNode(Node):
+    """A shard. Refuses to send what belongs to another map than the one it holds."""
+
+    def __init__(self, address: Address, *, lease_s: float = LEASE_S) -> None:
+        super().__init__(address)
+        self.checksum = ""
+        self._lease_s = lease_s
+        self._held_until = float("-inf")
+        self._looking: asyncio.Task[None] | None = None
+
+    async def send_encoded(self, payload: bytes, replies: int, *, confirm: int = 0) -> list[Reply]:
+        await self._hold()
+        return await super().send_encoded(payload, replies, confirm=confirm)
+
+    async def confirmed(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
+        await self._hold()
+        return await super().confirmed(commands, replicas)
+
+    async def blocking(self, *command: object, timeout_s: float) -> Reply:
+        await self._hold()
+        return await super().blocking(*command, timeout_s=timeout_s)
+
+    async def _raw(self, commands: Sequence[Command]) -> list[Reply]:
+        await self._hold()
+        return await super()._raw(commands)
+
+    async def _hold(self) -> None:
+        if self.checksum and asyncio.get_running_loop().time() >= self._held_until:
+            if self._looking is None or self._looking.done():
+                self._looking = asyncio.create_task(self._look())
+            await asyncio.shield(self._looking)
+
+    async def _look(self) -> None:
+        """Renew the lease: all who wait for it share one look."""
+        asked_at = asyncio.get_running_loop().time()
+        (held,) = await super()._raw([("HGET", shard_key(), "checksum")])
+        if isinstance(held, StoreError):
+            raise held
+        if held is None:
+            raise MapChanged(f"{self.address} holds no map any more: it was emptied, restore its data")
+        if held.decode() != self.checksum:
+            raise MapChanged(f"{self.address} holds another map than this process: restart the process")
+        self._held_until = asked_at + self._lease_s
+
+
+class Shards:
+    """Tags on shards. `components`: what lives here, for the look at servers that hold data already."""
+
+    def __init__(
+        self,
+        addresses: Sequence[Address],
+        kind: str | None,
+        components: Collection[str] = (),
+        *,
+        lease_s: float = LEASE_S,
+    ) -> None:
+        self._nodes = tuple(ShardNode(address, lease_s=lease_s) for address in addresses)
+        self._kind = kind
+        self._components = frozenset(components)
+        self._partitioner: Partitioner | None = None
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return self._nodes
+
+    def node_for(self, tag: str) -> Node:
+        assert self._partitioner is not None, "open() reads the map first"
+        return self._nodes[self._partitioner.partition_of(tag)]
+
+    async def open(self) -> None:
+        """Read the map from every shard, make it at the first start. Raises MapRefused, StoreUnavailable."""
+        held = await self._read()
+        if not any(each is not None and each.is_formed for each in held):
+            held = await self._form(held)
+        shards = [self._placed(number, each) for number, each in enumerate(held)]
+        require_one_map(self._nodes, shards)
+        await self._each(("HSET", shard_key(), "state", FORMED))
+        self._partitioner = shards[0].map.partitioner
+        for node in self._nodes:
+            node.checksum = shards[0].map.checksum
+
+    async def close(self) -> None:
+        for node in self._nodes:
+            await node.close()
+
+    async def _read(self) -> list[HeldMap | None]:
+        return list(await asyncio.gather(*(read_map(node) for node in self._nodes)))
+
+    async def _each(self, command: Command) -> None:
+        await asyncio.gather(*(node.execute(*command) for node in self._nodes))
+
+    async def _form(self, held: Sequence[HeldMap | None]) -> list[HeldMap | None]:
+        """First start: the first shard decides about the map, so that processes that start together agree.
+
+        It is `forming` until every shard holds it: a start that was broken off goes on where it stopped.
+        """
+        wanted = held[0].map if held[0] else ShardMap.new(self._kind or "hash", len(self._nodes))
+        places = [(node, number) for number, node in enumerate(self._nodes)]
+        looks = (require_own_keys(*place, wanted.partitioner, self._components) for place in places)
+        await asyncio.gather(*looks)
+        await self._nodes[0].pipeline([wanted.form_command(0)])
+        first = await read_map(self._nodes[0])
+        agreed = self._placed(0, first).map
+        await asyncio.gather(*(node.pipeline([agreed.form_command(number)]) for node, number in places[1:]))
+        return await self._read()
+
+    def _placed(self, number: int, held: HeldMap | None) -> HeldMap:
+        return require_place(self._nodes[number], held, number, len(self._nodes), self._kind)
