@@ -33,6 +33,17 @@ def me(reader: OpenReader, visitor: NewVisitor, friend: Visitor) -> Reader:
     return reader(own)
 
 
+def goes_live_with(reader: Reader, count: int) -> None:
+    """Open a live home once the worker has brought `count` posts there."""
+
+    def has_all() -> bool:
+        reader.goes("/")
+        return len(reader.ids()) == count
+
+    reader.until(has_all)
+    reader.goes_live("/")
+
+
 def fresh_ids(reader: Reader, pages: int = 1) -> list[str]:
     """Ids of a page that is opened anew, and of those below it."""
     other = Reader(reader.context.new_page(), reader.url)
@@ -48,8 +59,7 @@ def fresh_ids(reader: Reader, pages: int = 1) -> list[str]:
 def test_new_posts_wait_in_the_pill_and_move_nothing(me: Reader, friend: Visitor) -> None:
     for number in range(25):
         friend.publishes(f"old words {number}")
-    me.until(lambda: (me.goes("/"), len(me.ids()) == 25)[1])
-    me.goes_live("/")
+    goes_live_with(me, 25)
     read = me.entries.nth(8)
     me.page.evaluate("scrollTo({top: 700, behavior: 'instant'})")
     before = read.bounding_box()
@@ -71,8 +81,7 @@ def test_new_posts_wait_in_the_pill_and_move_nothing(me: Reader, friend: Visitor
 
 def test_a_deleted_post_vanishes_from_open_pages_and_from_the_pill(me: Reader, friend: Visitor) -> None:
     kept, gone = friend.publishes("this stays"), friend.publishes("this goes")
-    me.until(lambda: (me.goes("/"), len(me.ids()) == 2)[1])
-    me.goes_live("/")
+    goes_live_with(me, 2)
     held = friend.publishes("this goes before anybody has looked")
     expect(me.pill).to_have_text("1 new post")
     friend.deletes(gone)
@@ -119,8 +128,7 @@ def test_more_than_a_hundred_missed_posts_are_a_gap_that_can_be_filled(
         own.follows(author.handle)
     known = [authors[0].publishes(f"known words {number}")["id"] for number in range(2)]
     me = reader(own)
-    me.until(lambda: (me.goes("/"), len(me.ids()) == 2)[1])
-    me.goes_live("/")
+    goes_live_with(me, 2)
     me.page.evaluate(LOSE_SOCKET)
     missed = [author.publishes(f"missed {number}")["id"] for number in range(33) for author in authors]
     me.page.evaluate(COME_BACK)
@@ -135,10 +143,11 @@ def test_more_than_a_hundred_missed_posts_are_a_gap_that_can_be_filled(
             break
         size = len(me.ids())
         gap.get_by_role("button").click()
-        me.until(lambda size=size: len(me.ids()) > size or not gap.count())
+        me.until(lambda known=size: len(me.ids()) > known or not gap.count())  # type: ignore[misc]
     assert not gap.count()
     expected = sorted(known + missed + after, key=int, reverse=True)
-    me.until(lambda: not me.pill.count() or me.pill.click() is None)
+    if me.pill.count():
+        me.pill.click()
     assert me.ids() == expected
     assert fresh_ids(me, pages=5) == expected
 

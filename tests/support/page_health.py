@@ -4,7 +4,7 @@ from collections import Counter
 from html.parser import HTMLParser
 from typing import Any
 
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Page
 
 LOOKS = [(320, 640, "light"), (1280, 900, "light"), (320, 640, "dark"), (1280, 900, "dark")]

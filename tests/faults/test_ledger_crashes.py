@@ -1,0 +1,121 @@
+"""Kill -9 of any process while people publish: what was acknowledged is there, once, and nothing else is.
+
+`LEDGER_ROUNDS=20` makes each run longer; the usual two rounds a victim are what a test run can afford.
+"""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.ledger import Crowd, Ledger, audit
+from tests.support.site import Site, running_site, wait_until
+from tests.support.visitor import Visitor
+
+pytestmark = pytest.mark.slow
+
+ROUNDS = int(os.environ.get("LEDGER_ROUNDS", "2"))
+PEOPLE = 4
+NO_LIMITS = {f"RATE_LIMIT_{rule}": "off" for rule in ("POST", "FOLLOW", "SIGNUP", "LOGIN", "ADDRESS")}
+VICTIMS = {
+    "worker": ({"201", "read 200"}, ["worker"]),
+    "web": ({"201", "503", "no answer", "read 200", "read 503", "read no answer"}, ["web"]),
+    "redis": ({"201", "503", "read 200", "read 503"}, ["redis"]),
+    "any": (
+        {"201", "503", "no answer", "read 200", "read 503", "read no answer"},
+        ["worker", "web", "redis"],
+    ),
+}
+"""Who is killed, and which answers clients may see meanwhile."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with running_site(tmp_path_factory.mktemp("ledger") / "data", **NO_LIMITS) as running:
+        yield running
+
+
+def people_who_follow_each_other(site: Site, prefix: str) -> list[Visitor]:
+    people = [Visitor(site.url, f"{prefix}{number}", timeout_s=15).sign_up() for number in range(PEOPLE)]
+    for one in people:
+        for other in people:
+            if other is not one:
+                one.follows(other.handle)
+    for one in people:
+        one.get("/")  # from now on posts are pushed into this home
+    return people
+
+
+def kill(site: Site, role: str) -> None:
+    """Kill -9, and wait until the supervisor has put another in its place."""
+    victim = site.processes()[role]
+    os.kill(victim, signal.SIGKILL)
+    wait_until(lambda: site.processes().get(role, victim) != victim, 30)
+    wait_until(lambda: site.status() == 200, 30)
+
+
+def drained(site: Site) -> bool:
+    with site.redis() as client:
+        return client.xlen("jobs:{outbox}:stream") == 0  # a finished job is deleted
+
+
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_nothing_acknowledged_is_lost_and_nothing_is_doubled(site: Site, tmp_path: Path, victim: str) -> None:
+    allowed, roles = VICTIMS[victim]
+    seed = int(os.environ.get("LEDGER_SEED", "0")) or random.randrange(1 << 32)
+    chance = random.Random(seed)
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    people = people_who_follow_each_other(site, f"{victim}_")
+    crowd = Crowd(ledger, people, seed)
+    crowd.start()
+    try:
+        for _ in range(ROUNDS):
+            time.sleep(chance.uniform(0.2, 1.5))
+            kill(site, chance.choice(roles))
+        time.sleep(0.5)
+    finally:
+        crowd.stop()
+        ledger.close()
+    wait_until(lambda: drained(site), 60)
+
+    found = audit(ledger, people)
+    print(f"seed {seed}, {victim} killed {ROUNDS} times: {found}")
+    assert found.is_clean, f"seed {seed}: {found}"
+    assert found.acknowledged >= 10 * ROUNDS, found
+    assert set(ledger.outcomes) <= allowed, f"seed {seed}: {found}"
+    forget_homes(site)
+    again = audit(ledger, people)
+    assert again.is_clean, f"homes rebuilt from their sources: {again}"
+    for one in people:
+        one.http.close()
+
+
+def forget_homes(site: Site) -> None:
+    with site.redis() as client:
+        for key in client.scan_iter("timelines:{*}:home"):
+            client.delete(key)
+
+
+def test_the_audit_sees_what_is_lost_doubled_and_nobody_s(site: Site, tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    people = people_who_follow_each_other(site, "audit_")
+    author = people[0]
+    lost, kept = (ledger.intends(author.handle, text, text) for text in ("is lost", "is kept"))
+    for entry in (lost, kept):
+        ledger.notes(entry, "201", author.publishes(entry.text)["id"])
+    wait_until(lambda: drained(site))
+    assert audit(ledger, people).is_clean
+    author.publishes("is kept")
+    author.publishes("is nobody's")
+    with site.redis() as client:
+        client.zrem(
+            f"timelines:{{{author.get('/accounts/settings/')['account']['id']}}}:profile", lost.post_id or ""
+        )
+    forget_homes(site)
+    found = audit(ledger, people)
+    assert len(found.lost) == len(found.doubled) == len(found.ghosts) == 1 + PEOPLE, found
+    ledger.close()

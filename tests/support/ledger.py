@@ -1,0 +1,184 @@
+"""What clients were promised while processes died under them, and whether it was kept (CHARTER, R rows).
+
+Each client notes a request in a file before sending it and the outcome after. It repeats a request with the
+same key until it is answered. The audit then reads the site as anybody does, and compares.
+"""
+
+import json
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+
+import httpx
+
+from tests.support.visitor import Answer, Visitor
+
+PAUSE_S = 0.02
+"""Between two requests of a client, and before another try."""
+
+
+@dataclass
+class Entry:
+    """One post that somebody wants to publish; `post_id` once it is acknowledged."""
+
+    key: str
+    author: str
+    text: str
+    post_id: str | None = None
+
+
+class Ledger:
+    """Lines of JSON, each flushed before anything else happens; `outcomes` counts all answers."""
+
+    def __init__(self, file: Path) -> None:
+        self.entries: dict[str, Entry] = {}
+        self.outcomes: Counter[str] = Counter()
+        self._file = file.open("a")
+        self._lock = threading.Lock()
+
+    def intends(self, author: str, text: str, key: str) -> Entry:
+        entry = Entry(key, author, text)
+        with self._lock:
+            self.entries[key] = entry
+            self._write({"key": key, "author": author, "text": text})
+        return entry
+
+    def notes(self, entry: Entry, outcome: str, post_id: str | None = None) -> None:
+        with self._lock:
+            self.outcomes[outcome] += 1
+            entry.post_id = post_id
+            self._write({"key": entry.key, "outcome": outcome, "post": post_id})
+
+    def notes_read(self, outcome: str) -> None:
+        with self._lock:
+            self.outcomes[f"read {outcome}"] += 1
+
+    @property
+    def acknowledged(self) -> list[Entry]:
+        return [entry for entry in self.entries.values() if entry.post_id]
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _write(self, line: dict[str, str | None]) -> None:
+        self._file.write(json.dumps(line) + "\n")
+        self._file.flush()
+
+
+class Crowd:
+    """Authors who publish without a pause, and read their homes, until they are told to stop."""
+
+    def __init__(self, ledger: Ledger, people: Sequence[Visitor], seed: int) -> None:
+        self._ledger = ledger
+        self._random = random.Random(seed)
+        self._stopping = threading.Event()
+        self._threads = [
+            threading.Thread(target=act, args=(one,)) for one in people for act in (self._publish, self._read)
+        ]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Every request that was begun is repeated until it is answered."""
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join(60)
+        assert not any(thread.is_alive() for thread in self._threads), "a client still waits for its answer"
+
+    def _publish(self, author: Visitor) -> None:
+        number = 0
+        while not self._stopping.is_set():
+            number += 1
+            key = f"{author.handle}-{self._random.getrandbits(64):016x}"
+            entry = self._ledger.intends(author.handle, f"{author.handle} says {number}", key)
+            while not self._send(author, entry):
+                time.sleep(PAUSE_S)
+            time.sleep(PAUSE_S)
+
+    def _send(self, author: Visitor, entry: Entry) -> bool:
+        """True when it need not be sent again."""
+        try:
+            answer = author.post("/posts/", text=entry.text, idempotency_key=entry.key)
+        except httpx.TransportError:
+            self._ledger.notes(entry, "no answer")
+            return False
+        post_id = str(answer.json()["id"]) if answer.status_code == HTTPStatus.CREATED else None
+        self._ledger.notes(entry, str(answer.status_code), post_id)
+        return answer.status_code != HTTPStatus.SERVICE_UNAVAILABLE
+
+    def _read(self, reader: Visitor) -> None:
+        """A second client of the same person: the home is read while posts arrive in it."""
+        with Visitor(str(reader.http.base_url)) as other:
+            other.http.cookies.update(reader.http.cookies)
+            while not self._stopping.is_set():
+                try:
+                    answer = other.http.get("/", headers={"Accept": "application/json"})
+                    self._ledger.notes_read(str(answer.status_code))
+                except httpx.TransportError:
+                    self._ledger.notes_read("no answer")
+                time.sleep(0.2)
+
+
+@dataclass
+class Audit:
+    """What a reading of the whole site found, against the ledger."""
+
+    acknowledged: int = 0
+    unacknowledged_but_there: int = 0
+    lost: list[str] = field(default_factory=list)
+    doubled: list[str] = field(default_factory=list)
+    ghosts: list[str] = field(default_factory=list)
+    outcomes: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def is_clean(self) -> bool:
+        return not (self.lost or self.doubled or self.ghosts)
+
+    def __str__(self) -> str:
+        return (
+            f"acknowledged {self.acknowledged}, lost {len(self.lost)}, doubled {len(self.doubled)}, "
+            f"ghosts {len(self.ghosts)}, unacknowledged but there {self.unacknowledged_but_there}, "
+            f"answers {self.outcomes}\n" + "\n".join([*self.lost, *self.doubled, *self.ghosts][:40])
+        )
+
+
+def audit(ledger: Ledger, people: Sequence[Visitor]) -> Audit:
+    """Read every profile and every home. Each of `people` follows all the others."""
+    found = Audit(acknowledged=len(ledger.acknowledged), outcomes=dict(sorted(ledger.outcomes.items())))
+    profiles = {one.handle: one.timeline(f"/@{one.handle}/") for one in people}
+    for handle, posts in profiles.items():
+        own = [entry for entry in ledger.entries.values() if entry.author == handle]
+        _compare(found, f"profile of {handle}", posts, own)
+        acknowledged = {entry.text for entry in own if entry.post_id}
+        found.unacknowledged_but_there += sum(post["text"] not in acknowledged for post in posts)
+    present = {post["id"] for posts in profiles.values() for post in posts}
+    for one in people:
+        where = f"home of {one.handle}"
+        home = one.timeline("/")
+        _compare(found, where, home, list(ledger.entries.values()))
+        # An effect without an answer may stand in profiles; then it must stand in homes too.
+        missing = present - {post["id"] for post in home}
+        found.lost += [f"{where}: {id}, which stands in its author's profile" for id in sorted(missing)]
+    return found
+
+
+def _compare(found: Audit, where: str, posts: Sequence[Answer], wanted: Sequence[Entry]) -> None:
+    ids = Counter(str(post["id"]) for post in posts)
+    texts = Counter(post["text"] for post in posts)
+    intended = {entry.text for entry in wanted}
+    found.lost += [
+        f"{where}: {entry.post_id} {entry.text}"
+        for entry in wanted
+        if entry.post_id and not ids[entry.post_id]
+    ]
+    found.doubled += [f"{where}: {text} {count} times" for text, count in texts.items() if count > 1]
+    found.ghosts += [f"{where}: {text}" for text in texts if text not in intended]
+    if [post["id"] for post in posts] != sorted(ids, key=int, reverse=True):
+        found.doubled.append(f"{where}: not in order, or an id twice")
