@@ -1,5 +1,9 @@
-"""Fixtures for everybody: one real Redis server a test process, emptied before each test."""
+"""Fixtures for everybody: real Redis servers, one set a test process, emptied before each test.
 
+`pytest --topology=NAME` (or TEST_TOPOLOGY) says how they stand; `make contract` runs the suite on all of them.
+"""
+
+import os
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -7,15 +11,25 @@ import pytest_asyncio
 
 from socialsite.configuration import Configuration
 from socialsite.services import Services, open_services
-from socialsite.store import Store, open_store
+from socialsite.store import Store, StoreUrls, open_store
 from tests.support.redis_server import RedisServer
-from tests.support.world import World
+from tests.support.topologies import TOPOLOGIES, Deployment, clients_of
 
 pytest_plugins = ["tests.plugins.no_skips"]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--topology",
+        default=os.environ.get("TEST_TOPOLOGY", "single"),
+        choices=sorted(TOPOLOGIES),
+        help="where `store` and `services` stand",
+    )
+
+
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[RedisServer]:
+    """A plain server, whatever the topology."""
     server = RedisServer().start()
     yield server
     server.stop()
@@ -23,28 +37,41 @@ def redis_server() -> Iterator[RedisServer]:
 
 @pytest.fixture
 def redis_url(redis_server: RedisServer) -> str:
-    """URL of an empty server."""
+    """URL of a plain server, empty."""
     with redis_server.client() as client:
         client.flushall()
         client.script_flush()
     return redis_server.url
 
 
+@pytest.fixture(scope="session")
+def deployment(request: pytest.FixtureRequest) -> Iterator[Deployment]:
+    """The servers of the chosen topology; of "single", the plain server itself."""
+    name = request.config.getoption("--topology")
+    if name == "single":
+        server = request.getfixturevalue("redis_server")
+        yield Deployment(StoreUrls(server.url), lambda: clients_of([server]))
+        return
+    with TOPOLOGIES[name]() as started:
+        yield started
+
+
+@pytest.fixture
+def redis_urls(deployment: Deployment) -> StoreUrls:
+    """URLs of the chosen topology, empty."""
+    deployment.flush()
+    return deployment.urls
+
+
 @pytest_asyncio.fixture
-async def store(redis_url: str) -> AsyncIterator[Store]:
-    opened = await open_store(redis_url)
+async def store(redis_urls: StoreUrls) -> AsyncIterator[Store]:
+    opened = await open_store(redis_urls)
     yield opened
     await opened.close()
 
 
 @pytest_asyncio.fixture
-async def services(redis_url: str) -> AsyncIterator[Services]:
-    """All services over an empty server, with the clock of the server and no limits."""
-    async with open_services(redis_url, Configuration()) as opened:
+async def services(redis_urls: StoreUrls) -> AsyncIterator[Services]:
+    """All services over empty servers, with the clock of the server and no limits."""
+    async with open_services(redis_urls, Configuration()) as opened:
         yield opened
-
-
-@pytest.fixture
-def world(services: Services) -> World:
-    """People over these services, and a worker turned by hand."""
-    return World(services)

@@ -6,7 +6,7 @@ from random import Random
 from zlib import crc32
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialsite.store.partition import KINDS, Hashed, Listed, Ranged, Ring, Unassigned, even
@@ -20,6 +20,7 @@ tags = st.one_of(
     st.sampled_from(["ids", "public", "outbox", "map"]),
 )
 counts = st.integers(1, 64)
+unhurried = settings(deadline=None)  # a map of 16,384 slots is made in each example
 PEOPLE = [str(number) for number in range(1, 20_001)]
 
 
@@ -59,6 +60,7 @@ def test_our_keys_are_placed_by_their_tag(tag: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@unhurried
 @given(tag=tags, count=st.integers(1, 8))
 def test_every_tag_has_one_place_and_always_the_same(kind: str, tag: str, count: int) -> None:
     place = even(kind, count).partition_of(tag)
@@ -98,6 +100,7 @@ def test_hash_is_that_of_the_seeds(tag: str, count: int) -> None:
     assert Hashed(count).partition_of(tag) == crc32(tag.encode()) % count
 
 
+@unhurried
 @given(st.integers(1, SLOTS))
 def test_ranges_follow_each_other_without_gap_or_overlap(count: int) -> None:
     made = Ranged(count)
@@ -125,6 +128,7 @@ def test_bitmaps_say_what_the_ranges_say(count: int) -> None:
     made.verify(made.bitmaps)
 
 
+@unhurried
 @given(st.integers(0, SLOTS - 1), st.integers(1, 6))
 def test_one_wrong_bit_is_found(slot: int, count: int) -> None:
     made = Ranged(count)
@@ -134,6 +138,7 @@ def test_one_wrong_bit_is_found(slot: int, count: int) -> None:
         made.verify([bytes(bitmap) for bitmap in bitmaps])
 
 
+@unhurried
 @given(st.randoms(use_true_random=False))
 def test_lists_keep_every_slot_and_refuse_those_on_none(random: Random) -> None:
     owners = random.choices([0, 1, 2, 3, None], k=SLOTS)

@@ -5,6 +5,8 @@ default. Equal arguments make equal partitioners in every process, for ever: not
 language's own function or by the address of a server (docs/decisions/partitioning.md).
 """
 
+from functools import cache
+
 from socialsite.store.partition.hashed import Hashed
 from socialsite.store.partition.listed import Listed
 from socialsite.store.partition.partitioner import Partitioner, Unassigned
@@ -17,6 +19,7 @@ KINDS: dict[str, type[Hashed] | type[Ring] | type[Ranged] | type[Listed]] = {
 """What stands behind `?partitioner=`."""
 
 
+@cache
 def even(kind: str, count: int) -> Partitioner:
     """The partitioner that spreads everything evenly over `count` nodes, as a first start makes it."""
     return KINDS[kind].even(count)

@@ -5,6 +5,7 @@ bitmaps are the map. A slot on no list belongs to nobody: its keys are refused.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Self
 
 from socialsite.store.partition.bitmaps import BrokenMap, bitmaps_of, owners_of
@@ -56,6 +57,6 @@ class Listed:
     def unassigned(self) -> list[int]:
         return [slot for slot, owner in enumerate(self._owners) if owner is None]
 
-    @property
+    @cached_property
     def bitmaps(self) -> list[bytes]:
         return bitmaps_of(self._owners, self.count)

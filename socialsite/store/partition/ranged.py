@@ -4,6 +4,7 @@ The arithmetic is the map; the seed's bitmaps are how it is stored, and are held
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Self
 
 from socialsite.store.partition.bitmaps import BrokenMap, bitmaps_of
@@ -34,7 +35,7 @@ class Ranged:
         """The lowest slot of a partition; that of `count` is the number of slots."""
         return number * SLOTS // self.count
 
-    @property
+    @cached_property
     def bitmaps(self) -> list[bytes]:
         return bitmaps_of([self.owner_of(slot) for slot in range(SLOTS)], self.count)
 

@@ -10,8 +10,9 @@ Servers are known by their number, never by their address: one that moves keeps 
 
 import hashlib
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Self
 
 from socialsite.store.errors import StoreError
@@ -92,7 +93,7 @@ async def read_map(node: Node) -> HeldMap | None:
         kind = fields["partitioner"]
         keys = [bitmap_key(number) for number in range(count)] if kind in (Ranged.name, Listed.name) else []
         bitmaps = await node.pipeline([("GET", key) for key in keys])
-        partitioner = stored_partitioner(kind, count, [bitmap or b"" for bitmap in bitmaps])
+        partitioner = stored_partitioner(kind, count, tuple(bitmap or b"" for bitmap in bitmaps))
         found = ShardMap(fields["id"], int(fields["epoch"]), partitioner)
         held = HeldMap(found, int(fields["number"]), fields["state"] == FORMED)
     except (KeyError, ValueError) as error:
@@ -102,7 +103,8 @@ async def read_map(node: Node) -> HeldMap | None:
     return held
 
 
-def stored_partitioner(kind: str, count: int, bitmaps: Sequence[bytes]) -> Partitioner:
+@cache
+def stored_partitioner(kind: str, count: int, bitmaps: tuple[bytes, ...]) -> Partitioner:
     """Raises ValueError (BrokenMap) where the stored form is no whole map."""
     if kind == Listed.name:
         listed = Listed.stored(bitmaps)

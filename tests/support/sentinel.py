@@ -1,0 +1,126 @@
+"""Three Sentinels, a master and a replica on loopback: a failover takes about two seconds here."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import redis
+
+from tests.support.ports import free_ports
+from tests.support.redis_server import RedisServer
+
+NAME = "site"
+DOWN_AFTER_MS = 600
+
+
+class SentinelSite:
+    """`master` is the server that is the master now."""
+
+    def __init__(self) -> None:
+        self._directory = Path(tempfile.mkdtemp(prefix="ss-sentinel-", dir="/tmp"))
+        *self.ports, one, other = free_ports(5)
+        self.server_ports = (one, other)
+        self.servers = [self._server(port) for port in self.server_ports]
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def url(self) -> str:
+        return f"redis+sentinel://{','.join(f'127.0.0.1:{port}' for port in self.ports)}/{NAME}"
+
+    @property
+    def master(self) -> RedisServer:
+        for server in self.servers:
+            try:
+                with server.client() as client:
+                    if client.info("replication")["role"] == "master":
+                        return server
+            except redis.ConnectionError:
+                continue
+        raise AssertionError("no server is a master")
+
+    def other(self, server: RedisServer) -> RedisServer:
+        return self.servers[1 - self.servers.index(server)]
+
+    def start(self) -> None:
+        for server in self.servers:
+            server.start()
+        with self.servers[1].client() as client:
+            client.replicaof("127.0.0.1", str(self.server_ports[0]))
+        until(self.is_synced, "the replica to have the data")
+        self._processes = [self._sentinel(port) for port in self.ports]
+        until(self._all_know_all, "the Sentinels to meet")
+
+    def stop(self) -> None:
+        for process in self._processes:
+            process.kill()
+            process.wait(10)
+        for server in self.servers:
+            server.stop()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def failover(self) -> None:
+        """By the book: an operator's word, both servers alive."""
+        before = self.master
+        with redis.Redis(port=self.ports[0]) as client:
+            client.execute_command("SENTINEL", "FAILOVER", NAME)
+        until(lambda: self.other(before) is self._sure_master(), "the failover")
+
+    def freeze(self, server: RedisServer) -> None:
+        os.kill(server.pid, signal.SIGSTOP)
+
+    def thaw(self, server: RedisServer) -> None:
+        os.kill(server.pid, signal.SIGCONT)
+
+    def is_synced(self) -> bool:
+        """Two servers, and the replica has what the master has."""
+        roles = []
+        for server in self.servers:
+            try:
+                with server.client() as client:
+                    facts = client.info("replication")
+            except redis.ConnectionError:
+                return False
+            roles.append((facts["role"], facts.get("master_link_status", "up")))
+        return sorted(roles) == [("master", "up"), ("slave", "up")]
+
+    def _sure_master(self) -> RedisServer | None:
+        with redis.Redis(port=self.ports[0], decode_responses=True) as client:
+            _, port = client.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME)
+        return self.servers[self.server_ports.index(int(port))]
+
+    def _all_know_all(self) -> bool:
+        for port in self.ports:
+            try:
+                with redis.Redis(port=port, decode_responses=True) as client:
+                    facts = client.sentinel_master(NAME)
+            except redis.ConnectionError:
+                return False
+            if (int(facts["num-other-sentinels"]), int(facts["num-slaves"])) != (2, 1):
+                return False
+        return True
+
+    def _server(self, port: int) -> RedisServer:
+        options = ("--port", str(port), "--bind", "127.0.0.1", "--repl-diskless-sync-delay", "0")
+        return RedisServer(options=options)
+
+    def _sentinel(self, port: int) -> subprocess.Popen[bytes]:
+        configuration = self._directory / f"{port}.conf"
+        configuration.write_text(
+            f"port {port}\nbind 127.0.0.1\ndir {self._directory}\nlogfile {port}.log\n"
+            f"sentinel monitor {NAME} 127.0.0.1 {self.server_ports[0]} 2\n"
+            f"sentinel down-after-milliseconds {NAME} {DOWN_AFTER_MS}\n"
+            f"sentinel failover-timeout {NAME} 3000\n"
+        )
+        return subprocess.Popen(["redis-server", str(configuration), "--sentinel"])
+
+
+def until(holds: Callable[[], bool], what: str, timeout_s: float = 30.0) -> None:
+    end = time.monotonic() + timeout_s
+    while not holds():
+        assert time.monotonic() < end, f"waited {timeout_s} s for {what}"
+        time.sleep(0.05)

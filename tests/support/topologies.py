@@ -1,0 +1,235 @@
+"""Every topology on loopback and unix sockets, started by one call: what `pytest --topology=NAME` runs on.
+
+Each stands within a few seconds, is emptied between tests and stopped by the pids it started. What cannot live
+on a topology (jobs behind Twemproxy) is placed on a plain server beside it, as an operator would.
+"""
+
+import contextlib
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import pytest
+import redis
+
+from socialsite.store import StoreUrls
+from socialsite.store.embedded import EmbeddedServer
+from tests.support.cluster import RedisCluster
+from tests.support.ports import free_ports
+from tests.support.redis_server import RedisServer
+
+SHARDS = 4
+NOT_BEHIND_TWEMPROXY = ("jobs", "live", "sessions")
+MAP = b"map:"
+
+
+class Deployment:
+    """A running topology. `masters` are clients of the servers that hold the data."""
+
+    def __init__(self, urls: StoreUrls, masters: Callable[[], Sequence[redis.Redis]]) -> None:
+        self.urls = urls
+        self._masters = masters
+
+    def flush(self) -> None:
+        """Everything goes, maps of shards too: for servers that nobody is connected to."""
+        for client in self._masters():
+            with client:
+                client.flushall()
+                client.script_flush()
+
+    def empty(self) -> None:
+        """All data goes, under the eyes of the site."""
+        for client in self._masters():
+            with client:
+                if keys := [key for key in client.keys("*") if not key.startswith(MAP)]:
+                    client.delete(*keys)
+
+    def keys(self, pattern: str = "*") -> list[str]:
+        """The keys of the site on all servers, in order."""
+        found: list[str] = []
+        for client in self._masters():
+            with client:
+                found += [key.decode() for key in client.keys(pattern) if not key.startswith(MAP)]
+        return sorted(found)
+
+    @contextlib.contextmanager
+    def holding(self, key: str) -> Iterator[redis.Redis]:
+        """A client of the server where a key is; of any, if it is nowhere."""
+        clients = list(self._masters())
+        try:
+            yield next((client for client in clients if client.exists(key)), clients[0])
+        finally:
+            for client in clients:
+                client.close()
+
+    @contextlib.contextmanager
+    def configured(self, name: str, value: object, usual: object) -> Iterator[None]:
+        """All servers with another setting."""
+        self._configure(name, value)
+        try:
+            yield
+        finally:
+            self._configure(name, usual)
+
+    def commands_done(self) -> int:
+        """Commands that all servers have processed, this question not counted."""
+        clients = list(self._masters())
+        done = sum(int(client.info("stats")["total_commands_processed"]) for client in clients)
+        for client in clients:
+            client.close()
+        return done
+
+    def _configure(self, name: str, value: object) -> None:
+        for client in self._masters():
+            with client:
+                client.config_set(name, str(value))
+
+
+def clients_of(servers: Sequence[RedisServer]) -> list[redis.Redis]:
+    return [server.client() for server in servers]
+
+
+@contextlib.contextmanager
+def plain_servers(count: int) -> Iterator[list[RedisServer]]:
+    with contextlib.ExitStack() as stopping:
+        servers = [RedisServer() for _ in range(count)]
+        for server in servers:
+            stopping.callback(server.stop)
+            server.start()
+        yield servers
+
+
+@contextlib.contextmanager
+def single() -> Iterator[Deployment]:
+    with plain_servers(1) as servers:
+        yield Deployment(StoreUrls(servers[0].url), partial(clients_of, servers))
+
+
+@contextlib.contextmanager
+def embedded() -> Iterator[Deployment]:
+    directory = Path(tempfile.mkdtemp(prefix="ss-embedded-", dir="/tmp"))
+    server = EmbeddedServer.running(directory)
+    try:
+        url = server.url
+        yield Deployment(StoreUrls(f"embedded://{directory}"), lambda: [redis.Redis.from_url(url)])
+    finally:
+        server.stop()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def shards_url(servers: Sequence[RedisServer], partitioner: str) -> str:
+    sockets = ",".join(str(server.socket) for server in servers)
+    return f"redis+shards://{sockets}?partitioner={partitioner}"
+
+
+@contextlib.contextmanager
+def shards(partitioner: str) -> Iterator[Deployment]:
+    with plain_servers(SHARDS) as servers:
+        yield Deployment(StoreUrls(shards_url(servers, partitioner)), partial(clients_of, servers))
+
+
+class Nutcracker:
+    """Twemproxy before some servers, on a unix socket."""
+
+    def __init__(self, servers: Sequence[RedisServer], **settings: str) -> None:
+        self.servers = list(servers)
+        self._settings = settings
+        self._directory = Path(tempfile.mkdtemp(prefix="ss-proxy-", dir="/tmp"))
+        self.socket = self._directory / "proxy.sock"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        nodes = ",".join(str(server.socket) for server in self.servers)
+        return f"redis+twemproxy://{self.socket}?nodes={nodes}"
+
+    def start(self) -> None:
+        binary = shutil.which("nutcracker") or shutil.which("nutcracker", path="/usr/sbin")
+        if binary is None:
+            pytest.skip("nutcracker is not installed (Debian package nutcracker)")
+        configuration = self._directory / "nutcracker.yml"
+        configuration.write_text(self._configuration())
+        (statistics,) = free_ports(1)
+        log = self._directory / "log"
+        self._process = subprocess.Popen(
+            [binary, "-c", str(configuration), "-s", str(statistics), "-a", "127.0.0.1", "-o", str(log)],
+            stderr=subprocess.DEVNULL,
+        )
+        until = time.monotonic() + 10
+        while not self._answers():
+            assert time.monotonic() < until, log.read_text()
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(10)
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _answers(self) -> bool:
+        try:
+            with redis.Redis(unix_socket_path=str(self.socket), protocol=2, driver_info=None) as client:
+                return bool(client.ping())
+        except redis.ConnectionError:
+            return False
+
+    def _configuration(self) -> str:
+        settings = {
+            "listen": f"{self.socket} 0600", "hash": "fnv1a_64", "hash_tag": '"{}"', "distribution": "ketama",
+            "auto_eject_hosts": "false", "redis": "true", "timeout": "4000", **self._settings,
+        }  # fmt: skip
+        lines = [f"  {name}: {value}" for name, value in settings.items() if value]
+        servers = [f"    - {server.socket}:1 s{number}" for number, server in enumerate(self.servers)]
+        return "\n".join(["pool:", *lines, "  servers:", *servers]) + "\n"
+
+
+@contextlib.contextmanager
+def twemproxy() -> Iterator[Deployment]:
+    with plain_servers(SHARDS + 1) as (plain, *servers):
+        proxy = Nutcracker(servers)
+        try:
+            proxy.start()
+            urls = StoreUrls(proxy.url, dict.fromkeys(NOT_BEHIND_TWEMPROXY, plain.url))
+            yield Deployment(urls, partial(clients_of, [plain, *servers]))
+        finally:
+            proxy.stop()
+
+
+@contextlib.contextmanager
+def cluster() -> Iterator[Deployment]:
+    started = RedisCluster(masters=3)
+    try:
+        started.start()
+        ports = [member.port for member in started.masters]
+        yield Deployment(StoreUrls(started.url), lambda: [redis.Redis(port=port) for port in ports])
+    finally:
+        started.stop()
+
+
+@contextlib.contextmanager
+def sentinel() -> Iterator[Deployment]:
+    from tests.support.sentinel import SentinelSite
+
+    site = SentinelSite()
+    try:
+        site.start()
+        yield Deployment(StoreUrls(site.url), lambda: [site.master.client()])
+    finally:
+        site.stop()
+
+
+TOPOLOGIES: dict[str, Callable[[], contextlib.AbstractContextManager[Deployment]]] = {
+    "single": single,
+    "embedded": embedded,
+    "shards-hash": partial(shards, "hash"),
+    "shards-ring": partial(shards, "ring"),
+    "shards-range": partial(shards, "range"),
+    "shards-list": partial(shards, "list"),
+    "sentinel": sentinel,
+    "twemproxy": twemproxy,
+    "cluster": cluster,
+}
