@@ -1,0 +1,256 @@
+"""docs/keys.md against real servers: the whole site is used, then every key there is has its line, and every
+line its key, with the type and lifetime it says.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+import redis
+
+from accounts.domain import AccountId
+from socialsite.asgi import application
+from socialsite.configuration import Configuration
+from socialsite.ids import PostId
+from socialsite.middleware.services import loop_services
+from socialsite.recipes.hub import Hub
+from socialsite.services import Services, open_services
+from socialsite.store import Key, open_store
+from socialsite.store.key import GRAMMAR
+from tests.support.browser import Browser
+from tests.support.ports import free_ports
+from tests.support.redis_server import RedisServer
+from tests.support.world import World
+from timelines.repositories.delivery_lag import DeliveryLag
+from timelines.services.importing import LineFile, Tally
+from timelines.services.importing_graph import GraphImport, GraphOptions
+from timelines.services.importing_posts import PostsImport, PostsOptions
+from timelines.services.importing_rows import RowRules
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "keys.md"
+PLACEHOLDERS = {"<hex>": "[0-9a-f]{8,}", "<rule>": "[a-z]+"}
+"""Everything else in angle brackets is a number."""
+LIMITS = {"post": 100, "follow": 100, "login": 100, "signup": 100, "address": 1000}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a table."""
+
+    pattern: str
+    type: str = ""
+    lifetime: str = ""
+
+    def matches(self, key: str) -> bool:
+        parts = re.split(r"(<[a-z]+>)", self.pattern)
+        found = (PLACEHOLDERS.get(p, r"\d+") if p.startswith("<") else re.escape(p) for p in parts)
+        return re.fullmatch("".join(found), key) is not None
+
+
+def table(heading: str) -> list[Line]:
+    """The lines of the tables between a heading and the next."""
+    section = DOCUMENT.read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    rows = [
+        [cell.strip() for cell in row.strip("|").split("|")] for row in re.findall(r"^\|.*\|$", section, re.M)
+    ]
+    return [
+        Line(cells[0].strip("`"), cells[1], cells[4] if len(cells) > 4 else "")
+        for cells in rows
+        if cells[0].startswith("`")
+    ]
+
+
+EVERYWHERE = [
+    line
+    for heading in (
+        "Accounts and sessions",
+        "Posts",
+        "Timelines",
+        "Follows and lists' members",
+        "Limits, jobs, live",
+    )
+    for line in table(heading)
+]
+
+
+@dataclass
+class Watch:
+    """Looks at a server and keeps what it saw; `wrong` are sentences."""
+
+    client: "redis.Redis"
+    lines: list[Line]
+    met: set[Line] = field(default_factory=set)
+    wrong: list[str] = field(default_factory=list)
+
+    def look(self) -> None:
+        for raw in self.client.scan_iter(count=1000):
+            key = raw.decode()
+            with self.client.pipeline() as asking:
+                kind, ttl_ms = asking.type(key).pttl(key).execute()
+            if ttl_ms != -2:  # else it went meanwhile
+                self._check(key, kind.decode(), ttl_ms)
+
+    def _check(self, key: str, kind: str, ttl_ms: int) -> None:
+        if not GRAMMAR.fullmatch(key):
+            self.wrong.append(f"{key} is outside the grammar")
+        found = [line for line in self.lines if line.matches(key)]
+        self.met.update(found)
+        if len(found) != 1:
+            self.wrong.append(f"{key} has {len(found)} lines in docs/keys.md")
+        elif kind != found[0].type:
+            self.wrong.append(f"{key} is a {kind}, docs/keys.md says {found[0].type}")
+        elif not lives_as_told(found[0].lifetime, ttl_ms):
+            self.wrong.append(f"{key} has {ttl_ms} ms to live, docs/keys.md says {found[0].lifetime}")
+
+    @property
+    def unmet(self) -> list[str]:
+        return [line.pattern for line in self.lines if line not in self.met]
+
+
+def lives_as_told(lifetime: str, ttl_ms: int) -> bool:
+    """`none` is for ever; what follows a semicolon are exceptions; anything else has an end."""
+    usual, _, exceptions = lifetime.partition(";")
+    if usual == "none":
+        return ttl_ms == -1 or bool(re.search(r"\d", exceptions))
+    return ttl_ms > 0
+
+
+@pytest_asyncio.fixture
+async def site(redis_url: str) -> AsyncIterator[Services]:
+    async with open_services(redis_url, Configuration(rate_limits=dict(LIMITS))) as opened:
+        loop_services.bind(opened)
+        yield opened
+
+
+@pytest_asyncio.fixture
+async def hub(site: Services) -> AsyncIterator[Hub]:
+    """The live side of a web process."""
+    found = Hub(site.store, site.clock, on_message=_ignore, on_lost=lambda: None, on_gap=_rest)
+    await found.open()
+    yield found
+    await found.close()
+
+
+@pytest.fixture
+def watch(redis_server: RedisServer, redis_url: str) -> Iterator[Watch]:
+    with redis_server.client() as client:
+        yield Watch(client, EVERYWHERE)
+
+
+async def test_every_key_has_its_line_and_every_line_its_key(
+    site: Services, hub: Hub, watch: Watch, tmp_path: Path
+) -> None:
+    world = World(site)
+    await hub.enter("42")
+    await DeliveryLag(site.store).note(PostId(1 << 20), site.clock.now_ms())
+    for use in (use_pages, use_lists, use_queue):
+        await use(site, world)
+        watch.look()
+    await use_imports(site, tmp_path)
+    watch.look()
+    await world.work()
+    watch.look()
+    assert not watch.wrong, "\n".join(sorted(set(watch.wrong)))
+    assert not watch.unmet, f"in docs/keys.md, but never met: {watch.unmet}"
+
+
+async def use_pages(site: Services, world: World) -> None:
+    """Over HTTP, so that sessions and limits are met."""
+    bob = await world.person("bob")
+    async with Browser(application) as alice:
+        assert (await alice.sign_up("alice")).status_code == 201
+        assert (await alice.post_json("/@bob/follow/")).status_code == 200
+        await bob.publishes("hello")
+        first = await alice.publishes("words", idempotency_key="{x}: *")
+        await alice.publishes("an answer", in_reply_to=first["id"])
+        assert len((await alice.get_json("/")).json()["posts"]) == 3
+
+
+async def use_lists(site: Services, world: World) -> None:
+    carol, dave = await world.people("carol", "dave")
+    now_ms = site.clock.now_ms()
+    made = await site.lists.create(owner_id=carol.id, title="Good people", now_ms=now_ms)
+    await site.lists.add_member(owner_id=carol.id, list_id=made.id, account_id=dave.id, now_ms=now_ms)
+    await dave.publishes("for the list")
+    await site.reading.list_timeline(made.id, viewer_id=carol.id)
+
+
+async def use_queue(site: Services, world: World) -> None:
+    await site.outbox.prepare()
+    await site.outbox.beat("abad1dea")
+    await site.outbox.add(b"not a job")
+    for job in await site.outbox.take("abad1dea", 100, 10):
+        if job.payload == b"not a job":
+            await site.outbox.bury(job, "it is none")
+        else:
+            await site.outbox.finish(job, await site.syndication.handle(job.payload))
+
+
+async def _ignore(payload: bytes) -> None:
+    await asyncio.sleep(0)
+
+
+async def _rest() -> None:
+    await asyncio.sleep(0)
+
+
+async def use_imports(site: Services, directory: Path) -> None:
+    now_ms = site.clock.now_ms()
+    graph, posts = directory / "graph.txt", directory / "posts.jsonl"
+    graph.write_text("1 2\n1 3\n2 3\n")
+    await GraphImport.over(site).run(LineFile(graph), GraphOptions(), Tally(), now_ms)
+    posts.write_text(
+        '{"id": "x:{1}", "author": "ann", "created_at": "2015-06-01T10:00:00Z", "text": "old"}\n'
+    )
+    rules = RowRules(max_graphemes=500, latest_ms=now_ms)
+    await PostsImport.over(site).run(LineFile(posts), PostsOptions(rules, False, False), Tally(), now_ms)
+
+
+async def test_the_keys_of_client_side_shards_have_their_lines() -> None:
+    ports = free_ports(2)
+    servers = [RedisServer(options=("--port", str(port), "--bind", "127.0.0.1")).start() for port in ports]
+    try:
+        hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
+        store = await open_store(f"redis+shards://{hosts}?partitioner=list")
+        await store.close()
+        for server in servers:
+            with server.client() as client:
+                watch = Watch(client, table("Client-side shards"))
+                watch.look()
+                assert not watch.wrong, watch.wrong
+                assert not watch.unmet, watch.unmet
+    finally:
+        for server in servers:
+            server.stop()
+
+
+async def test_the_channels_of_live_updates_have_their_lines(hub: Hub, watch: Watch) -> None:
+    open_channels = [name.decode() for name in watch.client.execute_command("PUBSUB", "SHARDCHANNELS")]
+    lines = table("Channels")
+    assert len(open_channels) == 17
+    assert {line for name in open_channels for line in lines if line.matches(name)} == set(lines)
+    assert all(sum(line.matches(name) for line in lines) == 1 for name in open_channels)
+    assert all(GRAMMAR.fullmatch(name) for name in open_channels)
+
+
+def test_the_keys_of_a_moment_are_built_as_written() -> None:
+    patterns = " ".join(line.pattern for line in table("For a moment"))
+    probe = Line("map:{t<n>}:probe:<n>")
+    assert probe.pattern in patterns
+    assert probe.matches(Key("map", tag="t77", name="probe:1"))
+    assert "follows:{p<p>}:partition" in patterns
+
+
+@pytest.mark.parametrize("account_id", [AccountId(7)])
+def test_the_look_itself_sees_what_is_wrong(watch: Watch, account_id: AccountId) -> None:
+    watch.client.set("posts:{7}:draft", "unknown")
+    watch.client.set(f"timelines:{{{account_id}}}:profile", "of another type")
+    watch.client.set("accounts:{7}:Account", "outside the grammar")
+    watch.client.set("jobs:{outbox}:worker:abad1dea", "for ever")
+    watch.look()
+    assert len(watch.wrong) == 5, watch.wrong
+    assert len(watch.unmet) == len(watch.lines) - 2
