@@ -14,6 +14,7 @@ from socialsite.services import Services, open_services
 from socialsite.store import Store, StoreUrls, open_store
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import TOPOLOGIES, Deployment, clients_of
+from tests.support.world import World
 
 pytest_plugins = ["tests.plugins.no_skips"]
 
@@ -75,3 +76,9 @@ async def services(redis_urls: StoreUrls) -> AsyncIterator[Services]:
     """All services over empty servers, with the clock of the server and no limits."""
     async with open_services(redis_urls, Configuration()) as opened:
         yield opened
+
+
+@pytest.fixture
+def world(services: Services) -> World:
+    """People over these services, and a worker turned by hand."""
+    return World(services)

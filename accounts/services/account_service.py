@@ -102,6 +102,17 @@ class AccountService:
             raise AccountNotFound
         return account
 
+    async def get_standing(self, handle: str) -> Account:
+        """As get_by_handle, but a suspended account is found, too: whoever is tied to it may undo that."""
+        account = await self.find_by_handle(handle)
+        if account is None or account.state == DELETED:
+            raise AccountNotFound
+        return account
+
+    async def find_many(self, ids: Iterable[AccountId]) -> dict[AccountId, Account]:
+        """In any state; absent ones are left out."""
+        return await self._accounts.find_many(ids)
+
     async def authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
         """What pages show of these accounts, in any state; absent ones are left out."""
         return await self._accounts.authors(ids)

@@ -6,6 +6,7 @@ the write and WAIT breaks the connection, so a new master can never confirm what
 """
 
 from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from itertools import cycle
 from typing import Any
 
@@ -14,6 +15,7 @@ import hiredis
 from socialsite.store.connection import REPLY_TIMEOUT_S, PipelinedConnection
 from socialsite.store.errors import Redirected, StoreError, Unconfirmed
 
+encode: Callable[[tuple[Any, ...]], bytes] = hiredis.pack_command
 CONNECTIONS = 8  # writes that may wait for replicas side by side, a node
 CONFIRM_WITHIN_MS = 1_000
 
@@ -31,7 +33,7 @@ class ConfirmingConnections:
 
         Error replies stand in the list. Raises Unconfirmed, StoreUnavailable.
         """
-        wait = hiredis.pack_command(("WAIT", replicas, CONFIRM_WITHIN_MS))
+        wait = encode(("WAIT", replicas, CONFIRM_WITHIN_MS))
         connection = await self._open(next(self._turn))
         *answers, held = await connection.send(payload + wait, replies + 1, REPLY_TIMEOUT_S)
         if isinstance(held, StoreError):

@@ -161,7 +161,7 @@ async def test_replies_are_counted_and_a_deleted_one_no_more(world: World, servi
     found = await services.reading.post(post.id, viewer_id=None)
     assert found.counts.replies == 2
     listed = await services.reading.replies(post.id, viewer_id=None)
-    assert [entry.post.id for entry in listed] == ids_of([replies[0], replies[2]])
+    assert [entry.post.id for entry in listed.entries] == ids_of([replies[0], replies[2]])
 
 
 async def test_an_answer_to_nothing_is_refused(world: World) -> None:

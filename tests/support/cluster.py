@@ -139,7 +139,7 @@ class RedisCluster:
     def _is_synced(replica: ClusterMember) -> bool:
         with replica.client() as client:
             facts = client.info("replication")
-        return facts.get("role") == "slave" and facts.get("master_link_status") == "up"
+        return bool(facts.get("role") == "slave" and facts.get("master_link_status") == "up")
 
     def flush(self) -> None:
         for member in self.masters:

@@ -79,3 +79,24 @@ async def test_the_cap_of_following_is_409(redis_url, open_browser):
         answer = await alice.post_json("/@carol/follow/")
         assert (answer.status_code, answer.json()["error"]) == (409, "following_cap")
         assert (await alice.post("/@carol/follow/")).status_code == 409
+
+
+async def test_one_may_turn_away_from_a_suspended_account(alice, bob, site):
+    """Its pages are hidden, but whoever follows it, or lists it, can undo that."""
+    await alice.post_json("/@bob/follow/")
+    made = (await alice.post_json("/lists/", title="Friends")).json()
+    await alice.post_json(f"/lists/{made['id']}/members/", handle="bob")
+    account = await site.accounts.get_by_handle("bob")
+    await site.accounts.suspend(account_id=account.id)
+    assert (await alice.get("/@bob/")).status_code == 404
+    assert (await alice.post_json("/@bob/follow/")).status_code == 404
+    assert (await alice.post_json("/@bob/unfollow/")).json()["following"] is False
+    answer = await alice.post_json(f"/lists/{made['id']}/members/remove/", handle="bob")
+    assert answer.json()["members"] == 0
+
+
+async def test_pages_of_accounts_show_what_people_say_of_themselves(alice, bob):
+    await bob.post_json("/accounts/settings/", display_name="Bob", bio="Fixes computers.", link="")
+    await bob.post_json("/@alice/follow/")
+    assert (await alice.get_json("/@alice/followers/")).json()["accounts"][0]["bio"] == "Fixes computers."
+    assert "Fixes computers." in (await alice.get("/@alice/followers/")).text

@@ -163,3 +163,17 @@ async def test_a_visitor_is_sent_to_sign_in(visitor, path):
 @pytest.mark.parametrize("post_id", ["0", "007", "9007199254740992", "99999999999999999", "٣", "x"])
 async def test_an_address_that_is_no_id_is_not_there(visitor, post_id):
     assert (await visitor.get(f"/@alice/{post_id}/")).status_code == 404
+
+
+async def test_pages_of_replies_are_full_when_some_are_hidden(alice, bob, site):
+    post = await alice.publishes("A question.")
+    for number in range(4):
+        await bob.publishes(f"hidden {number}", in_reply_to=post["id"])
+    wanted = [(await alice.publishes(f"reply {n}", in_reply_to=post["id"]))["id"] for n in range(4)]
+    account = await site.accounts.get_by_handle("bob")
+    await site.accounts.suspend(account_id=account.id)
+    first = (await alice.get_json(f"{post['url']}?limit=3")).json()
+    assert [reply["id"] for reply in first["replies"]] == wanted[:3]
+    rest = (await alice.get_json(first["next"])).json()
+    assert [reply["id"] for reply in rest["replies"]] == wanted[3:]
+    assert rest["next"] is None

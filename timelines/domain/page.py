@@ -69,3 +69,11 @@ class TimelinePage:
     entries: tuple[HydratedPost, ...]
     next_before: PostId | None
     previous_after: PostId | None
+
+
+@dataclass(frozen=True, slots=True)
+class RepliesPage:
+    """Direct replies to a post, oldest first; `next_after` is None where they end."""
+
+    entries: tuple[HydratedPost, ...]
+    next_after: PostId | None

@@ -1,8 +1,8 @@
 """What a reader missed: the entries after the last id they hold, oldest first, before anything live.
 
 Reading starts 60 s of id time before that id (or the largest delivery lag of the last day, if that was
-longer), because an entry may be delivered later than its id says; what the client holds already it drops. Only
-the newer ones count: more than 100 of them are a gap, to be paged.
+longer), because an entry may be delivered later than its id says; what the client holds already it drops.
+Only the newer ones count: more than 100 of them are a gap, to be paged.
 """
 
 from dataclasses import dataclass

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from timelines.domain.account_list import ListId
-from timelines.domain.page import DEFAULT_LIMIT, Cut, HydratedPost, TimelinePage
+from timelines.domain.page import DEFAULT_LIMIT, Cut, HydratedPost, RepliesPage, TimelinePage
 from timelines.errors import PostNotFound
 from timelines.repositories.cached import CachedTimelines
 from timelines.repositories.follows import Follows
@@ -13,7 +13,13 @@ from timelines.repositories.lists import ListMembers
 from timelines.repositories.posts import PostRepository
 from timelines.repositories.profiles import ProfileRepository, PublicRepository
 from timelines.services.hydrating import Hydrator, Rights, everybody
-from timelines.services.skeletons import CachedSkeleton, ProfileSkeleton, PublicSkeleton, Skeleton
+from timelines.services.skeletons import (
+    CachedSkeleton,
+    ProfileSkeleton,
+    PublicSkeleton,
+    RepliesSkeleton,
+    Skeleton,
+)
 
 MOST_ROUNDS = (
     40  # reads for one page when nearly everything is hidden; then the page ends early, with a cursor
@@ -102,10 +108,11 @@ class ReadingService:
 
     async def replies(
         self, post_id: PostId, *, viewer_id: AccountId | None, after: int = 0, limit: int = DEFAULT_LIMIT
-    ) -> list[HydratedPost]:
+    ) -> RepliesPage:
         """Direct replies, oldest first."""
-        ids = await self._posts.replies(post_id, after, limit)
-        return await self._hydrator.hydrate(ids, viewer_id=viewer_id)
+        skeleton = RepliesSkeleton(self._posts, post_id)
+        page = await self._page(skeleton, Cut(after=after, limit=limit), viewer_id, everybody)
+        return RepliesPage(page.entries[::-1], page.previous_after)
 
     async def post_count(self, account_id: AccountId) -> int:
         return await self._profiles.count(account_id)

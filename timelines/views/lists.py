@@ -91,7 +91,7 @@ async def add_member(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
 async def remove_member(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
     me, services = own_id(request), request.services
     mine = await services.lists.get(owner_id=me, list_id=list_id)
-    account = await services.accounts.get_by_handle(_handle(request))
+    account = await services.accounts.get_standing(_handle(request))
     await services.lists.remove_member(owner_id=me, list_id=list_id, account_id=AccountId(account.id))
     return await _changed(request, mine)
 

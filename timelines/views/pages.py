@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpResponse
 
-from accounts.domain import AccountId, Author
+from accounts.domain import AccountId
 from accounts.models import Account
 from socialsite.http import SiteRequest, json_response, page_response, viewer_id, wants_json
 from socialsite.shells import Slot
@@ -50,13 +50,16 @@ def timeline(request: SiteRequest, query: PageQuery, page: TimelinePage, name: s
     }
 
 
-async def with_following(request: SiteRequest, authors: list[Author]) -> list[Page]:
-    """Authors as timelines/_account.html takes them: does the viewer follow them?"""
+async def with_following(request: SiteRequest, accounts: list[Account]) -> list[Page]:
+    """Accounts as timelines/_account.html takes them: does the viewer follow them?"""
     me, followed = viewer_id(request), set[AccountId]()
     if me is not None:
-        ids = [author.id for author in authors]
+        ids = [AccountId(account.id) for account in accounts]
         followed = await request.services.following.followed_among(me, ids)
-    return [{**author_json(author), "is_following": author.id in followed} for author in authors]
+    return [
+        {**author_json(account), "bio": account.bio, "is_following": account.id in followed}
+        for account in accounts
+    ]
 
 
 def accounts_response(

@@ -63,20 +63,18 @@ async def show(request: SiteRequest, handle: str, post_id: PostId) -> HttpRespon
     parent, replies = await asyncio.gather(
         _parent(request, entry),
         request.services.reading.replies(
-            post_id, viewer_id=viewer_id(request), after=query.after or 0, limit=query.limit + 1
+            post_id, viewer_id=viewer_id(request), after=query.after or 0, limit=query.limit
         ),
     )
-    more = len(replies) > query.limit
-    replies = replies[: query.limit]
-    next_url = link(request, after=replies[-1].post.id if more else None)
+    next_url = link(request, after=replies.next_after)
     return respond(
         request,
         "timelines/post.html",
-        page=lambda: _page(request, entry, parent, replies, next_url),
+        page=lambda: _page(request, entry, parent, replies.entries, next_url),
         data=lambda: {
             **post_json(entry),
             "parent": post_json(parent) if parent else None,
-            "replies": posts_json(replies),
+            "replies": posts_json(replies.entries),
             "next": next_url,
         },
     )
@@ -96,7 +94,7 @@ def _page(
     request: SiteRequest,
     entry: HydratedPost,
     parent: HydratedPost | None,
-    replies: list[HydratedPost],
+    replies: tuple[HydratedPost, ...],
     next_url: str | None,
 ) -> Page:
     url = post_url(entry.post.id, entry.author)

@@ -116,8 +116,8 @@ async def following(request: SiteRequest, handle: str) -> HttpResponseBase:
 async def _accounts(
     request: SiteRequest, account: Account, page: FollowPage, kind: str, title: str
 ) -> HttpResponseBase:
-    authors = await request.services.accounts.authors(page.account_ids)
-    shown = await with_following(request, [authors[id] for id in page.account_ids if id in authors])
+    found = await request.services.accounts.find_many(page.account_ids)
+    shown = await with_following(request, [found[id] for id in page.account_ids if id in found])
     next_url = link(request, cursor=page.next.encode() if page.next else None)
     heading = {"title": title, "kind": kind, "page_title": f"{title} · @{account.handle}"}
     return accounts_response(request, shown, next_url, account=profile_of(account), **heading)
@@ -138,7 +138,7 @@ async def follow(request: SiteRequest, handle: str) -> HttpResponseBase:
 async def unfollow(request: SiteRequest, handle: str) -> HttpResponseBase:
     me, services = own_id(request), request.services
     await take(request, "follow")
-    account = await services.accounts.get_by_handle(handle)
+    account = await services.accounts.get_standing(handle)  # one may turn away from a suspended account
     await services.following.unfollow(follower_id=me, followed_id=AccountId(account.id))
     return await _followed(request, account, is_following=False)
 
