@@ -1,6 +1,6 @@
 """Fixtures for everybody: real Redis servers, one set a test process, emptied before each test.
 
-`pytest --topology=NAME` (or TEST_TOPOLOGY) says how they stand; `make contract` runs the suite on all of them.
+`pytest --topology=NAME` (or TEST_TOPOLOGY) says how they stand; `make contract` runs the suite on all.
 """
 
 import os

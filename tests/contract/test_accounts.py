@@ -265,19 +265,15 @@ async def test_edits_racing_a_delete_leave_nothing_personal(world, turn):
     assert (left.state, left.display_name, left.bio) == ("deleted", "", "")
 
 
-async def test_accounts_are_deleted_and_suspended_when_memory_is_full(world, redis_server):
+async def test_accounts_are_deleted_and_suspended_when_memory_is_full(world, deployment):
     alice, bob = await world.signs_up("alice"), await world.signs_up("bob")
-    with redis_server.client() as client:
-        client.config_set("maxmemory", "1")
-        try:
-            with pytest.raises(StoreUnavailable):
-                await world.signs_up("carol")
-            session = await world.signs_in(bob)
-            assert await world.who(session)
-            await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
-            await world.accounts.suspend(account_id=bob.id)
-        finally:
-            client.config_set("maxmemory", "0")
+    with deployment.configured("maxmemory", 1, usual=0):
+        with pytest.raises(StoreUnavailable):
+            await world.signs_up("carol")
+        session = await world.signs_in(bob)
+        assert await world.who(session)
+        await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
+        await world.accounts.suspend(account_id=bob.id)
     assert (await world.accounts.find(alice.id)).state == "deleted"
     assert await world.who(session) is None
 

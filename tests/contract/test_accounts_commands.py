@@ -6,19 +6,21 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from socialsite.services import open_services
+from socialsite.store import StoreUrls
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSWORD = "correct horse 42"
 
 
 @pytest.fixture(autouse=True)
-def here(redis_url, settings):
-    settings.REDIS_URL = redis_url
+def here(redis_urls: StoreUrls, settings: Any) -> None:
+    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.placed
 
 
 def run(*words: str, **options: object) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 
 from accounts.domain import AccountId
-from socialsite.store import Store
+from socialsite.store import Key, Store, StoreUrls, open_store
 from timelines import keys
 from timelines.domain.follow import Follow, FollowCounts
 from timelines.repositories.edges import EDGES_PER_SCRIPT
@@ -23,11 +23,11 @@ def follows(store: Store) -> Follows:
 
 async def edges_of(store: Store) -> tuple[set[tuple[int, int, int]], set[tuple[int, int, int]]]:
     """All (follower, followed, ms): as the following sides say, as the followers sides say."""
-    (node,) = store.nodes
     outgoing, incoming = set(), set()
-    for key in await node.execute("KEYS", "follows:*"):
-        _, tag, side, owner = key.decode().split(":")
-        reply = await node.execute("ZRANGE", key, 0, -1, "WITHSCORES")
+    found = [key for node in store.nodes for key in await node.execute("KEYS", "follows:*")]
+    for key in [Key.parse(each.decode()) for each in found]:
+        _, tag, side, owner = key.split(":")
+        reply = await store.node(key).execute("ZRANGE", key, 0, -1, "WITHSCORES")
         for other, at_ms in zip(map(int, reply[::2]), map(int, reply[1::2]), strict=True):
             partition = store.pairs("follows", PARTITIONS)[int(owner), other]
             assert tag == f"{{{partition.tag}}}"
@@ -80,10 +80,10 @@ async def test_of_fifty_follows_at_once_one_is_the_first(store: Store, follows: 
     assert len(outgoing) == 1
 
 
-async def test_follows_and_unfollows_at_once_keep_both_sides_equal(store: Store, redis_url: str) -> None:
-    from socialsite.store import open_store
-
-    stores = [await open_store(redis_url) for _ in range(5)]
+async def test_follows_and_unfollows_at_once_keep_both_sides_equal(
+    store: Store, redis_urls: StoreUrls
+) -> None:
+    stores = [await open_store(redis_urls) for _ in range(5)]
     try:
         many = [Follows(each, partitions=PARTITIONS, following_cap=5_000) for each in stores]
         changes = []
@@ -182,7 +182,8 @@ async def test_two_sweeps_at_once_end_with_nothing_left(store: Store, follows: F
 async def test_a_lost_side_is_mended_by_the_next_follow(store: Store, follows: Follows) -> None:
     await follows.add(Follow(ALICE, BOB, 1))
     tag = store.pairs("follows", PARTITIONS)[ALICE, BOB].tag
-    await store.nodes[0].execute("DEL", keys.followers(tag, BOB))
+    lost = keys.followers(tag, BOB)
+    await store.node(lost).execute("DEL", lost)
     await follows.add(Follow(ALICE, BOB, 1))
     outgoing, incoming = await edges_of(store)
     assert outgoing == incoming

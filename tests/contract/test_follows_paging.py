@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from accounts.domain import AccountId
 from socialsite.store import Command, KeyDataShardedConnection, Reply, Store
+from tests.support.topologies import Deployment
 from timelines import keys
 from timelines.domain.follow import FIRST_PASS, Follow, FollowCursor, PassCursor
 from timelines.repositories.edge_side import EdgeSide
@@ -74,8 +75,10 @@ async def test_five_thousand_of_one_partition_and_millisecond_page_exactly_once(
 
 @ON_ONE_SERVER
 @given(times=st.dictionaries(IDS, st.integers(0, 6), max_size=60), limit=st.integers(1, 13))
-async def test_pages_and_passes_meet_everybody_once(store: Store, times: dict[int, int], limit: int) -> None:
-    await store.nodes[0].execute("FLUSHALL")
+async def test_pages_and_passes_meet_everybody_once(
+    store: Store, deployment: Deployment, times: dict[int, int], limit: int
+) -> None:
+    deployment.empty()
     for partitions in (1, 3, 16):
         follows = Follows(store, partitions=partitions, following_cap=10)
         await follows.add_many(Follow(AccountId(id), ALICE, at_ms) for id, at_ms in times.items())
@@ -83,7 +86,7 @@ async def test_pages_and_passes_meet_everybody_once(store: Store, times: dict[in
         delivered = await passes(follows, limit)
         assert len(delivered) == len(times)
         assert set(delivered) == set(times)
-        await store.nodes[0].execute("FLUSHALL")
+        deployment.empty()
 
 
 @ON_ONE_SERVER
@@ -93,10 +96,10 @@ async def test_pages_and_passes_meet_everybody_once(store: Store, times: dict[in
     data=st.data(),
 )
 async def test_who_stays_is_met_once_whoever_goes_between_pages(
-    store: Store, times: dict[int, int], limit: int, data: st.DataObject
+    store: Store, deployment: Deployment, times: dict[int, int], limit: int, data: st.DataObject
 ) -> None:
     """The cursor's own follower may be the one who went."""
-    await store.nodes[0].execute("FLUSHALL")
+    deployment.empty()
     follows = Follows(store, partitions=3, following_cap=10)
     await follows.add_many(Follow(AccountId(id), ALICE, at_ms) for id, at_ms in times.items())
     gone: set[int] = set()
@@ -123,9 +126,9 @@ async def test_who_stays_is_met_once_whoever_goes_between_pages(
     data=st.data(),
 )
 async def test_who_stays_is_delivered_to_once_whoever_goes_between_passes(
-    store: Store, times: dict[int, int], limit: int, data: st.DataObject
+    store: Store, deployment: Deployment, times: dict[int, int], limit: int, data: st.DataObject
 ) -> None:
-    await store.nodes[0].execute("FLUSHALL")
+    deployment.empty()
     follows = Follows(store, partitions=3, following_cap=10)
     await follows.add_many(Follow(AccountId(id), ALICE, at_ms) for id, at_ms in times.items())
     gone: set[int] = set()

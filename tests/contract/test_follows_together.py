@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from accounts.domain import AccountId
 from socialsite.store import Store
+from tests.support.topologies import Deployment
 from timelines.domain.follow import Follow, FollowCounts
 from timelines.repositories.follows import Follows
 
@@ -17,8 +18,10 @@ GRAPH = st.dictionaries(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(graph=GRAPH)
-async def test_intersections_are_those_of_sets(store: Store, graph: dict[tuple[int, int], int]) -> None:
-    await store.nodes[0].execute("FLUSHALL")
+async def test_intersections_are_those_of_sets(
+    store: Store, deployment: Deployment, graph: dict[tuple[int, int], int]
+) -> None:
+    deployment.empty()
     follows = Follows(store, partitions=4, following_cap=100)
     await follows.add_many(Follow(AccountId(a), AccountId(b), at_ms) for (a, b), at_ms in graph.items())
     following = {me: {b for a, b in graph if a == me} for me in PEOPLE}

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from socialsite.store import StoreUrls
+
 
 @pytest.fixture(autouse=True)
-def here(redis_url: str, settings: Any) -> None:
-    settings.REDIS_URL = redis_url
+def here(redis_urls: StoreUrls, settings: Any) -> None:
+    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.placed
 
 
 def run(*words: object, **options: object) -> str:

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-import redis
 from structlog.testing import capture_logs
 
 from socialsite.recipes.job_queue import GROUP, Job, JobQueue, Patience
-from socialsite.store import Store, open_store
+from socialsite.store import Store, StoreUrls, open_store
 from socialsite.store.key import GRAMMAR
+from tests.support.topologies import Deployment
 
 ALICE, BOB, CAROL = "a1", "b2", "c3"  # workers
 QUICK = Patience(heartbeat_ms=300, stuck_ms=200, lost_ms=50, retry_ms=(10, 20, 30, 40))
@@ -24,9 +24,9 @@ async def queue(store: Store) -> JobQueue:
 
 
 @pytest_asyncio.fixture
-async def quick(redis_url: str) -> AsyncIterator[JobQueue]:
+async def quick(redis_urls: StoreUrls) -> AsyncIterator[JobQueue]:
     """The same queue without patience, over a connection of its own."""
-    store = await open_store(redis_url)
+    store = await open_store(redis_urls)
     yield JobQueue(store, patience=QUICK)
     await store.close()
 
@@ -78,11 +78,12 @@ async def test_jobs_older_than_the_group_are_taken(store: Store) -> None:
     assert await payloads(queue) == [b"early"]
 
 
-async def test_the_group_comes_back_after_the_server_was_emptied(queue: JobQueue, redis_url: str) -> None:
+async def test_the_group_comes_back_after_the_server_was_emptied(
+    queue: JobQueue, deployment: Deployment
+) -> None:
     await queue.add(b"lost")
     job = await take_one(queue, ALICE)
-    with redis.Redis.from_url(redis_url) as client:
-        client.flushall()
+    deployment.empty()
     assert not await queue.finish(job)
     assert await queue.adopt(BOB) == []
     await queue.add(b"new")
@@ -130,24 +131,20 @@ async def test_following_jobs_and_the_end_of_a_job_are_one_step(queue: JobQueue,
     assert lengths == {1}
 
 
-async def test_following_jobs_are_added_while_memory_is_full(queue: JobQueue, redis_url: str) -> None:
+async def test_following_jobs_are_added_while_memory_is_full(queue: JobQueue, deployment: Deployment) -> None:
     await queue.add(b"pass 1")
     job = await take_one(queue, ALICE)
-    with redis.Redis.from_url(redis_url) as client:
-        client.config_set("maxmemory", 1)
-        try:
-            await queue.beat(ALICE)
-            await queue.prepare()
-            assert await queue.finish(job, [b"pass 2"])
-            assert await payloads(queue) == [b"pass 2"]
-        finally:
-            client.config_set("maxmemory", 0)
+    with deployment.configured("maxmemory", 1, usual=0):
+        await queue.beat(ALICE)
+        await queue.prepare()
+        assert await queue.finish(job, [b"pass 2"])
+        assert await payloads(queue) == [b"pass 2"]
 
 
-async def test_jobs_of_a_dead_worker_are_adopted_at_once(queue: JobQueue, redis_url: str) -> None:
+async def test_jobs_of_a_dead_worker_are_adopted_at_once(queue: JobQueue, deployment: Deployment) -> None:
     await queue.add(b"one")
     await take_one(queue, ALICE)
-    with redis.Redis.from_url(redis_url) as client:
+    with deployment.holding(queue.stream) as client:
         client.delete(queue.heartbeat(ALICE))
     (job,) = await queue.adopt(BOB)
     assert (job.payload, job.tries) == (b"one", 2)
@@ -179,22 +176,24 @@ async def test_adopters_that_live_share_what_a_dead_worker_left(queue: JobQueue)
     assert len(ids) == len(set(ids)) == 20
 
 
-async def test_a_dead_worker_is_forgotten_once_it_has_nothing_left(queue: JobQueue, redis_url: str) -> None:
+async def test_a_dead_worker_is_forgotten_once_it_has_nothing_left(
+    queue: JobQueue, deployment: Deployment
+) -> None:
     await queue.add(b"one")
     await queue.take(ALICE, 1, 1)
     await queue.adopt(BOB)
-    with redis.Redis.from_url(redis_url) as client:
+    with deployment.holding(queue.stream) as client:
         assert [row["name"] for row in client.xinfo_consumers(queue.stream, GROUP)] == [b"b2"]
 
 
-async def test_a_worker_that_leaves_frees_its_jobs(queue: JobQueue, redis_url: str) -> None:
+async def test_a_worker_that_leaves_frees_its_jobs(queue: JobQueue, deployment: Deployment) -> None:
     await queue.add(b"one")
     await take_one(queue, ALICE)
     assert await queue.retire(ALICE) == 1
     (job,) = await queue.adopt(BOB)
     await queue.finish(job)
     assert await queue.retire(BOB) == 0
-    with redis.Redis.from_url(redis_url) as client:
+    with deployment.holding(queue.stream) as client:
         assert client.xinfo_consumers(queue.stream, GROUP) == []
 
 
@@ -356,8 +355,8 @@ async def test_the_depth_tells_waiting_from_pending(queue: JobQueue) -> None:
     assert 20 <= depth.oldest_ms < 5_000
 
 
-async def test_an_entry_that_is_no_job_has_an_empty_payload(queue: JobQueue, redis_url: str) -> None:
-    with redis.Redis.from_url(redis_url) as client:
+async def test_an_entry_that_is_no_job_has_an_empty_payload(queue: JobQueue, deployment: Deployment) -> None:
+    with deployment.holding(queue.stream) as client:
         client.xadd(queue.stream, {"other": "thing"})
     assert await payloads(queue) == [b""]
 

@@ -70,7 +70,8 @@ async def test_a_rename_that_comes_late_revives_nothing(store: Store, lists: Lis
     assert not await lists.rename(ALICE, made.id, "again")
     await lists.erase(ALICE, made.id)
     assert not await lists.rename(ALICE, made.id, "again")
-    assert await store.nodes[0].execute("EXISTS", keys.account_list(made.id)) == 0
+    key = keys.account_list(made.id)
+    assert await store.node(key).execute("EXISTS", key) == 0
 
 
 async def test_nobody_finds_a_list_that_is_marked_deleted(lists: Lists) -> None:

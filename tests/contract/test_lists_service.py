@@ -8,6 +8,7 @@ from accounts.domain import DELETED, SUSPENDED, AccountId
 from accounts.errors import AccountNotFound
 from socialsite.store import Store
 from tests.support.people import Directory, Forgotten
+from tests.support.topologies import Deployment
 from timelines import keys
 from timelines.domain.account_list import ListId
 from timelines.domain.follow import FIRST_PASS
@@ -137,19 +138,23 @@ async def test_members_leave_out_the_suspended(service: ListService, people: Dir
 
 
 async def test_a_deleted_list_leaves_nothing_behind(
-    store: Store, service: ListService, members: ListMembers, timelines: Forgotten, news: ListId
+    deployment: Deployment,
+    service: ListService,
+    members: ListMembers,
+    timelines: Forgotten,
+    news: ListId,
 ) -> None:
     await add(service, news, BOB)
     timelines.ids.clear()
     await service.delete(owner_id=ALICE, list_id=news)
     assert timelines.ids == [news]
-    assert await store.nodes[0].execute("KEYS", "*") == [keys.list_ids().encode()]
+    assert deployment.all_keys() == [keys.list_ids()]
     with pytest.raises(ListNotFound):
         await service.delete(owner_id=ALICE, list_id=news)
 
 
 async def test_a_deletion_that_crashed_anywhere_is_finished_by_the_next(
-    store: Store, service: ListService, lists: Lists, members: ListMembers
+    store: Store, deployment: Deployment, service: ListService, lists: Lists, members: ListMembers
 ) -> None:
     async def mark(list_id: ListId) -> None:
         await lists.mark_deleted(ALICE, list_id)
@@ -160,7 +165,8 @@ async def test_a_deletion_that_crashed_anywhere_is_finished_by_the_next(
 
     async def all_but_the_index(list_id: ListId) -> None:
         await mark_and_empty(list_id)
-        await store.nodes[0].execute("DEL", keys.account_list(list_id))
+        key = keys.account_list(list_id)
+        await store.node(key).execute("DEL", key)
 
     for steps in (mark, mark_and_empty, all_but_the_index):
         made = await service.create(owner_id=ALICE, title="short-lived", now_ms=1)
@@ -171,7 +177,7 @@ async def test_a_deletion_that_crashed_anywhere_is_finished_by_the_next(
             await service.get(owner_id=ALICE, list_id=made.id)
         assert (await service.lists(ALICE)).lists == ()
         await service.delete(owner_id=ALICE, list_id=made.id)
-        assert await store.nodes[0].execute("KEYS", "*") == [keys.list_ids().encode()]
+        assert deployment.all_keys() == [keys.list_ids()]
 
 
 async def test_a_member_that_a_deletion_overtakes_is_withdrawn(
@@ -200,14 +206,14 @@ async def test_an_account_that_is_deleted_meanwhile_is_withdrawn(
 
 
 async def test_members_and_deletion_at_once_leave_no_edge(
-    store: Store, service: ListService, members: ListMembers, news: ListId
+    deployment: Deployment, service: ListService, members: ListMembers, news: ListId
 ) -> None:
     await asyncio.gather(
         *(add(service, news, id) for id in range(10, 40)),
         service.delete(owner_id=ALICE, list_id=news),
         return_exceptions=True,
     )
-    assert await store.nodes[0].execute("KEYS", "*") == [keys.list_ids().encode()]
+    assert deployment.all_keys() == [keys.list_ids()]
 
 
 async def test_members_are_counted_for_a_page_of_lists(service: ListService, news: ListId) -> None:

@@ -8,7 +8,8 @@ import pytest
 from socialsite.configuration import Configuration
 from socialsite.ids import id_at
 from socialsite.services import Services, open_services
-from socialsite.store import StoreFull
+from socialsite.store import StoreFull, StoreUrls
+from tests.support.topologies import Deployment
 from tests.support.world import Person, World, ids_of
 from timelines import keys
 from timelines.domain.jobs import SyndicatePost, decode_job
@@ -183,37 +184,33 @@ async def test_a_refused_text_stores_nothing(world: World, services: Services, t
     assert await alice.profile_ids() == []
 
 
-async def test_posts_are_refused_before_the_server_is_full(redis_url: str) -> None:
-    async with open_services(redis_url, Configuration(memory_reserve=50_000_000)) as services:
+async def test_posts_are_refused_before_the_server_is_full(
+    redis_urls: StoreUrls, deployment: Deployment
+) -> None:
+    async with open_services(redis_urls, Configuration(memory_reserve=50_000_000)) as services:
         world = World(services)
         alice = await world.person("alice")
         post = await alice.publishes("while there is room")
-        node = services.store.nodes[0]
-        await node.execute("CONFIG", "SET", "maxmemory", 40_000_000)
-        try:
+        with deployment.configured("maxmemory", 40_000_000, usual=0):
             await asyncio.sleep(1.1)
             with pytest.raises(StoreFull):
                 await alice.publishes("too late")
             await alice.deletes(post)
-        finally:
-            await node.execute("CONFIG", "SET", "maxmemory", 0)
 
 
-async def test_deletion_finds_room_in_a_full_server(world: World, services: Services) -> None:
+async def test_deletion_finds_room_in_a_full_server(
+    world: World, services: Services, deployment: Deployment
+) -> None:
     alice = await world.person("alice")
     post = await alice.publishes("hello")
-    node = services.store.nodes[0]
-    await node.execute("CONFIG", "SET", "maxmemory", 1)
-    try:
+    with deployment.configured("maxmemory", 1, usual=0):
         assert await services.repositories.posts.delete(post.id)
         with pytest.raises(StoreFull):
             await services.repositories.posts.claim(id_at(services.clock.now_ms(), 1))
-    finally:
-        await node.execute("CONFIG", "SET", "maxmemory", 0)
 
 
-async def test_the_profile_keeps_its_cap_and_the_post_keeps_its_page(redis_url: str) -> None:
-    async with open_services(redis_url, Configuration(profile_cap=5, public_cap=3)) as services:
+async def test_the_profile_keeps_its_cap_and_the_post_keeps_its_page(redis_urls: StoreUrls) -> None:
+    async with open_services(redis_urls, Configuration(profile_cap=5, public_cap=3)) as services:
         world = World(services)
         alice = await world.person("alice")
         posts = [await alice.publishes(f"post {n}") for n in range(8)]

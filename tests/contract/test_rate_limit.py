@@ -6,7 +6,6 @@ from itertools import count
 
 import pytest
 import pytest_asyncio
-import redis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,8 +19,9 @@ from socialsite.recipes.rate_limit import (
     hit_command,
     verdict_of,
 )
-from socialsite.store import Store, open_store
+from socialsite.store import Store, StoreUrls, open_store
 from tests.support.rate_model import RateModel
+from tests.support.topologies import Deployment
 
 MINUTE = 29_000_000  # any minute of the clock
 START = MINUTE * MINUTE_MS
@@ -39,9 +39,9 @@ def limits(store: Store) -> RateLimiter:
 
 
 @pytest_asyncio.fixture
-async def clients(redis_url: str) -> AsyncIterator[list[Store]]:
+async def clients(redis_urls: StoreUrls) -> AsyncIterator[list[Store]]:
     """64 stores, so 64 connections."""
-    stores = [await open_store(redis_url) for _ in range(64)]
+    stores = [await open_store(redis_urls) for _ in range(64)]
     yield stores
     for store in stores:
         await store.close()
@@ -87,11 +87,12 @@ async def test_of_two_refusing_rules_the_longer_wait_is_told(limits: RateLimiter
     assert (verdict.rule, verdict.retry_after_s) == ("slow", 119)
 
 
-async def test_a_rule_that_is_off_grants_and_leaves_no_key(limits: RateLimiter, redis_url: str) -> None:
+async def test_a_rule_that_is_off_grants_and_leaves_no_key(
+    limits: RateLimiter, deployment: Deployment
+) -> None:
     assert await hits(limits, 9, [OFF], START) == 9
     assert await hits(limits, 3, [OFF, FOLLOW], START) == 2
-    with redis.Redis.from_url(redis_url) as client:
-        assert client.keys() == [counter(ALICE, FOLLOW, MINUTE).encode()]
+    assert deployment.all_keys() == [counter(ALICE, FOLLOW, MINUTE)]
 
 
 async def test_a_rule_that_is_off_is_granted_in_a_pipeline_too(store: Store) -> None:
@@ -158,9 +159,9 @@ numbers = iter(range(1000, 1_000_000))
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(limit=st.integers(1, 8), gaps=st.lists(st.integers(0, 40_000), min_size=1, max_size=40))
-def test_the_script_agrees_with_the_plain_model(redis_url: str, limit: int, gaps: list[int]) -> None:
+def test_the_script_agrees_with_the_plain_model(redis_urls: StoreUrls, limit: int, gaps: list[int]) -> None:
     async def play() -> None:
-        store = await open_store(redis_url)
+        store = await open_store(redis_urls)
         limits, model = RateLimiter(store), RateModel(limit)
         subject, now_ms = Subject.account(next(numbers)), START
         try:
@@ -176,22 +177,24 @@ def test_the_script_agrees_with_the_plain_model(redis_url: str, limit: int, gaps
     asyncio.run(play())
 
 
-async def test_no_counter_is_immortal(limits: RateLimiter, redis_url: str) -> None:
+async def test_no_counter_is_immortal(limits: RateLimiter, deployment: Deployment) -> None:
     await asyncio.gather(*(limits.hit(Subject.account(n), [POST, FOLLOW], START) for n in range(50)))
     await limits.refund(Subject.account(1), [POST, FOLLOW], START)
     await limits.hit(Subject.account(1), [POST, FOLLOW], START)
-    with redis.Redis.from_url(redis_url) as client:
-        lives = [client.pttl(key) for key in client.scan_iter("limits:*")]
+    lives = []
+    for key in deployment.all_keys("limits:*"):
+        with deployment.holding(key) as client:
+            lives.append(client.pttl(key))
     assert len(lives) == 100
     assert all(0 < life <= 120_000 for life in lives)
 
 
 async def test_the_life_of_a_counter_is_set_by_its_first_hit_only(
-    limits: RateLimiter, redis_url: str
+    limits: RateLimiter, deployment: Deployment
 ) -> None:
     await limits.hit(ALICE, [POST], START)
     key = counter(ALICE, POST, MINUTE)
-    with redis.Redis.from_url(redis_url) as client:
+    with deployment.holding(key) as client:
         client.pexpire(key, 50_000)
         await limits.hit(ALICE, [POST], START)
         assert client.pttl(key) <= 50_000
@@ -212,11 +215,10 @@ async def test_what_only_one_of_two_granted_is_taken_back(limits: RateLimiter) -
 
 
 async def test_an_expired_counter_is_not_brought_back_by_a_refund(
-    limits: RateLimiter, redis_url: str
+    limits: RateLimiter, deployment: Deployment
 ) -> None:
     await limits.refund(ALICE, [POST], START)
-    with redis.Redis.from_url(redis_url) as client:
-        assert client.keys() == []
+    assert deployment.all_keys() == []
 
 
 async def test_a_look_counts_nothing(limits: RateLimiter) -> None:
@@ -233,11 +235,7 @@ async def test_an_operator_can_reset(limits: RateLimiter) -> None:
     assert (await limits.hit(ALICE, [POST], START)).granted
 
 
-async def test_limits_work_while_memory_is_full(limits: RateLimiter, redis_url: str) -> None:
-    with redis.Redis.from_url(redis_url) as client:
-        client.config_set("maxmemory", 1)
-        try:
-            assert await hits(limits, 9, [POST], START) == 5
-            await limits.refund(ALICE, [POST], START)
-        finally:
-            client.config_set("maxmemory", 0)
+async def test_limits_work_while_memory_is_full(limits: RateLimiter, deployment: Deployment) -> None:
+    with deployment.configured("maxmemory", 1, usual=0):
+        assert await hits(limits, 9, [POST], START) == 5
+        await limits.refund(ALICE, [POST], START)

@@ -5,11 +5,11 @@ import time
 from collections.abc import AsyncIterator, Sequence
 
 import pytest_asyncio
-import redis
 
 from socialsite.recipes.job_queue import JobQueue, JobRefused, Patience
 from socialsite.recipes.worker import Handle, Worker
-from socialsite.store import StoreUnavailable, open_store
+from socialsite.store import StoreUnavailable, StoreUrls, open_store
+from tests.support.topologies import Deployment
 
 QUICK = Patience(heartbeat_ms=400, adopt_ms=50, stuck_ms=2_000, lost_ms=300, retry_ms=(10, 20, 30, 40))
 
@@ -26,9 +26,9 @@ class Ledger:
 
 
 @pytest_asyncio.fixture
-async def queues(redis_url: str) -> AsyncIterator[list[JobQueue]]:
+async def queues(redis_urls: StoreUrls) -> AsyncIterator[list[JobQueue]]:
     """Three views of one queue, each over a store of its own, as processes have them."""
-    stores = [await open_store(redis_url) for _ in range(3)]
+    stores = [await open_store(redis_urls) for _ in range(3)]
     yield [JobQueue(store, patience=QUICK) for store in stores]
     for store in stores:
         await store.close()
@@ -241,11 +241,11 @@ async def test_a_stopped_worker_leaves_its_retries_to_others_at_once(queues: lis
     assert ledger.performed == [b"one"]
 
 
-async def test_a_worker_leaves_no_trace(queue: JobQueue, redis_url: str) -> None:
+async def test_a_worker_leaves_no_trace(queue: JobQueue, deployment: Deployment) -> None:
     await queue.add(b"one")
     await drain(queue, Ledger())
-    with redis.Redis.from_url(redis_url) as client:
-        assert client.keys() == [queue.stream.encode()]
+    assert deployment.all_keys() == [queue.stream]
+    with deployment.holding(queue.stream) as client:
         assert client.xinfo_consumers(queue.stream, "workers") == []
 
 
@@ -272,7 +272,7 @@ async def test_a_drain_waits_for_the_jobs_of_other_workers(queues: list[JobQueue
     assert ledger.performed == [b"one"]
 
 
-async def test_every_job_performed_twice_has_the_same_effect(queues: list[JobQueue], redis_url: str) -> None:
+async def test_every_job_performed_twice_has_the_same_effect(queues: list[JobQueue]) -> None:
     """Two live workers steal each other's jobs all the time (nobody is believed to be alive)."""
     rash = Patience(heartbeat_ms=1, adopt_ms=1, stuck_ms=1, lost_ms=1, retry_ms=(5,) * 50)
     done: dict[bytes, int] = {}

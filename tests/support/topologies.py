@@ -1,7 +1,7 @@
 """Every topology on loopback and unix sockets, started by one call: what `pytest --topology=NAME` runs on.
 
-Each stands within a few seconds, is emptied between tests and stopped by the pids it started. What cannot live
-on a topology (jobs behind Twemproxy) is placed on a plain server beside it, as an operator would.
+Each stands within a few seconds, is emptied between tests and stopped by the pids it started. What cannot
+live on a topology (jobs behind Twemproxy) is placed on a plain server beside it, as an operator would.
 """
 
 import contextlib
@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -45,15 +46,15 @@ class Deployment:
         """All data goes, under the eyes of the site."""
         for client in self._masters():
             with client:
-                if keys := [key for key in client.keys("*") if not key.startswith(MAP)]:
+                if keys := site_keys(client):
                     client.delete(*keys)
 
-    def keys(self, pattern: str = "*") -> list[str]:
+    def all_keys(self, pattern: str = "*") -> list[str]:
         """The keys of the site on all servers, in order."""
         found: list[str] = []
         for client in self._masters():
             with client:
-                found += [key.decode() for key in client.keys(pattern) if not key.startswith(MAP)]
+                found += site_keys(client, pattern)
         return sorted(found)
 
     @contextlib.contextmanager
@@ -75,18 +76,26 @@ class Deployment:
         finally:
             self._configure(name, usual)
 
-    def commands_done(self) -> int:
-        """Commands that all servers have processed, this question not counted."""
-        clients = list(self._masters())
-        done = sum(int(client.info("stats")["total_commands_processed"]) for client in clients)
-        for client in clients:
-            client.close()
-        return done
+    def calls(self, *commands: str) -> Counter[str]:
+        """How often each of these commands was called, on all servers together."""
+        found: Counter[str] = Counter()
+        for client in self._masters():
+            with client:
+                statistics = client.info("commandstats")
+            for command in commands:
+                found[command] += int(statistics.get(f"cmdstat_{command}", {"calls": 0})["calls"])
+        return found
 
     def _configure(self, name: str, value: object) -> None:
         for client in self._masters():
             with client:
                 client.config_set(name, str(value))
+
+
+def site_keys(client: redis.Redis, pattern: str = "*") -> list[str]:
+    """The keys of one server, but for the map of shards, which is the topology's own."""
+    found: list[bytes] = client.execute_command("KEYS", pattern)  # type: ignore[no-untyped-call]
+    return [key.decode() for key in found if not key.startswith(MAP)]
 
 
 def clients_of(servers: Sequence[RedisServer]) -> list[redis.Redis]:
