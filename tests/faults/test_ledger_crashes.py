@@ -70,7 +70,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_doubled(site: Site, tmp_pat
     chance = random.Random(seed)
     ledger = Ledger(tmp_path / "ledger.jsonl")
     people = people_who_follow_each_other(site, f"{victim}_")
-    crowd = Crowd(ledger, people, seed)
+    crowd, told = Crowd(ledger, people, seed), len(site.lines)
     crowd.start()
     try:
         for _ in range(ROUNDS):
@@ -80,6 +80,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_doubled(site: Site, tmp_pat
     finally:
         crowd.stop()
         ledger.close()
+        print(*site.lines[told:][-60:], sep="\n")
     wait_until(lambda: drained(site), 60)
 
     found = audit(ledger, people)
