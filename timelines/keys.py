@@ -44,6 +44,14 @@ def profile_timeline(account_id: int) -> Key:
     return Key("timelines", tag=str(account_id), name="profile")
 
 
+def tag_timeline(digest: str) -> Key:
+    """ZSET of post ids (score = member). TAG_CAP. A cache: `rebuild_timelines --tags` fills it.
+
+    `digest`: hex, of the normalized tag. Added by publish, the worker and imports, removed by delete.
+    """
+    return Key("timelines", tag=digest, name="tag")
+
+
 def public_timeline() -> Key:
     """ZSET of post ids (score = member). PUBLIC_CAP. A cache: `rebuild_timelines` fills it."""
     return Key("public", tag="public", name="posts")

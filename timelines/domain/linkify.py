@@ -28,6 +28,8 @@ def mentions(text: str) -> list[str]:
 
 def hashtags(text: str) -> list[str]:
     """The tags of the text as they stand in `/tags/<tag>/`, each once, in the order of the text."""
+    if "#" not in text and "＃" not in text:
+        return []
     return list(dict.fromkeys(_targets(text, "hashtag")))
 
 

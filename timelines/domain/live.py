@@ -1,7 +1,8 @@
 """What processes tell each other about posts and sessions, and how it is written down.
 
 MessagePack arrays, first the kind with its schema number: a process of another release skips kinds it does
-not know. They carry ids only: the listener has to look at the post anyway, it may have been deleted since.
+not know. They carry no post: the listener has to look at it anyway, it may have been deleted since. The tags
+are there so that it looks only where somebody listens.
 """
 
 import msgspec
@@ -12,11 +13,15 @@ from timelines.domain.account_list import ListId
 
 
 class EntryPublished(msgspec.Struct, frozen=True, array_like=True, tag="entry1"):
-    """For the author's own home, the profile and, where `public`, the public timeline; to every process."""
+    """For the author's own home, the profile and, where `public`, the public timeline; to every process.
+
+    `tags`: the hashtags whose timelines hold it, normalized. Last, so that older releases pass over them.
+    """
 
     post_id: PostId
     author_id: AccountId
     public: bool = True
+    tags: tuple[str, ...] = ()
 
 
 class EntryDelivered(msgspec.Struct, frozen=True, array_like=True, tag="delivered1"):

@@ -14,6 +14,7 @@ from socialsite.store import Command, Key, Reply, Store
 from timelines import keys
 from timelines.domain.post import Post, encode_post
 from timelines.repositories.posts import PENDING, WRITE
+from timelines.repositories.tags import add_commands
 
 COMMANDS_PER_ROUND = 500
 CLAIM_TTL_S = 24 * 3600
@@ -65,7 +66,7 @@ class ImportedPosts:
         return [post for post, reply in zip(posts, replies, strict=True) if reply > 0]
 
     async def place(self, posts: Sequence[Post]) -> None:
-        """Into the profiles of the authors and the replies of the parents."""
+        """Into the profiles of the authors, the replies of the parents and the timelines of the tags."""
         commands: list[Command] = []
         for post in posts:
             commands.append(("ZADD", keys.profile_timeline(post.author_id), post.id, post.id))
@@ -74,6 +75,7 @@ class ImportedPosts:
         for author_id in {post.author_id for post in posts}:
             profile = keys.profile_timeline(author_id)
             commands.append(("ZREMRANGEBYRANK", profile, 0, -self._profile_cap - 1))
+        commands += add_commands(posts)
         await self._gather(commands)
 
     async def finish(self, done: Iterable[tuple[str, PostId]]) -> None:

@@ -12,6 +12,7 @@ from timelines.domain.page import ABOVE_ALL
 from timelines.repositories.cached import CachedPart, CachedTimelines
 from timelines.repositories.posts import PostRepository
 from timelines.repositories.profiles import ProfileRepository, PublicRepository
+from timelines.repositories.tags import TagTimelines
 from timelines.services.merging import nearest
 
 
@@ -50,6 +51,17 @@ class RepliesSkeleton:
     async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
         assert upward, "replies are read upward only"
         return await self._posts.replies(self._post_id, edge, limit)
+
+
+class TagSkeleton:
+    """The newest posts with a hashtag."""
+
+    def __init__(self, tags: TagTimelines, tag: str) -> None:
+        self._tags = tags
+        self._tag = tag
+
+    async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
+        return await self._tags.read(self._tag, edge, limit, upward=upward)
 
 
 class CachedSkeleton:
