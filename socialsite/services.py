@@ -29,6 +29,7 @@ from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers, Lists
 from timelines.repositories.posts import PostRepository
 from timelines.repositories.profiles import ProfileRepository, PublicRepository
+from timelines.repositories.tags import TagTimelines
 from timelines.services.following import FollowingService
 from timelines.services.hydrating import Hydrator
 from timelines.services.lists import ListService
@@ -52,6 +53,7 @@ class Repositories:
     posts: PostRepository
     profiles: ProfileRepository
     public: PublicRepository
+    tags: TagTimelines
     homes: CachedTimelines
     list_timelines: CachedTimelines
     follows: Follows
@@ -71,6 +73,7 @@ class Repositories:
             posts=PostRepository(store),
             profiles=ProfileRepository(store, config.profile_cap),
             public=PublicRepository(store, config.public_cap),
+            tags=TagTimelines(store),
             homes=CachedTimelines(store, clock, homes),
             list_timelines=CachedTimelines(store, clock, of_lists),
             follows=Follows(store, partitions=partitions, following_cap=config.following_cap),
@@ -116,12 +119,15 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
 
     accounts = AccountService(at.accounts, at.sessions, clock, on_ended=live.session_ended, on_deleted=sweep)
     hydrator = Hydrator(store, at.posts, accounts)
-    placing = Placing(posts=at.posts, profiles=at.profiles, public=at.public, homes=at.homes)
+    placing = Placing(
+        posts=at.posts, profiles=at.profiles, public=at.public, tags=at.tags, homes=at.homes
+    )
     reading = ReadingService(
         hydrator=hydrator,
         posts=at.posts,
         profiles=at.profiles,
         public=at.public,
+        tags=at.tags,
         homes=at.homes,
         list_timelines=at.list_timelines,
         follows=at.follows,
@@ -142,7 +148,6 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
             placing=placing,
             outbox=outbox,
             live=live,
-            accounts=accounts,
             check_room=MemoryGuard(store, config.memory_reserve).check,
             max_graphemes=config.post_max_length,
         ),
@@ -179,6 +184,8 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
             lists=at.lists,
             profiles=at.profiles,
             public=at.public,
+            tags=at.tags,
+            posts=at.posts,
             public_cap=config.public_cap,
         ),
         outbox=outbox,

@@ -6,7 +6,6 @@ the write and WAIT breaks the connection, so a new master can never confirm what
 """
 
 from collections.abc import Awaitable, Callable
-from collections.abc import Callable
 from itertools import cycle
 from typing import Any
 

@@ -68,7 +68,7 @@ def author() -> Author:
 
 
 async def test_a_published_entry_is_told_to_every_process(services, ears, post, author) -> None:
-    await services.live.entry_published(post, author)
+    await services.live.entry_published(post)
     for ear in ears:
         await ear.waits_for(EntryPublished(post.id, author.id, public=True))
 
@@ -80,7 +80,7 @@ async def test_a_delivered_entry_is_told_only_where_its_followers_are_online(
     await one.hub.enter(home_member(AccountId(7)))
     await other.hub.enter(home_member(AccountId(8)))
     await other.hub.enter(home_member(AccountId(9)))
-    await services.live.entry_delivered(post, author, [AccountId(7), AccountId(5), AccountId(6)])
+    await services.live.entry_delivered(post, [AccountId(7), AccountId(5), AccountId(6)])
     await services.live.post_deleted(post.id)
     await one.waits_for(EntryDelivered(post.id, author.id, (AccountId(7),)), PostDeleted(post.id))
     await other.waits_for(PostDeleted(post.id))
@@ -90,15 +90,15 @@ async def test_a_list_entry_is_told_where_the_list_is_open(services, ears, post,
     one, other = ears
     await one.hub.enter(home_member(AccountId(3)))  # account 3 is not list 3
     await other.hub.enter(list_member(ListId(3)))
-    await services.live.list_entry_delivered(post, author, [ListId(3), ListId(4)])
+    await services.live.list_entry_delivered(post, [ListId(3), ListId(4)])
     await services.live.counts_changed(post.id)
     await other.waits_for(EntryDelivered(post.id, author.id, (), (ListId(3),)), CountsChanged(post.id))
     await one.waits_for(CountsChanged(post.id))
 
 
 async def test_nobody_online_costs_no_message(services, ears, post, author) -> None:
-    await services.live.entry_delivered(post, author, [AccountId(7)])
-    await services.live.entry_delivered(post, author, [])
+    await services.live.entry_delivered(post, [AccountId(7)])
+    await services.live.entry_delivered(post, [])
     await services.live.session_ended(AccountId(7), "ab")
     await services.live.account_closed(AccountId(7))
     for ear in ears:

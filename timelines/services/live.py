@@ -7,11 +7,12 @@ a word to all never fails the request that says it; a worker's passes do fail, b
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-from accounts.domain import AccountId, Author
+from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.recipes.hub import Hub, Now, Presence, fixed_channel, process_channel
 from socialsite.store import Key, Store, StoreError
 from timelines.domain.account_list import ListId
+from timelines.domain.linkify import hashtags
 from timelines.domain.live import (
     CountsChanged,
     EntryDelivered,
@@ -43,18 +44,19 @@ class LiveService:
         self._members = members
         self._lag = lag
 
-    async def entry_published(self, post: Post, author: Author, *, public: bool = True) -> None:
-        """For profile, public and the author's own home; after all three are written."""
-        await self._to_all(post.id, EntryPublished(post.id, author.id, public))
+    async def entry_published(self, post: Post, *, public: bool = True) -> None:
+        """For profile, public, tags and the author's own home; after all of them are written."""
+        tags = tuple(hashtags(post.text)) if public else ()
+        await self._to_all(post.id, EntryPublished(post.id, post.author_id, public, tags))
 
-    async def entry_delivered(self, post: Post, author: Author, follower_ids: Sequence[AccountId]) -> None:
+    async def entry_delivered(self, post: Post, follower_ids: Sequence[AccountId]) -> None:
         """One pass's followers; after their homes are written, so that nobody falls between.
 
         Raises StoreUnavailable: the pass is then to be repeated.
         """
         await self._to_those_online(post, {home_member(id): id for id in follower_ids}, {})
 
-    async def list_entry_delivered(self, post: Post, author: Author, list_ids: Sequence[ListId]) -> None:
+    async def list_entry_delivered(self, post: Post, list_ids: Sequence[ListId]) -> None:
         """One pass's lists; after their timelines are written. Raises StoreUnavailable, as above."""
         await self._to_those_online(post, {}, {list_member(id): id for id in list_ids})
 

@@ -1,4 +1,4 @@
-"""Where a post stands besides its own key: its author's profile and home, public, its parent's replies.
+"""Where a post stands besides its own key: its author's profile and home, public, tags, parent's replies.
 
 Publish does it before it answers, the worker repeats it: every step may run any number of times.
 """
@@ -9,6 +9,7 @@ from timelines.domain.post import Post
 from timelines.repositories.cached import CachedTimelines
 from timelines.repositories.posts import PostRepository, PostState
 from timelines.repositories.profiles import ProfileRepository, PublicRepository
+from timelines.repositories.tags import TagTimelines
 
 
 class Placing:
@@ -20,22 +21,27 @@ class Placing:
         posts: PostRepository,
         profiles: ProfileRepository,
         public: PublicRepository,
+        tags: TagTimelines,
         homes: CachedTimelines,
     ) -> None:
         self._posts = posts
         self._profiles = profiles
         self._public = public
+        self._tags = tags
         self._homes = homes
 
-    async def place(self, post: Post) -> bool:
-        """False where the post was deleted meanwhile; then nothing of it is left in a source."""
+    async def place(self, post: Post) -> None:
+        """`still_stands` has to follow: a delete on the way would have found nothing to take out."""
         await asyncio.gather(
             self._profiles.add(post.author_id, post.id),
             self._public.add(post.id),
+            self._tags.add([post]),
             self._homes.push([post.author_id], post.id),
             self._link(post),
         )
-        # A delete between the write of the post and these additions found nothing to take out.
+
+    async def still_stands(self, post: Post) -> bool:
+        """False where the post was deleted meanwhile; then nothing of it is left in a source."""
         if await self._posts.state(post.id) is PostState.DELETED:
             await self.withdraw(post)
             return False
@@ -46,6 +52,7 @@ class Placing:
         await asyncio.gather(
             self._profiles.remove(post.author_id, post.id),
             self._public.remove(post.id),
+            self._tags.remove(post),
             self._unlink(post),
         )
 

@@ -3,13 +3,15 @@
 claim an id -> agree on the idempotency key -> outbox -> the post -> the author's own timelines -> answer.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from django.utils.translation import gettext as _
 
-from accounts.domain import AccountId, Author
+from accounts.domain import AccountId
 from socialsite.ids import PostId, PostIds, ms_of
 from socialsite.store import Unconfirmed as NotConfirmed
 from timelines.domain.jobs import SyndicatePost, encode_job
@@ -24,20 +26,24 @@ GIVE_UP_AFTER_MS = 60_000  # an id claimed this long ago and never written would
 MOST_TRIES = 20
 
 
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """The id a request publishes under. `stands`: the post is there, so it has its job, too."""
+
+    post_id: PostId
+    stands: bool = False
+
+
 class Outbox(Protocol):
     async def add(self, payload: bytes) -> object: ...
 
 
 class Announcer(Protocol):
-    async def entry_published(self, post: Post, author: Author) -> None: ...
+    async def entry_published(self, post: Post) -> None: ...
 
     async def post_deleted(self, post_id: PostId) -> None: ...
 
     async def counts_changed(self, post_id: PostId) -> None: ...
-
-
-class Authors(Protocol):
-    async def authors(self, ids: list[AccountId]) -> dict[AccountId, Author]: ...
 
 
 class PublishingService:
@@ -51,7 +57,6 @@ class PublishingService:
         placing: Placing,
         outbox: Outbox,
         live: Announcer,
-        accounts: Authors,
         check_room: Callable[[], Awaitable[None]],
         max_graphemes: int,
     ) -> None:
@@ -60,7 +65,6 @@ class PublishingService:
         self._placing = placing
         self._outbox = outbox
         self._live = live
-        self._accounts = accounts
         self._check_room = check_room
         self._max_graphemes = max_graphemes
 
@@ -92,9 +96,9 @@ class PublishingService:
     ) -> Post:
         digest = request_digest(text, in_reply_to)
         for _attempt in range(MOST_TRIES):
-            post_id = await self._agreed_id(author_id, key, digest, now_ms)
-            post = Post(post_id, author_id, text, in_reply_to)
-            written = await self._store_with_intent(post)
+            agreed = await self._agreed(author_id, key, digest, now_ms)
+            post = Post(agreed.post_id, author_id, text, in_reply_to)
+            written = Written.HELD if agreed.stands else await self._store_with_intent(post)
             if written is Written.DELETED:
                 raise PostNotFound
             if written is not Written.SUPERSEDED:
@@ -113,18 +117,19 @@ class PublishingService:
             await self._live.counts_changed(post.in_reply_to)
 
     async def _store_with_intent(self, post: Post) -> Written:
-        if isinstance(await self._posts.state(post.id), Post):
-            return Written.HELD  # a post that stands has its job: it was written after it
         # The intent goes first: the job carries the post, a worker can finish it.
         await self._outbox.add(encode_job(SyndicatePost(post)))
         return await self._posts.write(post)
 
     async def _place(self, post: Post) -> None:
-        if not await self._placing.place(post):
+        await self._placing.place(post)
+        # A word is a hint: whoever hears it reads the post, or its tombstone.
+        stands, _told = await asyncio.gather(self._placing.still_stands(post), self._tell(post))
+        if not stands:
             raise PostNotFound
-        author = (await self._accounts.authors([post.author_id])).get(post.author_id)
-        if author is not None:
-            await self._live.entry_published(post, author)
+
+    async def _tell(self, post: Post) -> None:
+        await self._live.entry_published(post)
         if post.in_reply_to is not None:
             await self._live.counts_changed(post.in_reply_to)
 
@@ -134,34 +139,37 @@ class PublishingService:
         except TextRefused as refused:
             raise PostRefused({"text": text_refusal(refused, self._max_graphemes)}) from refused
 
-    async def _agreed_id(self, author_id: AccountId, key: str | None, digest: str, now_ms: int) -> PostId:
+    async def _agreed(self, author_id: AccountId, key: str | None, digest: str, now_ms: int) -> Agreed:
         """The id of this request: a fresh one, or that of the first request with the same key."""
         offered = Agreement(await self._claimed_id(), digest)
         if key is None:
-            return offered.post_id
+            return Agreed(offered.post_id)
         key_digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        agreed = await self._posts.agree(author_id, key_digest, offered)
+        agreement = await self._posts.agree(author_id, key_digest, offered)
         for _attempt in range(MOST_TRIES):
-            if agreed.digest != digest:
+            if agreement.digest != digest:
                 raise IdempotencyConflict
-            if agreed == offered or not await self._is_dead(agreed.post_id, now_ms):
-                return agreed.post_id
-            agreed = await self._posts.agree_anew(author_id, key_digest, agreed, offered)
+            if agreement == offered:
+                return Agreed(offered.post_id)
+            found = await self._of_another(agreement.post_id, now_ms)
+            if found is not None:
+                return found
+            agreement = await self._posts.agree_anew(author_id, key_digest, agreement, offered)
         raise IdempotencyConflict
 
-    async def _is_dead(self, post_id: PostId, now_ms: int) -> bool:
-        """Whether an agreed id was given up, by us now or by another before."""
+    async def _of_another(self, post_id: PostId, now_ms: int) -> Agreed | None:
+        """What became of the id of an earlier request; None where it was given up, by us now or before."""
         state = await self._posts.state(post_id)
         if state is PostState.DELETED:
             raise PostNotFound
-        if state is PostState.SUPERSEDED:
-            return True
-        if isinstance(state, Post) or now_ms - ms_of(post_id) <= GIVE_UP_AFTER_MS:
-            return False
+        if isinstance(state, Post):
+            return Agreed(post_id, stands=True)
+        if state is not PostState.SUPERSEDED and now_ms - ms_of(post_id) <= GIVE_UP_AFTER_MS:
+            return Agreed(post_id)
         answer = await self._posts.give_up(post_id)
         if answer is Written.DELETED:
             raise PostNotFound
-        return answer is Written.SUPERSEDED
+        return None if answer is Written.SUPERSEDED else Agreed(post_id, stands=True)
 
     async def _claimed_id(self) -> PostId:
         post_id = self._ids.next()

@@ -36,13 +36,11 @@ OVERDUE_MS = 2_000
 
 
 class Pusher(Protocol):
-    async def entry_published(self, post: Post, author: Author) -> None: ...
+    async def entry_published(self, post: Post) -> None: ...
 
-    async def entry_delivered(
-        self, post: Post, author: Author, follower_ids: Sequence[AccountId]
-    ) -> None: ...
+    async def entry_delivered(self, post: Post, follower_ids: Sequence[AccountId]) -> None: ...
 
-    async def list_entry_delivered(self, post: Post, author: Author, list_ids: Sequence[ListId]) -> None: ...
+    async def list_entry_delivered(self, post: Post, list_ids: Sequence[ListId]) -> None: ...
 
 
 class Authors(Protocol):
@@ -98,17 +96,15 @@ class SyndicationService:
     async def _first(self, post: Post) -> tuple[bytes, ...]:
         """Repeat what publish may not have finished, then the first pass."""
         written = await self._posts.write(post)
-        if not written.stands or not await self._placing.place(post):
+        if not written.stands:
+            return ()
+        await self._placing.place(post)
+        if not await self._placing.still_stands(post):
             return ()
         if written is Written.NEW or self._clock.now_ms() - ms_of(post.id) > OVERDUE_MS:
-            await self._announce(post)
+            # In the place of a web process that died on the way; a second word shows nothing twice.
+            await self._live.entry_published(post)
         return await self._pass(post, "homes", FIRST_PASS)
-
-    async def _announce(self, post: Post) -> None:
-        """In the place of a web process that died on the way; a second announcement shows nothing twice."""
-        author = (await self._accounts.authors([post.author_id])).get(post.author_id)
-        if author is not None:
-            await self._live.entry_published(post, author)
 
     async def _pass(self, post: Post, phase: Phase, cursor: PassCursor) -> tuple[bytes, ...]:
         """One pass; when the homes are done with little work, the lists follow at once."""
@@ -116,29 +112,27 @@ class SyndicationService:
         if author is None or author.state == DELETED:
             return ()
         if phase == "homes":
-            done, after = await self._homes_pass(post, author, cursor)
+            done, after = await self._homes_pass(post, cursor)
             if after is not None:
                 return (self._following(post, "homes", after),)
             if done == self._posts_per_pass:
                 return (self._following(post, "lists", FIRST_PASS),)
             cursor = FIRST_PASS
-        after = await self._lists_pass(post, author, cursor)
+        after = await self._lists_pass(post, cursor)
         return () if after is None else (self._following(post, "lists", after),)
 
-    async def _homes_pass(
-        self, post: Post, author: Author, cursor: PassCursor
-    ) -> tuple[int, PassCursor | None]:
+    async def _homes_pass(self, post: Post, cursor: PassCursor) -> tuple[int, PassCursor | None]:
         page = await self._follows.followers_pass(post.author_id, cursor, self._posts_per_pass)
         await self._homes.push(page.ids, post.id)
         # After the homes: whoever opens one now either reads the entry there or is told.
-        await self._live.entry_delivered(post, author, page.ids)
+        await self._live.entry_delivered(post, page.ids)
         await self._lag.note(post.id, self._clock.now_ms())
         return len(page.ids), page.next
 
-    async def _lists_pass(self, post: Post, author: Author, cursor: PassCursor) -> PassCursor | None:
+    async def _lists_pass(self, post: Post, cursor: PassCursor) -> PassCursor | None:
         page = await self._members.listed_on_pass(post.author_id, cursor, self._posts_per_pass)
         await self._list_timelines.push(page.ids, post.id)
-        await self._live.list_entry_delivered(post, author, page.ids)
+        await self._live.list_entry_delivered(post, page.ids)
         await self._lag.note(post.id, self._clock.now_ms())
         return page.next
 
