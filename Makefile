@@ -10,7 +10,7 @@ ARGS ?=
 KEYED := SECRET_KEY=only-for-the-checks-on-this-machine-and-nothing-else-1234567890
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench pins messages format clean distclean
+.PHONY: help run test check bench screenshots pins messages format clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -32,6 +32,9 @@ check: $(VENV)/.dev ## Lint, types, import contracts, templates, system checks, 
 
 bench: $(VENV)/.dev ## Measure the budgets of docs/benchmarks.md
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+screenshots: $(VENV)/.dev ## Take the pictures of docs/images (needs chromium)
+	@$(BIN)/python -m tests.support.screenshots
 
 pins: $(VENV)/.dev ## Resolve requirements*.in into requirements*.txt again
 	$(BIN)/uv pip compile -q $(ARGS) $(PIN) requirements.in -o requirements.txt
