@@ -29,7 +29,7 @@ from timelines.errors import PostNotFound
 from timelines.live import frames
 from timelines.live.rendering import EntryFrames
 from timelines.live.room import Room, Socket, Subscription
-from timelines.live.timelines import PUBLIC, home_of, list_of, profile_of
+from timelines.live.timelines import PUBLIC, home_of, list_of, profile_of, tag_of
 from timelines.services.live import LiveService
 from timelines.services.reading import ReadingService
 
@@ -87,7 +87,8 @@ class Announcer:
 
     async def _published(self, message: EntryPublished) -> None:
         author_id = message.author_id
-        topics = [home_of(author_id), profile_of(author_id), *([PUBLIC] if message.public else [])]
+        topics = [home_of(author_id), profile_of(author_id), *map(tag_of, message.tags)]
+        topics += [PUBLIC] if message.public else []
         if any(map(self._room.has, topics)):
             await self._spread(await self._find(message.post_id), topics)
 

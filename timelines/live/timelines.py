@@ -10,6 +10,7 @@ from accounts.services import AccountService
 from socialsite.ids import MAX_ID
 from timelines.domain.account_list import ListId
 from timelines.domain.page import TimelinePage
+from timelines.domain.scanning import normalize_tag
 from timelines.errors import ListNotFound
 from timelines.live import frames
 from timelines.services.lists import ListService
@@ -34,6 +35,11 @@ def profile_of(account_id: AccountId) -> str:
 
 def list_of(list_id: ListId) -> str:
     return f"list:{list_id}"
+
+
+def tag_of(tag: str) -> str:
+    """`tag` is normalized."""
+    return f"tag:{tag}"
 
 
 class Refused(Exception):
@@ -72,7 +78,9 @@ class Timelines:
             return await self._profile(rest, viewer_id)
         if kind == "list" and rest.isascii() and rest.isdigit() and 0 < int(rest[:17]) <= MAX_ID:
             return await self._list(ListId(int(rest)), _signed_in(viewer_id))
-        if (kind == "tag" and rest) or name == "notifications":
+        if kind == "tag" and (tag := normalize_tag(rest)) is not None:
+            return OpenTimeline(tag_of(tag), None, partial(self._reading.tag, tag, viewer_id=viewer_id))
+        if name == "notifications":
             raise Refused(frames.FORBIDDEN)  # nothing is delivered to these yet
         raise Refused(frames.BAD_MESSAGE)
 

@@ -12,6 +12,7 @@ from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers
 from timelines.repositories.posts import PostRepository
 from timelines.repositories.profiles import ProfileRepository, PublicRepository
+from timelines.repositories.tags import TagTimelines
 from timelines.services.hydrating import Hydrator, Rights, everybody
 from timelines.services.skeletons import (
     CachedSkeleton,
@@ -19,6 +20,7 @@ from timelines.services.skeletons import (
     PublicSkeleton,
     RepliesSkeleton,
     Skeleton,
+    TagSkeleton,
 )
 
 MOST_ROUNDS = (
@@ -37,6 +39,7 @@ class ReadingService:
         posts: PostRepository,
         profiles: ProfileRepository,
         public: PublicRepository,
+        tags: TagTimelines,
         homes: CachedTimelines,
         list_timelines: CachedTimelines,
         follows: Follows,
@@ -46,6 +49,7 @@ class ReadingService:
         self._posts = posts
         self._profiles = profiles
         self._public = public
+        self._tags = tags
         self._homes = homes
         self._list_timelines = list_timelines
         self._follows = follows
@@ -84,6 +88,19 @@ class ReadingService:
         limit: int = DEFAULT_LIMIT,
     ) -> TimelinePage:
         skeleton = PublicSkeleton(self._public)
+        return await self._page(skeleton, Cut(before, after, limit), viewer_id, everybody)
+
+    async def tag(
+        self,
+        tag: str,
+        *,
+        viewer_id: AccountId | None,
+        before: int | None = None,
+        after: int | None = None,
+        limit: int = DEFAULT_LIMIT,
+    ) -> TimelinePage:
+        """Posts with a hashtag, which comes normalized (`normalize_tag`)."""
+        skeleton = TagSkeleton(self._tags, tag)
         return await self._page(skeleton, Cut(before, after, limit), viewer_id, everybody)
 
     async def list_timeline(

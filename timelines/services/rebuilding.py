@@ -1,4 +1,4 @@
-"""Rebuilding caches from their sources, on an operator's word: homes, list timelines, the public timeline.
+"""Rebuilding caches from their sources, on an operator's word: homes, list timelines, public, tags.
 
 Nothing needs it in normal work (an absent home is rebuilt by its next reader); it is for caches that were
 lost, or that an import, a restore or a mended fault has left behind.
@@ -11,9 +11,13 @@ from timelines.domain.account_list import ListId
 from timelines.domain.page import ABOVE_ALL
 from timelines.repositories.cached import CachedTimelines
 from timelines.repositories.lists import Lists
+from timelines.repositories.posts import PostRepository
 from timelines.repositories.profiles import ProfileRepository, PublicRepository
+from timelines.repositories.tags import TagTimelines
 from timelines.services.merging import nearest
 from timelines.services.reading import ReadingService
+
+POSTS_AT_ONCE = 500
 
 
 class RebuildingService:
@@ -28,6 +32,8 @@ class RebuildingService:
         lists: Lists,
         profiles: ProfileRepository,
         public: PublicRepository,
+        tags: TagTimelines,
+        posts: PostRepository,
         public_cap: int,
     ) -> None:
         self._reading = reading
@@ -36,6 +42,8 @@ class RebuildingService:
         self._lists = lists
         self._profiles = profiles
         self._public = public
+        self._tags = tags
+        self._posts = posts
         self._public_cap = public_cap
 
     async def rebuild(self, account_id: AccountId) -> int:
@@ -66,6 +74,17 @@ class RebuildingService:
         ids = await nearest(self._profiles, account_ids, ABOVE_ALL, self._public_cap)
         await self._public.replace(stale, ids)
         return len(ids)
+
+    async def rebuild_tags(self, account_id: AccountId) -> int:
+        """The account's posts, put back under their tags; the number of entries.
+
+        Nothing is taken out: what should not be there is hidden from readers.
+        """
+        entries, edge = 0, ABOVE_ALL
+        while ids := await self._profiles.read(account_id, edge, POSTS_AT_ONCE, upward=False):
+            entries += await self._tags.add((await self._posts.find_many(ids)).values())
+            edge = ids[-1]
+        return entries
 
     async def _rebuild_list(self, list_id: ListId) -> None:
         await self._list_timelines.forget(list_id)

@@ -1,4 +1,4 @@
-"""manage.py rebuild_timelines [HANDLE ... | --all]: build cached timelines anew from their sources."""
+"""manage.py rebuild_timelines [HANDLE ... | --all | --tags]: build cached timelines anew from their sources."""
 
 import asyncio
 from typing import Any
@@ -13,17 +13,21 @@ from socialsite.store.errors import StoreError
 
 
 class Command(BaseCommand):
-    help = "Build home and list timelines of accounts anew; --all: every cached one, and the public timeline."
+    help = (
+        "Build home and list timelines of accounts anew; --all: every cached one, the public timeline and "
+        "those of all hashtags; --tags: those of the hashtags alone."
+    )
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("handles", nargs="*", metavar="HANDLE", help="accounts, with or without @")
-        parser.add_argument("--all", action="store_true", help="every cached timeline and the public one")
+        parser.add_argument("--all", action="store_true", help="every cached timeline, public and tags")
+        parser.add_argument("--tags", action="store_true", help="the timelines of all hashtags")
         parser.add_argument("--dry-run", action="store_true", help="say what would be rebuilt")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if bool(options["handles"]) == options["all"]:
-            raise CommandError("Name the accounts, or say --all.")
+        if [bool(options["handles"]), options["all"], options["tags"]].count(True) != 1:
+            raise CommandError("Name the accounts, or say --all or --tags.")
         try:
             line = asyncio.run(self._run(options))
         except StoreError as error:
@@ -33,9 +37,11 @@ class Command(BaseCommand):
 
     async def _run(self, options: dict[str, Any]) -> str:
         async with open_services() as services:
-            if options["all"]:
-                return await _all(services, dry_run=options["dry_run"], quiet=options["verbosity"] == 0)
-            return await _named(services, options["handles"], dry_run=options["dry_run"])
+            dry_run, quiet = options["dry_run"], options["verbosity"] == 0
+            if options["handles"]:
+                return await _named(services, options["handles"], dry_run=dry_run)
+            rebuild = _all if options["all"] else _tags
+            return await rebuild(services, dry_run=dry_run, quiet=quiet)
 
 
 async def _named(services: Services, handles: list[str], *, dry_run: bool) -> str:
@@ -52,12 +58,29 @@ async def _named(services: Services, handles: list[str], *, dry_run: bool) -> st
 
 
 async def _all(services: Services, *, dry_run: bool, quiet: bool) -> str:
-    ids = [AccountId(n) for n in range(1, await services.repositories.accounts.last_id() + 1)]
+    ids = await _everybody(services)
     if dry_run:
-        return f"Would rebuild what is cached of {len(ids)} accounts, and the public timeline."
+        return f"Would rebuild what is cached of {len(ids)} accounts, the public timeline and all tags."
     timelines = 0
     with Progress(disable=quiet, console=Console(stderr=True)) as progress:
         for account_id in progress.track(ids, description="Timelines"):
             timelines += await services.rebuilding.rebuild_cached(account_id)
     entries = await services.rebuilding.rebuild_public(ids)
-    return f"Rebuilt {timelines} timelines, and the public one with {entries} entries."
+    tags = await _tags(services, dry_run=False, quiet=quiet)
+    return f"Rebuilt {timelines} timelines, and the public one with {entries} entries. {tags}"
+
+
+async def _tags(services: Services, *, dry_run: bool, quiet: bool) -> str:
+    ids = await _everybody(services)
+    if dry_run:
+        return f"Would put the posts of {len(ids)} accounts back under their tags."
+    entries = 0
+    with Progress(disable=quiet, console=Console(stderr=True)) as progress:
+        for account_id in progress.track(ids, description="Tags"):
+            entries += await services.rebuilding.rebuild_tags(account_id)
+    return f"Put {entries} entries back under their tags."
+
+
+async def _everybody(services: Services) -> list[AccountId]:
+    last = await services.repositories.accounts.last_id()
+    return [AccountId(number) for number in range(1, last + 1)]
