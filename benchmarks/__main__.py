@@ -23,6 +23,7 @@ MODULES = {
     "B6": "b6_push",
     "B7": "b7_push_latency",
     "B8": "b8_socket_memory",
+    "B9": "b9_growth",
     "B10": "b10_rebuild",
 }
 

@@ -6,6 +6,7 @@ import itertools
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,6 @@ from benchmarks.servers import Daphne, daphne, redis_server
 
 if TYPE_CHECKING:
     from accounts.domain import AccountId
-    from benchmarks.delivering import Deliverer
     from socialsite.services import Services
 
 SOCKETS = 2_000
@@ -63,9 +63,8 @@ class Followed:
     services: "Services"
     server: Daphne
     author: "AccountId"
-    followers: "list[AccountId]"
-    cookies: list[str]
-    worker: "Deliverer"
+    cookies: list[str]  # of the followers, then of the strangers
+    author_cookie: str
 
     async def publish(self, text: str) -> None:
         author, now_ms = self.author, self.services.clock.now_ms()
@@ -87,8 +86,10 @@ def subscription(timeline: str) -> str:
 
 
 @contextlib.asynccontextmanager
-async def followed_site(followers: int) -> AsyncIterator[Followed]:
-    """The worker runs in this process: its time is not the server's."""
+async def followed_site(
+    followers: int, *, strangers: int = 0, own_worker: bool = True
+) -> AsyncIterator[Followed]:
+    """`strangers` have accounts and follow nobody. Its own worker runs in this process, not in the server."""
     prepare()
     from benchmarks.delivering import deliverer
     from benchmarks.visitors import sign_in
@@ -98,15 +99,20 @@ async def followed_site(followers: int) -> AsyncIterator[Followed]:
 
     with redis_server() as redis, daphne("socialsite.asgi:application", REDIS_URL=redis.url) as server:
         async with open_services(redis.url, Configuration()) as services:
-            handles, now_ms = ["author", *(f"reader_{n}" for n in range(followers))], services.clock.now_ms()
+            now_ms = services.clock.now_ms()
+            handles = ["author", *(f"reader_{n}" for n in range(followers + strangers))]
             people = await services.accounts.import_accounts(handles=handles, now_ms=now_ms)
             author, *readers = people.values()
-            await services.repositories.follows.add_many(Follow(i, author, now_ms) for i in readers)
+            await services.repositories.follows.add_many(
+                Follow(i, author, now_ms) for i in readers[:followers]
+            )
             for reader in readers:
                 await services.reading.home(reader)
-            cookies = list((await sign_in(services, readers)).values())
-            async with deliverer(services, author) as worker:
-                yield Followed(redis.url, services, server, author, readers, cookies, worker)
+            own, *cookies = (await sign_in(services, [author, *readers])).values()
+            async with AsyncExitStack() as stack:
+                if own_worker:
+                    await stack.enter_async_context(deliverer(services, author))
+                yield Followed(redis.url, services, server, author, cookies, own)
 
 
 @contextlib.asynccontextmanager
@@ -128,7 +134,7 @@ async def public_audience(sockets: int) -> AsyncIterator[Audience]:
 @contextlib.asynccontextmanager
 async def layer_audience(sockets: int, frame_bytes: int) -> AsyncIterator[Audience]:
     """The reference: consumers in one group; a post's text is padded to a frame like the site's."""
-    from channels_redis.pubsub import RedisPubSubChannelLayer
+    from channels_redis.pubsub import RedisPubSubChannelLayer  # type: ignore[import-untyped]
 
     from benchmarks.layer.consumers import GROUP
 

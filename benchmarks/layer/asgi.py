@@ -12,5 +12,8 @@ from django.urls import path  # noqa: E402
 
 from benchmarks.layer.consumers import BareConsumer, EntriesConsumer  # noqa: E402
 
-routes = [path("ws/stream/", EntriesConsumer.as_asgi()), path("ws/bare/", BareConsumer.as_asgi())]
+routes = [
+    path("ws/stream/", EntriesConsumer.as_asgi()),  # type: ignore[no-untyped-call]
+    path("ws/bare/", BareConsumer.as_asgi()),  # type: ignore[no-untyped-call]
+]
 application = ProtocolTypeRouter({"websocket": URLRouter(routes)})  # type: ignore[no-untyped-call]

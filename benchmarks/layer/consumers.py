@@ -11,10 +11,10 @@ class EntriesConsumer(AsyncWebsocketConsumer):
     groups = [GROUP]
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        await self.send('{"type":"subscribed"}')
+        await self.send('{"type":"subscribed"}')  # type: ignore[no-untyped-call]
 
     async def entry(self, event: dict[str, str]) -> None:
-        await self.send(event["text"])
+        await self.send(event["text"])  # type: ignore[no-untyped-call]
 
 
 class BareConsumer(AsyncWebsocketConsumer):
@@ -23,4 +23,4 @@ class BareConsumer(AsyncWebsocketConsumer):
     channel_layer_alias = ""
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        await self.send('{"type":"subscribed"}')
+        await self.send('{"type":"subscribed"}')  # type: ignore[no-untyped-call]

@@ -1,0 +1,90 @@
+"""From sending a post over HTTP to its entry on the socket of each of 200 followers, among 2,000 sockets.
+
+One daphne holds all sockets (everybody their own home) and takes the post; one `manage.py syndicate` is the
+worker, a process of its own. 1,800 of the readers do not follow the author. The clock starts before the
+request is sent and stops at the arrival in the client process. One post at a time.
+"""
+
+import asyncio
+import http.client
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlencode
+
+from benchmarks.audience import BODY, SOCKETS, Followed, followed_site, subscription
+from benchmarks.figures import Figure, Plan, Samples, at_most
+from benchmarks.listeners import Crowd, Listeners, listening, percentile, raise_file_limit
+from benchmarks.rounds import in_turn
+from benchmarks.running import alone
+from benchmarks.servers import ROOT
+from benchmarks.web import CSRF
+
+FOLLOWERS = 200
+POSTS = 20
+
+
+async def measure(plan: Plan) -> list[Figure]:
+    raise_file_limit()
+    followers, sockets = plan.size(FOLLOWERS), plan.size(SOCKETS)
+    async with followed_site(followers, strangers=sockets - followers, own_worker=False) as site:
+        crowd = Crowd(site.server.port, site.cookies, subscription("home"), awaited=followers)
+        with listening(crowd) as listeners, worker(site.redis_url):
+            rounds = await in_turn(plan.rounds, {"ours": lambda: one_round(site, listeners)})
+    p50, p99 = (Samples.all(percentile(waits, p) * 1000 for waits in rounds["ours"]) for p in (50, 99))
+    what = f"HTTP post to the sockets of {followers} followers among {sockets:,}"
+    return [Figure(what, "ms p99", p99, at_most(60), note=f"p50 {p50} ms")]
+
+
+async def one_round(site: Followed, listeners: Listeners) -> list[float]:
+    """Seconds from each post to each arrival."""
+    waits: list[float] = []
+    for _ in range(POSTS):
+        mark = f"mark{next(_numbers):06d}"
+        await asyncio.to_thread(listeners.arm, mark)
+        started = time.monotonic()
+        await asyncio.to_thread(publish, site, f"{mark} {BODY}")
+        waits += [at - started for at in await asyncio.to_thread(listeners.arrivals)]
+    return waits
+
+
+_numbers = itertools.count(1)
+
+
+def publish(site: Followed, text: str) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", site.server.port, timeout=20)
+    form = urlencode({"csrfmiddlewaretoken": CSRF, "text": text})
+    headers = {
+        "Cookie": f"sessionid={site.author_cookie}; csrftoken={CSRF}",
+        "Content-Type": "application/x-www-form-urlencoded",
+    }
+    connection.request("POST", "/posts/", form, headers)
+    status = connection.getresponse().status
+    connection.close()
+    if status != 303:
+        raise RuntimeError(f"publishing was answered with {status}")
+
+
+@contextmanager
+def worker(redis_url: str) -> Iterator[None]:
+    """`manage.py syndicate`, until the end."""
+    command = [sys.executable, "manage.py", "syndicate", "--verbosity", "0"]
+    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "REDIS_URL": redis_url})
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+if __name__ == "__main__":
+    alone("B7", measure)

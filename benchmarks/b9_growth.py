@@ -1,0 +1,135 @@
+"""How cost grows: each figure is held against itself at the smallest size, measured in turn.
+
+Reading a home of 30 (ReadingService.home, 32 readers at once) for readers who follow 10, 100 and 1,000
+accounts, and in towns of 10,000, 100,000 and 1,000,000 posts; one post by the worker to 100, 1,000, 10,000
+and 100,000 followers with short homes, a follower. Ratios above 1 mean that the larger one costs more.
+"""
+
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
+
+from benchmarks.b4_home_read import LIMIT, pages_per_s
+from benchmarks.environment import prepare
+from benchmarks.figures import Budget, Figure, Plan, Samples, at_most
+from benchmarks.rounds import in_turn
+from benchmarks.running import alone
+from benchmarks.servers import redis_server
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from accounts.domain import AccountId
+    from socialsite.services import Services
+    from tests.support.redis_server import RedisServer
+
+Side = Callable[[], Awaitable[float]]
+FOLLOWS = (10, 100, 1_000)
+POSTS = (10_000, 100_000, 1_000_000)
+FOLLOWERS = (100, 1_000, 10_000, 100_000)
+READERS = 50
+SHORT_HOME = 20
+DELIVERIES = 10_000
+"""About so many of each size in a round; so few that no home outgrows its cap in all rounds together."""
+NOT_RISING = 1.1
+"""Per-follower cost at any size against the smallest; a tenth is what runs differ by."""
+
+
+async def measure(plan: Plan) -> list[Figure]:
+    prepare()
+    return [
+        *await _by_follows(plan),
+        *await _by_posts(plan),
+        *await _by_followers(plan),
+    ]
+
+
+async def _by_follows(plan: Plan) -> list[Figure]:
+    from benchmarks.town import build_homes, settle
+    from timelines.domain.follow import Follow
+
+    async with fresh_services() as (services, _):
+        town = await settle(services, accounts=2_000 if not plan.quick else 1_200, posts=plan.size(20_000))
+        sides: dict[str, Side] = {}
+        for count in FOLLOWS:
+            handles = [f"follows_{count}_{n}" for n in range(READERS)]
+            people = await services.accounts.import_accounts(handles=handles, now_ms=services.clock.now_ms())
+            readers = list(people.values())
+            edges = (Follow(r, other, services.clock.now_ms()) for r in readers for other in town.ids[:count])
+            await services.repositories.follows.add_many(edges)
+            await build_homes(services, readers)
+            sides[f"{count:,}"] = reading(services, readers, plan)
+        return growth("reading a home, following", await in_turn(plan.rounds, sides), at_most(1.3))
+
+
+async def _by_posts(plan: Plan) -> list[Figure]:
+    from benchmarks.town import build_homes, settle
+
+    async with AsyncExitStack() as stack:
+        sides: dict[str, Side] = {}
+        for count in POSTS:
+            services, _ = await stack.enter_async_context(fresh_services())
+            town = await settle(services, posts=plan.size(count))
+            readers = town.ids[:: len(town.ids) // READERS]
+            await build_homes(services, readers)
+            town.posts.clear()  # a million objects here would cost every collection of garbage
+            sides[f"{count:,}"] = reading(services, readers, plan)
+        return growth("reading a home, posts", await in_turn(plan.rounds, sides), at_most(1.3))
+
+
+async def _by_followers(plan: Plan) -> list[Figure]:
+    async with AsyncExitStack() as stack:
+        sides: dict[str, Side] = {}
+        for count in FOLLOWERS[:-1] if plan.quick else FOLLOWERS:
+            sides[f"{count:,}"] = await stack.enter_async_context(fanning_out(count, plan))
+        return growth(
+            "one post, a follower, followers", await in_turn(plan.rounds, sides), at_most(NOT_RISING)
+        )
+
+
+def reading(services: "Services", readers: "list[AccountId]", plan: Plan) -> Side:
+    async def microseconds() -> float:
+        read = services.reading.home
+        return 1e6 / await pages_per_s(lambda reader: read(reader, limit=LIMIT), readers, plan.seconds / 3)
+
+    return microseconds
+
+
+@asynccontextmanager
+async def fanning_out(followers: int, plan: Plan) -> "AsyncIterator[Side]":
+    from benchmarks.delivering import deliverer
+    from benchmarks.full_homes import fill_homes, followed_author
+
+    async with fresh_services() as (services, server):
+        author, owners = await followed_author(services, followers)
+        with server.client() as client:
+            fill_homes(client, owners, SHORT_HOME)
+        async with deliverer(services, author) as worker:
+
+            async def microseconds() -> float:
+                posts = max(1, plan.size(DELIVERIES) // followers)
+                return sum([await worker.deliver() for _ in range(posts)]) * 1e6 / posts / followers
+
+            yield microseconds
+
+
+@asynccontextmanager
+async def fresh_services() -> "AsyncIterator[tuple[Services, RedisServer]]":
+    from socialsite.configuration import Configuration
+    from socialsite.services import open_services
+
+    with redis_server() as server:
+        async with open_services(server.url, Configuration()) as services:
+            yield services, server
+
+
+def growth(what: str, found: dict[str, list[float]], budget: Budget) -> list[Figure]:
+    """Each size against the smallest."""
+    smallest, *larger = found
+    least = Samples.all(found[smallest])
+    sizes = {f"{what} {size}": Samples.all(found[size]) for size in larger}
+    return [Figure(name, "us", ours, budget, least, smallest) for name, ours in sizes.items()]
+
+
+if __name__ == "__main__":
+    alone("B9", measure)
