@@ -14,6 +14,14 @@ from socialsite.store.key import Key
 Command = tuple[Any, ...]
 
 
+def key_of(command: Command) -> Key:
+    """The key that routes a command: its first one. Raises LookupError where there is none."""
+    for part in command:
+        if isinstance(part, Key):
+            return part
+    raise LookupError(f"{command[0]} names no key, so no node can be chosen for it")
+
+
 class Script:
     """The source of a script and its digest."""
 

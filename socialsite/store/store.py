@@ -11,7 +11,7 @@ from socialsite.store.connections import KeyDataShardedConnection, KeyShardedCon
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
-from socialsite.store.scripts import Command
+from socialsite.store.scripts import Command, key_of
 from socialsite.store.topology.single import Single
 
 
@@ -128,11 +128,3 @@ class Store:
     async def close(self) -> None:
         for place in self._topologies:
             await place.close()
-
-
-def key_of(command: Command) -> Key:
-    """The key that routes a command: its first one. Raises LookupError where there is none."""
-    for part in command:
-        if isinstance(part, Key):
-            return part
-    raise LookupError(f"{command[0]} names no key, so no node can be chosen for it")

@@ -7,6 +7,7 @@ from pathlib import Path
 from accounts.domain import AccountId
 from socialsite.services import Services
 from tests.support.corpora import DATA, corpus
+from tests.support.topologies import Deployment
 from timelines.demo import build
 from timelines.services.demo import FILES, load_demo
 
@@ -22,12 +23,14 @@ LICENSED = {
 }
 
 
-async def test_the_demo_is_there_after_a_load_and_the_same_after_a_second(services: Services) -> None:
+async def test_the_demo_is_there_after_a_load_and_the_same_after_a_second(
+    services: Services, deployment: Deployment
+) -> None:
     now_ms = services.clock.now_ms()
     logins = await load_demo(services, now_ms)
-    size = await services.store.nodes[0].execute("DBSIZE")
+    size = deployment.all_keys()
     assert await load_demo(services, now_ms + 5 * MINUTE_MS) == logins
-    assert await services.store.nodes[0].execute("DBSIZE") == size
+    assert deployment.all_keys() == size
     for handle, password in logins:
         account = await services.accounts.find_by_handle(handle)
         assert account is not None

@@ -127,7 +127,7 @@ async def test_entering_a_lost_set_does_not_hide_the_loss(start, presence, store
 async def test_a_lost_connection_is_reported_after_it_is_back(start, presence, store) -> None:
     process = await start()
     killed = await store.node(alive()).execute("CLIENT", "KILL", "TYPE", "pubsub")
-    assert killed == 1
+    assert killed >= 1  # a Sentinel listens, too
     await until(lambda: process.gaps == 1)
     assert process.losses == 1
     await presence.tell({process_channel(process.hub.process): b"heard again"})

@@ -9,6 +9,7 @@ import pytest
 from accounts.domain import AccountId
 from socialsite.services import Services
 from tests.support.corpora import corpus
+from tests.support.topologies import Deployment
 from timelines.repositories.imports import GraphRanks
 from timelines.services.importing import LineFile, Tally
 from timelines.services.importing_graph import GraphImport, GraphOptions
@@ -81,15 +82,17 @@ async def test_self_loops_and_comments_are_skipped_and_bad_lines_reported(
     assert tally.refused == {"columns": 2, "handle": 2, "line_too_long": 1}
 
 
-async def test_a_second_run_changes_nothing(services: Services, tmp_path: Path) -> None:
+async def test_a_second_run_changes_nothing(
+    services: Services, deployment: Deployment, tmp_path: Path
+) -> None:
     path = tmp_path / "graph.tsv.gz"
     path.write_bytes(gzip.compress(b"1\t2\n2\t3\n3\t1\n"))
     await run(services, path)
-    before = await services.store.nodes[0].execute("DBSIZE")
+    before = deployment.all_keys()
     again = await run(services, path)
     assert again.counts["follows"] == 0
     assert again.counts["standing"] == 3
-    assert await services.store.nodes[0].execute("DBSIZE") == before
+    assert deployment.all_keys() == before
 
 
 async def test_a_stopped_run_is_finished_by_the_next(services: Services, tmp_path: Path) -> None:

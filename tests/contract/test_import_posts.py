@@ -13,6 +13,7 @@ from socialsite.ids import PostId, id_at
 from socialsite.services import Services
 from socialsite.store import Store, StoreUnavailable
 from tests.support.corpora import corpus
+from tests.support.topologies import Deployment
 from timelines.domain.post import Post
 from timelines.repositories.imports import GraphRanks, ImportedPosts
 from timelines.services.importing import LineFile, Tally
@@ -224,11 +225,11 @@ async def test_without_a_graph_nothing_can_be_given_to_it(services: Services, tm
         await run(services, written(tmp_path / "posts", [row("a")]), to_graph=True)
 
 
-async def test_a_dry_run_writes_nothing(services: Services, tmp_path: Path) -> None:
-    before = await services.store.nodes[0].execute("DBSIZE")
+async def test_a_dry_run_writes_nothing(services: Services, deployment: Deployment, tmp_path: Path) -> None:
+    before = deployment.all_keys()
     tally = await run(services, written(tmp_path / "posts", [row("a"), "{"]), dry=True)
     assert (tally.counts["posts"], tally.refused.total()) == (1, 1)
-    assert await services.store.nodes[0].execute("DBSIZE") == before
+    assert deployment.all_keys() == before
 
 
 @pytest.mark.parametrize(

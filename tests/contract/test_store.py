@@ -54,7 +54,7 @@ async def test_many_tasks_share_one_connection_and_get_their_own_replies(store: 
 
     await asyncio.gather(*(one(number) for number in range(500)))
     clients = await store.nodes[0].execute("CLIENT", "LIST", "TYPE", "normal")
-    assert len(clients.splitlines()) <= 2
+    assert len([line for line in clients.splitlines() if b"name=sentinel" not in line]) <= 2
 
 
 async def test_a_cancelled_caller_disturbs_nobody(store: Store) -> None:

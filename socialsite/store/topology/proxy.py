@@ -7,7 +7,8 @@ go to the servers themselves, the `nodes` of the URL.
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import hiredis
 
@@ -15,7 +16,7 @@ from socialsite.store.connection import Address, PipelinedConnection
 from socialsite.store.errors import ScriptMissing, StoreError
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply, encode, whole
-from socialsite.store.scripts import Command, Script
+from socialsite.store.scripts import Command, Script, key_of
 from socialsite.store.topology.proxy_commands import not_carried, require_carried
 
 PROBES = 16
@@ -53,12 +54,12 @@ class ProxyNode(Node):
         return await super()._raw(commands)
 
     def _encoded(self, connection: PipelinedConnection, commands: Sequence[Command]) -> tuple[int, bytes]:
-        """SCRIPT LOAD is not carried, so a digest is tried first and the script sent where it is unknown."""
-        plain = (
-            (command[0], command[1].sha, *command[2:]) if isinstance(command[1], Script) else command
-            for command in commands
-        )
-        return 0, b"".join(map(encode, plain))
+        """SCRIPT LOAD is not carried: a digest is tried, and the script sent where it is unknown.
+
+        Not in the company of other commands on its tag, which would overtake the second try: it goes whole.
+        """
+        company = Counter(key_of(command).tag for command in commands) if len(commands) > 1 else {}
+        return 0, b"".join(encode(_sent(command, company)) for command in commands)
 
     async def _mended(self, commands: Sequence[Command], replies: list[Reply]) -> list[Reply]:
         """The scripts that servers had not seen are sent whole, all in one round trip."""
@@ -68,6 +69,14 @@ class ProxyNode(Node):
             for place, reply in zip(missing, await super()._raw(sources), strict=True):
                 replies[place] = reply
         return await super()._mended(commands, replies)
+
+
+def _sent(command: Command, company: Mapping[str, int]) -> Command:
+    if not isinstance(command[1], Script):
+        return command
+    if company and company[key_of(command).tag] > 1:
+        return whole(command)
+    return (command[0], command[1].sha, *command[2:])
 
 
 class Proxy:
