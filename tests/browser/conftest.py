@@ -79,7 +79,7 @@ def reader(site: Site, chromium: Browser) -> Iterator[OpenReader]:
         return found
 
     yield open_page
-    print(*site.lines[told:], sep="\n")  # what the site said meanwhile, shown where the test fails
+    print(site.told(told))  # what the site said meanwhile, shown where the test fails
     complaints = [f"{one.page.url}: {text}" for one in opened for text in one.complaints]
     for one in opened:
         one.context.close()

@@ -8,11 +8,12 @@ import random
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tests.support.ledger import Crowd, Ledger, audit
+from tests.support.ledger import Audit, Crowd, Ledger, audit
 from tests.support.site import Site, running_site, wait_until
 from tests.support.visitor import Visitor
 
@@ -63,14 +64,15 @@ def drained(site: Site) -> bool:
         return client.xlen("jobs:{outbox}:stream") == 0  # a finished job is deleted
 
 
-@pytest.mark.parametrize("victim", VICTIMS)
-def test_nothing_acknowledged_is_lost_and_nothing_is_doubled(site: Site, tmp_path: Path, victim: str) -> None:
-    allowed, roles = VICTIMS[victim]
+def publish_while_killing(
+    site: Site, directory: Path, name: str, roles: list[str], *, deleting: float = 0.0
+) -> tuple[Audit, Ledger, list[Visitor]]:
+    """People publish, processes die, everything comes to rest, and the site is read whole."""
     seed = int(os.environ.get("LEDGER_SEED", "0")) or random.randrange(1 << 32)
     chance = random.Random(seed)
-    ledger = Ledger(tmp_path / "ledger.jsonl")
-    people = people_who_follow_each_other(site, f"{victim}_")
-    crowd, told = Crowd(ledger, people, seed), len(site.lines)
+    ledger = Ledger(directory / "ledger.jsonl")
+    people = people_who_follow_each_other(site, f"{name}_")
+    crowd, told = Crowd(ledger, people, seed, deleting=deleting), len(site.lines)
     crowd.start()
     try:
         for _ in range(ROUNDS):
@@ -80,19 +82,53 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_doubled(site: Site, tmp_pat
     finally:
         crowd.stop()
         ledger.close()
-        print(*site.lines[told:][-60:], sep="\n")
+        print(site.told(told))
     wait_until(lambda: drained(site), 60)
-
     found = audit(ledger, people)
-    print(f"seed {seed}, {victim} killed {ROUNDS} times: {found}")
-    assert found.is_clean, f"seed {seed}: {found}"
+    print(f"{ROUNDS} kills, seed {seed}: {found}")
+    return found, ledger, people
+
+
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_nothing_acknowledged_is_lost_and_nothing_is_doubled(site: Site, tmp_path: Path, victim: str) -> None:
+    allowed, roles = VICTIMS[victim]
+    found, ledger, people = publish_while_killing(site, tmp_path, victim, roles)
+    assert found.is_clean, found
     assert found.acknowledged >= 10 * ROUNDS, found
-    assert set(ledger.outcomes) <= allowed, f"seed {seed}: {found}"
+    assert set(ledger.outcomes) <= allowed, found
     forget_homes(site)
     again = audit(ledger, people)
     assert again.is_clean, f"homes rebuilt from their sources: {again}"
-    for one in people:
-        one.http.close()
+
+
+def test_what_was_deleted_while_processes_died_is_never_seen_again(site: Site, tmp_path: Path) -> None:
+    roles = VICTIMS["any"][1]
+    found, ledger, people = publish_while_killing(site, tmp_path, "deleting", roles, deleting=0.5)
+    deleted = sum(entry.is_deleted for entry in ledger.entries.values())
+    assert found.is_clean, found
+    assert deleted >= 5 * ROUNDS, found
+    forget_homes(site)
+    again = audit(ledger, people)
+    assert again.is_clean, f"homes rebuilt from their sources: {again}"
+
+
+def test_twenty_requests_at_once_with_one_key_are_one_post(site: Site) -> None:
+    author, follower = people_who_follow_each_other(site, "twenty_")[:2]
+    others = [Visitor(site.url, author.handle) for _ in range(20)]
+    for other in others:
+        other.http.cookies.update(author.http.cookies)
+
+    def send(one: Visitor) -> tuple[int, str]:
+        answer = one.post("/posts/", text="said once", idempotency_key="one key")
+        return answer.status_code, answer.json().get("id")
+
+    with ThreadPoolExecutor(20) as threads:
+        answers = list(threads.map(send, others))
+    assert len(set(answers)) == 1
+    assert answers[0][0] == 201
+    wait_until(lambda: drained(site))
+    assert [post["id"] for post in author.timeline(f"/@{author.handle}/")] == [answers[0][1]]
+    assert [post["id"] for post in follower.timeline("/")] == [answers[0][1]]
 
 
 def forget_homes(site: Site) -> None:

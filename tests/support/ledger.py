@@ -4,6 +4,7 @@ Each client notes a request in a file before sending it and the outcome after. I
 same key until it is answered. The audit then reads the site as anybody does, and compares.
 """
 
+import contextlib
 import json
 import random
 import threading
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.support.visitor import Answer, Visitor
+from tests.support.visitor import JSON, Answer, Visitor
 
 PAUSE_S = 0.02
 """Between two requests of a client, and before another try."""
@@ -24,12 +25,14 @@ PAUSE_S = 0.02
 
 @dataclass
 class Entry:
-    """One post that somebody wants to publish; `post_id` once it is acknowledged."""
+    """One post that somebody wants to publish; `post_id` once it is acknowledged. Some are deleted again."""
 
     key: str
     author: str
     text: str
     post_id: str | None = None
+    delete_asked: bool = False
+    is_deleted: bool = False
 
 
 class Ledger:
@@ -38,6 +41,7 @@ class Ledger:
     def __init__(self, file: Path) -> None:
         self.entries: dict[str, Entry] = {}
         self.outcomes: Counter[str] = Counter()
+        self.ghosts: list[str] = []
         self._file = file.open("a")
         self._lock = threading.Lock()
 
@@ -53,6 +57,22 @@ class Ledger:
             self.outcomes[outcome] += 1
             entry.post_id = post_id
             self._write({"key": entry.key, "outcome": outcome, "post": post_id})
+
+    def intends_to_delete(self, entry: Entry) -> None:
+        with self._lock:
+            entry.delete_asked = True
+            self._write({"key": entry.key, "delete": entry.post_id})
+
+    def notes_deletion(self, entry: Entry, outcome: str) -> None:
+        """A deletion that was done by a try whose answer was lost says 404 to the next."""
+        with self._lock:
+            self.outcomes[f"delete {outcome}"] += 1
+            entry.is_deleted = outcome in ("200", "404")
+            self._write({"key": entry.key, "outcome of delete": outcome})
+
+    def notes_ghost(self, entry: Entry, where: str) -> None:
+        with self._lock:
+            self.ghosts.append(f"{where}: {entry.text}, although its deletion was acknowledged")
 
     def notes_read(self, outcome: str) -> None:
         with self._lock:
@@ -71,10 +91,17 @@ class Ledger:
 
 
 class Crowd:
-    """Authors who publish without a pause, and read their homes, until they are told to stop."""
+    """Authors who publish without a pause, and read their homes, until they are told to stop.
 
-    def __init__(self, ledger: Ledger, people: Sequence[Visitor], seed: int) -> None:
+    `deleting`: how many of their posts they delete as soon as they stand, 0 to 1.
+    """
+
+    def __init__(
+        self, ledger: Ledger, people: Sequence[Visitor], seed: int, *, deleting: float = 0.0
+    ) -> None:
         self._ledger = ledger
+        self._people = people
+        self._deleting = deleting
         self._random = random.Random(seed)
         self._stopping = threading.Event()
         self._threads = [
@@ -100,7 +127,25 @@ class Crowd:
             entry = self._ledger.intends(author.handle, f"{author.handle} says {number}", key)
             while not self._send(author, entry):
                 time.sleep(PAUSE_S)
+            if entry.post_id and self._random.random() < self._deleting:
+                self._withdraw(author, entry)
             time.sleep(PAUSE_S)
+
+    def _withdraw(self, author: Visitor, entry: Entry) -> None:
+        """Delete, until it is acknowledged; from then on nobody may see the post."""
+        self._ledger.intends_to_delete(entry)
+        while not entry.is_deleted:
+            try:
+                answer = author.post(f"/posts/{entry.post_id}/delete/")
+                self._ledger.notes_deletion(entry, str(answer.status_code))
+            except httpx.TransportError:
+                self._ledger.notes_deletion(entry, "no answer")
+            time.sleep(PAUSE_S)
+        for path in ("/", f"/@{entry.author}/", "/public/"):
+            with contextlib.suppress(httpx.TransportError):
+                answer = author.http.get(path, headers=JSON)
+                if answer.status_code == HTTPStatus.OK and entry.post_id in answer.text:
+                    self._ledger.notes_ghost(entry, path)
 
     def _send(self, author: Visitor, entry: Entry) -> bool:
         """True when it need not be sent again."""
@@ -119,7 +164,7 @@ class Crowd:
             other.http.cookies.update(reader.http.cookies)
             while not self._stopping.is_set():
                 try:
-                    answer = other.http.get("/", headers={"Accept": "application/json"})
+                    answer = other.http.get("/", headers=JSON)
                     self._ledger.notes_read(str(answer.status_code))
                 except httpx.TransportError:
                     self._ledger.notes_read("no answer")
@@ -152,6 +197,7 @@ class Audit:
 def audit(ledger: Ledger, people: Sequence[Visitor]) -> Audit:
     """Read every profile and every home. Each of `people` follows all the others."""
     found = Audit(acknowledged=len(ledger.acknowledged), outcomes=dict(sorted(ledger.outcomes.items())))
+    found.ghosts += ledger.ghosts
     profiles = {one.handle: one.timeline(f"/@{one.handle}/") for one in people}
     for handle, posts in profiles.items():
         own = [entry for entry in ledger.entries.values() if entry.author == handle]
@@ -172,12 +218,9 @@ def audit(ledger: Ledger, people: Sequence[Visitor]) -> Audit:
 def _compare(found: Audit, where: str, posts: Sequence[Answer], wanted: Sequence[Entry]) -> None:
     ids = Counter(str(post["id"]) for post in posts)
     texts = Counter(post["text"] for post in posts)
-    intended = {entry.text for entry in wanted}
-    found.lost += [
-        f"{where}: {entry.post_id} {entry.text}"
-        for entry in wanted
-        if entry.post_id and not ids[entry.post_id]
-    ]
+    intended = {entry.text for entry in wanted if not entry.is_deleted}
+    promised = [entry for entry in wanted if entry.post_id and not entry.delete_asked]
+    found.lost += [f"{where}: {entry.post_id} {entry.text}" for entry in promised if not ids[entry.post_id]]
     found.doubled += [f"{where}: {text} {count} times" for text, count in texts.items() if count > 1]
     found.ghosts += [f"{where}: {text}" for text in texts if text not in intended]
     if [post["id"] for post in posts] != sorted(ids, key=int, reverse=True):

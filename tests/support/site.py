@@ -55,9 +55,17 @@ class Site:
         return int(self.url.rpartition(":")[2])
 
     def until_ready(self) -> Self:
-        wait_until(lambda: any(line.startswith("Ready: ") for line in self.lines) or self.has_ended(), 60)
-        assert not self.has_ended(), "\n".join(self.lines)
+        with contextlib.suppress(AssertionError):
+            wait_until(lambda: self._said_ready() or self.has_ended(), 60)
+        assert self._said_ready(), self.told()
         return self
+
+    def told(self, since: int = 0) -> str:
+        """The end of what it printed, for people."""
+        return "\n".join(line[:1000] for line in self.lines[since:][-40:])
+
+    def _said_ready(self) -> bool:
+        return any(line.startswith("Ready: ") for line in self.lines)
 
     def status(self, path: str = "/readyz") -> int:
         """Status of a GET; 0 where nobody answers."""
