@@ -38,6 +38,12 @@ class TimelineNotFound(TimelinesError):
     message = _("This timeline does not exist.")
 
 
+class TagNotFound(TimelineNotFound):
+    """What cannot be a hashtag; one that nobody has used yet is a timeline without entries."""
+
+    message = _("This cannot be a hashtag. Hashtags are made of letters, digits and underscores.")
+
+
 class PostRefused(TimelinesError):
     """The text, or what it answers, breaks a rule: `fields` names which."""
 

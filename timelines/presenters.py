@@ -8,6 +8,7 @@ each use. Ids are texts everywhere: browsers read numbers as doubles, clients in
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
+from urllib.parse import quote
 
 from django.template.loader import render_to_string
 from django.utils.formats import number_format
@@ -36,6 +37,11 @@ def profile_url(handle: str) -> str:
 
 def post_url(post_id: int, author: Author) -> str:
     return f"/@{author.handle}/{post_id}/"
+
+
+def tag_url(tag: str) -> str:
+    """`tag` is normalized."""
+    return f"/tags/{quote(tag, safe='')}/"
 
 
 # JSON

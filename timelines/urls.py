@@ -4,7 +4,7 @@ from django.urls import path, register_converter
 
 from socialsite.http import methods
 from socialsite.ids import MAX_ID
-from timelines.views import home, lists, posts, profiles
+from timelines.views import feeds, home, lists, posts, profiles, tags
 
 
 class IdConverter:
@@ -48,7 +48,10 @@ urlpatterns = [
     path("@<handle:handle>/following/", methods(GET=profiles.following), name="following"),
     path("@<handle:handle>/follow/", methods(POST=profiles.follow), name="follow"),
     path("@<handle:handle>/unfollow/", methods(POST=profiles.unfollow), name="unfollow"),
+    path("@<handle:handle>/feed.atom", methods(GET=feeds.account), name="feed"),
     path("@<handle:handle>/<id:post_id>/", methods(GET=posts.show), name="post"),
+    path("tags/<str:tag>/", methods(GET=tags.show), name="tag"),
+    path("tags/<str:tag>/feed.atom", methods(GET=feeds.tag), name="tag-feed"),
     path("lists/", methods(GET=lists.index, POST=lists.create), name="lists"),
     path("lists/<id:list_id>/", methods(GET=lists.show), name="list"),
     path("lists/<id:list_id>/edit/", methods(POST=lists.edit), name="list-edit"),

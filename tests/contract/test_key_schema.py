@@ -164,7 +164,7 @@ async def use_pages(site: Services, world: World) -> None:
     async with Browser(application) as alice:
         assert (await alice.sign_up("alice")).status_code == 201
         assert (await alice.post_json("/@bob/follow/")).status_code == 200
-        await bob.publishes("hello")
+        await bob.publishes("hello #World")
         first = await alice.publishes("words", idempotency_key="{x}: *")
         await alice.publishes("an answer", in_reply_to=first["id"])
         assert len((await alice.get_json("/")).json()["posts"]) == 3

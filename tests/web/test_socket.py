@@ -178,7 +178,7 @@ async def test_unsubscribing_ends_a_timeline_and_no_other(site, world) -> None:
         ("home", "signed_out"),
         ("list:1", "signed_out"),
         ("profile:nobody", "forbidden"),
-        ("tag:redis", "forbidden"),
+        ("tag:no tag", "bad_message"),
         ("notifications", "forbidden"),
         ("profile:", "bad_message"),
         ("live:{l0}:events", "bad_message"),
@@ -223,3 +223,37 @@ async def test_https_is_another_origin_than_http(site, world) -> None:
         async with client(site, origin=f"https://127.0.0.1:{site.port}"):
             pass
     assert refused.value.response.status_code == 403
+
+
+async def test_a_tag_arrives_at_whoever_has_it_open_on_every_process(sites, world) -> None:
+    alice = await world.person("alice")
+    async with client(sites[0]) as one, client(sites[1]) as two:
+        await one.subscribe("tag:日本")
+        await two.subscribe("tag:Redis")
+        await two.subscribe("tag:日本")
+        both = await alice.publishes("#redis in #日本")
+        await one.entry(both.id, "tag:日本")
+        await two.until(lambda m: len([each for each in two.got if each["type"] == "entry"]) == 2)
+        assert two.entry_ids("tag:日本") == two.entry_ids("tag:Redis") == [both.id]
+        other = await alice.publishes("#other")
+        last = await alice.publishes("only #REDIS")
+        await two.entry(last.id, "tag:Redis")
+        assert await one.silence(0.3) == []
+        assert str(other.id) not in str(two.got)
+
+
+async def test_what_a_tag_got_meanwhile_is_replayed(site, world) -> None:
+    alice = await world.person("alice")
+    first, second = [await alice.publishes(f"{n} #redis") for n in range(2)]
+    async with client(site) as reader:
+        await reader.say({"type": "subscribe", "timeline": "tag:redis", "after": str(first.id)})
+        await reader.entry(second.id, "tag:redis")
+
+
+async def test_a_suspended_authors_post_is_not_pushed_to_its_tags(site, world, services) -> None:
+    bob = await world.person("bob")
+    async with client(site) as reader:
+        await reader.subscribe("tag:redis")
+        await services.accounts.suspend(account_id=bob.id)
+        await bob.publishes("#redis")
+        assert await reader.silence() == []

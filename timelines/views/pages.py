@@ -1,7 +1,7 @@
 """What the views of timelines share: a page's links, and its two shapes."""
 
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from django.http import HttpResponse
 
@@ -21,7 +21,14 @@ def link(request: SiteRequest, **query: object) -> str | None:
     if None in query.values():
         return None
     limit = {"limit": request.GET["limit"]} if "limit" in request.GET else {}
-    return f"{request.path}?{urlencode({**query, **limit})}"
+    return f"{quote(request.path, safe='/@')}?{urlencode({**query, **limit})}"
+
+
+def canonical_url(request: SiteRequest, query: PageQuery) -> Slot:
+    """The page's absolute address, with its cursor and without whatever else a link to it may carry."""
+    before, after = link(request, before=query.before), link(request, after=query.after)
+    path = before or after or quote(request.path, safe="/@")
+    return Slot(request.build_absolute_uri(path))
 
 
 def slot(text: str | None) -> Slot | None:

@@ -1,4 +1,4 @@
-"""manage.py rebuild_timelines [HANDLE ... | --all | --tags]: build cached timelines anew from their sources."""
+"""manage.py rebuild_timelines [HANDLE ... | --all | --tags]: build caches anew from their sources."""
 
 import asyncio
 from typing import Any

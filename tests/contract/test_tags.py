@@ -1,0 +1,116 @@
+"""Hashtags' timelines: who stands in them, what a reader sees, and that they can be lost."""
+
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from socialsite.ids import PostId
+from socialsite.services import Services
+from socialsite.store import Store
+from socialsite.store.key import GRAMMAR
+from tests.support.world import World, ids_of, ids_on
+from timelines.domain.page import ABOVE_ALL
+from timelines.domain.post import Post
+from timelines.repositories.tags import TagTimelines, tag_key
+from timelines.services.importing import LineFile, Tally
+from timelines.services.importing_posts import PostsImport, PostsOptions
+from timelines.services.importing_rows import RowRules
+
+
+async def tagged(services: Services, tag: str, **cut: int) -> list[PostId]:
+    return ids_on(await services.reading.tag(tag, viewer_id=None, **cut))
+
+
+async def test_a_post_stands_under_each_of_its_tags_at_once(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    first = await alice.publishes("#Redis and #redis are one, #日本 is another")
+    second = await alice.publishes("more #REDIS, no#tag, #42")
+    assert await tagged(services, "redis") == ids_of([second, first])
+    assert await tagged(services, "日本") == [first.id]
+    assert await tagged(services, "tag") == await tagged(services, "nobody") == []
+
+
+async def test_the_worker_repeats_it_and_nothing_comes_twice(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    post = await alice.publishes("#redis")
+    await services.store.node(tag_key("redis")).execute("DEL", tag_key("redis"))
+    await world.work()
+    assert await tagged(services, "redis") == [post.id]
+
+
+async def test_pages_follow_each_other_both_ways(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    posts = [await alice.publishes(f"{n} #n") for n in range(5)][::-1]
+    page = await services.reading.tag("n", viewer_id=alice.id, limit=2)
+    assert ids_on(page) == ids_of(posts[:2])
+    assert await tagged(services, "n", before=page.next_before or 0, limit=2) == ids_of(posts[2:4])
+    assert await tagged(services, "n", after=posts[3].id, limit=2) == ids_of(posts[1:3])
+
+
+async def test_what_was_deleted_leaves_the_tag_and_its_memory(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    post = await alice.publishes("#gone")
+    await alice.deletes(post)
+    assert await tagged(services, "gone") == []
+    assert await services.store.node(tag_key("gone")).execute("EXISTS", tag_key("gone")) == 0
+
+
+async def test_suspended_and_deleted_authors_are_hidden_and_the_page_is_full(
+    world: World, services: Services
+) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    posts = [await alice.publishes(f"{n} #redis") for n in range(3)][::-1]
+    for n in range(20):
+        await bob.publishes(f"{n} #redis")
+        await carol.publishes(f"{n} #redis")
+    await services.accounts.suspend(account_id=bob.id)
+    await services.accounts.delete(account_id=carol.id, now_ms=services.clock.now_ms())
+    assert await tagged(services, "redis", limit=3) == ids_of(posts)
+    await services.accounts.reinstate(account_id=bob.id)
+    assert len(await tagged(services, "redis", limit=100)) == 23
+    await world.work()
+    held = await services.repositories.tags.read("redis", ABOVE_ALL, 100, upward=False)
+    assert len(held) == 23, "the sweep took the posts of the deleted account out"
+
+
+async def test_a_tag_keeps_its_newest(store: Store) -> None:
+    tags = TagTimelines(store, cap=3)
+    for number in (5, 1, 2, 4, 3):
+        await tags.add([Post(PostId(number), 7, "#few")])  # type: ignore[arg-type]
+    assert await tags.read("few", ABOVE_ALL, 10, upward=False) == [5, 4, 3]
+
+
+async def test_no_tag_enters_a_key() -> None:
+    assert GRAMMAR.fullmatch(tag_key("日本"))
+    assert "redis" not in tag_key("redis")
+
+
+async def test_imported_posts_stand_under_their_tags(services: Services, tmp_path: Path) -> None:
+    row = {"id": "1", "author": "ann", "created_at": "2015-06-01T10:00:00Z", "text": "old #News"}
+    (tmp_path / "posts").write_text(json.dumps(row))
+    now_ms = services.clock.now_ms()
+    options = PostsOptions(RowRules(max_graphemes=500, latest_ms=now_ms))
+    await PostsImport.over(services).run(LineFile(tmp_path / "posts"), options, Tally(), now_ms)
+    assert len(await tagged(services, "news")) == 1
+
+
+async def test_lost_tags_come_back_the_same(world: World, services: Services) -> None:
+    people = await world.people("alice", "bob")
+    for n in range(6):
+        await people[n % 2].publishes(f"{n} #redis" + " #even" * (n % 2 == 0))
+    before = [await tagged(services, tag) for tag in ("redis", "even")]
+    for tag in ("redis", "even"):
+        await services.store.node(tag_key(tag)).execute("DEL", tag_key(tag))
+    assert [await services.rebuilding.rebuild_tags(person.id) for person in people] == [6, 3]
+    assert [await tagged(services, tag) for tag in ("redis", "even")] == before
+
+
+@pytest.mark.parametrize("option", ["--tags", "--all"])
+def test_the_command_says_what_it_put_back(redis_url, settings, capsys, option: str) -> None:
+    settings.REDIS_URL = redis_url
+    call_command("rebuild_timelines", option)
+    assert "Put 0 entries back under their tags." in capsys.readouterr().out
+    call_command("rebuild_timelines", option, "--dry-run")
+    assert "Would" in capsys.readouterr().out

@@ -1,0 +1,141 @@
+"""Atom feeds, and what pages tell other sites about themselves."""
+
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+def parsed(answer) -> ET.Element:
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "application/atom+xml; charset=utf-8"
+    return ET.fromstring(answer.content)
+
+
+def texts(root: ET.Element, path: str) -> list[str | None]:
+    return [found.text for found in root.findall("/".join(f"{ATOM}{part}" for part in path.split("/")))]
+
+
+def links(root: ET.Element) -> dict[str, str]:
+    return {link.attrib["rel"]: link.attrib["href"] for link in root.findall(f"{ATOM}link")}
+
+
+async def test_an_accounts_feed_holds_its_posts_newest_first(alice, visitor):
+    posts = [await alice.publishes(text) for text in ("first", 'second #Redis & <b>@bob</b> "q"\nline')][::-1]
+    root = parsed(await visitor.get("/@alice/feed.atom"))
+    assert links(root) == {
+        "alternate": "http://testserver/@alice/",
+        "self": "http://testserver/@alice/feed.atom",
+    }
+    assert texts(root, "title") == ["alice (@alice)"]
+    assert re.fullmatch(r"tag:testserver,\d{4}-\d\d-\d\d:accounts/\d+", texts(root, "id")[0] or "")
+    assert texts(root, "author/uri") == ["http://testserver/@alice/"]
+    newest = root.find(f"{ATOM}entry")
+    assert newest is not None
+    assert texts(root, "entry/title") == ['second #Redis & <b>@bob</b> "q"', "first"]
+    day = posts[0]["created_at"][:10]
+    assert texts(newest, "id") == [f"tag:testserver,{day}:posts/{posts[0]['id']}"]
+    assert links(newest) == {"alternate": f"http://testserver{posts[0]['url']}"}
+    (content,) = newest.findall(f"{ATOM}content")
+    assert content.attrib == {"type": "html"}
+    assert content.text == posts[0]["html"].replace('href="/', 'href="http://testserver/')
+    assert 'href="http://testserver/tags/redis/"' in content.text
+    assert "&lt;b&gt;" in content.text
+    assert newest.findall(f"{ATOM}summary") == []
+    assert [category.attrib["term"] for category in newest.findall(f"{ATOM}category")] == ["redis"]
+    stamp = f"{posts[0]['created_at'][:19]}+00:00"
+    assert [texts(newest, part) for part in ("published", "updated")] == [[stamp], [stamp]]
+    assert texts(root, "updated") == [stamp]
+
+
+async def test_a_tags_feed_says_who_wrote_what(alice, bob, visitor):
+    for browser in (alice, bob):
+        await browser.publishes("about #日本")
+    address = "http://testserver/tags/%E6%97%A5%E6%9C%AC/"
+    root = parsed(await visitor.get("/tags/日本/feed.atom"))
+    assert links(root) == {"alternate": address, "self": f"{address}feed.atom"}
+    assert texts(root, "id") == ["tag:testserver,2026-01-01:tags/%E6%97%A5%E6%9C%AC"]
+    assert texts(root, "entry/author/uri") == ["http://testserver/@bob/", "http://testserver/@alice/"]
+
+
+@pytest.mark.parametrize("path", ["/@alice/feed.atom", "/tags/silence/feed.atom"])
+async def test_a_feed_without_entries_is_valid_and_stays_the_same(alice, visitor, path):
+    first, second = await visitor.get(path), await visitor.get(path)
+    root = parsed(first)
+    assert texts(root, "entry") == []
+    assert len(texts(root, "updated")) == 1
+    assert first.content == second.content
+
+
+async def test_only_the_newest_thirty(alice, visitor):
+    posts = [(await alice.publishes(f"post {n} #n"))["id"] for n in range(33)][::-1]
+    for path in ("/@alice/feed.atom", "/tags/n/feed.atom"):
+        ids = texts(parsed(await visitor.get(path)), "entry/id")
+        assert [(id or "").partition("posts/")[2] for id in ids] == posts[:30]
+
+
+async def test_who_has_it_is_told_so_until_something_changes(alice, visitor):
+    await alice.publishes("one")
+    first = await visitor.get("/@alice/feed.atom")
+    etag, modified = first.headers["etag"], first.headers["last-modified"]
+    for headers in (
+        {"If-None-Match": etag},
+        {"If-Modified-Since": modified},
+        {"If-None-Match": f'"x", W/{etag}'},
+    ):
+        again = await visitor.get("/@alice/feed.atom", **headers)
+        assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", etag)
+    post = await alice.publishes("two")
+    changed = await visitor.get("/@alice/feed.atom", **{"If-None-Match": etag, "If-Modified-Since": modified})
+    assert len(texts(parsed(changed), "entry")) == 2
+    await alice.post_json(f"/posts/{post['id']}/delete/")
+    gone = await visitor.get("/@alice/feed.atom", **{"If-None-Match": changed.headers["etag"]})
+    assert texts(parsed(gone), "entry/title") == ["one"]
+
+
+async def test_caches_ask_again_and_a_feed_is_the_same_for_everybody(alice, visitor):
+    await alice.publishes("one")
+    anonymous, own = await visitor.get("/@alice/feed.atom"), await alice.get("/@alice/feed.atom")
+    assert anonymous.headers["cache-control"] == "no-cache"
+    assert own.content == anonymous.content
+
+
+@pytest.mark.parametrize("leaving", ["suspend", "delete", "never was"])
+async def test_whoever_is_gone_has_no_feed(alice, site, visitor, leaving):
+    account = await site.accounts.get_by_handle("alice")
+    handle = "nobody" if leaving == "never was" else "alice"
+    if leaving == "suspend":
+        await site.accounts.suspend(account_id=account.id)
+    elif leaving == "delete":
+        await site.accounts.delete(account_id=account.id, now_ms=site.clock.now_ms())
+    assert (await visitor.get(f"/@{handle}/feed.atom")).status_code == 404
+
+
+async def test_another_case_leads_to_the_one_address(alice, visitor):
+    answer = await visitor.get("/@Alice/feed.atom")
+    assert (answer.status_code, answer.headers["location"]) == (301, "/@alice/feed.atom")
+
+
+async def test_long_lines_and_names_are_cut_between_graphemes(alice, visitor):
+    family = "👩‍👩‍👧‍👦"
+    await alice.publishes(family * 90)
+    assert texts(parsed(await visitor.get("/@alice/feed.atom")), "entry/title") == [family * 80 + "…"]
+
+
+async def test_profile_and_post_introduce_themselves(alice, visitor):
+    post = await alice.publishes('said "<this>"')
+    profile = (await visitor.get("/@alice/?utm_source=x")).text
+    assert '<meta property="og:type" content="profile">' in profile
+    assert '<meta property="og:title" content="alice (@alice)">' in profile
+    assert '<meta property="og:description" content="Posts by @alice, newest first">' in profile
+    assert '<link rel="canonical" href="http://testserver/@alice/">' in profile
+    assert '<meta property="og:url" content="http://testserver/@alice/">' in profile
+    assert 'type="application/atom+xml"' in profile
+    older = (await visitor.get(f"/@alice/?before={int(post['id']) + 1}")).text
+    assert f'<link rel="canonical" href="http://testserver/@alice/?before={int(post["id"]) + 1}">' in older
+    page = (await visitor.get(post["url"])).text
+    assert '<meta property="og:type" content="article">' in page
+    assert '<meta property="og:description" content="said &quot;&lt;this&gt;&quot;">' in page
+    assert f'<link rel="canonical" href="http://testserver{post["url"]}">' in page

@@ -1,0 +1,44 @@
+"""Atom feeds, as an anonymous visitor would see them; feed readers ask often, so most answers are 304."""
+
+import hashlib
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.cache import get_conditional_response
+from django.utils.http import http_date, quote_etag
+
+from accounts.domain import AccountId
+from socialsite.http import SiteRequest
+from timelines.feeds import Document, SiteFeed, account_feed, tag_feed
+from timelines.views.profiles import by_handle
+from timelines.views.tags import by_tag
+
+
+@by_handle
+async def account(request: SiteRequest, handle: str) -> HttpResponseBase:
+    found = await request.services.accounts.get_by_handle(handle)
+    page = await request.services.reading.profile(AccountId(found.id), viewer_id=None)
+    return _answer(request, account_feed(_site_url(request), found, page.entries))
+
+
+@by_tag
+async def tag(request: SiteRequest, tag: str) -> HttpResponseBase:
+    page = await request.services.reading.tag(tag, viewer_id=None)
+    return _answer(request, tag_feed(_site_url(request), settings.SITE_NAME, tag, page.entries))
+
+
+def _site_url(request: SiteRequest) -> str:
+    return request.build_absolute_uri("/").removesuffix("/")
+
+
+def _answer(request: SiteRequest, feed: Document) -> HttpResponseBase:
+    """The feed, or 304 to a reader that has it."""
+    etag = quote_etag(hashlib.sha256(feed.body).hexdigest()[:32])
+    modified_s = int(feed.updated.timestamp())
+    response = HttpResponse(
+        feed.body,
+        content_type=SiteFeed.content_type,
+        headers={"ETag": etag, "Last-Modified": http_date(modified_s)},
+    )
+    return get_conditional_response(request, etag, modified_s, response) or response
