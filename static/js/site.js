@@ -4,10 +4,12 @@ import { enhanceActions } from "./actions.js";
 import { enhanceComposers } from "./composer.js";
 import { enhanceKeys } from "./keys.js";
 import { goLive } from "./live.js";
+import { offerAddress } from "./share.js";
 import { keepTimes } from "./times.js";
 
 keepTimes();
 enhanceComposers();
 enhanceActions();
 enhanceKeys();
+offerAddress();
 goLive();

@@ -1,0 +1,21 @@
+/** On a post's own page: a button that copies its address, where the browser lets a page do that. */
+
+import { toast } from "./toast.js";
+import { word } from "./words.js";
+
+async function copyAddress() {
+  try {
+    await navigator.clipboard.writeText(document.querySelector('link[rel="canonical"]')?.href ?? location.href);
+    toast(word("copied"));
+  } catch {
+    toast(word("notDone"));
+  }
+}
+
+export function offerAddress() {
+  const button = document.getElementById("share")?.content.firstElementChild.cloneNode(true);
+  const reply = document.querySelector(".thread-post .post-actions > .action");
+  if (!button || !reply || !navigator.clipboard) return;
+  button.addEventListener("click", copyAddress);
+  reply.after(button);
+}
