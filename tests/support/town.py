@@ -1,0 +1,63 @@
+"""A small site with some of everything that is stored, for audits and backups."""
+
+import hashlib
+from collections.abc import Callable
+from typing import Any, Self
+
+from socialsite.store import Key
+from socialsite.store.connections import partition_of
+from tests.support.world import Person, World
+from timelines import keys
+from timelines.domain.account_list import AccountList
+from timelines.domain.post import Post
+from timelines.services.auditing import Audit, AuditReport
+
+PARTITIONS = 16
+
+
+class Town:
+    """A small site with some of everything, and the means to damage it."""
+
+    def __init__(self, world: World, alice: Person, bob: Person, carol: Person) -> None:
+        self.world, self.services = world, world.services
+        self.alice, self.bob, self.carol = alice, bob, carol
+        self.list: AccountList
+        self.first: Post
+        self.second: Post
+        self.third: Post
+
+    @classmethod
+    async def built(cls, world: World) -> Self:
+        alice, bob, carol = await world.people("alice", "bob", "carol")
+        town = cls(world, alice, bob, carol)
+        now_ms = world.services.clock.now_ms()
+        for one, other in ((alice, bob), (alice, carol), (bob, alice), (carol, alice)):
+            await one.follows(other)
+        town.list = await world.services.lists.create(owner_id=alice.id, title="Friends", now_ms=now_ms)
+        await world.services.lists.add_member(
+            owner_id=alice.id, list_id=town.list.id, account_id=bob.id, now_ms=now_ms
+        )
+        town.first = await bob.publishes("hello", key="k1")
+        town.second = await carol.publishes("hello back", in_reply_to=town.first)
+        town.third = await alice.publishes("all of you")
+        await world.work()
+        for person in (alice, bob, carol):
+            await person.home()
+        await world.services.reading.list_timeline(town.list.id, viewer_id=alice.id)
+        return town
+
+    @property
+    def idempotency(self) -> Key:
+        return keys.idempotency(self.bob.id, hashlib.sha256(b"k1").hexdigest()[:32])
+
+    async def do(self, *command: object) -> Any:
+        (reply,) = await self.services.store.gather([command])
+        return reply
+
+    async def audit(self, **options: Any) -> AuditReport:
+        return await Audit.over(self.services, second_look_after_s=0.01).run(**options)
+
+    def edge(self, side: Callable[[str, int], Key], owner: Person | int, other: Person | int) -> Key:
+        own = owner if isinstance(owner, int) else owner.id
+        end = other if isinstance(other, int) else other.id
+        return side(f"p{partition_of(own, end, PARTITIONS)}", own)

@@ -1,0 +1,150 @@
+"""The audit's way through the store: walk or sample, suspect, look again, repair."""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Self
+
+import structlog
+
+from accounts import keys as account_keys
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from socialsite.operations.scanning import OnStep, ignore_step, sampled, scanned
+from socialsite.store import CommandRefused, Key
+from timelines import keys
+from timelines.services.auditing.families import CACHES, Families
+from timelines.services.auditing.findings import Check, Finding
+from timelines.services.auditing.looking import Looking
+from timelines.services.auditing.profiles import PublicChecks
+from timelines.services.auditing.repairs import Places
+
+if TYPE_CHECKING:
+    from socialsite.services import Services
+
+SECOND_LOOK_AFTER_S = 2.0
+SUSPICIONS_AT_ONCE = 2_000
+NAMED_FINDINGS = 1_000  # of those beyond only the number is kept
+KEYS_PER_ACCOUNT_SAMPLED = 10
+UNREADABLE = (CommandRefused, ValueError)
+"""A key of another type, a member that is no number: here, or where a check looked beside."""
+
+log = structlog.stdlib.get_logger("timelines.audit")
+
+
+@dataclass(slots=True)
+class AuditReport:
+    """What an audit found: by kind, and the first NAMED_FINDINGS themselves."""
+
+    keys: int = 0
+    damage: Counter[str] = field(default_factory=Counter)
+    leftovers: Counter[str] = field(default_factory=Counter)
+    repaired: int = 0
+    findings: list[Finding] = field(default_factory=list)
+
+    def add(self, found: Sequence[Finding]) -> None:
+        for finding in found:
+            (self.damage if finding.is_damage else self.leftovers)[finding.kind] += 1
+        self.findings += found[: NAMED_FINDINGS - len(self.findings)]
+
+
+class Audit:
+    """For one run at a time."""
+
+    def __init__(self, places: Places, *, second_look_after_s: float = SECOND_LOOK_AFTER_S) -> None:
+        self._places = places
+        self._public = PublicChecks(places)
+        self._families = Families(places, self._public)
+        self._pause_s = second_look_after_s
+
+    @classmethod
+    def over(cls, services: "Services", *, second_look_after_s: float = SECOND_LOOK_AFTER_S) -> Self:
+        return cls(Places.of(services), second_look_after_s=second_look_after_s)
+
+    async def run(
+        self, *, sample: int | None = None, repair: bool = False, on_step: OnStep = ignore_step
+    ) -> AuditReport:
+        """Everything, or about `sample` keys and a tenth as many accounts with all that is theirs."""
+        report, suspects, look = AuditReport(), list[Finding](), self._look()
+        async for found in self._walk(sample, on_step):
+            report.keys += len(found)
+            self._public.met(PostId(int(key.tag)) for key in found if key.endswith(":post"))
+            suspects += await self._checked(look, found)
+            if len(suspects) >= SUSPICIONS_AT_ONCE:
+                await self._settle(suspects, report, repair=repair)
+                suspects, look = [], self._look()
+        suspects += await self._checked(self._look(), [keys.public_timeline()])
+        await self._settle(suspects, report, repair=repair)
+        return report
+
+    async def _walk(self, sample: int | None, on_step: OnStep) -> AsyncIterator[list[Key]]:
+        if sample is None:
+            async for found in scanned(self._places.store, on_step):
+                yield found
+            return
+        async for found in sampled(self._places.store, sample, on_step):
+            yield found
+        last = await self._places.at.accounts.last_id()
+        for _ in range(min(last, sample // KEYS_PER_ACCOUNT_SAMPLED)):
+            yield await self._keys_of(random.randint(1, last))  # noqa: S311 - not a secret
+
+    async def _keys_of(self, account_id: int) -> list[Key]:
+        """What an account has besides its posts, whether it stands in the store or not."""
+        owned = [
+            account_keys.account(AccountId(account_id)), account_keys.session_index(AccountId(account_id)),
+            keys.home_timeline(account_id), keys.profile_timeline(account_id), keys.list_index(account_id),
+        ]  # fmt: skip
+        for number in range(self._places.config.follow_partitions):
+            owned.append(keys.following(f"p{number}", account_id))
+            owned.append(keys.followers(f"p{number}", account_id))
+        return owned
+
+    def _look(self) -> Looking:
+        return Looking(self._places.store, self._places.outbox)
+
+    async def _checked(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
+        findings: list[Finding] = []
+        for check, some in self._families.sorted(found).items():
+            try:
+                findings += await check(look, some)
+            except UNREADABLE:
+                for key in some:
+                    findings += await self._alone(check, look, key)
+        return findings
+
+    async def _alone(self, check: Check, look: Looking, key: Key) -> list[Finding]:
+        try:
+            return await check(look, [key])
+        except UNREADABLE as error:
+            repair = partial(self._places.store.gather, [("DEL", key)]) if CACHES.fullmatch(key) else None
+            kind = "key_of_wrong_type" if "WRONGTYPE" in str(error) else "key_unreadable"
+            return [Finding(kind, key, str(error)[:60], repair)]
+
+    async def _settle(self, suspects: Sequence[Finding], report: AuditReport, *, repair: bool) -> None:
+        """The second look: what it finds again is so."""
+        if not suspects:
+            return
+        await asyncio.sleep(self._pause_s)
+        seen = {(finding.kind, finding.key, finding.detail) for finding in suspects}
+        again = await self._checked(self._look(), [finding.key for finding in suspects])
+        confirmed = [f for f in dict.fromkeys(again) if (f.kind, f.key, f.detail) in seen]
+        report.add(confirmed)
+        if repair:
+            for finding in confirmed:
+                report.repaired += await repaired(finding)
+
+
+async def repaired(finding: Finding) -> bool:
+    """False where nothing can be done, or the store refuses it."""
+    if finding.repair is None:
+        return False
+    try:
+        await finding.repair()
+    except CommandRefused as refusal:
+        log.error("repair_refused", finding=str(finding), reason=str(refusal))
+        return False
+    log.info("repaired", finding=str(finding))
+    return True

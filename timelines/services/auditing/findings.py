@@ -1,0 +1,31 @@
+"""What an audit finds."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from socialsite.store import Key
+
+if TYPE_CHECKING:
+    from timelines.services.auditing.looking import Looking
+
+Repair = Callable[[], Awaitable[object]]
+"""Safe to repeat, and safe where the finding has healed meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`kind` at `key`; `detail` names the part of the value, so that two looks can be held side by side."""
+
+    kind: str
+    key: Key
+    detail: str = ""
+    repair: Repair | None = field(default=None, compare=False, repr=False)
+    is_damage: bool = field(default=True, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.key}" + (f" {self.detail}" if self.detail else "")
+
+
+Check = Callable[["Looking", Sequence[Key]], Awaitable[list[Finding]]]
+"""What is wrong with these keys of one family, in a few round trips."""

@@ -1,0 +1,148 @@
+"""Posts, what answers them, and the keys that make publishing exact."""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+import msgspec
+
+from accounts.domain import DELETED
+from socialsite.store import Key, Reply
+from timelines import keys
+from timelines.domain.post import Post
+from timelines.repositories.posts import CLAIM_TTL_S, IDEMPOTENCY_TTL_S, PostState, decoded
+from timelines.repositories.posts import DELETED as TOMBSTONE
+from timelines.services.auditing.findings import Finding
+from timelines.services.auditing.looking import ABSENT, Looking
+from timelines.services.auditing.members import name_of, pages
+from timelines.services.auditing.repairs import Places
+
+AGREEMENT = re.compile(rb"\d{1,16}:[0-9a-f]{32}")
+Read = Post | PostState | None
+"""None: a value that cannot be read."""
+
+
+def read(reply: Reply) -> Read:
+    try:
+        return decoded(reply)
+    except msgspec.MsgspecError:
+        return None
+
+
+class PostChecks:
+    def __init__(self, places: Places) -> None:
+        self._places = places
+
+    async def posts(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
+        values = await look.gather(("GET", key) for key in found)
+        lives = await look.gather(("PTTL", key) for key in found)
+        findings: list[Finding] = []
+        standing: dict[Key, Post] = {}
+        for key, value, left_ms in zip(found, values, lives, strict=True):
+            post = read(value)
+            if post is None or (isinstance(post, Post) and str(post.id) != key.tag):
+                lay = self._places.run(("SET", key, TOMBSTONE))
+                findings.append(Finding("post_unreadable", key, repair=lay))
+            elif isinstance(post, Post):
+                standing[key] = post
+            if post is PostState.PENDING and left_ms == -1:
+                expire = self._places.run(("EXPIRE", key, CLAIM_TTL_S))
+                findings.append(Finding("claim_eternal", key, repair=expire))
+            elif post is not PostState.PENDING and left_ms > 0:
+                findings.append(Finding("post_expires", key, repair=self._places.run(("PERSIST", key))))
+        kept, orphans = await self._owned(look, standing)
+        return findings + orphans + await self._unprofiled(look, kept) + await self._unlinked(look, kept)
+
+    async def _owned(self, look: Looking, posts: dict[Key, Post]) -> tuple[dict[Key, Post], list[Finding]]:
+        """Posts whose authors stand; and those that outlived theirs, and the sweep too."""
+        states = await look.states(post.author_id for post in posts.values())
+        kept: dict[Key, Post] = {}
+        findings: list[Finding] = []
+        for key, post in posts.items():
+            state = states[post.author_id]
+            if state == ABSENT or (state == DELETED and await look.is_unswept(post.author_id)):
+                kind = "post_without_author" if state == ABSENT else "post_unswept"
+                findings.append(Finding(kind, key, repair=partial(self._delete, post)))
+            elif state != DELETED:
+                kept[key] = post
+        return kept, findings
+
+    async def _unprofiled(self, look: Looking, posts: dict[Key, Post]) -> list[Finding]:
+        """Each post is in its author's profile, unless PROFILE_CAP newer ones pushed it out."""
+        profiles = {key: keys.profile_timeline(post.author_id) for key, post in posts.items()}
+        scores = await look.gather(("ZSCORE", profiles[key], post.id) for key, post in posts.items())
+        missing = [key for key, score in zip(posts, scores, strict=True) if score is None]
+        sizes = await look.gather(("ZCARD", profiles[key]) for key in missing)
+        oldest = await look.gather(("ZRANGE", profiles[key], 0, 0) for key in missing)
+        findings: list[Finding] = []
+        owed = await look.owed() if missing else None
+        for key, size, lowest in zip(missing, sizes, oldest, strict=True):
+            post = posts[key]
+            is_cut = size >= self._places.config.profile_cap and post.id < int(lowest[0])
+            if not is_cut and owed and post.id not in owed.posts:
+                add = partial(self._places.at.profiles.add, post.author_id, post.id)
+                repair = partial(self._places.with_touched, post.author_id, add)
+                findings.append(Finding("post_unprofiled", key, repair=repair))
+        return findings
+
+    async def _unlinked(self, look: Looking, posts: dict[Key, Post]) -> list[Finding]:
+        """Each answer is among the replies of what it answers, while that stands."""
+        answers = [(key, post, post.in_reply_to) for key, post in posts.items() if post.in_reply_to]
+        parents = await look.gather(("GET", keys.post(parent)) for _, _, parent in answers)
+        scores = await look.gather(("ZSCORE", keys.replies(parent), post.id) for _, post, parent in answers)
+        lost = [
+            (key, post, parent)
+            for (key, post, parent), value, score in zip(answers, parents, scores, strict=True)
+            if score is None and isinstance(read(value), Post)
+        ]
+        owed, add = await look.owed() if lost else None, self._places.at.posts.add_reply
+        return [
+            Finding("reply_unlinked", key, str(parent), partial(add, parent, post.id))
+            for key, post, parent in lost
+            if owed and post.id not in owed.posts
+        ]
+
+    async def _delete(self, post: Post) -> None:
+        await self._places.at.posts.delete(post.id)
+        await self._places.run(
+            ("ZREM", keys.profile_timeline(post.author_id), post.id),
+        )()
+        await self._places.at.public.remove(post.id)
+        if post.in_reply_to is not None:
+            await self._places.at.posts.remove_reply(post.in_reply_to, post.id)
+
+    async def replies(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
+        """Each reply stands and answers this post."""
+        findings: list[Finding] = []
+        for key in found:
+            async for members in pages(look, key):
+                ids = [int(member) for member, _ in members if member.isdigit()]
+                posts = await standing_posts(look, ids)
+                for member, score in members:
+                    post = posts.get(int(member)) if member.isdigit() else None
+                    if post is None or str(post.in_reply_to) != key.tag:
+                        drop = self._places.run(("ZREM", key, member))
+                        findings.append(Finding("reply_of_nothing", key, name_of(member), drop))
+                    elif int(float(score)) != post.id:
+                        repair = self._places.run(("ZADD", key, post.id, post.id))
+                        findings.append(Finding("reply_misplaced", key, name_of(member), repair))
+        return findings
+
+    async def idempotency(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
+        values = await look.gather(("GET", key) for key in found)
+        lives = await look.gather(("PTTL", key) for key in found)
+        findings: list[Finding] = []
+        for key, value, left_ms in zip(found, values, lives, strict=True):
+            if value is not None and not AGREEMENT.fullmatch(value):
+                findings.append(Finding("idempotency_garbage", key, repair=self._places.run(("DEL", key))))
+            elif value is not None and left_ms == -1:
+                expire = self._places.run(("EXPIRE", key, IDEMPOTENCY_TTL_S))
+                findings.append(Finding("idempotency_eternal", key, repair=expire))
+        return findings
+
+
+async def standing_posts(look: Looking, ids: Iterable[int]) -> dict[int, Post]:
+    """Those of the posts that stand."""
+    asked = list(ids)
+    values = [read(reply) for reply in await look.gather(("GET", keys.post(post_id)) for post_id in asked)]
+    return {i: post for i, post in zip(asked, values, strict=True) if isinstance(post, Post)}

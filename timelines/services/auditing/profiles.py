@@ -1,0 +1,109 @@
+"""Profiles against posts, and the public timeline against both."""
+
+import heapq
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from accounts.domain import DELETED, AccountId
+from socialsite.ids import PostId
+from socialsite.store import Key
+from timelines import keys
+from timelines.services.auditing.findings import Finding
+from timelines.services.auditing.looking import ABSENT, Looking
+from timelines.services.auditing.members import name_of, pages
+from timelines.services.auditing.posts import standing_posts
+from timelines.services.auditing.repairs import Places
+
+
+class ProfileChecks:
+    def __init__(self, places: Places) -> None:
+        self._places = places
+
+    async def profiles(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
+        states = await look.states(int(key.tag) for key in found)
+        findings: list[Finding] = []
+        for key in found:
+            if states[int(key.tag)] == ABSENT:
+                repair = self._places.sweep(int(key.tag))
+                findings.append(Finding("profile_without_account", key, repair=repair))
+            elif states[int(key.tag)] != DELETED:
+                findings += await self._profile(look, key)
+        return findings
+
+    async def _profile(self, look: Looking, key: Key) -> list[Finding]:
+        author_id, findings, size = AccountId(int(key.tag)), list[Finding](), 0
+        async for members in pages(look, key):
+            size += len(members)
+            posts = await standing_posts(look, [int(m) for m, _ in members if m.isdigit()])
+            for member, score in members:
+                post = posts.get(int(member)) if member.isdigit() else None
+                if post is None or post.author_id != author_id:
+                    kind = "profile_of_nothing" if post is None else "profile_of_another"
+                    drop = self._places.run(("ZREM", key, member))
+                    repair = partial(self._places.with_touched, author_id, drop)
+                    findings.append(Finding(kind, key, name_of(member), repair))
+                elif int(float(score)) != post.id:
+                    move = self._places.run(("ZADD", key, post.id, post.id))
+                    repair = partial(self._places.with_touched, author_id, move)
+                    findings.append(Finding("profile_misplaced", key, name_of(member), repair))
+        if size > (cap := self._places.config.profile_cap):
+            trim = self._places.run(("ZREMRANGEBYRANK", key, 0, -cap - 1))
+            findings.append(Finding("profile_over_cap", key, repair=trim))
+        return findings
+
+
+class PublicChecks:
+    """The public timeline holds the newest posts of all. `met` is told of every post the audit comes by."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._newest: list[PostId] = []  # a heap: of the posts met, the newest PUBLIC_CAP
+
+    def met(self, post_ids: Iterable[PostId]) -> None:
+        for post_id in post_ids:
+            if len(self._newest) < self._places.config.public_cap:
+                heapq.heappush(self._newest, post_id)
+            else:
+                heapq.heappushpop(self._newest, post_id)
+
+    async def public(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
+        key, cap = keys.public_timeline(), self._places.config.public_cap
+        findings: list[Finding] = []
+        ids: set[int] = set()
+        size = 0
+        async for members in pages(look, key):
+            size += len(members)
+            posts = await standing_posts(look, [int(m) for m, _ in members if m.isdigit()])
+            for member, score in members:
+                post = posts.get(int(member)) if member.isdigit() else None
+                if post is None:
+                    drop = self._places.run(("ZREM", key, member))
+                    findings.append(Finding("public_of_nothing", key, name_of(member), drop))
+                elif int(float(score)) != post.id:
+                    move = self._places.run(("ZADD", key, post.id, post.id))
+                    findings.append(Finding("public_misplaced", key, name_of(member), move))
+                ids.add(int(member) if member.isdigit() else 0)
+        if size > cap:
+            trim = self._places.run(("ZREMRANGEBYRANK", key, 0, -cap - 1))
+            findings.append(Finding("public_over_cap", key, repair=trim))
+        lowest = min(ids) if size >= cap and ids else 0
+        return findings + await self._missing(look, [i for i in self._newest if i > lowest and i not in ids])
+
+    async def _missing(self, look: Looking, ids: Sequence[PostId]) -> list[Finding]:
+        if not ids:
+            return []
+        owed, posts = await look.owed(), await standing_posts(look, ids)
+        states = await look.states(post.author_id for post in posts.values())
+        scores = await look.gather(
+            ("ZSCORE", keys.profile_timeline(posts[i].author_id), i) for i in ids if i in posts
+        )
+        placed = zip((i for i in ids if i in posts), scores, strict=True)
+        lost = [
+            i
+            for i, score in placed
+            if score and i not in owed.posts and states[posts[i].author_id] not in (ABSENT, DELETED)
+        ]
+        if not lost:
+            return []
+        add = partial(self._places.at.public.add_many, lost)
+        return [Finding("public_incomplete", keys.public_timeline(), repair=add)]
