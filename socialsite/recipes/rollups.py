@@ -1,0 +1,56 @@
+"""Intervals of time series: how long they are, how long they are kept, and which of them suit a question.
+
+Pure arithmetic. Times are Unix ms; an interval is named by its first second.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+POINTS_WANTED = 200
+"""A chart shows no more; the finest rollup with at most so many points answers a span."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rollup:
+    """Intervals of `seconds`; the last `kept` of them are there."""
+
+    seconds: int
+    kept: int
+
+    def interval(self, at_ms: int) -> int:
+        """The first second of the interval that holds `at_ms`."""
+        second = at_ms // 1000
+        return second - second % self.seconds
+
+    def expires_at(self, interval: int) -> int:
+        """Unix seconds. Counted from the interval, not from the write: late writes keep nothing alive."""
+        return interval + self.seconds * (self.kept + 1)
+
+    def intervals(self, start_ms: int, end_ms: int) -> range:
+        """Those that hold any of `start_ms` to `end_ms`, both inclusive; empty where the start is later."""
+        if start_ms > end_ms:
+            return range(0)
+        return range(self.interval(start_ms), self.interval(end_ms) + 1, self.seconds)
+
+    def covers(self, start_ms: int, now_ms: int) -> bool:
+        """Whether the interval of `start_ms` is still kept."""
+        return self.interval(start_ms) >= self.interval(now_ms) - self.seconds * self.kept
+
+
+SECOND = Rollup(1, 900)  # 15 minutes
+MINUTE = Rollup(60, 2 * 1440)  # two days
+HOUR = Rollup(3600, 60 * 24)  # 60 days
+DAY = Rollup(86_400, 730)  # two years
+LASTING = (MINUTE, HOUR, DAY)
+
+
+def best_rollup(rollups: Sequence[Rollup], start_ms: int, end_ms: int, now_ms: int) -> Rollup:
+    """The finest one that still has the start and needs at most POINTS_WANTED points; else the coarsest.
+
+    `rollups` go from fine to coarse.
+    """
+    for rollup in rollups:
+        fits = len(rollup.intervals(start_ms, end_ms)) <= POINTS_WANTED
+        if fits and rollup.covers(start_ms, now_ms):
+            return rollup
+    return rollups[-1]

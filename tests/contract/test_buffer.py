@@ -1,0 +1,302 @@
+"""Buffers on a real server: nothing lost, nothing doubled, wherever a flusher dies."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+import redis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from socialsite.recipes.buffer import (
+    LEASE_MS,
+    PARTITIONS,
+    Batch,
+    Buffers,
+    Change,
+    Entity,
+    Mark,
+    buffer,
+    pending,
+    taken,
+)
+from socialsite.recipes.buffer_flush import Flushed, Flusher
+from socialsite.recipes.buffer_totals import Totals
+from socialsite.store import Key, Store, open_store
+
+NOW = 1_763_650_440_000
+POST = Entity("post", 7)
+OTHER = Entity("post", 8)
+
+
+def totals_key(id: int) -> Key:
+    return Key("posts", tag=str(id), name="totals")
+
+
+def views(amount: int = 1) -> Change:
+    return Change({"views": amount})
+
+
+@pytest.fixture
+def buffers(store: Store) -> Buffers:
+    return Buffers(store)
+
+
+@pytest.fixture
+def totals(store: Store) -> Totals:
+    return Totals(store, {"post": totals_key})
+
+
+@pytest.fixture
+def flusher(store: Store, totals: Totals) -> Flusher:
+    return Flusher(store, totals.apply)
+
+
+async def read(totals: Totals, entity: Entity = POST) -> int:
+    (change,) = await totals.read([entity])
+    return change.counts.get("views", 0)
+
+
+async def stored(store: Store, entity: Entity = POST) -> int:
+    key = totals_key(entity.id)
+    return int(await store.node(key).execute("HGET", key, "+views") or 0)
+
+
+async def test_readers_see_counts_before_they_are_flushed(buffers: Buffers, totals: Totals) -> None:
+    await buffers.add({POST: views(3), OTHER: views()}, NOW)
+    assert (await read(totals), await read(totals, OTHER)) == (3, 1)
+
+
+async def test_a_flush_moves_counts_to_their_totals(
+    store: Store, buffers: Buffers, totals: Totals, flusher: Flusher
+) -> None:
+    await buffers.add({POST: views(3)}, NOW)
+    await buffers.add({POST: views(2)}, NOW + 1)
+    assert (await flusher.flush(NOW + 2)).applied == 1
+    assert (await stored(store), await read(totals)) == (5, 5)
+    assert await buffers.waiting() == 0
+
+
+async def test_a_flush_leaves_only_totals_and_batch_ids(
+    buffers: Buffers, flusher: Flusher, redis_url: str
+) -> None:
+    await buffers.add({Entity("post", n): views() for n in range(100)}, NOW)
+    await flusher.flush(NOW)
+    with redis.Redis.from_url(redis_url) as client:
+        names = {key.decode().split("}:")[1] for key in client.scan_iter()}
+    assert names == {"totals", "batches"}
+
+
+async def test_the_later_mark_wins_whichever_comes_first(
+    buffers: Buffers, totals: Totals, flusher: Flusher
+) -> None:
+    for at_ms in (NOW + 5, NOW, NOW + 3):
+        await buffers.add({POST: Change(marks={"seen": Mark(at_ms, str(at_ms))})}, NOW)
+    await flusher.flush(NOW)
+    await buffers.add({POST: Change(marks={"seen": Mark(NOW + 1, "late")})}, NOW)
+    assert (await totals.read([POST]))[0].marks["seen"] == Mark(NOW + 5, str(NOW + 5))
+    await flusher.flush(NOW)
+    assert (await totals.read([POST]))[0].marks["seen"] == Mark(NOW + 5, str(NOW + 5))
+
+
+async def test_the_oldest_of_a_partition_go_first(store: Store, buffers: Buffers, totals: Totals) -> None:
+    same = [e for e in (Entity("post", n) for n in range(3000)) if e.tag == "b9"][:10]
+    for age, entity in enumerate(reversed(same)):
+        await buffers.add({entity: views()}, NOW + age)
+    await buffers.add({same[-1]: views()}, NOW + 100)  # does not make it any younger
+    flusher = Flusher(store, totals.apply, each_round=3)
+    assert await flusher.due(NOW + 200, Flushed()) == same[:-4:-1]
+
+
+async def test_a_flush_stops_at_what_it_may_take(buffers: Buffers, flusher: Flusher) -> None:
+    await buffers.add({Entity("post", n): views() for n in range(300)}, NOW)
+    assert (await flusher.flush(NOW, at_most=100)).applied == 100
+    assert await buffers.waiting() == 200
+    assert (await flusher.flush(NOW)).applied == 200
+
+
+async def test_two_flushers_at_once_share_the_work(store: Store, buffers: Buffers, totals: Totals) -> None:
+    await buffers.add({Entity("post", n): views(n + 1) for n in range(200)}, NOW)
+    flushed = await asyncio.gather(*(Flusher(store, totals.apply).flush(NOW) for _ in range(4)))
+    assert sum(each.applied for each in flushed) == 200
+    assert [await stored(store, Entity("post", n)) for n in range(200)] == list(range(1, 201))
+
+
+async def test_a_batch_whose_flusher_died_is_handed_out_again(
+    store: Store, buffers: Buffers, totals: Totals, flusher: Flusher
+) -> None:
+    await buffers.add({POST: views(3)}, NOW)
+    assert await flusher.take([POST], NOW, Flushed())  # and dies
+    await buffers.add({POST: views(1)}, NOW + 1)
+    assert (await flusher.flush(NOW + LEASE_MS - 1)).applied == 0
+    assert await read(totals) == 4
+    assert (await flusher.flush(NOW + LEASE_MS)).applied == 2  # the one left behind, then the younger one
+    assert await stored(store) == 4
+
+
+async def test_a_batch_applied_by_one_who_died_is_not_added_again(
+    store: Store, buffers: Buffers, totals: Totals, flusher: Flusher
+) -> None:
+    await buffers.add({POST: views(3)}, NOW)
+    await totals.apply(await flusher.take([POST], NOW, Flushed()))  # and dies
+    assert await read(totals) == 3
+    await flusher.flush(NOW + LEASE_MS)
+    assert (await stored(store), await buffers.waiting()) == (3, 0)
+
+
+async def test_a_flusher_that_wakes_up_late_changes_nothing(
+    store: Store, buffers: Buffers, totals: Totals, flusher: Flusher
+) -> None:
+    await buffers.add({POST: views(3)}, NOW)
+    asleep = await flusher.take([POST], NOW, Flushed())
+    await flusher.flush(NOW + LEASE_MS)
+    await buffers.add({POST: views(4)}, NOW + LEASE_MS)
+    (young,) = await flusher.take([POST], NOW + LEASE_MS + 1, Flushed())
+    await totals.apply(asleep)
+    await flusher.forget(asleep, Flushed())
+    assert await read(totals) == 7
+    await totals.apply([young])
+    await flusher.forget([young], Flushed())
+    assert (await stored(store), await buffers.waiting()) == (7, 0)
+
+
+async def test_ids_rise_though_the_last_one_was_lost(
+    store: Store, buffers: Buffers, flusher: Flusher
+) -> None:
+    await buffers.add({POST: views(3)}, NOW)
+    await flusher.flush(NOW)
+    key = Key("series", tag=POST.tag, name="batches")
+    await store.node(key).execute("DEL", key)
+    await buffers.add({POST: views(3)}, NOW + 1)
+    await flusher.flush(NOW + 1)
+    assert await stored(store) == 6
+
+
+async def test_what_cannot_be_applied_stays_and_delays_nobody(
+    store: Store, buffers: Buffers, totals: Totals
+) -> None:
+    async def half(batches: list[Batch]) -> list[Batch]:
+        return await totals.apply([each for each in batches if each.entity != POST])
+
+    await buffers.add({POST: views(), OTHER: views()}, NOW)
+    flushed = await Flusher(store, half).flush(NOW)
+    assert (flushed.applied, flushed.left) == (1, 1)
+    assert (await read(totals), await stored(store, OTHER)) == (1, 1)
+    await Flusher(store, totals.apply).flush(NOW + LEASE_MS)
+    assert await stored(store) == 1
+
+
+async def test_buffers_are_flushed_while_memory_is_full(
+    store: Store, buffers: Buffers, flusher: Flusher, redis_url: str
+) -> None:
+    await buffers.add({POST: views(3)}, NOW)
+    with redis.Redis.from_url(redis_url) as client:
+        client.config_set("maxmemory", 1)
+        try:
+            assert (await flusher.flush(NOW)).applied == 1
+        finally:
+            client.config_set("maxmemory", 0)
+    assert await stored(store) == 3
+
+
+def test_entities_spread_over_all_partitions() -> None:
+    tags = Counter(Entity("post", n).tag for n in range(64_000))
+    assert len(tags) == PARTITIONS
+    assert max(tags.values()) < 1_300
+
+
+# Random interleavings: writers, flushers that die between any two steps, readers.
+
+STEPS = ("add", "add", "take", "apply", "forget", "die", "read", "wait", "flush")
+play = st.lists(
+    st.tuples(st.sampled_from(STEPS), st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=60
+)
+numbers = iter(range(1_000, 10_000_000))
+
+
+class Town:
+    """Three flushers at once over two entities, and what is true of them."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.buffers = store, Buffers(store)
+        self.totals = Totals(store, {"post": totals_key})
+        self.flusher = Flusher(store, self.totals.apply)
+        self.entities = [Entity("post", next(numbers)) for _ in range(2)]
+        self.in_hand: list[list[Batch]] = [[], [], []]
+        self.truth: Counter[Entity] = Counter()
+        self.now_ms = NOW
+
+    async def step(self, what: str, who: int, entity: Entity) -> None:
+        hand = self.in_hand[who]
+        if what == "add":
+            self.truth[entity] += who + 1
+            await self.buffers.add({entity: views(who + 1)}, self.now_ms)
+        elif what == "take":
+            hand += await self.flusher.take([entity], self.now_ms, Flushed())
+        elif what == "apply":
+            await self.totals.apply(hand)
+        elif what == "forget":
+            applied = await self.totals.apply(hand)  # a flusher forgets only what is applied
+            await self.flusher.forget(applied, Flushed())
+            self.in_hand[who] = []
+        elif what == "die":
+            self.in_hand[who] = []
+        elif what == "wait":
+            self.now_ms += LEASE_MS * (who + 1) // 2
+        elif what == "flush":
+            await self.flusher.flush(self.now_ms)
+        assert await read(self.totals, entity) == self.truth[entity]
+
+    async def finish(self) -> None:
+        await self.flusher.flush(self.now_ms + LEASE_MS)
+        for entity in self.entities:
+            assert await stored(self.store, entity) == self.truth[entity]
+            found = [buffer(entity), pending(entity.tag), taken(entity.tag)]
+            assert [await self.store.node(key).execute("EXISTS", key) for key in found] == [0, 0, 0]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=play)
+def test_nothing_is_lost_or_doubled_wherever_flushers_die(
+    redis_url: str, steps: list[tuple[str, int, int]]
+) -> None:
+    async def run() -> None:
+        store = await open_store(redis_url)
+        try:
+            town = Town(store)
+            for what, who, which in steps:
+                await town.step(what, who, town.entities[which])
+            await town.finish()
+        finally:
+            await store.close()
+
+    asyncio.run(run())
+
+
+async def test_readers_never_see_a_count_fall_or_double(redis_url: str) -> None:
+    """On connections of their own, so that commands interleave on the server."""
+    stores = [await open_store(redis_url) for _ in range(3)]
+    writing, flushing, reading = stores
+    totals = Totals(reading, {"post": totals_key})
+    flusher = Flusher(flushing, Totals(flushing, {"post": totals_key}).apply)
+    written = 0
+
+    async def repeat(work: Callable[[], object], times: int) -> None:
+        for _ in range(times):
+            await work()  # type: ignore[misc]
+
+    async def write() -> None:
+        nonlocal written
+        await Buffers(writing).add({POST: views()}, NOW)
+        written += 1
+
+    async def look() -> None:
+        least, seen = written, await read(totals)
+        assert least <= seen <= written + 1
+
+    await asyncio.gather(
+        repeat(write, 600), repeat(lambda: flusher.flush(NOW), 150), *(repeat(look, 200) for _ in range(3))
+    )
+    for each in stores:
+        await each.close()

@@ -1,0 +1,147 @@
+"""Locks and turns on a real server: one holder, an end in any case, nobody's lock freed by another."""
+
+import asyncio
+
+import pytest
+import redis
+
+from socialsite.recipes.lock import Lock, Locked, LockLost, fence_key, lock_key
+from socialsite.recipes.schedule import Schedule, Turn
+from socialsite.store import Store, open_store
+
+NAME = "flush"
+
+
+@pytest.fixture
+def lock(store: Store) -> Lock:
+    return Lock(store, NAME, life_ms=2_000)
+
+
+async def test_one_holds_and_others_give_up_at_once(store: Store, lock: Lock) -> None:
+    async with lock.hold():
+        with pytest.raises(Locked):
+            await Lock(store, NAME).acquire()
+    await (await Lock(store, NAME).acquire()).release()
+
+
+async def test_of_many_at_once_one_gets_it(redis_url: str) -> None:
+    stores = [await open_store(redis_url) for _ in range(16)]
+    found = await asyncio.gather(*(Lock(each, NAME).acquire() for each in stores), return_exceptions=True)
+    assert sum(isinstance(each, Locked) for each in found) == 15
+    for each in stores:
+        await each.close()
+
+
+async def test_who_waits_gets_it_when_it_is_given_back(store: Store, lock: Lock) -> None:
+    held = await lock.acquire()
+    waiting = asyncio.create_task(Lock(store, NAME).acquire(wait_s=5))
+    await asyncio.sleep(0.15)
+    assert not waiting.done()
+    await held.release()
+    assert (await asyncio.wait_for(waiting, 1)).fence == held.fence + 1
+
+
+async def test_waiting_has_a_deadline(store: Store, lock: Lock) -> None:
+    started = asyncio.get_running_loop().time()
+    async with lock.hold():
+        with pytest.raises(Locked):
+            await Lock(store, NAME).acquire(wait_s=0.3)
+    assert asyncio.get_running_loop().time() - started < 0.6
+
+
+async def test_no_lock_is_immortal(lock: Lock, redis_url: str) -> None:
+    await lock.acquire()
+    with redis.Redis.from_url(redis_url) as client:
+        assert 0 < client.pttl(lock_key(NAME)) <= 2_000
+
+
+async def test_somebody_elses_lock_is_not_given_back(store: Store, redis_url: str) -> None:
+    late = await Lock(store, NAME, life_ms=30).acquire()
+    await asyncio.sleep(0.05)
+    held = await Lock(store, NAME).acquire()
+    assert not await late.release()
+    assert not await late.renew()
+    assert await held.renew()
+    assert await held.release()
+
+
+async def test_fences_rise_from_holder_to_holder(store: Store, redis_url: str) -> None:
+    fences = []
+    for _ in range(3):
+        fences.append((await Lock(store, NAME, life_ms=20).acquire()).fence)
+        await asyncio.sleep(0.04)
+    assert fences == sorted(set(fences))
+    with redis.Redis.from_url(redis_url) as client:
+        assert client.pttl(fence_key(NAME)) == -1
+
+
+async def test_a_block_longer_than_the_life_keeps_its_lock(store: Store) -> None:
+    async with Lock(store, NAME, life_ms=150).hold():
+        await asyncio.sleep(0.4)
+        with pytest.raises(Locked):
+            await Lock(store, NAME).acquire()
+
+
+async def test_a_block_is_stopped_when_its_lock_is_lost(store: Store, redis_url: str) -> None:
+    async def work() -> None:
+        async with Lock(store, NAME, life_ms=150).hold():
+            with redis.Redis.from_url(redis_url) as client:
+                client.set(lock_key(NAME), "somebody else")
+            await asyncio.sleep(5)
+
+    with pytest.raises(LockLost):
+        await work()
+    with redis.Redis.from_url(redis_url) as client:
+        assert client.get(lock_key(NAME)) == b"somebody else"
+
+
+async def test_a_block_has_a_deadline(store: Store) -> None:
+    with pytest.raises(LockLost):
+        async with Lock(store, NAME, life_ms=150).hold(at_most_s=0.3):
+            await asyncio.sleep(5)
+    await Lock(store, NAME).acquire()
+
+
+async def test_a_failing_block_gives_its_lock_back(store: Store, lock: Lock) -> None:
+    with pytest.raises(KeyError):
+        async with lock.hold():
+            raise KeyError
+    await Lock(store, NAME).acquire()
+
+
+async def test_the_name_is_a_fixed_word(store: Store) -> None:
+    with pytest.raises(ValueError, match="lower-case"):
+        Lock(store, "a:b")
+
+
+async def test_a_turn_is_done_once_a_period(redis_url: str) -> None:
+    done = 0
+
+    async def work() -> None:
+        nonlocal done
+        done += 1
+
+    stores = [await open_store(redis_url) for _ in range(5)]
+    turn = Turn("flush", 0.4, work)
+    assert sum([await Schedule(each, []).do_if_due(turn) for each in stores]) == 1
+    await asyncio.sleep(0.4)
+    await asyncio.gather(*(Schedule(each, []).do_if_due(turn) for each in stores))
+    assert done == 2
+    for each in stores:
+        await each.close()
+
+
+async def test_a_schedule_goes_on_after_a_defect(store: Store) -> None:
+    done, thrice = [], asyncio.Event()
+
+    async def work() -> None:
+        done.append(1)
+        if len(done) == 1:
+            raise KeyError("a defect")
+        if len(done) == 3:
+            thrice.set()
+
+    schedule = Schedule(store, [Turn("flush", 0.05, work)])
+    schedule.start()
+    await asyncio.wait_for(thrice.wait(), 5)
+    await schedule.close()

@@ -1,0 +1,227 @@
+"""Time series on a real server: inclusive ends, bounded in every way, never immortal."""
+
+import random
+from collections import Counter
+
+import pytest
+import redis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from socialsite.recipes.rollups import DAY, HOUR, MINUTE, SECOND, Rollup
+from socialsite.recipes.series import (
+    ALL,
+    MEMBERS_CAP,
+    RANKED_CAP,
+    SHARDS,
+    DistinctKind,
+    Happened,
+    Kind,
+    Point,
+    RankedKind,
+    Series,
+    TooManyPoints,
+    count_commands,
+    distinct_commands,
+    distinct_key,
+    interval_key,
+    rank_commands,
+)
+from socialsite.store import Store
+
+POSTS = Kind("posts", by_second=True)
+PAGES = Kind("pages")
+ACTIVE = DistinctKind("active")
+POSTERS = RankedKind("posters")
+HOUR_MS, DAY_MS = 3_600_000, 86_400_000
+
+
+@pytest.fixture
+def series(store: Store) -> Series:
+    return Series(store)
+
+
+@pytest.fixture
+def now_ms(redis_url: str) -> int:
+    """The server's: it would not keep what is long past."""
+    with redis.Redis.from_url(redis_url) as client:
+        seconds, _ = client.time()
+    return int(seconds) * 1000
+
+
+async def count(store: Store, kind: Kind, at_ms: int, amount: int = 1, member: str = ALL) -> None:
+    await store.gather(count_commands({Happened(kind, member, at_ms // 1000): amount}))
+
+
+async def test_what_happened_is_in_every_rollup(store: Store, series: Series, now_ms: int) -> None:
+    await count(store, POSTS, now_ms, 2)
+    await count(store, POSTS, now_ms, 3)
+    for rollup in POSTS.rollups:
+        points = await series.ranges([(POSTS, ALL)], now_ms, now_ms, now_ms=now_ms, rollup=rollup)
+        assert points == [[Point(rollup.interval(now_ms) * 1000, 5)]]
+
+
+async def test_both_ends_are_inclusive_and_empty_intervals_are_zero(
+    store: Store, series: Series, now_ms: int
+) -> None:
+    hour = HOUR.interval(now_ms) * 1000
+    for at_ms, amount in ((hour - 2 * HOUR_MS, 1), (hour, 4), (hour - 2 * HOUR_MS - 1, 9)):
+        await count(store, POSTS, at_ms, amount)
+    (points,) = await series.ranges([(POSTS, ALL)], hour - 2 * HOUR_MS, hour, now_ms=now_ms, rollup=HOUR)
+    assert points == [Point(hour - 2 * HOUR_MS, 1), Point(hour - HOUR_MS, 0), Point(hour, 4)]
+
+
+async def test_several_series_come_together_in_the_order_asked(
+    store: Store, series: Series, now_ms: int
+) -> None:
+    await count(store, PAGES, now_ms, 7, "home")
+    await count(store, POSTS, now_ms, 2)
+    asked = [(POSTS, ALL), (PAGES, "home"), (PAGES, "nothing")]
+    assert await series.totals(asked, now_ms - DAY_MS, now_ms, now_ms=now_ms) == [2, 7, 0]
+
+
+async def test_a_day_of_ten_series_reads_each_hour_once(
+    store: Store, series: Series, now_ms: int, redis_url: str
+) -> None:
+    asked = [(Kind(f"kind{letter}"), ALL) for letter in "abcdefghij"]
+    await series.ranges(asked, now_ms - DAY_MS, now_ms, now_ms=now_ms)
+    with redis.Redis.from_url(redis_url) as client:
+        client.config_resetstat()
+        await series.ranges(asked, now_ms - DAY_MS, now_ms, now_ms=now_ms)
+        commands = client.info("commandstats")
+    assert commands["cmdstat_hget"]["calls"] == 10 * 25
+
+
+async def test_a_query_is_bounded(series: Series, now_ms: int) -> None:
+    with pytest.raises(TooManyPoints):
+        await series.ranges([(POSTS, ALL)], 0, now_ms, now_ms=now_ms, rollup=MINUTE)
+
+
+async def test_every_key_ends_with_its_interval_however_late_it_is_written(
+    store: Store, now_ms: int, redis_url: str
+) -> None:
+    await count(store, POSTS, now_ms)
+    await count(store, POSTS, now_ms - 2 * HOUR_MS)
+    await store.gather(distinct_commands(ACTIVE, [1, 2], now_ms))
+    await store.gather(rank_commands(POSTERS, {1: 2}, now_ms))
+    await count(store, POSTS, now_ms)
+    with redis.Redis.from_url(redis_url) as client:
+        keys = [key.decode() for key in client.scan_iter("series:*")]
+        ends = {key: client.expiretime(key) for key in keys}
+    assert len(keys) >= 10
+    by_seconds = {rollup.seconds: rollup for rollup in (SECOND, MINUTE, HOUR, DAY)}
+    for key, end in ends.items():
+        *name, seconds, interval = key.split("}:")[1].split(":")
+        if name == ["posts"]:
+            assert end == by_seconds[int(seconds)].expires_at(int(interval))
+        assert end > now_ms // 1000
+
+
+async def test_what_is_older_than_its_rollup_is_kept_nowhere(
+    store: Store, now_ms: int, redis_url: str
+) -> None:
+    await count(store, POSTS, now_ms - 3 * 365 * DAY_MS)
+    with redis.Redis.from_url(redis_url) as client:
+        assert client.dbsize() == 0
+
+
+async def test_members_beyond_the_cap_count_as_other(store: Store, now_ms: int) -> None:
+    shard = interval_key(PAGES, DAY, 0, "1").tag
+    same = [str(n) for n in range(1, 90_000) if interval_key(PAGES, DAY, 0, str(n)).tag == shard]
+    many = same[: MEMBERS_CAP + 50]
+    for chunk in (many[:900], many[900:], many[-100:], many[:100]):
+        await store.gather(count_commands({Happened(PAGES, each, now_ms // 1000): 1 for each in chunk}))
+    key = interval_key(PAGES, DAY, DAY.interval(now_ms), many[0])
+    assert await store.node(key).execute("HLEN", key) == MEMBERS_CAP + 1
+    assert await store.node(key).execute("HGET", key, "other") == b"100"
+    assert await store.node(key).execute("HGET", key, many[0]) == b"2"
+
+
+async def test_members_spread_over_64_virtual_shards() -> None:
+    tags = Counter(interval_key(PAGES, DAY, 0, str(n)).tag for n in range(64_000))
+    assert len(tags) == SHARDS
+    assert max(tags.values()) < 1_300
+
+
+async def test_distinct_members_count_once_over_hours_and_days(
+    store: Store, series: Series, now_ms: int
+) -> None:
+    people = range(1, 5_001)
+    for back in (0, HOUR_MS, DAY_MS, 10 * DAY_MS):
+        await store.gather(distinct_commands(ACTIVE, people, now_ms - back))
+    await store.gather(distinct_commands(ACTIVE, range(5_001, 6_001), now_ms))
+    for start in (now_ms - 2 * HOUR_MS, now_ms - 30 * DAY_MS):
+        found = await series.distinct(ACTIVE, start, now_ms, now_ms=now_ms)
+        assert found == pytest.approx(6_000, rel=0.03)
+    assert await series.distinct(ACTIVE, now_ms + DAY_MS, now_ms, now_ms=now_ms) == 0
+
+
+async def test_a_sketch_stays_small(store: Store, now_ms: int) -> None:
+    await store.gather(distinct_commands(ACTIVE, range(100_000), now_ms))
+    rollup = ACTIVE.rollups[-1]
+    key = distinct_key(ACTIVE, rollup, rollup.interval(now_ms))
+    assert await store.node(key).execute("STRLEN", key) <= 12_400
+
+
+async def test_the_most_active_of_a_window_come_first(store: Store, series: Series, now_ms: int) -> None:
+    await store.gather(rank_commands(POSTERS, {1: 5, 2: 3}, now_ms))
+    await store.gather(rank_commands(POSTERS, {2: 4, 3: 1}, now_ms - 60_000))
+    await store.gather(rank_commands(POSTERS, {3: 100}, now_ms - 10 * 60_000))
+    assert await series.top(POSTERS, now_ms - 5 * 60_000, now_ms, 2, now_ms=now_ms) == [(2, 7), (1, 5)]
+    assert (await series.top(POSTERS, now_ms - 60 * 60_000, now_ms, 9, now_ms=now_ms))[0] == (3, 101)
+
+
+async def test_a_ranking_keeps_its_best(store: Store, series: Series, now_ms: int) -> None:
+    for start in range(0, 5_000, 500):
+        await store.gather(rank_commands(POSTERS, {n: n + 1 for n in range(start, start + 500)}, now_ms))
+    best = await series.top(POSTERS, now_ms, now_ms, 3, now_ms=now_ms)
+    assert best == [(4_999, 5_000), (4_998, 4_999), (4_997, 4_998)]
+    key = f"series:{{posters}}:ranked:60:{now_ms // 60_000 * 60}"
+    assert await store.nodes[0].execute("ZCARD", key) <= 2 * RANKED_CAP
+
+
+async def test_a_whole_months_ranking_is_united_in_milliseconds(
+    store: Store, series: Series, now_ms: int
+) -> None:
+    for day in range(30):
+        scores = {random.randrange(5_000): random.randrange(1, 90) for _ in range(900)}
+        await store.gather(rank_commands(POSTERS, scores, now_ms - day * DAY_MS))
+    assert len(await series.top(POSTERS, now_ms - 30 * DAY_MS, now_ms, 100, now_ms=now_ms)) == 100
+
+
+moments = st.lists(st.tuples(st.integers(0, 3 * DAY_MS), st.integers(1, 5)), max_size=30)
+kinds = iter(range(1, 10**9))
+
+
+def word(number: int) -> str:
+    return "".join(chr(97 + int(digit)) for digit in str(number))
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    happened=moments, cut=st.tuples(st.integers(0, 3 * DAY_MS), st.integers(0, 3 * DAY_MS)),
+    rollup=st.sampled_from([HOUR, DAY]),
+)  # fmt: skip
+def test_the_series_agree_with_counting_by_hand(
+    redis_url: str, happened: list[tuple[int, int]], cut: tuple[int, int], rollup: Rollup
+) -> None:
+    import asyncio
+
+    from socialsite.store import open_store
+
+    async def run() -> None:
+        store = await open_store(redis_url)
+        try:
+            now_ms, kind = await store.now_ms(), Kind(word(next(kinds)))
+            for back, amount in happened:
+                await count(store, kind, now_ms - back, amount)
+            start, end = now_ms - max(cut), now_ms - min(cut)
+            (points,) = await Series(store).ranges([(kind, ALL)], start, end, now_ms=now_ms, rollup=rollup)
+            truth: Counter[int] = Counter()
+            for back, amount in happened:
+                truth[rollup.interval(now_ms - back) * 1000] += amount
+            assert points == [Point(at * 1000, truth[at * 1000]) for at in rollup.intervals(start, end)]
+        finally:
+            await store.close()
+
+    asyncio.run(run())

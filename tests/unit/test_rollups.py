@@ -1,0 +1,65 @@
+"""Intervals: inclusive ends, how long they live, which of them answer a span."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialsite.recipes.rollups import (
+    DAY,
+    HOUR,
+    LASTING,
+    MINUTE,
+    POINTS_WANTED,
+    SECOND,
+    Rollup,
+    best_rollup,
+)
+
+NOW = 1_763_650_440_000  # 14:54:00 UTC
+ALL = (SECOND, *LASTING)
+times = st.integers(0, 2**42)
+
+
+@given(rollup=st.sampled_from(ALL), at_ms=times)
+def test_an_interval_holds_its_time(rollup: Rollup, at_ms: int) -> None:
+    first = rollup.interval(at_ms)
+    assert first * 1000 <= at_ms < (first + rollup.seconds) * 1000
+    assert first % rollup.seconds == 0
+
+
+@given(rollup=st.sampled_from(ALL), start=times, span=st.integers(0, 10**7))
+def test_both_ends_are_inside(rollup: Rollup, start: int, span: int) -> None:
+    found = rollup.intervals(start, start + span)
+    assert found[0] == rollup.interval(start)
+    assert found[-1] == rollup.interval(start + span)
+
+
+def test_a_whole_day_by_hours_has_25_points_unless_it_ends_before_the_hour() -> None:
+    day = 86_400_000
+    assert len(HOUR.intervals(NOW - day, NOW)) == 25
+    assert len(HOUR.intervals(0, day - 1)) == 24
+    assert len(HOUR.intervals(0, day)) == 25
+    assert len(HOUR.intervals(NOW, NOW - 1)) == 0
+
+
+def test_an_interval_is_there_for_as_long_as_it_is_promised() -> None:
+    start_ms = NOW - MINUTE.kept * 60_000
+    assert MINUTE.covers(start_ms, NOW)
+    assert MINUTE.expires_at(MINUTE.interval(start_ms)) * 1000 > NOW
+    assert not MINUTE.covers(start_ms - 60_000, NOW)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "rollup"),
+    [(3, SECOND), (4, MINUTE), (180, MINUTE), (1440, HOUR), (7 * 1440, HOUR), (30 * 1440, DAY)],
+)
+def test_a_span_is_answered_by_the_finest_rollup_that_a_chart_can_show(minutes: int, rollup: Rollup) -> None:
+    start_ms = NOW - minutes * 60_000
+    assert best_rollup(ALL, start_ms, NOW, NOW) == rollup
+    assert len(rollup.intervals(start_ms, NOW)) <= POINTS_WANTED
+
+
+def test_what_is_no_longer_kept_fine_is_answered_coarse() -> None:
+    long_ago = NOW - 10 * 86_400_000
+    assert best_rollup(ALL, long_ago, long_ago + 60_000, NOW) == HOUR
+    assert best_rollup(ALL, 0, NOW, NOW) == DAY
