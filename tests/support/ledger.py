@@ -141,10 +141,11 @@ class Crowd:
             except httpx.TransportError:
                 self._ledger.notes_deletion(entry, "no answer")
             time.sleep(PAUSE_S)
-        for path in ("/", f"/@{entry.author}/", "/public/"):
+        reader = self._random.choice(self._people)
+        for path in ("/", f"/@{entry.author}/", "/public/", f"/@{entry.author}/{entry.post_id}/"):
             with contextlib.suppress(httpx.TransportError):
-                answer = author.http.get(path, headers=JSON)
-                if answer.status_code == HTTPStatus.OK and entry.post_id in answer.text:
+                answer = reader.http.get(path, headers=JSON)
+                if answer.status_code == HTTPStatus.OK and str(entry.post_id) in answer.text:
                     self._ledger.notes_ghost(entry, path)
 
     def _send(self, author: Visitor, entry: Entry) -> bool:
@@ -220,7 +221,9 @@ def _compare(found: Audit, where: str, posts: Sequence[Answer], wanted: Sequence
     texts = Counter(post["text"] for post in posts)
     intended = {entry.text for entry in wanted if not entry.is_deleted}
     promised = [entry for entry in wanted if entry.post_id and not entry.delete_asked]
-    found.lost += [f"{where}: {entry.post_id} {entry.text}" for entry in promised if not ids[entry.post_id]]
+    found.lost += [
+        f"{where}: {entry.post_id} {entry.text}" for entry in promised if str(entry.post_id) not in ids
+    ]
     found.doubled += [f"{where}: {text} {count} times" for text, count in texts.items() if count > 1]
     found.ghosts += [f"{where}: {text}" for text in texts if text not in intended]
     if [post["id"] for post in posts] != sorted(ids, key=int, reverse=True):
