@@ -129,6 +129,12 @@ def a_thread(scene: Scene) -> None:
     scene.reader.goes(answer["url"])
 
 
+def a_tag(scene: Scene) -> None:
+    tag = "w" * 100
+    scene.friend.publishes(f"#{tag}")
+    scene.reader.goes(f"/tags/{tag}/")
+
+
 def a_list(scene: Scene) -> None:
     answer = scene.own.post("/lists/", title=LONG_WORD[:50]).json()
     scene.own.post(f"/lists/{answer['id']}/members/", handle=scene.friend.handle)
@@ -181,6 +187,8 @@ SIGNED_IN = {
     "followers": goes("/@{friend}/followers/"),
     "following": goes("/@{friend}/following/"),
     "thread": a_thread,
+    "tag": a_tag,
+    "tag, empty": goes("/tags/silence/"),
     "lists, empty": goes("/lists/"),
     "lists": lists_with_one,
     "lists, refused title": fills("/lists/", title="t" * 51),
