@@ -117,3 +117,19 @@ def graph_ranks() -> Key:
 def delivery_lag() -> Key:
     """ZSET: hour since 1970 -> largest delivery lag in ms, where above 60 s. 25 h. Noted by the worker."""
     return Key("live", tag="lag", name="hours")
+
+
+# Operators
+
+
+def audit_drift() -> Key:
+    """HASH: kind of damage -> how often the workers' background audit found it. For ever."""
+    return Key("jobs", tag="audit", name="drift")
+
+
+# Counters: what buffers are flushed into (socialsite/recipes/buffer_totals.py).
+
+
+def post_totals(post_id: int) -> Key:
+    """HASH: +views, +clicks, and the id of the last batch that was added. Deleted with the post."""
+    return Key("posts", tag=str(post_id), name="totals")

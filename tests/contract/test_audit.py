@@ -14,7 +14,9 @@ from socialsite.services import open_services
 from tests.support.town import Town
 from tests.support.world import Person, World
 from timelines import keys
+from timelines.repositories.drift import AuditDrift
 from timelines.services.auditing import Audit
+from timelines.services.auditing.sampler import AuditSampler
 
 
 @pytest.fixture
@@ -224,6 +226,23 @@ async def test_samples_come_by_damage_in_the_end(town: Town) -> None:
     await DAMAGE["follow_one_sided"](town)
     found = [bool((await town.audit(sample=20)).damage) for _ in range(20)]
     assert any(found)
+
+
+async def test_the_background_sampler_logs_and_counts_drift(
+    town: Town, caplog: pytest.LogCaptureFixture
+) -> None:
+    drift = AuditDrift(town.services.store)
+
+    def audit() -> Audit:
+        return Audit.over(town.services, second_look_after_s=0.01)
+
+    sampler = AuditSampler(audit, drift, keys=200)
+    assert not (await sampler.look()).damage
+    await DAMAGE["handle_without_account"](town)
+    await sampler.look()
+    await sampler.look()
+    assert await drift.counts() == {"handle_without_account": 2}
+    assert "audit_drift" in caplog.text
 
 
 def test_the_command_fails_on_damage_and_repairs_it(redis_url: str, settings: Any) -> None:

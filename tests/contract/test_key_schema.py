@@ -26,6 +26,7 @@ from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.world import World
 from timelines.repositories.delivery_lag import DeliveryLag
+from timelines.repositories.drift import AuditDrift
 from timelines.services.importing import LineFile, Tally
 from timelines.services.importing_graph import GraphImport, GraphOptions
 from timelines.services.importing_posts import PostsImport, PostsOptions
@@ -147,6 +148,7 @@ async def test_every_key_has_its_line_and_every_line_its_key(
     world = World(site)
     await hub.enter("42")
     await DeliveryLag(site.store).note(PostId(1 << 20), site.clock.now_ms())
+    await AuditDrift(site.store).note({"kind": 1})
     for use in (use_pages, use_lists, use_queue):
         await use(site, world)
         watch.look()

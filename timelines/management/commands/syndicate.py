@@ -10,9 +10,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from socialsite.recipes.upkeep import Upkeep
 from socialsite.recipes.worker import CONCURRENCY, Worker
 from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
+from timelines.services.auditing.sampler import AuditSampler
 
 PROGRESS_EVERY_S = 5.0
 MOST_CONCURRENCY = 64
@@ -54,9 +56,13 @@ class Command(BaseCommand):
         """True unless `--once` was cut short."""
         self._say(f"Worker {worker.name} syndicates.")
         telling = asyncio.create_task(self._tell(services, at_verbosity=1 if once else 2))
+        upkeep = Upkeep()
+        if not once:
+            upkeep.start(AuditSampler.over(services).run)
         try:
             is_done = await _perform(worker, once=once)
         finally:
+            await upkeep.close()
             telling.cancel()
             await asyncio.gather(telling, return_exceptions=True)
         self._say(f"Worker {worker.name} stops after {worker.performed} jobs.")
