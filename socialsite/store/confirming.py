@@ -24,7 +24,7 @@ class ConfirmingConnections:
 
     def __init__(self, open_one: Callable[[], Awaitable[PipelinedConnection]]) -> None:
         self._open_one = open_one
-        self._connections: list[PipelinedConnection | None] = [None] * CONNECTIONS
+        self.connections: list[PipelinedConnection | None] = [None] * CONNECTIONS
         self._turn = cycle(range(CONNECTIONS))
 
     async def send(self, payload: bytes, replies: int, replicas: int) -> list[Any]:
@@ -43,14 +43,14 @@ class ConfirmingConnections:
         return answers
 
     def close(self) -> None:
-        for connection in self._connections:
+        for connection in self.connections:
             if connection is not None:
                 connection.close()
-        self._connections = [None] * CONNECTIONS
+        self.connections = [None] * CONNECTIONS
 
     async def _open(self, place: int) -> PipelinedConnection:
-        connection = self._connections[place]
+        connection = self.connections[place]
         if connection is None or not connection.is_open:
             connection = await self._open_one()
-            self._connections[place] = connection
+            self.connections[place] = connection
         return connection

@@ -6,7 +6,7 @@ their own types; an error reply raises, so it can never be read as "empty".
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import hiredis
 
@@ -20,8 +20,18 @@ Reply = Any
 encode: Callable[[Command], bytes] = hiredis.pack_command
 
 
+class Admission(Protocol):
+    """Asked about each new connection before it is used (moving/guard.py)."""
+
+    async def admit(self, connection: PipelinedConnection) -> None: ...
+
+
 class Node:
     """One server (or proxy), reached by one shared connection of this event loop."""
+
+    guard: Admission | None = None
+    successor: "Node | None" = None
+    """Who answers since the data of this node moved, for those who still hold it."""
 
     def __init__(self, address: Address, *, reply_timeout_s: float = REPLY_TIMEOUT_S) -> None:
         self.address = address
@@ -44,15 +54,21 @@ class Node:
 
     async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
         """Several commands in one round trip, replies in order. Raises the first error reply."""
+        if self.successor is not None:
+            return await self.successor.pipeline(commands)
         commands = commands if isinstance(commands, (list, tuple)) else list(commands)
         return await self._mended(commands, await self._raw(commands))
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
         """MULTI/EXEC: all or nothing, on keys of one tag."""
+        if self.successor is not None:
+            return await self.successor.transaction(commands)
         return results_of(await self.pipeline([("MULTI",), *commands, ("EXEC",)]))
 
     async def send_encoded(self, payload: bytes, replies: int, *, confirm: int = 0) -> list[Reply]:
         """Commands encoded by the caller (syndication's passes). Error replies stand in the list."""
+        if self.successor is not None:
+            return await self.successor.send_encoded(payload, replies, confirm=confirm)
         if confirm:
             return await self._confirming.send(payload, replies, confirm)
         connection = self._connection or await self._connect()
@@ -60,11 +76,15 @@ class Node:
 
     async def confirmed(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
         """As `pipeline`, answered only once `replicas` replicas have it. Raises Unconfirmed."""
+        if self.successor is not None:
+            return await self.successor.confirmed(commands, replicas)
         payload = b"".join(encode(whole(command)) for command in commands)
         return await self._mended(commands, await self._confirming.send(payload, len(commands), replicas))
 
     async def blocking(self, *command: Any, timeout_s: float) -> Reply:
         """A command that waits on the server for up to `timeout_s`, on a connection of its own."""
+        if self.successor is not None:
+            return await self.successor.blocking(*command, timeout_s=timeout_s)
         async with self._lock():
             connection = self._blocking or await self._open()
             self._blocking = connection
@@ -77,6 +97,21 @@ class Node:
     async def locate(self) -> Address:
         """Where to connect to now. Raises StoreUnavailable where nobody can tell."""
         return self.address
+
+    async def settle(self) -> None:
+        """Returns when everything sent so far was answered. Raises StoreUnavailable where that is unknown."""
+        async with self._lock():  # who waits for a connection sends before we do
+            connections = self._open_ones()
+        replies = await asyncio.gather(*(each.send(encode(("PING",)), 1) for each in connections))
+        for (reply,) in replies:
+            if isinstance(reply, StoreError):
+                raise reply
+
+    async def own_ids(self) -> set[int]:
+        """What the server calls the connections of this node (CLIENT ID)."""
+        question = encode(("CLIENT", "ID"))
+        replies = await asyncio.gather(*(each.send(question, 1) for each in self._open_ones()))
+        return {int(reply) for (reply,) in replies}
 
     async def close(self) -> None:
         for connection in (self._connection, self._blocking):
@@ -134,7 +169,14 @@ class Node:
             return self._connection
 
     async def _open(self) -> PipelinedConnection:
-        return await PipelinedConnection.open(await self.locate(), self._lost)
+        connection = await PipelinedConnection.open(await self.locate(), self._lost)
+        if self.guard is not None:
+            await self.guard.admit(connection)
+        return connection
+
+    def _open_ones(self) -> list[PipelinedConnection]:
+        all_of_them = (self._connection, self._blocking, *self._confirming.connections)
+        return [each for each in all_of_them if each is not None and each.is_open]
 
     def _lock(self) -> asyncio.Lock:
         if self._connecting is None:

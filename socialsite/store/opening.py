@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from socialsite.store.connection import Address
 from socialsite.store.errors import StoreError
+from socialsite.store.moving.keeper import Keeper
 from socialsite.store.partition import KINDS
 from socialsite.store.store import Store, Topology
 from socialsite.store.topology.addresses import ManyUrl, places_of
@@ -51,15 +52,26 @@ async def open_store(urls: StoreUrls | str, *, require_replicas: int = 0) -> Sto
         if url not in topologies:
             # An embedded server may have to be started first, which waits for it.
             topologies[url] = await asyncio.to_thread(topology_of, url, components_at(urls, url))
+    # A proxy carries no map: what stands behind one cannot be moved while it serves.
+    movable = not isinstance(topologies[urls.default], Proxy)
+    keeper = Keeper(urls.default, topology_of) if movable else None
     try:
+        if keeper is not None:
+            await keeper.take(list(topologies.values()))
         for topology in topologies.values():
             await topology.open()
+        placed = {component: topologies[url] for component, url in urls.placed.items()}
+        store = Store(topologies[urls.default], placed, require_replicas=require_replicas)
+        store.keeper = keeper
+        if keeper is not None:
+            await keeper.keep(store, urls.placed)
     except BaseException:
+        if keeper is not None:
+            await keeper.close()
         for topology in topologies.values():
             await topology.close()
         raise
-    placed = {component: topologies[url] for component, url in urls.placed.items()}
-    return Store(topologies[urls.default], placed, require_replicas=require_replicas)
+    return store
 
 
 def components_at(urls: StoreUrls, url: str) -> frozenset[str]:

@@ -34,6 +34,12 @@ class Topology(Protocol):
     async def close(self) -> None: ...
 
 
+class Keeper(Protocol):
+    """Keeps a store arranged while its data moves (moving/keeper.py)."""
+
+    async def close(self) -> None: ...
+
+
 class Store:
     """Components placed on topologies (`REDIS_URL` and `REDIS_<COMPONENT>_URL`)."""
 
@@ -41,17 +47,28 @@ class Store:
         self, default: Topology, placed: dict[str, Topology] | None = None, *, require_replicas: int = 0
     ) -> None:
         self.require_replicas = require_replicas
+        self.watchers: set[Callable[[], None]] = set()
+        """Called when keys may have changed their nodes (the hub's channels follow them)."""
+        self.keeper: Keeper | None = None
+        self.rearrange(default, placed or {})
+
+    def rearrange(self, default: Topology, placed: dict[str, Topology]) -> None:
+        """From now on the components stand like this. Closing what they stood on is the caller's."""
         self._default = default
-        self._placed = placed or {}
-        places = (default, *self._placed.values())
-        self._topologies = tuple({id(place): place for place in places}.values())
-        one = len(self._topologies) == 1 and isinstance(default, Single)
-        self._only = default.nodes[0] if one else None
+        self._placed = placed
+        self.topologies = tuple({id(place): place for place in (default, *placed.values())}.values())
+        one = len(self.topologies) == 1 and isinstance(default, Single)
+        self._only: Node | None = default.nodes[0] if one else None
+        self.tell_watchers()
+
+    def tell_watchers(self) -> None:
+        for watcher in tuple(self.watchers):
+            watcher()
 
     @property
     def nodes(self) -> tuple[Node, ...]:
         """Every node that holds data now."""
-        return tuple(dict.fromkeys(node for place in self._topologies for node in place.nodes))
+        return tuple(dict.fromkeys(node for place in self.topologies for node in place.nodes))
 
     def component(self, name: str) -> KeyShardedConnection:
         return KeyShardedConnection(self, name)
@@ -126,5 +143,7 @@ class Store:
         raise refusal
 
     async def close(self) -> None:
-        for place in self._topologies:
+        if self.keeper is not None:
+            await self.keeper.close()
+        for place in self.topologies:
             await place.close()

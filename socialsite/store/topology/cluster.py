@@ -13,7 +13,7 @@ from typing import Any
 from socialsite.store.connection import Address
 from socialsite.store.errors import Redirected, StoreError, StoreUnavailable
 from socialsite.store.key import Key
-from socialsite.store.node import Node, Reply, results_of
+from socialsite.store.node import Admission, Node, Reply, results_of
 from socialsite.store.scripts import Command
 
 SLOTS = 16_384
@@ -39,6 +39,12 @@ class Cluster:
         self._slots: list[ClusterNode | None] = [None] * SLOTS
         self._refreshing: asyncio.Task[None] | None = None
         self._refreshed_at = float("-inf")
+        self.guard: Admission | None = None
+
+    @property
+    def known(self) -> tuple[Node, ...]:
+        """Every node this cluster ever handed out."""
+        return tuple(self._known.values())
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -86,6 +92,7 @@ class Cluster:
         node = self._known.get((host, port))
         if node is None:
             node = self._known[host, port] = ClusterNode(self._seeds[0].at(host, port), self)
+            node.guard = self.guard
         return node
 
     async def _refresh(self, wait_s: float) -> None:
@@ -120,6 +127,8 @@ class ClusterNode(Node):
         self._cluster = cluster
 
     async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
+        if self.successor is not None:
+            return await self.successor.pipeline(commands)
         commands = commands if isinstance(commands, (list, tuple)) else list(commands)
         try:
             replies = await self._raw(commands)
@@ -132,6 +141,8 @@ class ClusterNode(Node):
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
         """The whole transaction goes where its slot is; a slot on its way is waited for."""
+        if self.successor is not None:
+            return await self.successor.transaction(commands)
         block: list[Command] = [("MULTI",), *commands, ("EXEC",)]
         target: ClusterNode = self
         for _ in range(MOST_REDIRECTIONS):

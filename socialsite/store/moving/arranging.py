@@ -1,0 +1,171 @@
+"""A store arranged as the map says: opens the topologies, puts a relay before them while something moves.
+
+Each arrangement has fresh connections under a name of its own, and the nodes of the one before forward to it:
+so nothing can be sent under an old map once that name is cut.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+
+from socialsite.store.moving.fencing import cut, name_of
+from socialsite.store.moving.forward import Forward
+from socialsite.store.moving.guard import Guard
+from socialsite.store.moving.record import HERE, Placement
+from socialsite.store.moving.relay import Moving, Relay
+from socialsite.store.moving.traffic import Traffic
+from socialsite.store.node import Node
+from socialsite.store.store import Store, Topology
+from socialsite.store.topology.cluster import Cluster
+from socialsite.store.topology.proxy import Proxy
+
+TopologyOf = Callable[[str], Topology]
+
+
+@dataclass(slots=True)
+class Arrangement:
+    """Topologies by URL, all guarded by one guard; with a relay while something moves."""
+
+    guard: Guard
+    topologies: dict[str, Topology]
+    placed: dict[str, str] = field(default_factory=dict)
+    home: str = HERE
+    relay: Relay | None = None
+    move_id: str = ""
+
+    def nodes(self) -> list[Node]:
+        found = dict.fromkeys(node for place in self.topologies.values() for node in everybody(place))
+        return [*found, *([self.relay] if self.relay else [])]
+
+
+class Arranger:
+    """Arranges one store. `topology_of` makes a topology of a URL, which may take its time."""
+
+    def __init__(
+        self, process: str, topology_of: TopologyOf, require_lease: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._process = process
+        self._topology_of = topology_of
+        self._require_lease = require_lease
+        self._count = 0
+        self._store: Store | None = None
+        self.now: Arrangement = Arrangement(self._guard(), {})
+
+    def begin(self, store: Store, home: str, placed: dict[str, str]) -> None:
+        """The store as it was opened, by the environment; its topologies have the first guard already."""
+        self._store = store
+        self.now.home = home
+        self.now.placed = {name: url for name, url in placed.items() if url != home}
+        self.now.topologies = {str(n): place for n, place in enumerate(store.topologies)}
+
+    def guard_first(self, topology: Topology) -> None:
+        put_guard(topology, self.now.guard)
+
+    def stands(self, record: Placement, home: str) -> bool:
+        """Whether the store is arranged like this already, but for the states of slices."""
+        now = self.now
+        if now.guard.is_closed or now.move_id != (record.move.id if record.move else ""):
+            return False
+        return record.move is not None or (home, resolved(record.placed, home)) == (now.home, now.placed)
+
+    def turn(self, record: Placement) -> Traffic | None:
+        """Take over the states of slices of the move that is on."""
+        if record.move is None or self.now.relay is None:
+            return None
+        return self.now.relay.turn(record.move.slices)
+
+    async def rebuild(self, record: Placement, home: str) -> Arrangement:
+        """Arrange the store anew and return what it was; the caller buries that. Raises StoreError."""
+        assert self._store is not None
+        placed, guard = resolved(record.placed, home), self._guard()
+        urls = {home, *placed.values()}
+        if record.move is not None:
+            urls |= {url or home for path in record.move.paths.values() for url in (path.source, path.target)}
+        fresh = Arrangement(guard, await self._open(urls, guard), placed, home)
+        if record.move is None:
+            default = fresh.topologies[home]
+            self._store.rearrange(default, {name: fresh.topologies[url] for name, url in placed.items()})
+        else:
+            fresh.move_id = record.move.id
+            fresh.relay = _relay(record, fresh)
+            self._store.rearrange(Moving(fresh.relay, list(fresh.topologies.values())), {})
+        before, self.now = self.now, fresh
+        if fresh.relay is not None and before.relay is not None and before.move_id == fresh.move_id:
+            fresh.relay.touched = before.relay.touched
+        before.guard.close()
+        for node in before.nodes():
+            if node is not before.relay:
+                node.successor = Forward(self._store, node.address)
+        return before
+
+    async def bury(self, before: Arrangement) -> None:
+        """Returns when nothing is under way in an arrangement that was replaced."""
+        assert self._store is not None
+        if before.relay is not None:
+            await before.relay.retire(Forward(self._store, before.relay.address)).ended()
+        nodes = [node for node in before.nodes() if node is not before.relay]
+        await asyncio.gather(*(node.settle() for node in nodes), return_exceptions=True)
+        for topology in before.topologies.values():
+            await topology.close()
+        if self.now.relay is not None:
+            # What was given up may still lie in a server's buffer: it goes with its connection.
+            await cut(self._servers(), [before.guard.name])
+
+    async def settle_doubts(self, doubtful: Iterable[Node]) -> None:
+        """Commands whose answer was given up are carried out now or never."""
+        for node in doubtful:
+            await cut([node], [self.now.guard.name], but=await node.own_ids())
+
+    def _servers(self) -> list[Node]:
+        return [node for place in self.now.topologies.values() for node in place.nodes]
+
+    def _guard(self) -> Guard:
+        self._count += 1
+        return Guard(name_of(self._process, self._count), self._require_lease)
+
+    async def _open(self, urls: Iterable[str], guard: Guard) -> dict[str, Topology]:
+        opened: dict[str, Topology] = {}
+        try:
+            for url in urls:
+                opened[url] = await asyncio.to_thread(self._topology_of, url)
+                put_guard(opened[url], guard)
+                await opened[url].open()
+        except BaseException:
+            for topology in opened.values():
+                await topology.close()
+            raise
+        return opened
+
+
+def _relay(record: Placement, fresh: Arrangement) -> Relay:
+    move = record.move
+    assert move is not None
+    default = fresh.topologies[fresh.home]
+    standing = {name: fresh.topologies[url] for name, url in fresh.placed.items()}
+    paths = {
+        name: (fresh.topologies[path.source or fresh.home], fresh.topologies[path.target or fresh.home])
+        for name, path in move.paths.items()
+    }
+    address = default.nodes[0].address
+    return Relay(address, default, standing, paths, move.slices, tracked=move.tracked)
+
+
+def resolved(placed: dict[str, str], home: str) -> dict[str, str]:
+    """Components that do not stand at home, and where they do."""
+    return {name: url for name, url in placed.items() if url not in (HERE, home)}
+
+
+def everybody(topology: Topology) -> Iterable[Node]:
+    """All nodes a topology may have handed out."""
+    known = topology.known if isinstance(topology, Cluster) else ()
+    return dict.fromkeys((*known, *topology.nodes))
+
+
+def put_guard(topology: Topology, guard: Guard) -> None:
+    """Before its first connection. A proxy carries no names: what stands behind one cannot be moved."""
+    if isinstance(topology, Proxy):
+        return
+    if isinstance(topology, Cluster):
+        topology.guard = guard  # for the nodes it comes to know
+    for node in everybody(topology):
+        node.guard = guard

@@ -1,0 +1,135 @@
+"""The map of a store: which component stands where, and what is on the move. Kept beside the data.
+
+A store without a record stands as the environment says. URLs are kept as the mover was given them, "" means
+the store that holds the record, so it reads the same for processes that reach that store by different URLs.
+"""
+
+from binascii import crc_hqx
+from typing import Self
+
+import msgspec
+
+from socialsite.store.key import Key
+
+SLOTS = 16_384
+SOURCE, FROZEN, TURNED, MOVED = range(4)
+"""What a slice goes through. Writers wait in FROZEN and TURNED; readers change over with TURNED, when both
+copies are equal and nobody writes; so nobody ever reads an older state than somebody else has seen."""
+HERE = ""
+
+
+class Path(msgspec.Struct, frozen=True, array_like=True):
+    """Where a component moves from and to: URLs."""
+
+    source: str
+    target: str
+
+
+class Move(msgspec.Struct, frozen=True):
+    """Components on the move, in slices of slots of which each goes by itself; one byte a slice: its state.
+
+    `home`: where the record itself goes in the end, HERE if it stays. `tracked`: processes note which keys
+    they write, because the source cannot list the keys of a slot.
+    """
+
+    id: str
+    paths: dict[str, Path]
+    slices: bytes
+    home: str = HERE
+    tracked: bool = True
+
+    @property
+    def is_done(self) -> bool:
+        return self.slices.count(MOVED) == len(self.slices)
+
+    def with_states(self, states: dict[int, int]) -> Self:
+        slices = bytearray(self.slices)
+        for number, state in states.items():
+            slices[number] = state
+        return msgspec.structs.replace(self, slices=bytes(slices))
+
+    def thawed(self) -> Self:
+        """Without its mover: what has not turned over for good stays at the source."""
+        return msgspec.structs.replace(
+            self, slices=bytes(state if state == MOVED else SOURCE for state in self.slices)
+        )
+
+    def reversed(self, id: str, *, tracked: bool) -> Self:
+        """The way back from wherever it stands."""
+        paths = {name: Path(path.target, path.source) for name, path in self.paths.items()}
+        slices = bytes(SOURCE if state == MOVED else MOVED for state in self.slices)
+        return msgspec.structs.replace(self, id=id, paths=paths, slices=slices, home=HERE, tracked=tracked)
+
+
+class Layout(msgspec.Struct, frozen=True, array_like=True):
+    """How follow edges are cut: so many partitions, their tags beginning with `letter` ("p7")."""
+
+    letter: str
+    count: int
+
+
+class Placement(msgspec.Struct, frozen=True):
+    """The record. `forward`: everything of this store, its map too, has gone there."""
+
+    epoch: int
+    placed: dict[str, str] = {}
+    move: Move | None = None
+    forward: str = HERE
+    arriving: str = ""
+    """Id of a move that brings the map here and has not told everybody yet."""
+
+    def after(self, **changes: object) -> Self:
+        """The next epoch."""
+        return msgspec.structs.replace(self, epoch=self.epoch + 1, **changes)
+
+    def url_of(self, component: str) -> str:
+        return self.placed.get(component, HERE)
+
+
+encode_record = msgspec.msgpack.Encoder().encode
+decode_record = msgspec.msgpack.Decoder(Placement).decode
+NOTHING = Placement(0)
+
+
+def slice_of(tag: str, count: int) -> int:
+    """The slice of a tag: ranges of slots, the first beginning at 0."""
+    return crc_hqx(tag.encode(), 0) % SLOTS * count // SLOTS
+
+
+def slots_of(number: int, count: int) -> range:
+    """The slots of a slice."""
+    return range(-(-number * SLOTS // count), -(-(number + 1) * SLOTS // count))
+
+
+def _key(name: str) -> Key:
+    return Key("map", tag="placement", name=name)
+
+
+def record_key() -> Key:
+    """HASH: epoch, body (a Placement). For ever, once something has moved; written by the mover."""
+    return _key("record")
+
+
+def leases_key() -> Key:
+    """ZSET: store of a process -> server's ms at which its lease ends. Renewed twice a second by each."""
+    return _key("leases")
+
+
+def seen_key() -> Key:
+    """HASH: store of a process -> epoch that it follows, and nothing older is under way in it."""
+    return _key("seen")
+
+
+def changes_key() -> Key:
+    """STREAM of epochs, the last few: processes wait on it while something moves."""
+    return _key("changes")
+
+
+def mover_key() -> Key:
+    """STRING with a TTL of 3 s: the token of the mover. Without it, a slice under way is thawed."""
+    return _key("mover")
+
+
+def touched_key(number: int) -> Key:
+    """SET of the keys of a slice that were written since its move began. Until the slice has moved."""
+    return _key(f"touched:{number}")

@@ -1,0 +1,44 @@
+"""Commands under way, by the state of the map they were sent under.
+
+A process says that it follows a state of the map once nothing sent under an older one is under way.
+"""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+from socialsite.store.errors import StoreUnavailable
+from socialsite.store.node import Node
+
+
+class Traffic:
+    """What was sent under one state of the map, counted by slice."""
+
+    def __init__(self) -> None:
+        self._under_way: Counter[int] = Counter()
+        self._ended = asyncio.Event()
+        self.doubtful: set[Node] = set()
+        """Nodes that owe an answer which was given up: the command may still be carried out."""
+
+    @contextlib.contextmanager
+    def sending(self, slices: Collection[int], node: Node) -> Iterator[None]:
+        self._under_way.update(slices)
+        try:
+            yield
+        except (StoreUnavailable, asyncio.CancelledError):
+            self.doubtful.add(node)
+            raise
+        finally:
+            self._under_way.subtract(slices)
+            self._ended.set()
+
+    async def ended(self, slices: Collection[int] | None = None) -> None:
+        """Returns when nothing on these slices (on any) is under way."""
+        while self.is_busy(slices):
+            self._ended.clear()
+            await self._ended.wait()
+
+    def is_busy(self, slices: Collection[int] | None = None) -> bool:
+        counts = self._under_way
+        return any(counts[number] > 0 for number in (counts if slices is None else slices))
