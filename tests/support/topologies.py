@@ -194,7 +194,7 @@ class Nutcracker:
 
     def _configuration(self) -> str:
         settings = {
-            "listen": f"{self.socket} 0600", "hash": "fnv1a_64", "hash_tag": '"{}"', "distribution": "ketama",
+            "listen": f"{self.socket} 0600", "hash": "md5", "hash_tag": '"{}"', "distribution": "ketama",
             "auto_eject_hosts": "false", "redis": "true", "timeout": "4000", **self._settings,
         }  # fmt: skip
         lines = [f"  {name}: {value}" for name, value in settings.items() if value]

@@ -6,7 +6,7 @@ go to the servers themselves, the `nodes` of the URL.
 """
 
 import asyncio
-import random
+import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -99,9 +99,11 @@ class Proxy:
 
     async def open(self) -> None:
         """Write a few keys and look where they went: a wrong configuration would lose data silently."""
-        first = random.randrange(10**6) * PROBES  # noqa: S311 - not a secret
+        first = secrets.randbelow(10**6) * PROBES
         tags = [f"t{number}" for number in range(first, first + PROBES)]
-        pairs = [[Key("map", tag=tag, name=f"probe:{side}") for side in (0, 1)] for tag in tags]
+        # Names far apart: without hash_tag the whole key is hashed, and some hashes keep neighbours together.
+        names = [f"probe:{secrets.token_hex(8)}" for _ in (0, 1)]
+        pairs = [[Key("map", tag=tag, name=name) for name in names] for tag in tags]
         keys = [key for pair in pairs for key in pair]
         await self._proxy.pipeline([("SET", key, 1, "PX", PROBE_TTL_MS) for key in keys])
         looked = await asyncio.gather(

@@ -13,7 +13,7 @@ from socialsite.store.key import Key
 
 CARRIED: dict[str, tuple[int, int | None]] = {
     # keys
-    "DEL": (1, None), "EXISTS": (1, 1), "EXPIRE": (2, 2), "EXPIREAT": (2, 2), "PEXPIRE": (2, 2),
+    "DEL": (1, None), "EXISTS": (1, None), "EXPIRE": (2, 2), "EXPIREAT": (2, 2), "PEXPIRE": (2, 2),
     "PEXPIREAT": (2, 2), "PERSIST": (1, 1), "TTL": (1, 1), "PTTL": (1, 1), "TYPE": (1, 1), "DUMP": (1, 1),
     "RESTORE": (3, None), "UNLINK": (1, None), "TOUCH": (1, None),
     # strings

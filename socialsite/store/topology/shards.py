@@ -7,9 +7,9 @@ process looks once a second whether its shards still hold it, before it sends an
 import asyncio
 from collections.abc import Collection, Sequence
 
-from socialsite.store.connection import Address
+from socialsite.store.connection import Address, PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
-from socialsite.store.node import Node, Reply
+from socialsite.store.node import Node, Reply, encode
 from socialsite.store.partition import Partitioner
 from socialsite.store.scripts import Command
 from socialsite.store.topology.shard_checks import require_one_map, require_own_keys, require_place
@@ -50,16 +50,32 @@ class ShardNode(Node):
         await self._hold()
         return await super()._raw(commands)
 
+    async def _open(self) -> PipelinedConnection:
+        """Connect, and look at once: who was restarted without its data must not be read as empty."""
+        connection = await super()._open()
+        try:
+            await self._look_through(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
     async def _hold(self) -> None:
         if self.checksum and asyncio.get_running_loop().time() >= self._held_until:
             if self._looking is None or self._looking.done():
                 self._looking = asyncio.create_task(self._look())
+                self._looking.add_done_callback(_seen)
             await asyncio.shield(self._looking)
 
     async def _look(self) -> None:
         """Renew the lease: all who wait for it share one look."""
+        await self._look_through(self._connection or await self._connect())
+
+    async def _look_through(self, connection: PipelinedConnection) -> None:
+        if not self.checksum:  # the map is being read for the first time
+            return
         asked_at = asyncio.get_running_loop().time()
-        (held,) = await super()._raw([("HGET", shard_key(), "checksum")])
+        (held,) = await connection.send(encode(("HGET", shard_key(), "checksum")), 1, self._reply_timeout_s)
         if isinstance(held, StoreError):
             raise held
         if held is None:
@@ -132,3 +148,9 @@ class Shards:
 
     def _placed(self, number: int, held: HeldMap | None) -> HeldMap:
         return require_place(self._nodes[number], held, number, len(self._nodes), self._kind)
+
+
+def _seen(look: "asyncio.Task[None]") -> None:
+    """Whoever waited for it may have been cancelled; the next to come looks again."""
+    if not look.cancelled():
+        look.exception()

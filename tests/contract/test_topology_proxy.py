@@ -1,0 +1,298 @@
+"""Twemproxy: the list of what it carries against the real program, refusals before sending, lost servers."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from socialsite.services import open_services
+from socialsite.store import (
+    CommandRefused,
+    Key,
+    Node,
+    Script,
+    Store,
+    StoreError,
+    StoreUnavailable,
+    StoreUrls,
+    open_store,
+)
+from socialsite.store.connection import Address
+from socialsite.store.topology.proxy import ProxyRefused
+from socialsite.store.topology.proxy_commands import CARRIED, NotBehindProxy, require_carried
+from tests.support.redis_server import RedisServer
+from tests.support.topologies import NOT_BEHIND_TWEMPROXY, SHARDS, Nutcracker, plain_servers
+from tests.support.world import World
+
+NOTHING, LIST, SET, ZSET, HASH = (
+    Key("posts", tag="1", name=name) for name in ("nothing", "list", "set", "zset", "hash")
+)
+ECHO = Script("echo", "return {KEYS[1], ARGV[1]}")
+WITH_KEY_ONLY = (
+    "DEL", "EXISTS", "PERSIST", "TTL", "PTTL", "TYPE", "DUMP", "UNLINK", "TOUCH", "GET", "MGET", "GETDEL",
+    "STRLEN", "INCR", "DECR", "HGETALL", "HLEN", "LPOP", "RPOP", "LLEN", "SCARD", "SPOP", "SRANDMEMBER",
+    "ZCARD", "ZPOPMIN", "ZPOPMAX", "GETEX", "BITCOUNT",
+)  # fmt: skip
+FORMS: list[tuple[Any, ...]] = [
+    *((name, NOTHING) for name in WITH_KEY_ONLY),
+    ("EXPIRE", NOTHING, 1), ("EXPIREAT", NOTHING, 1), ("PEXPIRE", NOTHING, 1), ("PEXPIREAT", NOTHING, 1),
+    ("RESTORE", NOTHING, 0, "x"), ("SET", NOTHING, 1, "NX", "GET", "EX", 100), ("GETEX", NOTHING, "EX", 9),
+    ("SET", NOTHING, 1, "XX", "KEEPTTL"), ("GETRANGE", NOTHING, 0, 1), ("SETRANGE", NOTHING, 0, "1"),
+    ("GETBIT", NOTHING, 1), ("SETBIT", NOTHING, 1, 1), ("APPEND", NOTHING, "1"), ("INCRBY", NOTHING, 1),
+    ("DECRBY", NOTHING, 1), ("BITCOUNT", NOTHING, 0, -1), ("DEL", NOTHING, NOTHING),
+    ("EXISTS", NOTHING, LIST),
+    ("HSET", HASH, "a", 1, "b", 2), ("HSETNX", HASH, "a", 1), ("HGET", HASH, "a"), ("HMGET", HASH, "a", "b"),
+    ("HDEL", HASH, "c", "d"), ("HEXISTS", HASH, "a"), ("HINCRBY", HASH, "a", 1), ("HSCAN", HASH, 0),
+    ("LPUSH", LIST, 1, 2), ("LPUSHX", LIST, 1), ("RPUSH", LIST, 3, 4), ("RPUSHX", LIST, 3, 4),
+    ("LINDEX", LIST, -1), ("LINSERT", LIST, "BEFORE", 3, 9), ("LRANGE", LIST, 0, -1), ("LREM", LIST, 1, 9),
+    ("LSET", LIST, 0, 7), ("LTRIM", LIST, 0, 5), ("LPOS", LIST, 7), ("LPOP", LIST, 1), ("RPOP", LIST, 1),
+    ("SADD", SET, 1, 2), ("SREM", SET, 3, 4), ("SISMEMBER", SET, 1), ("SMISMEMBER", SET, 1, 2),
+    ("SPOP", SET, 1), ("SRANDMEMBER", SET, 1), ("SSCAN", SET, 0),
+    ("ZADD", ZSET, "NX", 1, "a", 2, "b"), ("ZADD", ZSET, "XX", "GT", 3, "a"), ("ZREM", ZSET, "x", "y"),
+    ("ZCOUNT", ZSET, "-inf", "+inf"), ("ZSCORE", ZSET, "a"), ("ZMSCORE", ZSET, "a", "b"),
+    ("ZINCRBY", ZSET, 1, "a"), ("ZRANK", ZSET, "a"), ("ZREVRANK", ZSET, "a"),
+    ("ZRANGE", ZSET, 0, -1, "WITHSCORES"), ("ZRANGE", ZSET, 0, 9, "REV"),
+    ("ZRANGE", ZSET, "(9", "-inf", "BYSCORE", "REV", "LIMIT", 0, 5, "WITHSCORES"),
+    ("ZREVRANGE", ZSET, 0, -1), ("ZRANGEBYSCORE", ZSET, "(1", "+inf", "LIMIT", 0, 5),
+    ("ZREVRANGEBYSCORE", ZSET, "+inf", "-inf", "WITHSCORES"), ("ZRANGEBYLEX", ZSET, "-", "+"),
+    ("ZREVRANGEBYLEX", ZSET, "+", "-"), ("ZREMRANGEBYRANK", ZSET, 0, -1000), ("ZLEXCOUNT", ZSET, "-", "+"),
+    ("ZREMRANGEBYSCORE", ZSET, "-inf", "(0"), ("ZREMRANGEBYLEX", ZSET, "[y", "[z"), ("ZSCAN", ZSET, 0),
+    ("ZPOPMIN", ZSET, 1), ("ZPOPMAX", ZSET, 1),
+    ("EVAL", ECHO.source, 1, NOTHING, "x"), ("EVALSHA", ECHO.sha, 2, NOTHING, LIST, "x"),
+]  # fmt: skip
+"""Every command of the list in the forms the site uses; each must be answered, by whatever."""
+REFUSED: list[tuple[Any, ...]] = [
+    ("MULTI",), ("EXEC",), ("WATCH", NOTHING), ("TIME",), ("INFO",), ("SCAN", 0), ("KEYS", "*"),
+    ("WAIT", 1, 9), ("DBSIZE",), ("FLUSHALL",), ("CONFIG", "GET", "*"), ("SCRIPT", "LOAD", "return 1"),
+    ("ECHO", "x"), ("PUBLISH", "a", "b"), ("SPUBLISH", "a", "b"), ("SUBSCRIBE", "a"), ("SSUBSCRIBE", "a"),
+    ("BLPOP", LIST, 1), ("XADD", NOTHING, "*", "a", "b"), ("XLEN", NOTHING),
+    ("XREADGROUP", "GROUP", "g", "c", "STREAMS", NOTHING, ">"), ("RENAME", NOTHING, LIST),
+    ("EXPIRE", NOTHING, 100, "GT"), ("PEXPIRE", NOTHING, 100, "NX"), ("PERSIST", NOTHING, LIST),
+    ("OBJECT", "ENCODING", NOTHING), ("EVAL", "return 1", 0), ("EVALSHA", ECHO.sha, 0), ("SELECT", 1),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[list[RedisServer]]:
+    with plain_servers(SHARDS + 1) as started:
+        yield started
+
+
+@contextlib.contextmanager
+def proxy_before(servers: Sequence[RedisServer], **settings: str) -> Iterator[Nutcracker]:
+    proxy = Nutcracker(servers, **settings)
+    try:
+        proxy.start()
+        yield proxy
+    finally:
+        proxy.stop()
+
+
+@pytest.fixture(scope="module")
+def proxy(servers: list[RedisServer]) -> Iterator[Nutcracker]:
+    with proxy_before(servers[:SHARDS]) as started:
+        yield started
+
+
+@pytest.fixture
+def url(proxy: Nutcracker) -> str:
+    """The proxy before empty servers that know no script."""
+    for server in proxy.servers:
+        with server.client() as client:
+            client.flushall()
+            client.script_flush()
+    return proxy.url
+
+
+@pytest_asyncio.fixture
+async def store(url: str) -> AsyncIterator[Store]:
+    opened = await open_store(url)
+    yield opened
+    await opened.close()
+
+
+@pytest_asyncio.fixture
+async def plainly(url: str) -> AsyncIterator[Node]:
+    """The proxy without our list before it."""
+    node = Node(Address.parse(f"unix://{url.split('://')[1].split('?')[0]}"), reply_timeout_s=1)
+    yield node
+    await node.close()
+
+
+def key(number: int) -> Key:
+    return Key("posts", tag=str(number), name="post")
+
+
+async def is_answered(node: Node, command: tuple[Any, ...]) -> bool:
+    """Whether the proxy carries a command: it hangs up on others."""
+    try:
+        await node.execute(*command)
+    except StoreUnavailable:
+        return False
+    except CommandRefused:  # a server's own words
+        return True
+    return True
+
+
+# The list
+
+
+def test_every_command_on_the_list_has_a_form_here() -> None:
+    assert {form[0] for form in FORMS} == set(CARRIED)
+    for form in FORMS:
+        require_carried(form)
+
+
+async def test_the_proxy_carries_what_is_on_the_list(plainly: Node) -> None:
+    for form in FORMS:
+        if form[0] != "EVALSHA":  # our own node would send the source first
+            assert await is_answered(plainly, form), form
+    digest = await plainly.send_encoded(b"*4\r\n$7\r\nEVALSHA\r\n$2\r\nab\r\n$1\r\n1\r\n$6\r\n{1}:aa\r\n", 1)
+    assert "NOSCRIPT" in str(digest[0])
+
+
+async def test_what_is_refused_here_would_cost_the_connection(plainly: Node) -> None:
+    for form in REFUSED:
+        with pytest.raises(NotBehindProxy):
+            require_carried(form)
+        if form[0] not in ("EVALSHA", "EVAL"):
+            assert not await is_answered(plainly, form), form
+
+
+async def test_a_refused_command_was_not_sent_and_names_its_component(store: Store, url: str) -> None:
+    stream = Key("jobs", tag="outbox", name="stream")
+    node = store.node(stream)
+    await node.execute("SET", key(1), "a")
+    waiting = asyncio.gather(*(node.execute("GET", key(1)) for _ in range(50)))
+    with pytest.raises(NotBehindProxy, match=r"^jobs cannot stand .* carry XADD: set REDIS_JOBS_URL"):
+        await node.execute("XADD", stream, "*", "payload", "x")
+    with pytest.raises(NotBehindProxy, match="does not carry EXPIRE with 3 arguments"):
+        await node.pipeline([("SET", key(1), "b"), ("EXPIRE", key(1), 100, "GT")])
+    with pytest.raises(NotBehindProxy, match="does not carry MULTI"):
+        await node.transaction([("SET", key(1), "b")])
+    with pytest.raises(NotBehindProxy, match="does not carry a waiting XREADGROUP"):
+        await node.blocking("XREADGROUP", "STREAMS", stream, ">", timeout_s=1)
+    with pytest.raises(NotBehindProxy, match="does not carry WAIT"):
+        await node.confirmed([("SET", key(1), "b")], 1)
+    with pytest.raises(NotBehindProxy, match="PING"):
+        await node.send_encoded(b"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n*1\r\n$4\r\nPING\r\n", 2)
+    assert await waiting == [b"a"] * 50  # the connection was never in danger
+    assert await node.execute("GET", key(1)) == b"a"
+
+
+# Placement
+
+
+async def test_keys_of_a_tag_stand_on_one_server(store: Store, proxy: Nutcracker) -> None:
+    keys = [Key("posts", tag=str(n), name=f"part:{m}") for n in range(40) for m in (1, 2)]
+    await store.gather([("SET", each, "x") for each in keys])
+    held = []
+    for server in proxy.servers:
+        with server.client() as client:
+            held.append({name.split(b"}")[0] for name in client.keys("posts:*")})
+    assert all(held)  # fnv1a_64, the usual choice, leaves whole servers empty: docs/decisions/partitioning.md
+    assert sum(map(len, held)) == 40 == len(set().union(*held))
+
+
+async def test_follow_partitions_spread_over_the_servers(store: Store, proxy: Nutcracker) -> None:
+    await store.gather([("SET", Key("follows", tag=f"p{n}", name="partition"), n) for n in range(16)])
+    for server in proxy.servers:
+        with server.client() as client:
+            assert 1 <= len(client.keys("follows:*")) <= 8
+
+
+async def test_operators_reach_the_servers(store: Store) -> None:
+    assert len(store.nodes) == SHARDS
+    for node in store.nodes:
+        assert b"redis_version" in await node.execute("INFO", "server")
+    assert await store.now_ms() > 1_700_000_000_000
+
+
+async def test_a_proxy_without_hash_tag_is_refused(servers: list[RedisServer]) -> None:
+    without = proxy_before(servers[:SHARDS], hash_tag="")
+    with without as proxy, pytest.raises(ProxyRefused, match="put `hash_tag"):
+        await open_store(proxy.url)
+
+
+async def test_servers_that_the_url_leaves_out_or_repeats_are_found(servers: list[RedisServer]) -> None:
+    with proxy_before(servers[:SHARDS]) as proxy:
+        with pytest.raises(ProxyRefused, match="`nodes` does not name"):
+            await open_store(proxy.url.rsplit(",", 1)[0])
+        other = str(servers[0].socket).replace("/tmp/", "/tmp/../tmp/")
+        with pytest.raises(ProxyRefused, match="twice"):
+            await open_store(f"{proxy.url},{other}")
+
+
+async def test_nobody_there_is_said_at_the_start(proxy: Nutcracker) -> None:
+    with pytest.raises(StoreUnavailable, match="cannot connect"):
+        await open_store(proxy.url.replace(str(proxy.socket), "/nowhere.sock"))
+
+
+# Scripts
+
+
+async def test_a_script_runs_where_its_key_is_although_no_server_knows_it(store: Store) -> None:
+    for _ in range(2):
+        commands = [ECHO.command([key(n)], [n]) for n in range(40)]
+        assert await store.gather(commands) == [[key(n).encode(), b"%d" % n] for n in range(40)]
+
+
+async def test_a_script_and_what_follows_it_keep_their_order(store: Store) -> None:
+    count = Script("count", "return redis.call('INCR', KEYS[1])")
+    commands = [("SET", key(1), 5), count.command([key(1)]), ("GET", key(1)), count.command([key(1)])]
+    for _ in range(2):
+        assert await store.gather(commands) == [b"OK", 6, b"6", 7]
+
+
+async def test_scripts_with_a_thousand_arguments_pass(store: Store) -> None:
+    total = Script("total", "return {#KEYS, #ARGV}")
+    keys = [Key("follows", tag="p7", name=f"followers:{n}") for n in range(500)]
+    assert await store.node(keys[0]).run(total, keys, list(range(3000))) == [500, 3000]
+
+
+# Lost servers
+
+
+async def test_a_lost_server_costs_only_its_own_keys(servers: list[RedisServer]) -> None:
+    with plain_servers(2) as own, proxy_before(own) as proxy:
+        store = await open_store(proxy.url)
+        await store.gather([("SET", key(n), n) for n in range(20)])
+        with own[0].client() as client:
+            lost = {int(name.split(b"{")[1].split(b"}")[0]) for name in client.keys("posts:*")}
+        own[0].kill()
+        for n in range(20):
+            answer = store.node(key(n)).execute("GET", key(n))
+            if n in lost:
+                with pytest.raises(StoreUnavailable):
+                    await answer
+            else:
+                assert await answer == b"%d" % n
+        assert await store.now_ms() > 0  # the other server tells the time
+        own[0].start()
+        await asyncio.sleep(0.1)
+        assert await store.node(key(min(lost))).execute("SET", key(min(lost)), "again") == b"OK"
+        await store.close()
+
+
+async def test_a_site_behind_it_has_its_jobs_elsewhere(url: str, servers: list[RedisServer]) -> None:
+    plain = servers[SHARDS]
+    with plain.client() as client:
+        client.flushall()
+    urls = StoreUrls(url, dict.fromkeys(NOT_BEHIND_TWEMPROXY, plain.url))
+    async with open_services(urls) as services:
+        world = World(services)
+        alice, bob = await world.people("alice", "bob")
+        await bob.follows(alice)
+        post = await alice.publishes("hello")
+        await world.work()
+        assert await bob.home_ids() == [post.id]
+
+
+async def test_a_site_wholly_behind_it_says_what_to_set(url: str) -> None:
+    async with open_services(url) as services:
+        alice = await World(services).person("alice")
+        with pytest.raises(StoreError, match="set REDIS_JOBS_URL to a server of its own"):
+            await alice.publishes("hello")

@@ -1,0 +1,88 @@
+"""URLs of several servers: what they say, and one sentence for each that says nothing usable."""
+
+import pytest
+
+from socialsite.store import BadUrl, Key, StoreUrls
+from socialsite.store.opening import components_at, topology_of
+from socialsite.store.topology.addresses import ManyUrl
+from socialsite.store.topology.proxy import Proxy
+from socialsite.store.topology.sentinel import Sentinel
+from socialsite.store.topology.shards import Shards
+
+
+def test_servers_share_credentials_and_database() -> None:
+    made = topology_of("redis+shards://site:secret@10.0.0.1:6379,10.0.0.2:6380/2?partitioner=ring")
+    assert isinstance(made, Shards)
+    one, other = (node.address for node in made.nodes)
+    assert (one.host, one.port, other.host, other.port) == ("10.0.0.1", 6379, "10.0.0.2", 6380)
+    assert {(each.username, each.password, each.db) for each in (one, other)} == {("site", "secret", 2)}
+
+
+def test_servers_may_listen_on_sockets() -> None:
+    made = topology_of("redis+shards:///run/one.sock,/run/two.sock?db=3")
+    assert [(node.address.path, node.address.db) for node in made.nodes] == [
+        ("/run/one.sock", 3),
+        ("/run/two.sock", 3),
+    ]
+
+
+def test_sentinels_have_credentials_of_their_own() -> None:
+    made = topology_of("redis+sentinel://site:secret@a:26379,b:26379/mymaster?db=1&sentinel_password=other")
+    assert isinstance(made, Sentinel)
+    node = made.nodes[0]
+    assert (node.address.password, node.address.db) == ("secret", 1)
+
+
+def test_a_proxy_is_named_with_the_servers_behind_it() -> None:
+    made = topology_of("redis+twemproxy://127.0.0.1:22121?nodes=127.0.0.1:6379,127.0.0.1:6380")
+    assert isinstance(made, Proxy)
+    assert [node.address.port for node in made.nodes] == [6379, 6380]
+    assert made.node_for("42").address.port == 22121
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("redis+shards://", "names no server"),
+        ("redis+shards://a:1,,b:2", "one comma too many"),
+        ("redis+shards://a:1,a:1", "names a server twice"),
+        ("redis+shards://a:1,b", "is not \"host:port\""),
+        ("redis+shards://a:1,b:x", "is not \"host:port\""),
+        ("redis+shards://a:1,b:2/x", "is not the number of a database"),
+        ("redis+shards://a:1,b:2?partitioner=modulo", "there is no partitioner 'modulo'"),
+        ("redis+shards://a:1,b:2?partitoner=hash", "'partitoner' is not among its parameters"),
+        ("redis+sentinel://a:1,b:2", "the name of the master belongs"),
+        ("redis+sentinel://a:1/one/two", "the name of the master belongs"),
+        ("redis+twemproxy://a:1", "say which servers stand behind it"),
+        ("redis+twemproxy://a:1,b:2?nodes=c:3", "one proxy only"),
+        ("redis+twemproxy://a:1/1?nodes=c:3", "no numbered databases"),
+        ("redis+twemproxy://a:1?nodes=c:3,c:3", "names a server twice"),
+        ("redis+memcached://a:1", "no topology is called"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_refused_in_one_sentence(url: str, reason: str) -> None:
+    with pytest.raises(BadUrl, match=reason) as refused:
+        topology_of(url)
+    assert "\n" not in str(refused.value)
+
+
+def test_each_place_knows_its_components() -> None:
+    urls = StoreUrls("redis://a:1", {"jobs": "redis://b:2", "live": "redis://b:2"})
+    assert components_at(urls, "redis://b:2") == {"jobs", "live"}
+    assert "timelines" in components_at(urls, "redis://a:1")
+
+
+def test_shards_do_not_guess_before_they_have_a_map() -> None:
+    made = topology_of("redis+shards://a:1,b:2")
+    with pytest.raises(AssertionError):
+        made.node_for(Key("posts", tag="1", name="post").tag)
+
+
+def test_parts_of_a_url() -> None:
+    parts = ManyUrl.parse("x://u:p@h:1,h:2/name?db=4", "db")
+    assert (parts.credentials, parts.places, parts.path, parts.query) == (
+        "u:p",
+        ("h:1", "h:2"),
+        "name",
+        {"db": "4"},
+    )
