@@ -1,0 +1,90 @@
+"""manage.py restore FILE: a backup into an empty store, on any topology (docs/backup.md).
+
+The file is checked to its end before anything is written; every key is read back; then caches are rebuilt and
+the audit mends what changed while the backup was made. Stop the site before, start it after.
+"""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from socialsite.management.operator_command import OperatorCommand
+from socialsite.operations.backup_file import BackupDamaged, BackupReader, Ending
+from socialsite.operations.restore import NotEmpty, Restore, into_store
+from socialsite.services import Services
+from timelines.services.recovering import Recovering
+
+
+class Command(OperatorCommand):
+    help = "Bring back a backup. Refuses a store that is not empty."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE")
+        parser.add_argument("--force", action="store_true",
+                            help="delete everything the site holds now, then restore")  # fmt: skip
+        parser.add_argument(
+            "--dry-run", action="store_true", help="check the file and the store, write nothing"
+        )
+
+    async def act(self, services: Services, options: dict[str, Any]) -> None:
+        file = BackupReader(options["file"])
+        ending = await self._checked(file, services)
+        restore = Restore(services.store, into_store(services.store))
+        if not options["force"]:
+            await self._require_empty(restore)
+        if options["dry_run"]:
+            self.say(f"The backup is whole: {sum(ending.counts.values())} keys. Nothing was written.")
+            return
+        if options["force"]:
+            await restore.empty()
+        written = await self._load(restore, file, services)
+        self.say(f"Restored and read back {written} keys.")
+        await self._recover(services)
+
+    async def _checked(self, file: BackupReader, services: Services) -> Ending:
+        try:
+            header, ending = await asyncio.to_thread(file.check)
+        except BackupDamaged as damaged:
+            raise CommandError(f"This backup cannot be used: {damaged}.") from damaged
+        except OSError as error:
+            raise CommandError(f"{error.filename}: {error.strerror}") from error
+        held = services.config.follow_partitions
+        if header.partitions != held:
+            raise CommandError(
+                f"The backup is of a site with FOLLOW_PARTITIONS={header.partitions}, the setting says "
+                f"{held}: set it so and restore into a store that was never started."
+            )
+        return ending
+
+    @staticmethod
+    async def _require_empty(restore: Restore) -> None:
+        try:
+            await restore.require_empty()
+        except NotEmpty as refusal:
+            raise CommandError(
+                f"The store is not empty ({refusal}): give another one, or --force to replace all of it."
+            ) from refusal
+
+    async def _load(self, restore: Restore, file: BackupReader, services: Services) -> int:
+        position = 0
+        with self.progress("Restoring", file.size) as step:
+
+            def on_position(at: int) -> None:
+                nonlocal position
+                step(at - position)
+                position = at
+
+            return await restore.load(file, services.clock.now_ms(), on_position)
+
+    async def _recover(self, services: Services) -> None:
+        with self.progress("Rebuilding and checking", None) as step:
+            report = await Recovering(services).recover(step)
+        for finding in report.findings:
+            self.say(str(finding))
+        if report.damage:
+            raise CommandError(
+                f"Restored, but {report.damage.total()} places are damaged: run `audit --repair`."
+            )
+        self.say(f"Caches are rebuilt, and the audit of {report.keys} keys is clean.")

@@ -1,0 +1,55 @@
+"""What the operator's commands share: services, a progress bar, one line on trouble, --verbosity."""
+
+import asyncio
+import contextlib
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+from rich.progress import Progress
+
+from socialsite.services import Services, open_services
+from socialsite.store.errors import StoreError
+
+
+class OperatorCommand(BaseCommand):
+    """Subclasses do their work in `act` and raise CommandError where it failed."""
+
+    requires_system_checks = ()
+    verbosity: int = 1
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.verbosity = options["verbosity"]
+        self.prepare(options)
+        try:
+            asyncio.run(self._run(options))
+        except StoreError as error:
+            raise CommandError(f"The store cannot be used: {error}") from error
+        except KeyboardInterrupt:
+            raise CommandError("Stopped. It may be run again.") from None
+
+    def prepare(self, options: dict[str, Any]) -> None:
+        """Look at the options before anything is opened."""
+
+    @abstractmethod
+    async def act(self, services: Services, options: dict[str, Any]) -> None: ...
+
+    def say(self, line: str, *, at: int = 1) -> None:
+        """A line on standard output, from verbosity `at` on."""
+        if self.verbosity >= at:
+            self.stdout.write(line)
+
+    @contextlib.contextmanager
+    def progress(self, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+        """A bar; call what it gives with how much further it is."""
+        console = Console(stderr=True)
+        quiet = self.verbosity == 0 or not console.is_terminal
+        with Progress(console=console, disable=quiet, transient=True) as progress:
+            task = progress.add_task(what, total=total)
+            yield lambda count: progress.advance(task, count)
+
+    async def _run(self, options: dict[str, Any]) -> None:
+        async with open_services() as services:
+            await self.act(services, options)

@@ -1,0 +1,46 @@
+"""Families of keys: what a backup takes and in which order, what is rebuilt or forgotten instead.
+
+A family that nobody has named here is taken: a new source is backed up from its first day.
+"""
+
+import re
+
+from socialsite.store import Key
+
+LEFT_OUT = re.compile(
+    r"timelines:\{\d+\}:home"  # caches: readers rebuild them
+    r"|timelines:\{l\d+\}:posts"
+    r"|timelines:\{[0-9a-f]{8,}\}:tag"
+    r"|public:\{public\}:posts"
+    r"|(search|limits|live|cache|map):.*"  # true for a minute, or of running processes
+    r"|jobs:\{[a-z]+\}:worker:[0-9a-f]+"
+    r"|jobs:\{(?!outbox|audit)[a-z]+\}:.*"  # locks
+    r"|follows:\{map\}:partitions"  # the header of a backup says it
+)
+REFERENCES, BODIES, ACCOUNTS = range(3)
+"""Passes of a backup. What refers to something is read before what it refers to: so a thing deleted meanwhile
+is found missing and its references dropped, never the other way round, which would bring it back to life."""
+_BODIES = re.compile(r"posts:\{\d+\}:post|timelines:\{l\d+\}:list|timelines:\{ids\}:.*")
+_ACCOUNTS = re.compile(r"accounts:\{(\d+\}:account|ids\}:.*)")
+FIRST = (Key("jobs", tag="outbox", name="stream"), Key("jobs", tag="outbox", name="dead"))
+"""Read before everything: a job carries its post, and must not outlive that post's deletion."""
+BORN_WITH = re.compile(r"follows:\{map\}:partitions|map:.*")
+"""What a store has from its first start: a store with nothing else is empty."""
+
+
+def is_taken(key: Key) -> bool:
+    return LEFT_OUT.fullmatch(key) is None
+
+
+def pass_of(key: Key) -> int:
+    if _BODIES.fullmatch(key):
+        return BODIES
+    return ACCOUNTS if _ACCOUNTS.fullmatch(key) else REFERENCES
+
+
+def family_of(key: Key) -> str:
+    """The kind of a key, for counts: its words, with ids and digests left out."""
+    tag = re.sub(r"\d+", "N", key.tag) if not re.fullmatch(r"[0-9a-f]{8,}", key.tag) else "hex"
+    name = key.rpartition("}:")[2]
+    parts = [part for part in name.split(":") if not re.fullmatch(r"\d+|[0-9a-f]{8,}", part)]
+    return f"{key.component}:{{{tag}}}:{':'.join(parts)}"

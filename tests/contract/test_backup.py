@@ -1,0 +1,278 @@
+"""Backups: from a running site, onto any topology, whole or refused."""
+
+import asyncio
+import io
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from django.core.management import CommandError, call_command
+
+from socialsite.configuration import Configuration
+from socialsite.operations.backup import Backup, walked
+from socialsite.operations.backup_file import BackupDamaged, BackupReader, BackupWriter, Header
+from socialsite.operations.families import family_of, is_taken
+from socialsite.operations.restore import NotEmpty, Restore, into_store
+from socialsite.operations.values import Record, commands_to_write, read
+from socialsite.services import Services, open_services
+from socialsite.store import Key, Store
+from tests.support.cluster import RedisCluster
+from tests.support.redis_server import RedisServer
+from tests.support.town import Town
+from tests.support.world import Person, World
+from timelines import keys
+from timelines.services.auditing import Audit
+from timelines.services.recovering import Recovering
+
+
+@pytest.fixture(scope="module")
+def other_server() -> Iterator[RedisServer]:
+    server = RedisServer().start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RedisCluster]:
+    started = RedisCluster(masters=3)
+    yield started.start()
+    started.stop()
+
+
+@pytest.fixture(params=["single", "cluster"])
+def target(request: pytest.FixtureRequest) -> str:
+    """URL of another, empty store."""
+    if request.param == "cluster":
+        made: RedisCluster = request.getfixturevalue("cluster")
+        made.flush()
+        return made.url
+    server: RedisServer = request.getfixturevalue("other_server")
+    with server.client() as client:
+        client.flushall()
+    return server.url
+
+
+@pytest_asyncio.fixture
+async def restored(target: str) -> AsyncIterator[Services]:
+    async with open_services(target, Configuration()) as opened:
+        yield opened
+
+
+async def save(services: Services, path: Path) -> None:
+    await Backup(services.store, services.config.follow_partitions).write(path, services.clock.now_ms())
+
+
+async def load(services: Services, path: Path) -> None:
+    file = BackupReader(path)
+    file.check()
+    restore = Restore(services.store, into_store(services.store))
+    await restore.require_empty()
+    await restore.load(file, services.clock.now_ms())
+
+
+async def sources(store: Store) -> dict[str, Record]:
+    """Everything a backup takes, by key."""
+    found: dict[str, Record] = {}
+    for node in store.nodes:
+        async for some in walked(node, lambda count: None):
+            taken = [key for key in some if is_taken(key)]
+            found |= {record.key: record for record in await read(node, taken)}
+    return found
+
+
+async def test_a_restored_site_is_the_same_on_another_topology(
+    world: World, restored: Services, tmp_path: Path
+) -> None:
+    town = await Town.built(world)
+    await town.bob.publishes("owed to the worker")
+    await town.services.accounts.delete(account_id=town.carol.id, now_ms=town.services.clock.now_ms())
+    before = await sources(world.services.store)
+    await save(world.services, tmp_path / "site.backup")
+    await load(restored, tmp_path / "site.backup")
+    assert await sources(restored.store) == before
+    report = await Recovering(restored).recover()
+    assert not report.findings
+    world_after = World(restored)
+    await world.work()
+    await world_after.work()
+    for person in (town.alice, town.bob):
+        again = Person(restored, person.account)
+        assert await again.home_ids() == await person.home_ids()
+        assert await again.profile_ids() == await person.profile_ids()
+    assert await world_after.public_ids() == await town.world.public_ids()
+
+
+async def test_caches_and_what_lives_for_a_moment_are_left_out(world: World, tmp_path: Path) -> None:
+    town = await Town.built(world)
+    await town.do("SET", Key("limits", tag="a1", name="post:5"), 1)
+    path = tmp_path / "site.backup"
+    await save(world.services, path)
+    taken = {record.key for _, records in BackupReader(path).blocks() for record in records}
+    assert keys.profile_timeline(town.bob.id) in taken
+    assert taken.isdisjoint({keys.home_timeline(town.bob.id), keys.public_timeline(), "limits:{a1}:post:5"})
+
+
+async def test_a_backup_while_posts_come_in_restores_to_a_clean_audit(
+    world: World, restored: Services, tmp_path: Path
+) -> None:
+    town = await Town.built(world)
+    people, stop = [town.alice, town.bob, town.carol], asyncio.Event()
+    standing: list[int] = []
+    deleted: list[int] = []
+
+    async def lively(number: int) -> None:
+        person, other, turn = people[number], people[number - 1], 0
+        while not stop.is_set():
+            post = await person.publishes("busy", in_reply_to=town.first)
+            if (turn := turn + 1) % 2:
+                await person.deletes(post)
+                deleted.append(post.id)
+            await person.unfollows(other)
+            await person.follows(other)
+            newcomer = await world.person(f"p{number}_{turn}")
+            await newcomer.follows(person)
+            if turn % 3 == 0:
+                await world.services.accounts.delete(
+                    account_id=newcomer.id, now_ms=world.services.clock.now_ms()
+                )
+
+    async def works() -> None:
+        while not stop.is_set():
+            await world.work()
+            await asyncio.sleep(0.01)
+
+    for _ in range(300):
+        standing.append((await town.bob.publishes("before the backup")).id)
+    running = [asyncio.create_task(lively(number)) for number in range(3)]
+    running.append(asyncio.create_task(works()))
+    await asyncio.sleep(0.3)
+    gone = list(deleted)
+    try:
+        await save(world.services, tmp_path / "busy.backup")
+    finally:
+        stop.set()
+        await asyncio.gather(*running)
+    await load(restored, tmp_path / "busy.backup")
+    report = await Recovering(restored).recover()
+    assert [str(finding) for finding in report.findings] == []
+    assert not (await Audit.over(restored, second_look_after_s=0.01).run()).findings
+    kept = await restored.repositories.posts.find_many(standing)
+    assert sorted(kept) == standing
+    assert await restored.repositories.posts.find_many(gone) == {}
+    await World(restored).work()
+    assert not (await Audit.over(restored, second_look_after_s=0.01).run()).damage
+
+
+async def test_a_damaged_file_is_refused_before_anything_is_written(world: World, tmp_path: Path) -> None:
+    await Town.built(world)
+    path = tmp_path / "site.backup"
+    await save(world.services, path)
+    whole = path.read_bytes()
+    BackupReader(path).check()
+    for at in (3, len(whole) // 2, len(whole) - 3):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises(BackupDamaged):
+            BackupReader(path).check()
+    for cut in (0, 10, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(BackupDamaged):
+            BackupReader(path).check()
+    path.write_bytes(whole + b"x")
+    with pytest.raises(BackupDamaged, match="follows"):
+        BackupReader(path).check()
+
+
+def test_a_backup_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "site.backup"
+    with BackupWriter(path, Header(1, 5, 16)) as writer:
+        writer.add("a", [Record("posts:{1}:post", "string", 0, [b"x"])])
+    whole = path.read_bytes()
+    assert path.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(RuntimeError), BackupWriter(path, Header(1, 6, 16)):
+        raise RuntimeError
+    assert path.read_bytes() == whole
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_later_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "site.backup"
+    with BackupWriter(path, Header(2, 5, 16)):
+        pass
+    with pytest.raises(BackupDamaged, match="version is 2"):
+        BackupReader(path).check()
+
+
+async def test_values_of_every_type_come_back_as_they_were(store: Store) -> None:
+    node = store.nodes[0]
+    made: list[tuple[object, ...]] = [
+        ("SET", "series:{1}:a", b"\x00\xff"), ("HSET", "series:{1}:b", "x", "1", "y", ""),
+        ("RPUSH", "series:{1}:c", *range(9000)), ("SADD", "series:{1}:d", *range(9000)),
+        ("ZADD", "series:{1}:e", *(part for n in range(9000) for part in (n / 7, n))),
+        ("HSET", "series:{1}:f", *(part for n in range(5000) for part in (n, n))),
+        ("XADD", "jobs:{outbox}:stream", "5-1", "payload", b"\xff"), ("SET", "series:{1}:g", ""),
+        *(("XADD", "jobs:{outbox}:dead", f"{n}-1", "payload", n, "reason", "r") for n in range(1, 4500)),
+    ]  # fmt: skip
+    await node.pipeline(made)
+    await node.execute("PEXPIREAT", "series:{1}:e", 4_000_000_000_000)
+    names = [Key.parse(str(command[1])) for command in made[:9]]
+    records = await read(node, list(dict.fromkeys(names)))
+    assert len(records) == 9
+    await node.execute("FLUSHALL")
+    for record in records:
+        await store.gather(commands_to_write(record))
+    assert await read(node, list(dict.fromkeys(names))) == records
+
+
+async def test_a_store_that_is_not_empty_is_refused(world: World, tmp_path: Path) -> None:
+    restore = Restore(world.services.store, into_store(world.services.store))
+    await restore.require_empty()
+    await world.person("alice")
+    with pytest.raises(NotEmpty):
+        await restore.require_empty()
+    await restore.empty()
+    await restore.require_empty()
+
+
+def test_families_are_told_without_ids() -> None:
+    assert family_of(Key("posts", tag="a42", name="idempotency:00ff00ff00")) == "posts:{aN}:idempotency"
+    assert family_of(keys.following("p7", 42)) == "follows:{pN}:following"
+
+
+def test_the_commands(redis_url: str, other_server: RedisServer, settings: Any, tmp_path: Path) -> None:
+    path = tmp_path / "site.backup"
+    with other_server.client() as client:
+        client.flushall()
+
+    async def build() -> None:
+        async with open_services() as services:
+            await Town.built(World(services))
+
+    def run(*words: object) -> str:
+        out = io.StringIO()
+        call_command(*map(str, words), stdout=out)
+        return out.getvalue()
+
+    settings.REDIS_URL = redis_url
+    asyncio.run(build())
+    assert "nothing was written" in run("backup", path, "--dry-run")
+    assert not path.exists()
+    assert run("backup", path).startswith("Wrote ")
+    with pytest.raises(CommandError, match="No such file"):
+        run("backup", tmp_path / "absent" / "file")
+    with pytest.raises(CommandError, match="not empty"):
+        run("restore", path)
+    settings.REDIS_URL = other_server.url
+    assert "Nothing was written" in run("restore", path, "--dry-run")
+    assert run("restore", path).endswith("clean.\n")
+    assert run("restore", path, "--force").endswith("clean.\n")
+    assert "0 damaged" in run("audit")
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(CommandError, match="cannot be used: it ends too early"):
+        run("restore", path, "--force")
+    settings.FOLLOW_PARTITIONS = 4
+    with other_server.client() as client:
+        client.flushall()
+    with pytest.raises(CommandError, match="cannot be used"):
+        run("restore", path)
