@@ -1,16 +1,20 @@
 """`python -m benchmarks [NAMES] [--rounds N] [--quick]`: measure, print, and write docs/benchmarks.md.
 
-Exit status 0 also where a budget is missed: the page says so. --quick measures too little to be kept.
+Exit status 0 also where a budget is missed: the page says so; 1 where one could not be measured. --quick
+measures too little to be kept.
 """
 
 import argparse
 import asyncio
 import importlib
+import subprocess
+import sys
 import time
 from types import ModuleType
 
 from benchmarks import machine, report
 from benchmarks.running import arguments, plan_of, show
+from socialsite.store.errors import StoreError
 
 MODULES = {
     "B1": "b1_fanout",
@@ -37,11 +41,9 @@ def main() -> None:
         parser.error(f"there is no benchmark {', '.join(unknown)}")
     modules = {name: importlib.import_module(f"benchmarks.{MODULES[name]}") for name in MODULES}
     print(f"commit {machine.commit()}, load {machine.load():.1f}, {machine.description()}")
-    for name in names:
-        measure(name, modules[name], options)
-    if not options.quick:
-        report.write(modules)
-        print(f"Written: {report.PAGE.relative_to(report.PAGE.parents[1])}")
+    failed = [name for name in names if not measure(name, modules, options)]
+    if failed:
+        sys.exit(f"Not measured: {', '.join(failed)}")
 
 
 def known(name: str) -> str:
@@ -49,13 +51,20 @@ def known(name: str) -> str:
     return next((each for each in MODULES if each.lower() == name.lower()), name)
 
 
-def measure(name: str, module: ModuleType, options: argparse.Namespace) -> None:
+def measure(name: str, modules: dict[str, ModuleType], options: argparse.Namespace) -> bool:
+    """False where it could not be measured; its last results then stand on."""
     plan, started = plan_of(options), time.perf_counter()
-    figures = asyncio.run(module.measure(plan))
+    try:
+        figures = asyncio.run(modules[name].measure(plan))
+    except (RuntimeError, OSError, StoreError, subprocess.SubprocessError) as error:
+        print(f"{name:4} FAILED: {type(error).__name__}: {error}", flush=True)
+        return False
     show(name, figures)
-    print(f"{'':4} {time.perf_counter() - started:.0f} s")
+    print(f"{'':4} {time.perf_counter() - started:.0f} s, load {machine.load():.1f}", flush=True)
     if not options.quick:
         report.record(name, figures, plan.rounds)
+        report.write(modules)
+    return True
 
 
 if __name__ == "__main__":

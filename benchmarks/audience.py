@@ -40,6 +40,7 @@ class Audience:
     listeners: Listeners
     publish: Callable[[str], Awaitable[None]]
     frame_bytes: int
+    name: str
 
     async def push(self, posts: int) -> Pushed:
         """One post after another, each until the last socket has it."""
@@ -50,9 +51,15 @@ class Audience:
             await asyncio.to_thread(self.listeners.arm, mark)
             started = time.monotonic()
             await self.publish(f"{mark} {BODY}")
-            waits += [at - started for at in await asyncio.to_thread(self.listeners.arrivals)]
+            waits += [at - started for at in await asyncio.to_thread(self._arrivals)]
         cpu_us = (self.server.cpu_s - cpu) * 1e6 / len(waits)
         return Pushed(cpu_us, percentile(waits, 50) * 1000, percentile(waits, 99) * 1000)
+
+    def _arrivals(self) -> list[float]:
+        try:
+            return self.listeners.arrivals()
+        except RuntimeError as error:
+            raise RuntimeError(f"{self.name}: {error}") from error
 
 
 @dataclass(slots=True)
@@ -120,7 +127,7 @@ async def home_audience(sockets: int) -> AsyncIterator[Audience]:
     """Everybody follows the author and has their home open."""
     async with followed_site(sockets) as site:
         with listening(Crowd(site.server.port, site.cookies, subscription("home"))) as listeners:
-            yield Audience(site.server, listeners, site.publish, await site.frame_bytes())
+            yield Audience(site.server, listeners, site.publish, await site.frame_bytes(), "homes")
 
 
 @contextlib.asynccontextmanager
@@ -128,7 +135,7 @@ async def public_audience(sockets: int) -> AsyncIterator[Audience]:
     """Visitors who have the public timeline open."""
     async with followed_site(1) as site:
         with listening(Crowd(site.server.port, [""] * sockets, subscription("public"))) as listeners:
-            yield Audience(site.server, listeners, site.publish, await site.frame_bytes())
+            yield Audience(site.server, listeners, site.publish, await site.frame_bytes(), "public")
 
 
 @contextlib.asynccontextmanager
@@ -145,5 +152,5 @@ async def layer_audience(sockets: int, frame_bytes: int) -> AsyncIterator[Audien
             await layer.group_send(GROUP, {"type": "entry", "text": text.ljust(frame_bytes, ".")})
 
         with listening(Crowd(server.port, [""] * sockets, "{}")) as listeners:
-            yield Audience(server, listeners, publish, frame_bytes)
+            yield Audience(server, listeners, publish, frame_bytes, "channels_redis pub/sub")
         await layer.flush()
