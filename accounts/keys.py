@@ -38,3 +38,11 @@ def session_index(account_id: AccountId) -> Key:
     Taking a member out ends its session at once, whatever becomes of the session's own key.
     """
     return Key("sessions", tag=str(account_id), name="index")
+
+
+def totals(account_id: int) -> Key:
+    """HASH: +views of the profile, =seen (the account's last visit), and the id of the last batch added.
+
+    Written by the flush of buffers (socialsite/recipes/buffer_totals.py), deleted with the account.
+    """
+    return Key("accounts", tag=str(account_id), name="totals")

@@ -58,6 +58,7 @@ class RateLimited(RequestError):
 
     def __init__(self, rule: str, retry_after_s: int) -> None:
         super().__init__(fields={"rule": rule})
+        self.rule = rule
         self.retry_after_s = retry_after_s
 
 

@@ -3,7 +3,6 @@
 browser -> view or consumer -> service -> repository -> store -> node, and back by the hub.
 """
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -11,15 +10,19 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from accounts import current
+from accounts import keys as account_keys
 from accounts.domain import AccountId
 from accounts.repositories import AccountRepository, SessionRepository
 from accounts.services import AccountService, SessionService
 from socialsite.clock import Clock, FixedClock
 from socialsite.configuration import Configuration
 from socialsite.ids import PostIds
+from socialsite.recipes.buffer import Entity
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.memory_guard import MemoryGuard
 from socialsite.recipes.rate_limit import RateLimiter, Rule
+from socialsite.recipes.upkeep import Upkeep
+from socialsite.statistics.statistics import Statistics
 from socialsite.store import Key, Store, StoreError, StoreUrls, open_store
 from timelines import keys
 from timelines.domain.jobs import PurgeAccount, encode_job
@@ -105,6 +108,7 @@ class Services:
     live: LiveService
     limits: RateLimiter
     rules: dict[str, Rule]
+    statistics: Statistics
 
 
 def build_services(store: Store, clock: AnyClock, config: Configuration) -> Services:
@@ -112,16 +116,16 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
     at = Repositories.over(store, clock, config)
     live = LiveService(store=store, clock=clock, follows=at.follows, members=at.members, lag=at.lag)
     outbox = JobQueue(store)
+    statistics = Statistics.over(store, clock, {"post": keys.post_totals, "account": account_keys.totals})
 
     async def sweep(account_id: AccountId) -> None:
         await outbox.add(encode_job(PurgeAccount(account_id)))
         await live.account_closed(account_id)
+        await statistics.figures.forget(Entity("account", account_id))
 
     accounts = AccountService(at.accounts, at.sessions, clock, on_ended=live.session_ended, on_deleted=sweep)
     hydrator = Hydrator(store, at.posts, accounts)
-    placing = Placing(
-        posts=at.posts, profiles=at.profiles, public=at.public, tags=at.tags, homes=at.homes
-    )
+    placing = Placing(posts=at.posts, profiles=at.profiles, public=at.public, tags=at.tags, homes=at.homes)
     reading = ReadingService(
         hydrator=hydrator,
         posts=at.posts,
@@ -149,6 +153,7 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
             outbox=outbox,
             live=live,
             check_room=MemoryGuard(store, config.memory_reserve).check,
+            meter=statistics.meter,
             max_graphemes=config.post_max_length,
         ),
         reading=reading,
@@ -174,6 +179,7 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
             accounts=accounts,
             live=live,
             lag=at.lag,
+            meter=statistics.meter,
             clock=clock,
             posts_per_pass=config.posts_per_pass,
         ),
@@ -192,6 +198,7 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
         live=live,
         limits=RateLimiter(store),
         rules={name: Rule(name, limit) for name, limit in config.rate_limits.items()},
+        statistics=statistics,
     )
 
 
@@ -248,14 +255,17 @@ async def open_services(
     try:
         await check_partitions(store, config.follow_partitions)
         await clock.refresh()
-        keeping = asyncio.create_task(clock.keep_right())
         services = build_services(store, clock, config)
+        meter = services.statistics.meter
+        upkeep = Upkeep()
+        upkeep.start(clock.keep_right)
+        upkeep.start(meter.keep_flushing)
         current.bind(services.accounts, services.sessions)
         try:
             yield services
         finally:
-            keeping.cancel()
-            await asyncio.gather(keeping, return_exceptions=True)
+            await upkeep.close()
+            await meter.flush()
     finally:
         await store.close()
 

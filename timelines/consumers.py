@@ -41,6 +41,7 @@ class StreamConsumer(AsyncConsumer):
             await unavailable(send)
             return
         await send({"type": "websocket.accept"})
+        services.statistics.meter.opened_socket()
         outlet = open_outlet(send)
         socket = Socket(outlet, visitor.account_id, visitor.session_id, visitor.language)
         stream.enter(socket)
@@ -70,7 +71,8 @@ async def granted(limit: MessageLimit, outlet: Outlet) -> bool:
 def message_limit(services: Services, visitor: Visitor) -> MessageLimit:
     account_id = visitor.account_id
     subject = Subject.address(visitor.address) if account_id is None else Subject.account(account_id)
-    return MessageLimit(services.limits, services.rules["socket"], subject, services.clock)
+    tell = services.statistics.meter.refused
+    return MessageLimit(services.limits, services.rules["socket"], subject, services.clock, tell)
 
 
 class LoopStreams:

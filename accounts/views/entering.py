@@ -34,6 +34,7 @@ async def sign_up(request: SiteRequest) -> HttpResponse:
         )
     except Correctable as error:
         return again(request, "accounts/signup.html", form, error)
+    request.services.statistics.meter.signed_up()
     await sign_in(request, account)
     return done(request, "/", {"account": account_json(account)}, 201)
 
@@ -55,6 +56,7 @@ async def log_in(request: SiteRequest) -> HttpResponse:
             raise WrongLogin
     except Correctable as error:
         return again(request, "accounts/login.html", form, error)
+    request.services.statistics.meter.logged_in()
     await sign_in(request, account)
     return done(request, "/", {"account": account_json(account)})
 

@@ -15,6 +15,7 @@ from django.http.response import HttpResponseBase
 from socialsite.http import SiteRequest
 
 from .base import Middleware
+from .counting import count
 
 log = structlog.stdlib.get_logger("socialsite.access")
 
@@ -31,6 +32,7 @@ class AccessLogMiddleware(Middleware):
         structlog.contextvars.bind_contextvars(request_id=request.request_id)
         response = await self.get_response(request)
         response.headers["X-Request-ID"] = request.request_id
+        count(request, response)
         level = _level(response.status_code)
         if log.isEnabledFor(level):
             log.log(level, "request", **_facts(request, response, started))

@@ -84,6 +84,8 @@ def answer_to(request: SiteRequest, error: Exception) -> HttpResponse:
     status = status_of(error)
     if isinstance(error, StoreUnavailable):
         log.warning("store unavailable", kind=type(error).__name__, reason=str(error))
+    if isinstance(error, site.RateLimited) and hasattr(request, "services"):
+        request.services.statistics.meter.refused(error.rule)
     if isinstance(error, accounts.SignInNeeded) and not wants_json(request):
         return login_redirect(request)
     code, message = WORDS.get(status, WORDS[500])

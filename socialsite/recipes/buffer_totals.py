@@ -36,6 +36,11 @@ class Totals:
         pairs = zip(batches, replies, strict=True)
         return [each for each, reply in pairs if not isinstance(reply, StoreError)]
 
+    async def forget(self, entity: Entity) -> None:
+        """The entity is gone. What is counted of it from now on would come back with a flush."""
+        key = self.key(entity)
+        await self._store.node(key).execute("DEL", key)
+
     async def read(self, entities: Sequence[Entity]) -> list[Change]:
         """Totals with what is not flushed yet: each count exactly once, whatever a flusher does meanwhile.
 

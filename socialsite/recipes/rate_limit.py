@@ -148,8 +148,11 @@ class RateLimiter:
 
     async def refund(self, subject: Subject, rules: Sequence[Rule], now_ms: int) -> None:
         """Take back one hit granted with `now_ms`: the action it was counted for did not happen."""
-        if _on(rules):
-            await self._limits.gather([refund_command(subject, rules, now_ms)])
+        await self.refund_all([(subject, rules)], now_ms)
+
+    async def refund_all(self, granted: Sequence[tuple[Subject, Sequence[Rule]]], now_ms: int) -> None:
+        """Take back what `hit_all` granted with `now_ms`."""
+        await self._limits.gather([refund_command(*pair, now_ms) for pair in granted if _on(pair[1])])
 
     async def peek(self, subject: Subject, rules: Sequence[Rule], now_ms: int) -> list[Usage]:
         """What an operator sees; counts nothing."""

@@ -17,7 +17,11 @@ from socialsite.asgi import application
 from socialsite.configuration import Configuration
 from socialsite.ids import PostId
 from socialsite.middleware.services import loop_services
+from socialsite.recipes.buffer import Entity
+from socialsite.recipes.buffer_flush import Flushed
 from socialsite.recipes.hub import Hub
+from socialsite.recipes.lock import Lock
+from socialsite.recipes.schedule import Schedule
 from socialsite.services import Services, open_services
 from socialsite.store import Key, open_store
 from socialsite.store.key import GRAMMAR
@@ -33,7 +37,7 @@ from timelines.services.importing_posts import PostsImport, PostsOptions
 from timelines.services.importing_rows import RowRules
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "keys.md"
-PLACEHOLDERS = {"<hex>": "[0-9a-f]{8,}", "<rule>": "[a-z]+"}
+PLACEHOLDERS = {"<hex>": "[0-9a-f]{8,}", "<rule>": "[a-z]+", "<kind>": "[a-z]+"}
 """Everything else in angle brackets is a number."""
 LIMITS = {"post": 100, "follow": 100, "login": 100, "signup": 100, "address": 1000}
 
@@ -73,6 +77,7 @@ EVERYWHERE = [
         "Timelines",
         "Follows and lists' members",
         "Limits, jobs, live",
+        "Statistics",
     )
     for line in table(heading)
 ]
@@ -149,7 +154,7 @@ async def test_every_key_has_its_line_and_every_line_its_key(
     await hub.enter("42")
     await DeliveryLag(site.store).note(PostId(1 << 20), site.clock.now_ms())
     await AuditDrift(site.store).note({"kind": 1})
-    for use in (use_pages, use_lists, use_queue):
+    for use in (use_pages, use_lists, use_queue, use_statistics):
         await use(site, world)
         watch.look()
     await use_imports(site, tmp_path)
@@ -190,6 +195,20 @@ async def use_queue(site: Services, world: World) -> None:
             await site.outbox.bury(job, "it is none")
         else:
             await site.outbox.finish(job, await site.syndication.handle(job.payload))
+
+
+async def use_statistics(site: Services, world: World) -> None:
+    """What the pages were counted as; one buffer flushed, one on its way, one waiting."""
+    meter, flusher, now_ms = site.statistics.meter, site.statistics.flusher, site.clock.now_ms()
+    meter.viewed(Entity("post", 1))
+    await meter.flush()
+    assert await Schedule(site.store, []).do_if_due(site.statistics.turns[0])
+    meter.viewed(Entity("post", 1))
+    await meter.flush()
+    await flusher.take([Entity("post", 1)], now_ms, Flushed())
+    meter.viewed(Entity("post", 1))
+    await meter.flush()
+    await Lock(site.store, "flush").acquire()
 
 
 async def _ignore(payload: bytes) -> None:

@@ -1,5 +1,6 @@
 """How often a client may speak: the SOCKET rule of its account, or of its address where nobody signed in."""
 
+from collections.abc import Callable
 from enum import Enum
 from typing import Protocol
 
@@ -23,11 +24,19 @@ class Answer(Enum):
 class MessageLimit:
     """The rule counts all sockets of a subject in the store; a flood is seen here, without asking anybody."""
 
-    def __init__(self, limits: RateLimiter, rule: Rule, subject: Subject, clock: Now) -> None:
+    def __init__(
+        self,
+        limits: RateLimiter,
+        rule: Rule,
+        subject: Subject,
+        clock: Now,
+        on_refused: Callable[[str], None] = lambda rule: None,
+    ) -> None:
         self._limits = limits
         self._rule = rule
         self._subject = subject
         self._clock = clock
+        self._on_refused = on_refused
         self._minute = 0
         self._messages = 0
         self._refused_until_ms = 0
@@ -35,6 +44,12 @@ class MessageLimit:
 
     async def ask(self) -> Answer:
         """One more message. FLOOD: more than twice the limit within a minute."""
+        answer = await self._answer()
+        if answer is not Answer.GRANTED:
+            self._on_refused(self._rule.name)
+        return answer
+
+    async def _answer(self) -> Answer:
         limit, now_ms = self._rule.limit, self._clock.now_ms()
         if limit is None:
             return Answer.GRANTED

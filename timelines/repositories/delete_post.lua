@@ -1,8 +1,9 @@
 #!lua flags=allow-oom
 -- Lay the permanent tombstone over a post, so that nothing revives it.
--- KEYS[1] post
+-- KEYS[1] post, KEYS[2] its counters
 -- returns 1 deleted now, 0 there was no post
 local held = redis.call('GET', KEYS[1])
 if not held or held == 'pending' or held == 'deleted' or held == 'superseded' then return 0 end
 redis.call('SET', KEYS[1], 'deleted')
+redis.call('DEL', KEYS[2])
 return 1

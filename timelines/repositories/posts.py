@@ -85,7 +85,7 @@ class PostRepository:
     async def delete(self, post_id: PostId) -> bool:
         """Lay the tombstone; False where no post stands."""
         key = keys.post(post_id)
-        return bool(await self._posts[key].run(DELETE, [key]))
+        return bool(await self._posts[key].run(DELETE, [key, keys.post_totals(post_id)]))
 
     async def state(self, post_id: PostId) -> Post | PostState:
         key = keys.post(post_id)

@@ -23,3 +23,15 @@ class ListTimelines(Protocol):
     """The cached list timelines."""
 
     async def forget(self, list_id: ListId) -> object: ...
+
+
+class PostMeter(Protocol):
+    """The meter of this process (socialsite/statistics)."""
+
+    def published(self, author_id: int) -> None:
+        """Told by whoever wrote the post: the publishing process or the worker, so it counts once."""
+        ...
+
+    def delivered(self, entries: int, late_ms: int) -> None:
+        """`entries` reached their timelines, `late_ms` after the post was published."""
+        ...

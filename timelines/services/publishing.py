@@ -20,6 +20,7 @@ from timelines.domain.text import TextRefused, check_post_text
 from timelines.errors import IdempotencyConflict, PostNotFound, PostRefused, Unconfirmed
 from timelines.repositories.posts import Agreement, PostRepository, PostState, Written
 from timelines.services.placing import Placing
+from timelines.services.ports import PostMeter
 from timelines.services.refusals import text_refusal
 
 GIVE_UP_AFTER_MS = 60_000  # an id claimed this long ago and never written would appear too deep in timelines
@@ -58,6 +59,7 @@ class PublishingService:
         outbox: Outbox,
         live: Announcer,
         check_room: Callable[[], Awaitable[None]],
+        meter: PostMeter,
         max_graphemes: int,
     ) -> None:
         self._ids = ids
@@ -66,6 +68,7 @@ class PublishingService:
         self._outbox = outbox
         self._live = live
         self._check_room = check_room
+        self._meter = meter
         self._max_graphemes = max_graphemes
 
     async def publish(
@@ -119,7 +122,10 @@ class PublishingService:
     async def _store_with_intent(self, post: Post) -> Written:
         # The intent goes first: the job carries the post, a worker can finish it.
         await self._outbox.add(encode_job(SyndicatePost(post)))
-        return await self._posts.write(post)
+        written = await self._posts.write(post)
+        if written is Written.NEW:
+            self._meter.published(post.author_id)
+        return written
 
     async def _place(self, post: Post) -> None:
         await self._placing.place(post)

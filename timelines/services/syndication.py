@@ -29,6 +29,7 @@ from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers
 from timelines.repositories.posts import PostRepository, Written
 from timelines.services.placing import Placing
+from timelines.services.ports import PostMeter
 from timelines.services.purging import Purging
 
 OVERDUE_MS = 2_000
@@ -63,6 +64,7 @@ class SyndicationService:
         accounts: Authors,
         live: Pusher,
         lag: DeliveryLag,
+        meter: PostMeter,
         clock: Now,
         posts_per_pass: int,
     ) -> None:
@@ -76,6 +78,7 @@ class SyndicationService:
         self._accounts = accounts
         self._live = live
         self._lag = lag
+        self._meter = meter
         self._clock = clock
         self._posts_per_pass = posts_per_pass
 
@@ -98,6 +101,8 @@ class SyndicationService:
         written = await self._posts.write(post)
         if not written.stands:
             return ()
+        if written is Written.NEW:
+            self._meter.published(post.author_id)
         await self._placing.place(post)
         if not await self._placing.still_stands(post):
             return ()
@@ -124,6 +129,7 @@ class SyndicationService:
     async def _homes_pass(self, post: Post, cursor: PassCursor) -> tuple[int, PassCursor | None]:
         page = await self._follows.followers_pass(post.author_id, cursor, self._posts_per_pass)
         await self._homes.push(page.ids, post.id)
+        self._meter.delivered(len(page.ids), self._clock.now_ms() - ms_of(post.id))
         # After the homes: whoever opens one now either reads the entry there or is told.
         await self._live.entry_delivered(post, page.ids)
         await self._lag.note(post.id, self._clock.now_ms())
@@ -132,6 +138,7 @@ class SyndicationService:
     async def _lists_pass(self, post: Post, cursor: PassCursor) -> PassCursor | None:
         page = await self._members.listed_on_pass(post.author_id, cursor, self._posts_per_pass)
         await self._list_timelines.push(page.ids, post.id)
+        self._meter.delivered(len(page.ids), self._clock.now_ms() - ms_of(post.id))
         await self._live.list_entry_delivered(post, page.ids)
         await self._lag.note(post.id, self._clock.now_ms())
         return page.next

@@ -19,8 +19,9 @@ from socialsite.http import (
     wants_json,
 )
 from socialsite.ids import PostId
+from socialsite.recipes.buffer import Entity
 from socialsite.shells import Slot
-from socialsite.throttle import take
+from socialsite.throttle import Counted
 from timelines.domain.page import HydratedPost
 from timelines.errors import PostNotFound
 from timelines.forms import PageQuery, PostForm
@@ -28,6 +29,7 @@ from timelines.presenters import entries_html, entry_html, post_json, post_url, 
 from timelines.views.answers import done
 from timelines.views.composer import composer
 from timelines.views.pages import Page, link, slot
+from timelines.views.visits import looked_at
 
 DESCRIPTION_MAX = 200  # characters, for search engines and previews
 
@@ -35,14 +37,14 @@ DESCRIPTION_MAX = 200  # characters, for search engines and previews
 async def publish(request: SiteRequest) -> HttpResponseBase:
     me, services = own_id(request), request.services
     form = PostForm.of(form_data(request))
-    await take(request, "post")
-    post = await services.publishing.publish(
-        author_id=me,
-        text=form.text,
-        in_reply_to=form.in_reply_to,
-        idempotency_key=form.idempotency_key,
-        now_ms=services.clock.now_ms(),
-    )
+    async with Counted(request, "post"):
+        post = await services.publishing.publish(
+            author_id=me,
+            text=form.text,
+            in_reply_to=form.in_reply_to,
+            idempotency_key=form.idempotency_key,
+            now_ms=services.clock.now_ms(),
+        )
     if not wants_json(request):
         return see_other(request, "/")
     entry = await services.reading.post(post.id, viewer_id=me)
@@ -60,7 +62,8 @@ async def show(request: SiteRequest, handle: str, post_id: PostId) -> HttpRespon
     entry = await request.services.reading.post(post_id, viewer_id=viewer_id(request))
     if entry.author.handle != handle:
         return HttpResponsePermanentRedirect(post_url(post_id, entry.author))
-    parent, replies = await asyncio.gather(
+    views, parent, replies = await asyncio.gather(
+        looked_at(request, Entity("post", post_id), entry.author.id),
         _parent(request, entry),
         request.services.reading.replies(
             post_id, viewer_id=viewer_id(request), after=query.after or 0, limit=query.limit
@@ -70,7 +73,7 @@ async def show(request: SiteRequest, handle: str, post_id: PostId) -> HttpRespon
     return respond(
         request,
         "timelines/post.html",
-        page=lambda: _page(request, entry, parent, replies.entries, next_url),
+        page=lambda: {**_page(request, entry, parent, replies.entries, next_url), "views": views},
         data=lambda: {
             **post_json(entry),
             "parent": post_json(parent) if parent else None,

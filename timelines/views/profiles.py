@@ -12,7 +12,8 @@ from django.utils.translation import gettext as _
 from accounts.domain import AccountId
 from accounts.models import Account
 from socialsite.http import SiteRequest, own_id, respond, viewer_id
-from socialsite.throttle import take
+from socialsite.recipes.buffer import Entity
+from socialsite.throttle import Counted
 from timelines.domain.follow import FollowPage
 from timelines.forms import PageQuery, follow_cursor_of, limit_of
 from timelines.presenters import profile_json, profile_url
@@ -27,6 +28,7 @@ from timelines.views.pages import (
     timeline_json,
     with_following,
 )
+from timelines.views.visits import looked_at
 
 KNOWN = 3  # followers one knows, shown by name
 HandleView = Callable[[SiteRequest, str], Coroutine[Any, Any, HttpResponseBase]]
@@ -52,7 +54,8 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
     query, services = PageQuery.of(request.GET), request.services
     account = await services.accounts.get_by_handle(handle)
     id = AccountId(account.id)
-    page, counts, posts, relation = await asyncio.gather(
+    views, page, counts, posts, relation = await asyncio.gather(
+        looked_at(request, Entity("account", id), id),
         services.reading.profile(
             id,
             viewer_id=viewer_id(request),
@@ -73,6 +76,7 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
             "followers": counts.followers,
             "following": counts.following,
             "posts": posts,
+            "views": views,
             "page_title": f"{account.display_name or handle} (@{handle})",
             "page_description": account.bio or _("Posts by @%(handle)s, newest first") % {"handle": handle},
             "canonical_url": canonical_url(request, query),
@@ -129,20 +133,20 @@ async def _accounts(
 @by_handle
 async def follow(request: SiteRequest, handle: str) -> HttpResponseBase:
     me, services = own_id(request), request.services
-    await take(request, "follow")
-    account = await services.accounts.get_by_handle(handle)
-    await services.following.follow(
-        follower_id=me, followed_id=AccountId(account.id), now_ms=services.clock.now_ms()
-    )
+    async with Counted(request, "follow"):
+        account = await services.accounts.get_by_handle(handle)
+        await services.following.follow(
+            follower_id=me, followed_id=AccountId(account.id), now_ms=services.clock.now_ms()
+        )
     return await _followed(request, account, is_following=True)
 
 
 @by_handle
 async def unfollow(request: SiteRequest, handle: str) -> HttpResponseBase:
     me, services = own_id(request), request.services
-    await take(request, "follow")
-    account = await services.accounts.get_standing(handle)  # one may turn away from a suspended account
-    await services.following.unfollow(follower_id=me, followed_id=AccountId(account.id))
+    async with Counted(request, "follow"):
+        account = await services.accounts.get_standing(handle)  # one may turn away from a suspended account
+        await services.following.unfollow(follower_id=me, followed_id=AccountId(account.id))
     return await _followed(request, account, is_following=False)
 
 

@@ -1,6 +1,6 @@
 """manage.py syndicate [--once] [--concurrency N] [--dry-run]: the worker.
 
-Brings published posts to home and list timelines. Any number may run, on any machines; what one that died had
+Brings published posts to home and list timelines, flushes buffers every 10 s. Any number may run, on any machines; what one that died had
 in hand, the others take over. SIGTERM or Ctrl-C: finish what is in hand, leave the rest, exit 0.
 """
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from socialsite.recipes.schedule import Schedule
 from socialsite.recipes.upkeep import Upkeep
 from socialsite.recipes.worker import CONCURRENCY, Worker
 from socialsite.services import Services, open_services
@@ -56,12 +57,14 @@ class Command(BaseCommand):
         """True unless `--once` was cut short."""
         self._say(f"Worker {worker.name} syndicates.")
         telling = asyncio.create_task(self._tell(services, at_verbosity=1 if once else 2))
-        upkeep = Upkeep()
+        upkeep, schedule = Upkeep(), Schedule(services.store, services.statistics.turns)
         if not once:
             upkeep.start(AuditSampler.over(services).run)
+            schedule.start()
         try:
             is_done = await _perform(worker, once=once)
         finally:
+            await schedule.close()
             await upkeep.close()
             telling.cancel()
             await asyncio.gather(telling, return_exceptions=True)

@@ -1,0 +1,184 @@
+"""The meter of one process: counts in memory, and once a second writes what it counted, one pipeline a node.
+
+So counting costs a request a microsecond and no round trip. What a process counted in its last second is lost
+when it is killed (SIGKILL); a clean end writes it. While a node is away its counts wait here, as many as
+MOST_WAITING. Of a pipeline whose answer never came nobody knows whether it counted: it is given up, so that
+nothing counts twice.
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from typing import TypeVar
+
+from socialsite.ids import Now
+from socialsite.recipes.apart import by_node
+from socialsite.recipes.buffer import Change, Entity, Mark, add_command
+from socialsite.recipes.series import (
+    ALL,
+    DistinctKind,
+    Happened,
+    Kind,
+    RankedKind,
+    count_commands,
+    distinct_commands,
+    rank_commands,
+)
+from socialsite.statistics.kinds import (
+    ACTIVE,
+    BUSY,
+    DELIVERIES,
+    ERRORS,
+    LATENCY,
+    LOGINS,
+    PAGES,
+    POSTERS,
+    POSTS,
+    REFUSALS,
+    REQUESTS,
+    SIGNUPS,
+    SOCKETS,
+)
+from socialsite.store import Command, Node, Store, StoreError
+from socialsite.store.scripts import key_of
+
+EVERY_S = 1.0
+MOST_WAITING = 20_000  # things counted in memory, and commands kept for a node that is away
+SEEN_EVERY_MS = 60_000
+"""An account's last-seen time is as fine as this, so that a visit is not a write a page."""
+
+K = TypeVar("K")
+log = logging.getLogger(__name__)
+
+
+class Meter:
+    """Counts what happens in this process. All but `flush` only touch memory."""
+
+    def __init__(self, store: Store, clock: Now) -> None:
+        self._store = store
+        self._clock = clock
+        self._happened: dict[Happened, int] = {}
+        self._members: dict[DistinctKind, set[int]] = defaultdict(set)
+        self._scores: dict[RankedKind, dict[int, int]] = defaultdict(dict)
+        self._changes: dict[Entity, Change] = {}
+        self._seen_ms: dict[int, int] = {}
+        self._waiting: list[Command] = []
+        self.dropped = 0
+        """Things that were not counted: too many waited, or a node failed while it was told."""
+
+    # What happens
+
+    def signed_up(self) -> None:
+        self.count(SIGNUPS)
+
+    def logged_in(self) -> None:
+        self.count(LOGINS)
+
+    def published(self, author_id: int) -> None:
+        self.count(POSTS)
+        self.rank(POSTERS, author_id)
+
+    def delivered(self, entries: int, late_ms: int) -> None:
+        """`entries` reached their timelines `late_ms` after the post's id was made."""
+        if entries:
+            self.count(DELIVERIES, amount=entries)
+            self.count(LATENCY.kind, LATENCY.member(late_ms), entries)
+
+    def answered(self, status: int, *, is_page: bool, account_id: int | None) -> None:
+        self.count(REQUESTS)
+        if is_page and status == 200:
+            self.count(PAGES)
+        if status >= 500:
+            self.count(ERRORS)
+            self.count(ERRORS, str(status))
+        if account_id is not None:
+            self.rank(BUSY, account_id)
+            self._saw(account_id)
+
+    def refused(self, rule: str) -> None:
+        self.count(REFUSALS)
+        self.count(REFUSALS, rule)
+
+    def opened_socket(self) -> None:
+        self.count(SOCKETS)
+
+    def viewed(self, entity: Entity) -> None:
+        """A post's page, or an account's profile."""
+        self._change(entity).count("views")
+
+    # How it is counted
+
+    def count(self, kind: Kind, member: str = ALL, amount: int = 1) -> None:
+        happened = Happened(kind, member, self._clock.now_ms() // 1000)
+        if happened in self._happened:
+            self._happened[happened] += amount
+        elif self._has_room(self._happened):
+            self._happened[happened] = amount
+
+    def rank(self, kind: RankedKind, account_id: int) -> None:
+        scores = self._scores[kind]
+        if account_id in scores or self._has_room(scores):
+            scores[account_id] = scores.get(account_id, 0) + 1
+
+    def _saw(self, account_id: int) -> None:
+        now_ms = self._clock.now_ms()
+        if now_ms - self._seen_ms.get(account_id, -SEEN_EVERY_MS) < SEEN_EVERY_MS:
+            return
+        if len(self._seen_ms) >= MOST_WAITING:
+            self._seen_ms.clear()  # costs no more than writing once too often
+        self._seen_ms[account_id] = now_ms
+        self._members[ACTIVE].add(account_id)
+        self._change(Entity("account", account_id)).mark("seen", Mark(now_ms, str(now_ms)))
+
+    def _change(self, entity: Entity) -> Change:
+        if entity in self._changes or self._has_room(self._changes):
+            return self._changes.setdefault(entity, Change())
+        return Change()
+
+    def _has_room(self, counted: dict[K, int] | dict[Entity, Change]) -> bool:
+        has_room = len(counted) < MOST_WAITING
+        self.dropped += not has_room
+        return has_room
+
+    # Writing
+
+    async def flush(self) -> None:
+        """Write what was counted since the last time."""
+        commands, self._waiting = self._waiting + self._collect(), []
+        groups = by_node(self._store, commands, key_of)
+        await asyncio.gather(*(self._write(*group) for group in groups))
+
+    async def keep_flushing(self) -> None:
+        """For ever; whoever starts this task owns and cancels it."""
+        while True:
+            await asyncio.sleep(EVERY_S)
+            await self.flush()
+
+    def _collect(self) -> list[Command]:
+        now_ms = self._clock.now_ms()
+        happened, self._happened = self._happened, {}
+        members, self._members = self._members, defaultdict(set)
+        scores, self._scores = self._scores, defaultdict(dict)
+        changes, self._changes = self._changes, {}
+        commands = count_commands(happened)
+        for kind, seen in members.items():
+            commands += distinct_commands(kind, seen, now_ms)
+        for ranked, each in scores.items():
+            commands += rank_commands(ranked, each, now_ms)
+        return commands + [add_command(entity, change, now_ms) for entity, change in changes.items()]
+
+    async def _write(self, node: Node, commands: list[Command]) -> None:
+        try:
+            await node.execute(
+                "EXISTS", key_of(commands[0])
+            )  # is anybody there? Then nothing is in doubt yet
+        except StoreError:
+            room = max(0, MOST_WAITING - len(self._waiting))
+            self._waiting += commands[:room]
+            self.dropped += len(commands) - len(commands[:room])
+            return
+        try:
+            await node.pipeline(commands)
+        except StoreError as error:
+            self.dropped += len(commands)
+            log.warning("%d counts were not written: %s", len(commands), error)
