@@ -14,6 +14,8 @@ VOID = frozenset(
 )
 IMPLIED = frozenset({"html", "head", "body", "tbody"})
 AXE = Axe()
+AT_REST = "() => new Promise((seen) => requestAnimationFrame(() => seen(!document.getAnimations().length)))"
+"""Colours on their way from light to dark are nobody's colours."""
 TOO_WIDE = """() => {
   const root = document.documentElement, most = root.clientWidth;
   if (root.scrollWidth <= most) return [];
@@ -38,6 +40,7 @@ def complaints_in_every_look(page: Page) -> list[str]:
     for width, height, scheme in LOOKS:
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
+        page.wait_for_function(AT_REST)
         found += [f"{width} {scheme}: {text}" for text in (*violations(page), *too_wide(page))]
     return found
 
