@@ -152,6 +152,40 @@ def test_more_than_a_hundred_missed_posts_are_a_gap_that_can_be_filled(
     assert fresh_ids(me, pages=5) == expected
 
 
+@pytest.mark.parametrize("timeline", ["public", "profile", "list"])
+def test_other_timelines_are_live_too(
+    reader: OpenReader, visitor: NewVisitor, friend: Visitor, timeline: str
+) -> None:
+    own = visitor()
+    path = {"public": "/public/", "profile": f"/@{friend.handle}/"}.get(timeline)
+    if path is None:
+        made = own.post("/lists/", title="Good people").json()
+        own.post(f"/lists/{made['id']}/members/", handle=friend.handle)
+        path = f"/lists/{made['id']}/"
+    people = [reader(own)] if timeline == "list" else [reader(own), reader()]
+    for one in people:
+        one.goes_live(path)
+    post = friend.publishes("for all who look here")
+    for one in people:
+        expect(one.pill).to_be_visible()
+        one.pill.click()
+        assert one.ids()[0] == post["id"]
+    friend.deletes(post)
+    for one in people:
+        expect(one.page.locator(f"article[data-post-id='{post['id']}']")).to_have_count(0)
+
+
+def test_a_page_that_comes_back_from_the_cache_of_the_browser_catches_up(me: Reader, friend: Visitor) -> None:
+    me.goes_live("/")
+    me.goes("/lists/")
+    post = friend.publishes("while the page rested")
+    me.page.go_back()
+    me.until(lambda: me.pill.count() or post["id"] in me.ids())
+    if me.pill.count():
+        me.pill.click()
+    assert me.ids() == [post["id"]]
+
+
 def test_the_own_post_of_another_tab_arrives_too(me: Reader, reader: OpenReader) -> None:
     me.goes_live("/")
     tab = Reader(me.context.new_page(), me.url)
