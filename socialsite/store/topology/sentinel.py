@@ -9,7 +9,9 @@ repositories see.
 import asyncio
 from collections.abc import Sequence
 
+from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel as Discovery
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from socialsite.store.connection import Address, PipelinedConnection
@@ -50,6 +52,10 @@ class SentinelNode(Node):
         self._look_soon()
         return await super().confirmed(commands, replicas)
 
+    async def blocking(self, *command: object, timeout_s: float) -> Reply:
+        self._look_soon()
+        return await super().blocking(*command, timeout_s=timeout_s)
+
     async def _raw(self, commands: Sequence[Command]) -> list[Reply]:
         self._look_soon()
         return await super()._raw(commands)
@@ -69,6 +75,7 @@ class SentinelNode(Node):
             sentinel_kwargs={
                 "username": self._sentinels[0].username or None, "password": self._sentinels[0].password,
                 "socket_timeout": ASK_TIMEOUT_S, "socket_connect_timeout": ASK_TIMEOUT_S, "protocol": 2,
+                "retry": Retry(NoBackoff(), 0),
             },
         )  # fmt: skip
         try:

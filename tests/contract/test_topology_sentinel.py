@@ -1,0 +1,184 @@
+"""Sentinel: the master is found, followed when another takes over, and an old one is never written to."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+import pytest_asyncio
+
+from socialsite.store import CommandRefused, Key, Node, Store, StoreError, StoreUnavailable, open_store
+from socialsite.store.pubsub import GAP, Subscription
+from tests.support.sentinel import NAME, SentinelSite
+
+FAILOVER_WITHIN_S = 15.0
+
+
+@pytest.fixture
+def site() -> Iterator[SentinelSite]:
+    started = SentinelSite()
+    try:
+        started.start()
+        yield started
+    finally:
+        started.stop()
+
+
+@pytest_asyncio.fixture
+async def store(site: SentinelSite) -> AsyncIterator[Store]:
+    opened = await open_store(site.url)
+    yield opened
+    await opened.close()
+
+
+def key(number: int) -> Key:
+    return Key("posts", tag=str(number), name="post")
+
+
+class Writer:
+    """Writes one key after another, as services do, and remembers what was acknowledged."""
+
+    def __init__(self, node: Node, replicas: int = 0) -> None:
+        self._node = node
+        self._replicas = replicas
+        self.acknowledged: list[int] = []
+        self.errors: list[StoreError] = []
+        self._task = asyncio.create_task(self._write())
+
+    async def _write(self) -> None:
+        number = 0
+        while True:
+            number += 1
+            command = ("SET", key(number), number)
+            try:
+                if self._replicas:
+                    await self._node.confirmed([command], self._replicas)
+                else:
+                    await self._node.execute(*command)
+                self.acknowledged.append(number)
+            except StoreError as error:
+                self.errors.append(error)
+            await asyncio.sleep(0.005)
+
+    async def until_it_goes_on(self) -> None:
+        """Until more is acknowledged than now."""
+        before, end = len(self.acknowledged), time.monotonic() + FAILOVER_WITHIN_S
+        while len(self.acknowledged) <= before + 10:
+            assert time.monotonic() < end, self.errors[-3:]
+            await asyncio.sleep(0.02)
+
+    async def stop(self) -> None:
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    async def lost(self) -> list[int]:
+        replies = await self._node.pipeline([("GET", key(number)) for number in self.acknowledged])
+        return [number for number, reply in zip(self.acknowledged, replies, strict=True) if reply is None]
+
+
+async def test_the_master_that_sentinel_names_is_used(store: Store, site: SentinelSite) -> None:
+    (node,) = store.nodes
+    await node.execute("SET", key(1), "a")
+    assert store.node(key(1)) is node
+    with site.master.client() as client:
+        assert client.get(key(1)) == b"a"
+
+
+async def test_a_planned_failover_is_followed(store: Store, site: SentinelSite) -> None:
+    (node,) = store.nodes
+    writer = Writer(node)
+    await asyncio.sleep(0.2)
+    await asyncio.to_thread(site.failover)
+    await writer.until_it_goes_on()
+    await writer.stop()
+    assert all(isinstance(error, StoreUnavailable) for error in writer.errors)
+    with site.master.client() as client:
+        assert client.get(key(writer.acknowledged[-1])) == b"%d" % writer.acknowledged[-1]
+
+
+async def test_a_killed_master_loses_nothing_that_its_replica_had_confirmed(
+    store: Store, site: SentinelSite
+) -> None:
+    (node,) = store.nodes
+    confirmed, others = Writer(node, replicas=1), Writer(node)
+    await asyncio.sleep(0.5)
+    await confirmed.stop()
+    assert len(confirmed.acknowledged) > 10
+    site.master.kill()
+    await others.until_it_goes_on()
+    await others.stop()
+    assert await confirmed.lost() == []
+    assert not [error for error in others.errors if isinstance(error, CommandRefused)]
+
+
+async def test_a_master_that_was_cut_off_is_never_written_to_again(store: Store, site: SentinelSite) -> None:
+    """It stands still, another takes over, it comes back and believes for a moment to be the master."""
+    (node,) = store.nodes
+    old = site.master
+    writer = Writer(node)
+    await asyncio.sleep(0.2)
+    site.freeze(old)
+    try:
+        await writer.until_it_goes_on()
+    finally:
+        site.thaw(old)
+    await asyncio.sleep(0.5)
+    await writer.stop()
+    after = [number for number in writer.acknowledged if number > writer.acknowledged[0] + 50]
+    with site.other(old).client() as client:
+        assert client.get(key(after[-1])) is not None
+    assert await writer.lost() == []
+
+
+async def test_a_listener_is_told_of_the_gap_and_hears_the_new_master(
+    store: Store, site: SentinelSite
+) -> None:
+    (node,) = store.nodes
+    channel = Key("live", tag="l1", name="events")
+    listening = Subscription(node, [channel])
+    await listening.open()
+    await node.execute("SPUBLISH", channel, "before")
+    assert await listening.receive() == b"before"
+    site.master.kill()
+    async with asyncio.timeout(FAILOVER_WITHIN_S):
+        assert await listening.receive() is GAP
+        for _ in range(100):
+            if await tries(node, "SPUBLISH", channel, "after") == 1:
+                break
+            await asyncio.sleep(0.05)
+        assert await listening.receive() == b"after"
+    listening.close()
+
+
+async def tries(node: Node, *command: object) -> object:
+    try:
+        return await node.execute(*command)
+    except StoreUnavailable:
+        return None
+
+
+async def test_a_waiting_command_fails_as_unavailable_and_not_as_a_defect(
+    store: Store, site: SentinelSite
+) -> None:
+    (node,) = store.nodes
+    writer = Writer(node)  # while there is traffic, somebody looks whether the master is still the master
+    empty = Key("jobs", tag="outbox", name="list")
+    waiting = asyncio.create_task(node.blocking("BLPOP", empty, 15, timeout_s=15))
+    await asyncio.sleep(0.2)
+    await asyncio.to_thread(site.failover)
+    with pytest.raises(StoreUnavailable):
+        await waiting
+    await writer.stop()
+
+
+async def test_a_name_that_no_sentinel_knows_is_said_at_the_start(site: SentinelSite) -> None:
+    with pytest.raises(StoreUnavailable, match="names a master 'other': start them, or correct the URL"):
+        await open_store(site.url.replace(NAME, "other"))
+
+
+async def test_sentinels_that_do_not_answer_are_passed_over(site: SentinelSite) -> None:
+    store = await open_store(site.url.replace("://", "://127.0.0.1:1,"))
+    assert await store.now_ms() > 0
+    await store.close()
+    with pytest.raises(StoreUnavailable, match=r"no Sentinel at 127\.0\.0\.1:1 names"):
+        await open_store(f"redis+sentinel://127.0.0.1:1/{NAME}")
