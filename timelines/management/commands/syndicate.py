@@ -1,7 +1,8 @@
 """manage.py syndicate [--once] [--concurrency N] [--dry-run]: the worker.
 
-Brings published posts to home and list timelines, flushes buffers every 10 s. Any number may run, on any machines; what one that died had
-in hand, the others take over. SIGTERM or Ctrl-C: finish what is in hand, leave the rest, exit 0.
+Brings published posts to home and list timelines, and flushes buffers every 10 s. Any number may run, on any
+machines; what one that died had in hand, the others take over. SIGTERM or Ctrl-C: finish what is in hand,
+leave the rest, exit 0.
 """
 
 import asyncio
