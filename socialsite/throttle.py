@@ -1,8 +1,9 @@
 """Rate limits as requests meet them: which rule, whose hits (CHARTER 22).
 
-An action counts for the account and for the address together, so neither many accounts behind one address nor
-one account behind many gets more. Signed out, the address alone counts. Without an answer of the limits the
-action is refused (503): what changes something fails closed.
+An action counts for the account and for the address together. One account gets no more behind many addresses.
+Many accounts behind one address share what ADDRESS_SHARE accounts may do: a family, a school or a mobile
+network is one address, and one noisy neighbour must not lock it out. Signed out, the address alone counts.
+Without an answer of the limits the action is refused (503): what changes something fails closed.
 """
 
 from contextlib import suppress
@@ -13,6 +14,9 @@ from socialsite.store.errors import StoreError
 
 from .errors import RateLimited
 from .http import SiteRequest
+
+ADDRESS_SHARE = 10
+"""Signed-in accounts that may act at full rate behind one address at the same time."""
 
 
 @lru_cache(maxsize=4_096)
@@ -55,11 +59,11 @@ class Counted:
 
 
 def _asked(request: SiteRequest, name: str) -> list[tuple[Subject, list[Rule]]]:
-    subjects = [address_subject(request.client_address)]
-    if request.account is not None:
-        subjects.append(Subject.account(request.account.id))
-    rules = rules_of(request, name)
-    return [(subject, rules) for subject in subjects]
+    rules, address = rules_of(request, name), address_subject(request.client_address)
+    if request.account is None:
+        return [(address, rules)]
+    shared = [Rule(rule.name, rule.limit and rule.limit * ADDRESS_SHARE) for rule in rules]
+    return [(Subject.account(request.account.id), rules), (address, shared)]
 
 
 async def _hit(request: SiteRequest, asked: list[tuple[Subject, list[Rule]]], now_ms: int) -> None:
