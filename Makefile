@@ -10,7 +10,7 @@ ARGS ?=
 KEYED := SECRET_KEY=only-for-the-checks-on-this-machine-and-nothing-else-1234567890
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench screenshots pins messages format clean distclean
+.PHONY: help run test contract cluster check bench screenshots pins messages format clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -20,6 +20,15 @@ run: $(VENV)/.run ## Run the whole site on http://127.0.0.1:8000 (ARGS="--port 8
 
 test: $(VENV)/.dev ## Run every test (ARGS="tests/unit -k home")
 	@$(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} $(ARGS)
+
+contract: $(VENV)/.dev ## Run the contract tests on every topology (ARGS="-k follow")
+	@for topology in $(TOPOLOGIES); do echo "On $$topology:"; \
+		$(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} tests/contract --topology=$$topology $(ARGS) || exit 1; done
+TOPOLOGIES := single embedded shards-hash shards-ring shards-range shards-list sentinel twemproxy cluster
+
+cluster: $(VENV)/.dev ## Start a topology on loopback until Ctrl-C (TOPOLOGY=sentinel, twemproxy, shards-hash...)
+	@$(BIN)/python -m tests.support.topologies $(TOPOLOGY)
+TOPOLOGY := cluster
 
 check: $(VENV)/.dev ## Lint, types, import contracts, templates, system checks, unit tests
 	$(BIN)/ruff check .

@@ -28,6 +28,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On another topology only what stands on it: the rest brings its own servers and has run on "single"."""
+    if config.getoption("--topology") == "single":
+        return
+    standing = [item for item in items if "deployment" in getattr(item, "fixturenames", ())]
+    config.hook.pytest_deselected(items=[item for item in items if item not in standing])
+    items[:] = standing
+
+
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[RedisServer]:
     """A plain server, whatever the topology."""

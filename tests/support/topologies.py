@@ -7,7 +7,9 @@ live on a topology (jobs behind Twemproxy) is placed on a plain server beside it
 import contextlib
 import shutil
 import subprocess
+import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -249,3 +251,21 @@ TOPOLOGIES: dict[str, Callable[[], contextlib.AbstractContextManager[Deployment]
     "twemproxy": twemproxy,
     "cluster": cluster,
 }
+
+
+def main() -> None:
+    """`python -m tests.support.topologies NAME`: start one, say how to use it, stop it on Ctrl-C."""
+    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    if name not in TOPOLOGIES:
+        sys.exit(f"Name one of {', '.join(TOPOLOGIES)}.")
+    with TOPOLOGIES[name]() as started:
+        print(f"REDIS_URL='{started.urls.default}'")
+        for component, url in started.urls.placed.items():
+            print(f"REDIS_{component.upper()}_URL='{url}'")
+        print("Ctrl-C stops the servers and deletes their data.", flush=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()
