@@ -3,7 +3,7 @@
 All on one tag of the store that the environment names, so each step is one script.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -101,8 +101,8 @@ class Board:
     async def touched(self, number: int) -> set[str]:
         return {name.decode() for name in await self.node.execute("SMEMBERS", keys.touched_key(number))}
 
-    async def forget_touched(self, number: int) -> None:
-        await self.node.execute("UNLINK", keys.touched_key(number))
+    async def forget_touched(self, numbers: Iterable[int]) -> None:
+        await self.node.pipeline([("UNLINK", keys.touched_key(number)) for number in numbers])
 
     async def _write(self, record: Placement, replaced: int, token: str) -> bool:
         at = [keys.record_key(), keys.changes_key(), keys.mover_key()]

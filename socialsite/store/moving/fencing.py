@@ -12,7 +12,7 @@ from socialsite.store.node import Node
 NAME = "site-"
 
 
-def name_of(process: str, arrangement: int = 0) -> str:
+def name_of(process: str, arrangement: int | str) -> str:
     """CLIENT SETNAME of a connection."""
     return f"{NAME}{process}.{arrangement}"
 

@@ -194,5 +194,3 @@ class Keeper:
         for number in [number for number in relay.touched if move.slices[number] == FROZEN]:
             await board.note_touched(number, relay.touched[number])
             del relay.touched[number]
-
-

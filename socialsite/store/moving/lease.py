@@ -84,9 +84,10 @@ class Lease:
         held = await board.hold(self.process, seen=self.seen, known=self.known.epoch)
         if held.epoch < self.known.epoch:
             raise StoreUnavailable("the map of the store was lost: restore its data, then restart the site")
+        behind = held.record is not None or self.seen != self.known.epoch
+        if behind and not held.had_lease and not self._is_new and self.guard is not None:
+            self.guard.close()  # the mover may rely on it that nothing of an older map is sent any more
         if held.record is not None:
-            if not held.had_lease and not self._is_new and self.guard is not None:
-                self.guard.close()  # the mover may rely on it that the old map is not used any more
             self.known = held.record
         self._is_new = False
         self.has_mover = held.has_mover

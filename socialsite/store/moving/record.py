@@ -54,11 +54,11 @@ class Move(msgspec.Struct, frozen=True):
             self, slices=bytes(state if state == MOVED else SOURCE for state in self.slices)
         )
 
-    def reversed(self, id: str, *, tracked: bool) -> Self:
+    def reversed(self, id: str) -> Self:
         """The way back from wherever it stands."""
         paths = {name: Path(path.target, path.source) for name, path in self.paths.items()}
         slices = bytes(SOURCE if state == MOVED else MOVED for state in self.slices)
-        return msgspec.structs.replace(self, id=id, paths=paths, slices=slices, home=HERE, tracked=tracked)
+        return msgspec.structs.replace(self, id=id, paths=paths, slices=slices, home=HERE, tracked=True)
 
 
 class Layout(msgspec.Struct, frozen=True, array_like=True):

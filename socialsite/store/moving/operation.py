@@ -1,0 +1,111 @@
+"""What `manage.py repartition` does: begin a move, go on with one, turn one round, or only look."""
+
+import contextlib
+import secrets
+from collections.abc import AsyncIterator, Collection, Mapping
+from dataclasses import dataclass
+
+from socialsite.store.moving.arranging import TopologyOf
+from socialsite.store.moving.board import Board
+from socialsite.store.moving.errors import MoveRefused, MoverReplaced
+from socialsite.store.moving.guard import Guard
+from socialsite.store.moving.mover import Mover, OnStep, Report
+from socialsite.store.moving.places import NAME, Lock, Places
+from socialsite.store.moving.planning import begun, find_board, plan
+from socialsite.store.moving.record import Move, Placement
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a site stands as its environment says, and how URLs become topologies."""
+
+    home: str
+    placed: Mapping[str, str]
+    components: Collection[str]
+    topology_of: TopologyOf
+
+
+async def move(
+    site: Site, to: str, component: str | None = None, *, slices: int = 0, on_step: OnStep | None = None
+) -> Report:
+    """Move one component, or everything, to another store. Raises MoveRefused, StoreError."""
+    components = [component] if component else list(site.components)
+    async with _at_work(site) as work:
+        planned = await plan(
+            work.places,
+            begun(work.record, site.placed),
+            to,
+            components,
+            whole=component is None,
+            slices=slices,
+        )
+        return await work.carry_out(planned, on_step)
+
+
+async def resume(site: Site, *, on_step: OnStep | None = None) -> Report:
+    """Go on where a mover died or gave up."""
+    async with _at_work(site) as work:
+        _require_move(work.record)
+        await work.open_paths()
+        return await work.carry_out(work.record, on_step)
+
+
+async def back(site: Site, *, on_step: OnStep | None = None) -> Report:
+    """Bring what has moved back to where it was."""
+    async with _at_work(site) as work:
+        turned = work.record.after(move=_require_move(work.record).reversed(secrets.token_hex(8)))
+        await work.open_paths()
+        return await work.carry_out(turned, on_step)
+
+
+class _Work:
+    """A lock that is held, and what it protects."""
+
+    def __init__(self, places: Places, board: Board, lock: Lock, record: Placement) -> None:
+        self.places = places
+        self.record = record
+        self._board = board
+        self._lock = lock
+
+    async def open_paths(self) -> None:
+        move = self.record.move
+        for path in move.paths.values() if move else ():
+            await self.places.open(path.source)
+            await self.places.open(path.target)
+
+    async def carry_out(self, record: Placement, on_step: OnStep | None) -> Report:
+        if record is not self.record and not await self._board.advance(
+            record, self.record.epoch, self._lock.token
+        ):
+            raise MoverReplaced
+        mover = Mover(self._board, self.places, self._lock, record, on_step)
+        return await mover.run()
+
+
+@contextlib.asynccontextmanager
+async def _at_work(site: Site) -> AsyncIterator[_Work]:
+    """Hold the lock of the board that counts. Raises MoveRefused where another mover does."""
+    looking = Places(site.home, site.topology_of)
+    token = secrets.token_hex(8)
+    try:
+        board, _ = await find_board(looking)
+        lock = Lock(board, token)
+        if not await lock.take():
+            raise MoveRefused("another repartition is at work: wait for its end, or stop it first")
+        guard = Guard(f"{NAME}{token}", lock.require)
+        places = Places(looking.home, site.topology_of, guard)
+        try:
+            await places.open("")
+            own = Board(places.topology(""))
+            yield _Work(places, own, lock, await own.read())
+        finally:
+            await lock.release()
+            await places.close()
+    finally:
+        await looking.close()
+
+
+def _require_move(record: Placement) -> Move:
+    if record.move is None:
+        raise MoveRefused("no move is under way: name a store by --to")
+    return record.move

@@ -1,0 +1,107 @@
+"""The stores of a move as the mover reaches them: by connections of its own, while it holds the lock."""
+
+import asyncio
+from collections.abc import Iterable
+
+from socialsite.store.moving.arranging import TopologyOf, put_guard
+from socialsite.store.moving.board import LOCK_MS, Board
+from socialsite.store.moving.errors import MoverReplaced
+from socialsite.store.moving.fencing import cut
+from socialsite.store.moving.guard import Guard
+from socialsite.store.node import Node
+from socialsite.store.store import Store, Topology
+
+NAME = "mover-"
+RENEW_EVERY_S = LOCK_MS / 1000 / 4
+VALID_S = LOCK_MS / 1000 - 0.5
+
+
+class Lock:
+    """The lock of the mover on one board, renewed until `release`."""
+
+    def __init__(self, board: Board, token: str) -> None:
+        self._board = board
+        self.token = token
+        self._valid_until = float("-inf")
+        self._renewing: asyncio.Task[None] | None = None
+
+    async def take(self) -> bool:
+        asked_at = asyncio.get_running_loop().time()
+        if not await self._board.lock(self.token):
+            return False
+        self._valid_until = asked_at + VALID_S
+        self._renewing = asyncio.create_task(self._renew_for_ever())
+        return True
+
+    async def require(self) -> None:
+        if asyncio.get_running_loop().time() >= self._valid_until:
+            raise MoverReplaced
+
+    async def release(self) -> None:
+        if self._renewing is not None:
+            self._renewing.cancel()
+            await asyncio.gather(self._renewing, return_exceptions=True)
+            await self._board.unlock(self.token)
+
+    async def _renew_for_ever(self) -> None:
+        while True:
+            await asyncio.sleep(RENEW_EVERY_S)
+            asked_at = asyncio.get_running_loop().time()
+            if not await self._board.lock(self.token):
+                self._valid_until = float("-inf")
+                return
+            self._valid_until = asked_at + VALID_S
+
+
+class Places:
+    """Stores by URL, opened once each. `home` is the URL of the board."""
+
+    def __init__(self, home: str, topology_of: TopologyOf, guard: Guard | None = None) -> None:
+        self.home = home
+        self._topology_of = topology_of
+        self._guard = guard
+        self._topologies: dict[str, Topology] = {}
+        self._stores: dict[str, Store] = {}
+
+    async def open(self, url: str) -> Topology:
+        """ "" is the home."""
+        url = url or self.home
+        if url not in self._topologies:
+            topology = await asyncio.to_thread(self._topology_of, url)
+            if self._guard is not None:
+                put_guard(topology, self._guard)
+            self._topologies[url] = topology
+            await topology.open()
+            self._stores[url] = Store(topology)
+        return self._topologies[url]
+
+    def topology(self, url: str) -> Topology:
+        return self._topologies[url or self.home]
+
+    def store(self, url: str) -> Store:
+        return self._stores[url or self.home]
+
+    def nodes(self) -> list[Node]:
+        return [node for topology in self._topologies.values() for node in topology.nodes]
+
+    async def cut(self, names: Iterable[str]) -> None:
+        """Cut connections of these names on all servers."""
+        await cut(self.nodes(), list(names))
+
+    async def cut_other_movers(self) -> None:
+        for node in self.nodes():
+            await cut([node], [NAME], but=await node.own_ids())
+
+    async def close(self) -> None:
+        for topology in self._topologies.values():
+            await topology.close()
+
+
+async def identity_of(topology: Topology) -> frozenset[str]:
+    """Which servers these are, by whatever URL: their run ids, with the number of the database."""
+    found = set()
+    for node in topology.nodes:
+        facts = (await node.execute("INFO", "server")).decode()
+        run_id = next(line.split(":")[1] for line in facts.splitlines() if line.startswith("run_id:"))
+        found.add(f"{run_id}/{node.address.db}")
+    return frozenset(found)
