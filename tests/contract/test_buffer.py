@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
-import redis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +22,8 @@ from socialsite.recipes.buffer import (
 )
 from socialsite.recipes.buffer_flush import Flushed, Flusher
 from socialsite.recipes.buffer_totals import Totals
-from socialsite.store import Key, Store, open_store
+from socialsite.store import Key, Store, StoreUrls, open_store
+from tests.support.topologies import Deployment
 
 NOW = 1_763_650_440_000
 POST = Entity("post", 7)
@@ -79,13 +79,11 @@ async def test_a_flush_moves_counts_to_their_totals(
 
 
 async def test_a_flush_leaves_only_totals_and_batch_ids(
-    buffers: Buffers, flusher: Flusher, redis_url: str
+    buffers: Buffers, flusher: Flusher, deployment: Deployment
 ) -> None:
     await buffers.add({Entity("post", n): views() for n in range(100)}, NOW)
     await flusher.flush(NOW)
-    with redis.Redis.from_url(redis_url) as client:
-        names = {key.decode().split("}:")[1] for key in client.scan_iter()}
-    assert names == {"totals", "batches"}
+    assert {key.split("}:")[1] for key in deployment.all_keys()} == {"totals", "batches"}
 
 
 async def test_the_later_mark_wins_whichever_comes_first(
@@ -188,15 +186,11 @@ async def test_what_cannot_be_applied_stays_and_delays_nobody(
 
 
 async def test_buffers_are_flushed_while_memory_is_full(
-    store: Store, buffers: Buffers, flusher: Flusher, redis_url: str
+    store: Store, buffers: Buffers, flusher: Flusher, deployment: Deployment
 ) -> None:
     await buffers.add({POST: views(3)}, NOW)
-    with redis.Redis.from_url(redis_url) as client:
-        client.config_set("maxmemory", 1)
-        try:
-            assert (await flusher.flush(NOW)).applied == 1
-        finally:
-            client.config_set("maxmemory", 0)
+    with deployment.configured("maxmemory", 1, usual=0):
+        assert (await flusher.flush(NOW)).applied == 1
     assert await stored(store) == 3
 
 
@@ -259,10 +253,10 @@ class Town:
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=play)
 def test_nothing_is_lost_or_doubled_wherever_flushers_die(
-    redis_url: str, steps: list[tuple[str, int, int]]
+    redis_urls: StoreUrls, steps: list[tuple[str, int, int]]
 ) -> None:
     async def run() -> None:
-        store = await open_store(redis_url)
+        store = await open_store(redis_urls)
         try:
             town = Town(store)
             for what, who, which in steps:
@@ -274,9 +268,9 @@ def test_nothing_is_lost_or_doubled_wherever_flushers_die(
     asyncio.run(run())
 
 
-async def test_readers_never_see_a_count_fall_or_double(redis_url: str) -> None:
+async def test_readers_never_see_a_count_fall_or_double(redis_urls: StoreUrls) -> None:
     """On connections of their own, so that commands interleave on the server."""
-    stores = [await open_store(redis_url) for _ in range(3)]
+    stores = [await open_store(redis_urls) for _ in range(3)]
     writing, flushing, reading = stores
     totals = Totals(reading, {"post": totals_key})
     flusher = Flusher(flushing, Totals(flushing, {"post": totals_key}).apply)
