@@ -5,6 +5,7 @@
     socialsite.E003  a server is older than 7.0
     socialsite.E004  a server may evict data
     socialsite.E005  FOLLOW_PARTITIONS is not the number this store was made with
+    socialsite.E006  shards or a proxy do not stand as the URL says
     socialsite.W001  a server keeps its data in memory only
 
 `manage.py check` stays offline; `manage.py check --tag redis` connects.
@@ -19,7 +20,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
-from socialsite.store import Node, Store, StoreError, StoreUrls, open_store
+from socialsite.store import Node, Store, StoreError, StoreUnavailable, StoreUrls, open_store
 
 may_connect = contextvars.ContextVar("may_connect", default=False)
 """Set by the `check` command when the redis tag was asked for by name (management/commands/check.py)."""
@@ -30,6 +31,8 @@ SCHEMES = (
 )  # fmt: skip
 NOT_BEHIND_TWEMPROXY = ("jobs", "live", "sessions")
 """Streams, pub/sub and the sessions' control messages: Twemproxy closes the connection on them."""
+CONFIRMED = ("posts", "timelines", "public")
+"""What REQUIRE_REPLICAS has confirmed by WAIT, which Twemproxy does not know."""
 
 
 @register("redis")
@@ -46,8 +49,10 @@ def servers(**_: Any) -> list[CheckMessage]:
     placed = {name: url for name, url in settings.REDIS_COMPONENT_URLS.items() if name != "cache"}
     try:
         return asyncio.run(_look_at(StoreUrls(settings.REDIS_URL, placed)))
-    except StoreError as error:
+    except StoreUnavailable as error:
         return [_unreachable(str(error))]
+    except StoreError as error:  # a URL, a map of shards or a proxy: the error says what to do
+        return [Error(str(error), id="socialsite.E006")]
 
 
 def server_messages(name: str, facts: dict[str, str]) -> list[CheckMessage]:
@@ -133,8 +138,8 @@ def _misplaced(component: str, url: str) -> CheckMessage | None:
         )
     if scheme != "redis+twemproxy":
         return None
-    here = [component] if component else [each for each in NOT_BEHIND_TWEMPROXY if each not in _places()]
-    behind = [each for each in here if each in NOT_BEHIND_TWEMPROXY]
+    cannot = NOT_BEHIND_TWEMPROXY + (CONFIRMED if settings.REQUIRE_REPLICAS else ())
+    behind = [each for each in cannot if each == component or (not component and each not in _places())]
     if not behind:
         return None
     return Error(

@@ -3,6 +3,7 @@
 import asyncio
 
 from socialsite.store.errors import StoreError
+from socialsite.store.key import Key
 
 from .middleware.services import loop_services
 from .services import Services
@@ -23,10 +24,14 @@ async def component_states() -> dict[str, str]:
 
 
 async def _state(services: Services, component: str) -> str:
+    entrance = Key(
+        component, tag="ids", name="ready"
+    )  # never written; its way leads through the proxy
     try:
         async with asyncio.timeout(WITHIN_S):
             for node in services.store.topology(component).nodes:
                 await node.execute("PING")
+            await services.store.node(entrance).execute("EXISTS", entrance)
     except (StoreError, TimeoutError) as error:
         return type(error).__name__
     return "ok"

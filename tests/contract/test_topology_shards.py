@@ -2,11 +2,15 @@
 
 import asyncio
 import contextlib
+import io
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any
 
 import pytest
 import pytest_asyncio
 import redis
+from django.core.management import call_command
+from django.core.management.base import SystemCheckError
 
 from socialsite.store import Key, Store, StoreUnavailable, open_store
 from socialsite.store.connection import Address
@@ -259,6 +263,14 @@ async def test_a_server_that_does_not_answer_is_named(servers: list[RedisServer]
     urls = shards_url(servers, "hash").replace(str(servers[2].socket), "/nowhere.sock")
     with pytest.raises(StoreUnavailable, match=r"cannot connect to /nowhere\.sock"):
         await open_store(urls)
+
+
+async def test_the_system_check_says_what_is_wrong(servers: list[RedisServer], settings: Any) -> None:
+    async with opened(servers):
+        pass
+    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = shards_url(servers[:3], "hash"), {}
+    with pytest.raises(SystemCheckError, match=r"socialsite\.E006.* the URL names 3"):
+        await asyncio.to_thread(call_command, "check", "--tag", "redis", stderr=io.StringIO())
 
 
 # While it runs

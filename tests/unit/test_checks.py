@@ -39,6 +39,15 @@ def test_twemproxy_may_not_carry_jobs_live_and_sessions(settings: Any) -> None:
     assert "live, sessions" in error.msg
 
 
+def test_replicas_cannot_be_required_behind_twemproxy(settings: Any) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:6379"
+    settings.REDIS_COMPONENT_URLS = {"posts": "redis+twemproxy://127.0.0.1:22121?nodes=127.0.0.1:6380"}
+    assert run_checks(tags=["redis"]) == []
+    settings.REQUIRE_REPLICAS = 1
+    (error,) = run_checks(tags=["redis"])
+    assert (error.id, "posts" in error.msg) == ("socialsite.E001", True)
+
+
 def test_an_unknown_topology_is_named(settings: Any) -> None:
     settings.REDIS_URL = "mysql://127.0.0.1"
     settings.REDIS_COMPONENT_URLS = {}
