@@ -25,6 +25,7 @@ class Configuration:
     follow_partitions: int = 16
     require_replicas: int = 0
     memory_reserve: int = 16 * 1024 * 1024
+    archive_url: str = ""
     rate_limits: dict[str, int | None] = field(default_factory=dict)
 
     @classmethod
@@ -42,5 +43,6 @@ class Configuration:
             follow_partitions=settings.FOLLOW_PARTITIONS,
             require_replicas=settings.REQUIRE_REPLICAS,
             memory_reserve=settings.MEMORY_RESERVE,
+            archive_url=settings.ARCHIVE_URL,
             rate_limits=dict(settings.RATE_LIMITS),
         )

@@ -79,6 +79,13 @@ def kept_secret_key(url: str) -> str:
     return file.read_text().strip() if scheme == "embedded" and file.is_file() else ""
 
 
+def archive_beside(url: str, base: Path) -> str:
+    """ARCHIVE_URL where none is given: a file in the data directory, made at its first use."""
+    scheme, _, directory = url.partition("://")
+    data = Path(directory).expanduser() if scheme == "embedded" else base / "data"
+    return f"sqlite://{data / 'archive.sqlite3'}"
+
+
 def caches(url: str, *, chosen: bool) -> dict[str, dict[str, Any]]:
     """CACHES on `url` where django-redis can speak to it, else in the process's own memory.
 

@@ -26,6 +26,8 @@ from socialsite.statistics.statistics import Statistics
 from socialsite.store import Key, Store, StoreError, StoreUrls, open_store
 from timelines import keys
 from timelines.domain.jobs import PurgeAccount, encode_job
+from timelines.repositories.archive import Archive
+from timelines.repositories.archive_opening import archive_at
 from timelines.repositories.cached import CachedKind, CachedTimelines
 from timelines.repositories.delivery_lag import DeliveryLag
 from timelines.repositories.follows import Follows
@@ -53,6 +55,7 @@ class Repositories:
 
     accounts: AccountRepository
     sessions: SessionRepository
+    archive: Archive
     posts: PostRepository
     profiles: ProfileRepository
     public: PublicRepository
@@ -70,10 +73,12 @@ class Repositories:
         homes = CachedKind(keys.home_timeline, keys.HOME_PATTERN, config.home_cap, ttl_ms, ahead)
         of_lists = CachedKind(keys.list_timeline, keys.LIST_PATTERN, config.list_cap, ttl_ms, ahead)
         partitions = config.follow_partitions
+        archive = archive_at(config.archive_url)
         return cls(
             accounts=AccountRepository(store),
             sessions=SessionRepository(store),
-            posts=PostRepository(store),
+            archive=archive,
+            posts=PostRepository(store, archive),
             profiles=ProfileRepository(store, config.profile_cap),
             public=PublicRepository(store, config.public_cap),
             tags=TagTimelines(store),
@@ -266,6 +271,7 @@ async def open_services(
         finally:
             await upkeep.close()
             await meter.flush()
+            await services.repositories.archive.close()
     finally:
         await store.close()
 

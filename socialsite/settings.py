@@ -41,7 +41,7 @@ REDIS_COMPONENT_URLS: dict[str, str] = {
 }
 REQUIRE_REPLICAS: int = env.int("REQUIRE_REPLICAS", default=0)
 MEMORY_RESERVE = environment.memory("MEMORY_RESERVE", env.str("MEMORY_RESERVE", default="16mb"))  # bytes
-ARCHIVE_URL: str = env.str("ARCHIVE_URL", default="")
+ARCHIVE_URL: str = env.str("ARCHIVE_URL", default="") or environment.archive_beside(REDIS_URL, BASE_DIR)
 
 
 def _count(name: str, default: int, lowest: int = 1) -> int:

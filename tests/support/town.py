@@ -1,5 +1,6 @@
 """A small site with some of everything that is stored, for audits and backups."""
 
+import asyncio
 import hashlib
 from collections.abc import Callable
 from typing import Any, Self
@@ -38,7 +39,9 @@ class Town:
             owner_id=alice.id, list_id=town.list.id, account_id=bob.id, now_ms=now_ms
         )
         town.first = await bob.publishes("hello", key="k1")
+        await asyncio.sleep(0.002)  # so that no two posts share a millisecond
         town.second = await carol.publishes("hello back", in_reply_to=town.first)
+        await asyncio.sleep(0.002)
         town.third = await alice.publishes("all of you")
         await world.work()
         for person in (alice, bob, carol):

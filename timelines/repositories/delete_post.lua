@@ -1,9 +1,10 @@
 #!lua flags=allow-oom
 -- Lay the permanent tombstone over a post, so that nothing revives it.
 -- KEYS[1] post, KEYS[2] its counters
--- returns 1 deleted now, 0 there was no post
+-- returns 1 deleted now, 2 deleted and its body is in the archive, 0 there was no post
 local held = redis.call('GET', KEYS[1])
 if not held or held == 'pending' or held == 'deleted' or held == 'superseded' then return 0 end
 redis.call('SET', KEYS[1], 'deleted')
 redis.call('DEL', KEYS[2])
+if string.match(held, '^%d+$') then return 2 end
 return 1

@@ -1,6 +1,6 @@
 """Posts and what keeps publishing exact: claimed ids, idempotency keys, tombstones (DESIGN 2.7)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -9,6 +9,7 @@ from socialsite.ids import PostId
 from socialsite.store import Command, Reply, Store, load
 from timelines import keys
 from timelines.domain.post import Post, decode_post, encode_post
+from timelines.repositories.archive import Archive, NoArchive
 
 PENDING, DELETED, SUPERSEDED = b"pending", b"deleted", b"superseded"
 CLAIM_TTL_S = 3600
@@ -18,6 +19,7 @@ WRITE = load("write_post.lua", __package__)
 DELETE = load("delete_post.lua", __package__)
 SUPERSEDE = load("supersede_post.lua", __package__)
 SWAP = load("swap_key.lua", __package__)
+WAS_ARCHIVED = 2
 
 
 class Written(Enum):
@@ -40,6 +42,8 @@ class PostState(Enum):
     PENDING = "pending"
     DELETED = "deleted"
     SUPERSEDED = "superseded"
+    ARCHIVED = "archived"
+    """Stands, its body is in the archive; only readers that ask the store itself meet this state."""
 
 
 STATES = {
@@ -62,14 +66,17 @@ class Agreement:
 def decoded(reply: Reply) -> Post | PostState:
     """A post's value as it stands in the store."""
     state = STATES.get(reply)
-    return decode_post(reply) if state is None else state
+    if state is not None:
+        return state
+    return PostState.ARCHIVED if reply.isdigit() else decode_post(reply)
 
 
 class PostRepository:
-    """`posts:{<id>}:post` and the idempotency keys of accounts."""
+    """`posts:{<id>}:post` and the idempotency keys of accounts; archived posts read like any other."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, archive: Archive | None = None) -> None:
         self._store = store
+        self._archive = archive or NoArchive()
         self._posts = store.component("posts")
 
     async def claim(self, post_id: PostId) -> bool:
@@ -85,11 +92,17 @@ class PostRepository:
     async def delete(self, post_id: PostId) -> bool:
         """Lay the tombstone; False where no post stands."""
         key = keys.post(post_id)
-        return bool(await self._posts[key].run(DELETE, [key, keys.post_totals(post_id)]))
+        answer = await self._posts[key].run(DELETE, [key, keys.post_totals(post_id)])
+        if answer == WAS_ARCHIVED:
+            await self._archive.remove([post_id])
+        return bool(answer)
 
     async def state(self, post_id: PostId) -> Post | PostState:
         key = keys.post(post_id)
-        return decoded(await self._posts[key].execute("GET", key))
+        found = decoded(await self._posts[key].execute("GET", key))
+        if found is PostState.ARCHIVED:
+            return (await self.archived([post_id])).get(post_id, found)
+        return found
 
     async def find(self, post_id: PostId) -> Post | None:
         found = await self.state(post_id)
@@ -98,8 +111,23 @@ class PostRepository:
     async def find_many(self, post_ids: Sequence[PostId]) -> dict[PostId, Post]:
         """The posts that stand, in one round trip a node."""
         replies = await self._posts.gather([self.find_command(post_id) for post_id in post_ids])
-        found = (decoded(reply) for reply in replies)
-        return {post.id: post for post in found if isinstance(post, Post)}
+        return await self.standing(dict(zip(post_ids, map(decoded, replies), strict=True)))
+
+    async def standing(self, found: Mapping[PostId, Post | PostState]) -> dict[PostId, Post]:
+        """The posts among what was found, with one read of the archive for all that lie there."""
+        posts = {post.id: post for post in found.values() if isinstance(post, Post)}
+        old = [post_id for post_id, state in found.items() if state is PostState.ARCHIVED]
+        return posts | await self.archived(old) if old else posts
+
+    async def archived(self, post_ids: Sequence[PostId]) -> dict[PostId, Post]:
+        """Posts whose keys hold the archive's marker. Raises ArchiveUnavailable."""
+        bodies = await self._archive.get(post_ids)
+        posts = {PostId(post_id): decode_post(body) for post_id, body in bodies.items()}
+        missing = [post_id for post_id in post_ids if post_id not in posts]
+        # Deleted, or brought back into the store, between the two reads: the store knows which.
+        replies = await self._posts.gather([self.find_command(post_id) for post_id in missing])
+        again = (decoded(reply) for reply in replies)
+        return posts | {post.id: post for post in again if isinstance(post, Post)}
 
     @staticmethod
     def find_command(post_id: PostId) -> Command:

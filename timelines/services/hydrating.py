@@ -66,11 +66,8 @@ class Hydrator:
         commands = [self._posts.find_command(post_id) for post_id in post_ids]
         commands += [self._posts.reply_count_command(post_id) for post_id in post_ids]
         replies = await self._store.gather(commands)
-        posts: dict[PostId, Post] = {}
-        for reply in replies[: len(post_ids)]:
-            post = decoded(reply)
-            if isinstance(post, Post):
-                posts[post.id] = post
+        found = zip(post_ids, map(decoded, replies[: len(post_ids)]), strict=True)
+        posts = await self._posts.standing(dict(found))
         self._remember(posts.values())
         numbers = zip(post_ids, replies[len(post_ids) :], strict=True)
         return posts, {post_id: Counts(replies=number) for post_id, number in numbers}

@@ -10,6 +10,7 @@ from socialsite.operations.backup import Backup
 from socialsite.operations.backup_file import BackupReader
 from socialsite.operations.scanning import key_count
 from socialsite.services import Services
+from timelines.services.archiving import ArchivedBodies
 
 WALKS = 3
 
@@ -23,7 +24,8 @@ class Command(OperatorCommand):
 
     async def act(self, services: Services, options: dict[str, Any]) -> None:
         path: Path = options["file"]
-        backup = Backup(services.store, services.config.follow_partitions)
+        archive = ArchivedBodies(services.repositories.archive)
+        backup = Backup(services.store, services.config.follow_partitions, archive)
         total = await key_count(services.store)
         if options["dry_run"]:
             with self.progress("Keys", total) as step:

@@ -14,6 +14,7 @@ from socialsite.management.operator_command import OperatorCommand
 from socialsite.operations.backup_file import BackupDamaged, BackupReader, Ending
 from socialsite.operations.restore import NotEmpty, Restore, into_store
 from socialsite.services import Services
+from timelines.services.archiving import ArchivedBodies
 from timelines.services.recovering import Recovering
 
 
@@ -25,13 +26,18 @@ class Command(OperatorCommand):
         parser.add_argument("--force", action="store_true",
                             help="delete everything the site holds now, then restore")  # fmt: skip
         parser.add_argument(
+            "--no-archive", action="store_true", help="archived posts' bodies go into the store instead"
+        )
+        parser.add_argument(
             "--dry-run", action="store_true", help="check the file and the store, write nothing"
         )
 
     async def act(self, services: Services, options: dict[str, Any]) -> None:
         file = BackupReader(options["file"])
         ending = await self._checked(file, services)
-        restore = Restore(services.store, into_store(services.store))
+        bodies = ArchivedBodies(services.repositories.archive)
+        put = into_store(services.store) if options["no_archive"] else bodies.put
+        restore = Restore(services.store, put)
         if not options["force"]:
             await self._require_empty(restore)
         if options["dry_run"]:
@@ -39,6 +45,7 @@ class Command(OperatorCommand):
             return
         if options["force"]:
             await restore.empty()
+            await bodies.clear()
         written = await self._load(restore, file, services)
         self.say(f"Restored and read back {written} keys.")
         await self._recover(services)

@@ -103,7 +103,7 @@ class Audit:
         return owned
 
     def _look(self) -> Looking:
-        return Looking(self._places.store, self._places.outbox)
+        return Looking(self._places.store, self._places.outbox, self._places.at.posts)
 
     async def _checked(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
         findings: list[Finding] = []

@@ -17,8 +17,7 @@ from timelines.domain.post import Post
 from timelines.repositories.cached import MARGIN_MS, CachedTimelines
 from timelines.repositories.posts import PostState
 from timelines.services.auditing.findings import Finding
-from timelines.services.auditing.looking import ABSENT, Looking
-from timelines.services.auditing.posts import read
+from timelines.services.auditing.looking import ABSENT, Looking, read
 from timelines.services.auditing.repairs import Places
 from timelines.services.merging import nearest
 

@@ -11,11 +11,24 @@ from socialsite.ids import PostId
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import Command, Reply, Store
 from timelines.domain.jobs import PurgeAccount, SyndicatePost, decode_job
+from timelines.domain.post import Post
+from timelines.repositories.posts import PostRepository, PostState, decoded
 
 COMMANDS_PER_ROUND = 500
 MEMBERS_PER_READ = 1_000
 JOBS_READ = 20_000
 ABSENT = "absent"
+
+Scored = tuple[bytes, bytes]
+"""A member of a sorted set and its score."""
+
+
+def read(reply: Reply) -> Post | PostState | None:
+    """A post's value; None for one that cannot be read."""
+    try:
+        return decoded(reply)
+    except msgspec.MsgspecError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +43,11 @@ class Owed:
 class Looking:
     """Account states and jobs are remembered for the length of one look, nothing else is."""
 
-    def __init__(self, store: Store, outbox: JobQueue) -> None:
+    def __init__(self, store: Store, outbox: JobQueue, posts: PostRepository) -> None:
         self._store = store
         self._outbox = outbox
+        self._posts = posts
+        self._bodiless: set[int] = set()
         self._states: dict[int, str] = {}
         self._owed: Owed | None = None
 
@@ -52,6 +67,20 @@ class Looking:
         for account_id, (handle, state) in zip(wanted, replies, strict=True):
             self._states[account_id] = ABSENT if handle is None and state is None else (state or b"").decode()
         return self._states
+
+    async def posts(self, post_ids: Iterable[int]) -> dict[int, Post]:
+        """Those of the posts that stand, here or in the archive; unreadable ones are left out."""
+        asked = [PostId(post_id) for post_id in post_ids]
+        values = await self.gather(self._posts.find_command(post_id) for post_id in asked)
+        found = {i: state for i, v in zip(asked, values, strict=True) if (state := read(v)) is not None}
+        posts = await self._posts.standing(found)
+        archived = (i for i, state in found.items() if state is PostState.ARCHIVED)
+        self._bodiless.update(post_id for post_id in archived if post_id not in posts)
+        return {int(post_id): post for post_id, post in posts.items()}
+
+    def known(self, members: Iterable[Scored]) -> list[Scored]:
+        """Without archived posts whose bodies are lost: they stand, but nothing can be said of them."""
+        return [pair for pair in members if not pair[0].isdigit() or int(pair[0]) not in self._bodiless]
 
     async def owed(self) -> Owed:
         """Read once a look, before what it is held against."""

@@ -3,10 +3,7 @@
 from collections.abc import AsyncIterator
 
 from socialsite.store import Key
-from timelines.services.auditing.looking import MEMBERS_PER_READ, Looking
-
-Scored = tuple[bytes, bytes]
-"""(member, score)"""
+from timelines.services.auditing.looking import MEMBERS_PER_READ, Looking, Scored
 
 
 async def pages(look: Looking, key: Key) -> AsyncIterator[list[Scored]]:

@@ -11,7 +11,6 @@ from timelines import keys
 from timelines.services.auditing.findings import Finding
 from timelines.services.auditing.looking import ABSENT, Looking
 from timelines.services.auditing.members import name_of, pages
-from timelines.services.auditing.posts import standing_posts
 from timelines.services.auditing.repairs import Places
 
 
@@ -34,8 +33,8 @@ class ProfileChecks:
         author_id, findings, size = AccountId(int(key.tag)), list[Finding](), 0
         async for members in pages(look, key):
             size += len(members)
-            posts = await standing_posts(look, [int(m) for m, _ in members if m.isdigit()])
-            for member, score in members:
+            posts = await look.posts(int(m) for m, _ in members if m.isdigit())
+            for member, score in look.known(members):
                 post = posts.get(int(member)) if member.isdigit() else None
                 if post is None or post.author_id != author_id:
                     kind = "profile_of_nothing" if post is None else "profile_of_another"
@@ -73,8 +72,9 @@ class PublicChecks:
         size = 0
         async for members in pages(look, key):
             size += len(members)
-            posts = await standing_posts(look, [int(m) for m, _ in members if m.isdigit()])
-            for member, score in members:
+            ids.update(int(m) for m, _ in members if m.isdigit())
+            posts = await look.posts(int(m) for m, _ in members if m.isdigit())
+            for member, score in look.known(members):
                 post = posts.get(int(member)) if member.isdigit() else None
                 if post is None:
                     drop = self._places.run(("ZREM", key, member))
@@ -82,17 +82,17 @@ class PublicChecks:
                 elif int(float(score)) != post.id:
                     move = self._places.run(("ZADD", key, post.id, post.id))
                     findings.append(Finding("public_misplaced", key, name_of(member), move))
-                ids.add(int(member) if member.isdigit() else 0)
         if size > cap:
             trim = self._places.run(("ZREMRANGEBYRANK", key, 0, -cap - 1))
             findings.append(Finding("public_over_cap", key, repair=trim))
         lowest = min(ids) if size >= cap and ids else 0
-        return findings + await self._missing(look, [i for i in self._newest if i > lowest and i not in ids])
+        missing = [i for i in self._newest if i > lowest and i not in ids]
+        return findings + await self._missing(look, missing)
 
     async def _missing(self, look: Looking, ids: Sequence[PostId]) -> list[Finding]:
         if not ids:
             return []
-        owed, posts = await look.owed(), await standing_posts(look, ids)
+        owed, posts = await look.owed(), await look.posts(ids)
         states = await look.states(post.author_id for post in posts.values())
         scores = await look.gather(
             ("ZSCORE", keys.profile_timeline(posts[i].author_id), i) for i in ids if i in posts

@@ -1,0 +1,278 @@
+"""Archived posts read like any other, wherever they lie; deletes and backups reach them."""
+
+import asyncio
+import dataclasses
+import io
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from django.core.management import CommandError, call_command
+
+from socialsite.configuration import Configuration
+from socialsite.ids import ms_of
+from socialsite.operations.backup import Backup
+from socialsite.operations.backup_file import BackupReader
+from socialsite.operations.restore import Restore, into_store
+from socialsite.services import Services, open_services
+from tests.support.town import Town
+from tests.support.world import World, ids_on
+from timelines import keys
+from timelines.domain.post import Post, encode_post
+from timelines.errors import PostNotFound
+from timelines.repositories.archive import ArchiveUnavailable, BadArchiveUrl
+from timelines.repositories.archive_opening import archive_at
+from timelines.repositories.archive_sqlite import SQLiteArchive
+from timelines.repositories.posts import PostState
+from timelines.services.archiving import ArchivedBodies, ArchivingService, Moved
+from timelines.services.auditing import Audit
+
+
+@pytest_asyncio.fixture
+async def services(redis_url: str, tmp_path: Path) -> AsyncIterator[Services]:
+    config = Configuration(archive_url=f"sqlite://{tmp_path / 'archive.sqlite3'}")
+    async with open_services(redis_url, config) as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture
+async def town(world: World) -> Town:
+    return await Town.built(world)
+
+
+async def archived(services: Services, before_ms: int | None = None) -> Moved:
+    """Everything to the archive, as of a little later than now."""
+    before_ms = services.clock.now_ms() + 5_000 if before_ms is None else before_ms
+    return await ArchivingService.over(services).archive(before_ms)
+
+
+async def test_pages_are_the_same_with_and_without_the_archive(town: Town, services: Services) -> None:
+    async def everything() -> list[object]:
+        return [
+            *[await person.home() for person in (town.alice, town.bob, town.carol)],
+            await services.reading.profile(town.bob.id, viewer_id=town.alice.id),
+            await services.reading.public(viewer_id=None),
+            await services.reading.list_timeline(town.list.id, viewer_id=town.alice.id),
+            await services.reading.post(town.first.id, viewer_id=None),
+            await services.reading.replies(town.first.id, viewer_id=town.alice.id),
+        ]
+
+    before = await everything()
+    moved = await archived(services)
+    assert moved.posts == 3
+    assert await town.do("GET", keys.post(town.first.id)) == b"%d" % town.bob.id
+    assert await everything() == before
+    assert (await archived(services)).posts == 0
+    assert not (await town.audit()).findings
+
+
+async def test_only_old_posts_move(town: Town, services: Services) -> None:
+    assert (await archived(services, ms_of(town.second.id))).posts == 1
+    assert await services.repositories.posts.find(town.second.id) == town.second
+    assert await town.do("GET", keys.post(town.second.id)) == encode_post(town.second)
+
+
+async def test_a_page_reads_the_archive_once(town: Town, services: Services) -> None:
+    await archived(services)
+    archive = services.repositories.archive
+    assert isinstance(archive, SQLiteArchive)
+    asked: list[int] = []
+    original = archive.get
+
+    async def counted(post_ids: Any) -> dict[int, bytes]:
+        asked.append(len(post_ids))
+        return await original(post_ids)
+
+    archive.get = counted  # type: ignore[method-assign]
+    assert len((await town.alice.home()).entries) == 3
+    assert asked == [3]
+
+
+async def test_a_delete_reaches_the_archive(town: Town, services: Services) -> None:
+    await archived(services)
+    await town.bob.deletes(town.first)
+    assert await services.repositories.archive.get([town.first.id]) == {}
+    assert town.first.id not in await town.alice.home_ids()
+    with pytest.raises(PostNotFound):
+        await town.bob.deletes(town.first)
+    assert not (await town.audit()).damage
+
+
+async def test_a_deleted_account_leaves_no_body(town: Town, services: Services) -> None:
+    await archived(services)
+    await services.accounts.delete(account_id=town.bob.id, now_ms=services.clock.now_ms())
+    await town.world.work()
+    assert await services.repositories.archive.get([town.first.id]) == {}
+    assert not (await town.audit()).damage
+
+
+async def test_an_archived_post_can_be_answered_and_syndicated_again(town: Town, services: Services) -> None:
+    await town.bob.publishes("still to be delivered")
+    await archived(services)
+    await town.world.work()
+    answer = await town.alice.publishes("late answer", in_reply_to=town.first)
+    found = await services.reading.replies(town.first.id, viewer_id=None)
+    assert [entry.post.id for entry in found.entries] == [town.second.id, answer.id]
+    assert len(await town.alice.home_ids()) == 5
+
+
+async def test_a_post_deleted_while_it_moves_leaves_no_body(town: Town, services: Services) -> None:
+    """The body is on the disk when the tombstone comes first."""
+    archive = services.repositories.archive
+    original = archive.put
+
+    async def slow(bodies: Any) -> None:
+        await original(bodies)
+        await town.bob.deletes(town.first)
+
+    archive.put = slow  # type: ignore[method-assign]
+    await archived(services)
+    assert await archive.get([town.first.id]) == {}
+    assert await services.repositories.posts.state(town.first.id) is PostState.DELETED
+
+
+async def test_a_broken_move_and_a_lost_removal_are_tidied(town: Town, services: Services) -> None:
+    archive = services.repositories.archive
+    await archive.put([(town.third.id, encode_post(town.third)), (77, b"of nobody")])
+    moved = await archived(services, ms_of(town.first.id))
+    assert (moved.posts, moved.removed) == (0, 2)
+    assert await services.repositories.posts.find(town.third.id) == town.third
+
+
+async def test_everything_comes_back(town: Town, services: Services) -> None:
+    await archived(services)
+    assert await ArchivingService.over(services).bring_back() == 3
+    assert await town.do("GET", keys.post(town.first.id)) == encode_post(town.first)
+    assert [page async for page in services.repositories.archive.pages()] == []
+
+
+async def test_without_the_archive_an_old_post_is_trouble_and_not_absent(
+    town: Town, services: Services, redis_url: str
+) -> None:
+    await archived(services)
+    for url in ("", "sqlite:///nowhere/at/all.sqlite3"):
+        config = dataclasses.replace(services.config, archive_url=url)
+        async with open_services(redis_url, config) as blind:
+            with pytest.raises(ArchiveUnavailable):
+                await blind.reading.post(town.first.id, viewer_id=None)
+            with pytest.raises(ArchiveUnavailable):
+                await Audit.over(blind, second_look_after_s=0.01).run(repair=True)
+
+
+async def test_a_lost_body_is_damage_that_no_repair_touches(town: Town, services: Services) -> None:
+    await archived(services)
+    await services.repositories.archive.remove([town.first.id])
+    report = await town.audit(repair=True)
+    assert report.damage == {"post_without_body": 1}
+    assert report.repaired == 0
+    assert await town.alice.home_ids() == [town.third.id, town.second.id]
+    await services.repositories.archive.put([(town.first.id, encode_post(town.first))])
+    assert len(await town.alice.home_ids()) == 3
+
+
+@pytest.mark.parametrize("with_archive", [True, False])
+async def test_a_backup_brings_archived_posts_along(
+    town: Town, services: Services, tmp_path: Path, *, with_archive: bool
+) -> None:
+    assert (await archived(services, ms_of(town.third.id))).posts == 2
+    before = ids_on(await town.alice.home())
+    path = tmp_path / "site.backup"
+    bodies = ArchivedBodies(services.repositories.archive)
+    await Backup(services.store, 16, bodies).write(path, services.clock.now_ms())
+    file = BackupReader(path)
+    file.check()
+    put = bodies.put if with_archive else into_store(services.store)
+    restore = Restore(services.store, put)
+    await restore.empty()
+    await bodies.clear()
+    await restore.load(file, services.clock.now_ms())
+    assert await town.alice.home_ids() == before
+    left = [page async for page in services.repositories.archive.pages()]
+    assert bool(left) is with_archive
+    assert not (await town.audit(repair=True)).damage.keys() - {"public_incomplete"}
+
+
+async def test_many_posts_take_a_fraction_of_their_memory_and_pages_stay_quick(
+    world: World, services: Services
+) -> None:
+    """The book's figures, on a small site: bytes saved, page time with and without."""
+    bob = await world.person("bob")
+    posts = [await bob.publishes(f"post {number} " + "words and more " * 15) for number in range(300)]
+
+    async def page_ms() -> float:
+        started = time.perf_counter()
+        for _ in range(20):
+            assert len((await services.reading.profile(bob.id, viewer_id=None, limit=100)).entries) == 100
+        return (time.perf_counter() - started) * 50
+
+    hot = await page_ms()
+    moved = await archived(services)
+    cold = await page_ms()
+    assert moved.posts == len(posts)
+    assert moved.bytes_after < moved.bytes_before / 2
+    assert cold < hot + 30, f"{cold:.1f} ms instead of {hot:.1f} ms"
+
+
+async def test_the_file_is_the_owners_and_made_by_the_first_move(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "archive.sqlite3"
+    archive = SQLiteArchive(path)
+    with pytest.raises(ArchiveUnavailable):
+        await archive.get([1])
+    assert not path.exists()
+    await archive.put([(n, b"%d" % n) for n in range(1200)])
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert len(await archive.get(range(2000))) == 1200
+    assert sum([len(page) async for page in archive.pages()]) == 1200
+    await archive.close()
+
+
+async def test_two_processes_share_the_file(tmp_path: Path) -> None:
+    one, other = (SQLiteArchive(tmp_path / "archive.sqlite3") for _ in range(2))
+    await one.put([(1, b"a")])
+    await asyncio.gather(*(each.put([(n, b"b")]) for n, each in enumerate([one, other] * 20)))
+    assert len(await other.get(range(40))) == 40
+    await one.close()
+    await other.close()
+
+
+@pytest.mark.parametrize("url", ["postgresql://host/db", "file.sqlite3", "sqlite://"])
+def test_an_unknown_archive_is_refused(url: str) -> None:
+    with pytest.raises(BadArchiveUrl):
+        archive_at(url)
+
+
+def test_the_command(redis_url: str, settings: Any, tmp_path: Path) -> None:
+    settings.REDIS_URL = redis_url
+    settings.ARCHIVE_URL = f"sqlite://{tmp_path / 'a.sqlite3'}"
+
+    def run(*words: str) -> str:
+        out = io.StringIO()
+        call_command("archive_posts", *words, stdout=out)
+        return out.getvalue()
+
+    async def build() -> Post:
+        async with open_services() as services:
+            world = World(services)
+            bob = await world.person("bob")
+            old = Post(keys_id(services), bob.id, "long ago")
+            await services.repositories.posts.write(old)
+            await services.repositories.profiles.add(bob.id, old.id)
+            return old
+
+    asyncio.run(build())
+    assert run("--older-than", "90d", "--dry-run").startswith("Would move 1 posts")
+    assert run("--older-than", "90d").startswith("Moved 1 posts")
+    assert run("--older-than", "90d").startswith("Moved 0 posts")
+    assert run("--undo") == "Brought 1 posts back.\n"
+    for wrong in ("90", "d", "0d", "-1d"):
+        with pytest.raises(CommandError):
+            run(f"--older-than={wrong}")
+
+
+def keys_id(services: Services) -> Any:
+    from socialsite.ids import id_at
+
+    return id_at(services.clock.now_ms() - 100 * 86_400_000)
