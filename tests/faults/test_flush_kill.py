@@ -1,0 +1,76 @@
+"""Flushers killed by SIGKILL wherever they are: every count arrives once."""
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from socialsite.recipes.buffer import LEASE_MS, Buffers, Change, Entity
+from socialsite.recipes.buffer_flush import Flusher
+from socialsite.recipes.buffer_totals import Totals
+from socialsite.store import Key, open_store
+
+ROOT = Path(__file__).resolve().parents[2]
+NOW = 1_763_650_440_000
+KILLS = 12
+ENTITIES = [Entity("post", number) for number in range(1, 401)]
+FLUSHER = """
+import asyncio, sys
+from socialsite.recipes.buffer_flush import Flusher
+from socialsite.recipes.buffer_totals import Totals
+from socialsite.store import Key, open_store
+
+async def main(url, now_ms):
+    store = await open_store(url)
+    totals = Totals(store, {"post": lambda id: Key("posts", tag=str(id), name="totals")})
+    flusher = Flusher(store, totals.apply)
+    print("flushing", flush=True)
+    while True:
+        await flusher.flush(now_ms)
+
+asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+"""
+
+
+def totals_key(id: int) -> Key:
+    return Key("posts", tag=str(id), name="totals")
+
+
+async def test_twelve_killed_flushers_lose_and_double_nothing(redis_url: str) -> None:
+    store = await open_store(redis_url)
+    buffers, written = Buffers(store), 0
+
+    async def write() -> None:
+        nonlocal written
+        while True:
+            await buffers.add({each: Change({"views": 1}) for each in ENTITIES}, NOW)
+            written += 1
+
+    writing = asyncio.create_task(write())
+    for round in range(KILLS):  # each a lease later, so that it finds what the one before left behind
+        await asyncio.to_thread(flush_and_die, redis_url, NOW + round * LEASE_MS)
+    writing.cancel()
+    await asyncio.gather(writing, return_exceptions=True)
+    left = await buffers.waiting()
+    totals = Totals(store, {"post": totals_key})
+    seen = [change.counts["views"] for change in await totals.read(ENTITIES)]
+    assert set(seen) <= {written, written + 1}  # the last round may have been cut off by the cancellation
+    await Flusher(store, totals.apply).flush(NOW + KILLS * LEASE_MS)
+    stored = await store.gather([("HGET", totals_key(each.id), "+views") for each in ENTITIES])
+    assert [int(count) for count in stored] == seen
+    assert (left > 0, await buffers.waiting()) == (True, 0)
+    await store.close()
+
+
+def flush_and_die(url: str, now_ms: int) -> None:
+    command = [sys.executable, "-c", FLUSHER, url, str(now_ms)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as flusher:
+        assert flusher.stdout is not None
+        assert flusher.stdout.readline() == b"flushing\n"
+        try:
+            flusher.wait(random.uniform(0.01, 0.25))
+        except subprocess.TimeoutExpired:
+            os.kill(flusher.pid, signal.SIGKILL)
