@@ -8,6 +8,7 @@ everything is registered again and the owner can read the truth.
 
 import asyncio
 import logging
+import random
 import secrets
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -27,6 +28,7 @@ LISTED_S = 2 * PRESENCE_TTL_S
 MARKER = "0"
 """A member no account has: a set that exists without it was made anew after its predecessor was lost."""
 RETRY_S = 0.5
+SPREAD_S = 0.05
 
 log = logging.getLogger(__name__)
 
@@ -109,6 +111,7 @@ class Hub:
         self._on_gap = on_gap
         self._renew_every_s = renew_every_s
         self._members: Counter[str] = Counter()
+        self._channels = [process_channel(self.process), *map(fixed_channel, range(FIXED_CHANNELS))]
         self._subscriptions: list[Subscription] = []
         self._upkeep = Upkeep(on_stumble=self.mend)
         self._broken = asyncio.Event()
@@ -116,24 +119,19 @@ class Hub:
 
     async def open(self) -> None:
         """Listen, then be present. Raises StoreUnavailable."""
-        subscriptions = [Subscription(node, channels) for node, channels in self._channels_by_node()]
         async with AsyncExitStack() as undoing:
-            for subscription in subscriptions:
-                undoing.callback(subscription.close)
-                await subscription.open()
+            undoing.push_async_callback(self._stop_listening)
+            await self._listen_everywhere()
             await self._register()
             undoing.pop_all()
-        self._subscriptions = subscriptions
-        for subscription in subscriptions:
-            self._upkeep.start(partial(self._listen, subscription))
+        self._store.watchers.add(self._look_again)
         self._upkeep.start(self._renew_for_ever)
         self._upkeep.start(self._mend_for_ever)
 
     async def close(self) -> None:
         """Stop listening and leave; the set would fade by itself."""
-        await self._upkeep.close()
-        for subscription in self._subscriptions:
-            subscription.close()
+        self._store.watchers.discard(self._look_again)
+        await self._stop_listening()
         try:
             await self._store.gather([("UNLINK", online(self.process)), ("ZREM", alive(), self.process)])
         except StoreError as error:
@@ -163,20 +161,51 @@ class Hub:
         self._broken.set()
 
     def _channels_by_node(self) -> list[tuple[Node, list[Key]]]:
-        channels = [process_channel(self.process), *(fixed_channel(n) for n in range(FIXED_CHANNELS))]
         by_node: dict[int, tuple[Node, list[Key]]] = {}
-        for channel in channels:
-            node = self._store.node(channel)
+        for channel in self._channels:
+            node = self._store.carrier(channel)
             by_node.setdefault(id(node), (node, []))[1].append(channel)
         return list(by_node.values())
 
+    async def _listen_everywhere(self) -> None:
+        """Listen where the channels live now: open what is missing, then close what nobody needs any more."""
+        wanted = self._channels_by_node()
+        for node, channels in wanted:
+            if not any(each.carries(node, channels) for each in self._subscriptions):
+                subscription = Subscription(node, channels)
+                await subscription.open()
+                self._subscriptions.append(subscription)
+                self._upkeep.start(partial(self._listen, subscription))
+        for each in list(self._subscriptions):
+            if not any(each.carries(*place) for place in wanted):
+                self._subscriptions.remove(each)
+                each.close()
+
+    async def _stop_listening(self) -> None:
+        await self._upkeep.close()
+        for subscription in self._subscriptions:
+            subscription.close()
+        self._subscriptions = []
+
+    def _look_again(self) -> None:
+        """Keys changed their nodes: have channels?"""
+        try:
+            wanted = self._channels_by_node()
+        except StoreError:
+            return  # a lost connection will say so, too
+        if not all(any(each.carries(*place) for each in self._subscriptions) for place in wanted):
+            self.mend()
+
     async def _listen(self, subscription: Subscription) -> None:
+        """Until its connection is gone; whoever took it off the list has another already."""
         while True:
             message = await subscription.receive()
-            if message is GAP or self._was_forgotten():
-                self.mend()
             if message is GAP:
-                continue
+                if subscription in self._subscriptions:
+                    self.mend()
+                return
+            if self._was_forgotten():
+                self.mend()
             try:
                 await self._on_message(message)
             except StoreError as error:
@@ -192,7 +221,11 @@ class Hub:
         while True:
             await self._broken.wait()
             self._broken.clear()
+            await asyncio.sleep(random.uniform(0, SPREAD_S))  # noqa: S311 - processes shall not come in step
             try:
+                # By name first: a cluster whose slots moved sends us on, and so knows where to listen.
+                await self._store.gather([("EXISTS", channel) for channel in self._channels])
+                await self._listen_everywhere()
                 await self._register()
                 await self._on_gap()
             except StoreError as error:

@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 
 
 class Upkeep:
-    """Tasks that run until `close`. One that stumbles is logged and begun again."""
+    """Tasks that run until `close`. One that stumbles is logged and begun again, one that returns is done."""
 
     def __init__(self, on_stumble: Callable[[], None] | None = None) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
@@ -32,6 +32,8 @@ class Upkeep:
         if ended not in self._tasks or ended.cancelled():
             return
         self._tasks.discard(ended)
+        if ended.exception() is None:
+            return
         log.error("background work stumbled and goes on", exc_info=ended.exception())
         if self._on_stumble is not None:
             self._on_stumble()

@@ -94,6 +94,10 @@ class Node:
             raise reply
         return reply
 
+    def carrier(self, key: Key) -> "Node":
+        """The server that answers readers of a key, or carries a channel; this one but for relays."""
+        return self
+
     async def locate(self) -> Address:
         """Where to connect to now. Raises StoreUnavailable where nobody can tell."""
         return self.address

@@ -2,11 +2,11 @@
 
 Sharded pub/sub (SSUBSCRIBE, Redis 7) everywhere: a channel is placed like a key, on a cluster only its own
 node carries its messages, and a single server treats it like the plain kind. Pub/sub forgets: whatever was
-published while the connection was away is lost, so `receive` says where that may have happened (GAP).
+published while the connection was away is lost, so `receive` ends with GAP. Opening another is the owner's
+matter, who looks where the channels live by then.
 """
 
 import asyncio
-import random
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -21,7 +21,6 @@ PING_EVERY_S = 5.0
 """A half-open connection is found within this and REPLY_TIMEOUT_S."""
 INBOX_CAP = 1_000
 """Messages held unread; beyond it the socket is not read, and the server's own buffer limit decides."""
-FIRST_DELAY_S, LAST_DELAY_S = 0.05, 3.0
 
 GAP: Final = None
 
@@ -83,7 +82,7 @@ class Inbox(PipelinedConnection):
 
 
 class Subscription:
-    """The channels of one process on one node. `open`, then `receive` for ever, then `close`."""
+    """Channels of one process on one node. `open`, then `receive` until it says GAP, then `close`."""
 
     def __init__(self, node: Node, channels: Sequence[Key]) -> None:
         self._node = node
@@ -99,19 +98,19 @@ class Subscription:
             undoing.pop_all()
         self._inbox = inbox
 
+    def carries(self, node: Node, channels: Sequence[Key]) -> bool:
+        """Whether it is open there, for just these."""
+        is_open = self._inbox is not None and self._inbox.is_open
+        return is_open and self._node is node and self._channels == tuple(channels)
+
     async def receive(self) -> bytes | None:
-        """The next message; GAP when the connection was lost and is back (messages may be missing)."""
+        """The next message; GAP when the connection was lost or closed, now and ever after."""
         inbox = self._inbox
-        if inbox is None:
-            await self._reopen()
-            return GAP
-        while not inbox.messages:
+        while inbox is not None and not inbox.messages:
             if not inbox.is_open:
-                self._inbox = None
-                await self._reopen()
                 return GAP
             await self._wait(inbox)
-        return inbox.take()
+        return GAP if inbox is None else inbox.take()
 
     def close(self) -> None:
         if self._inbox is not None:
@@ -128,13 +127,3 @@ class Subscription:
                 await inbox.ping()
             except StoreUnavailable:
                 inbox.close()
-
-    async def _reopen(self) -> None:
-        """Connect again, however long it takes; delays are random, so that processes do not come in step."""
-        delay_s = FIRST_DELAY_S
-        while True:
-            await asyncio.sleep(random.uniform(0, delay_s))  # noqa: S311 - not a secret
-            try:
-                return await self.open()
-            except StoreError:
-                delay_s = min(delay_s * 2, LAST_DELAY_S)

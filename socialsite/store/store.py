@@ -84,6 +84,10 @@ class Store:
             return self._only
         return self.topology(key.component).node_for(key.tag)
 
+    def carrier(self, channel: Key) -> Node:
+        """The server that carries a channel; it may be another once `watchers` were called."""
+        return self.node(channel).carrier(channel)
+
     async def gather(self, commands: Iterable[Command]) -> list[Reply]:
         """Commands on any keys: grouped by node, one round trip each, all nodes at once, replies in order."""
         if self._only is not None:

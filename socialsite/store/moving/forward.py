@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from socialsite.store.connection import Address
 from socialsite.store.errors import StoreUnavailable
+from socialsite.store.key import Key
 from socialsite.store.moving.commands import decoded, routing_key
 from socialsite.store.node import Node, Reply, encode
 from socialsite.store.scripts import Command
@@ -43,6 +44,9 @@ class Forward(Node):
             node = self._at((command,))
             groups.setdefault(id(node), (node, []))[1].append(place)
         return await send_in_groups(list(groups.values()), commands, confirm)
+
+    def carrier(self, key: Key) -> Node:
+        return self._store.carrier(key)
 
     async def locate(self) -> Address:
         raise StoreUnavailable(f"what stood at {self.address} went elsewhere")
