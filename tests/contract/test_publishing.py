@@ -174,6 +174,19 @@ async def test_an_answer_to_nothing_is_refused(world: World) -> None:
     assert set(refused.value.fields) == {"in_reply_to"}
 
 
+async def test_a_repeated_reply_is_found_though_what_it_answers_is_gone(world: World) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await alice.publishes("hello")
+    reply = await bob.publishes("reply", in_reply_to=post, key="k")
+    await alice.deletes(post)
+    assert await bob.publishes("reply", in_reply_to=post, key="k") == reply
+    with pytest.raises(IdempotencyConflict):
+        await bob.publishes("another reply", in_reply_to=post, key="k")
+    with pytest.raises(PostRefused):
+        await bob.publishes("reply", in_reply_to=post, key="another key")
+    assert await bob.profile_ids() == [reply.id]
+
+
 @pytest.mark.parametrize("text", ["", "  \n ", "x" * 501, "a\x00b", "\ud800", "\u200b"])
 async def test_a_refused_text_stores_nothing(world: World, services: Services, text: str) -> None:
     alice = await world.person("alice")

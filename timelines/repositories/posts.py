@@ -143,6 +143,11 @@ class PostRepository:
         (held,) = await self._posts.write(key, claim)
         return offered if held is None else parsed(held)
 
+    async def is_agreed(self, account_id: AccountId, key_digest: str) -> bool:
+        """Whether a request with this key has come before."""
+        key = keys.idempotency(account_id, key_digest)
+        return bool(await self._posts[key].execute("EXISTS", key))
+
     async def agree_anew(
         self, account_id: AccountId, key_digest: str, dead: Agreement, offered: Agreement
     ) -> Agreement:

@@ -87,8 +87,7 @@ class PublishingService:
         """
         text = self._checked(text)
         await self._check_room()
-        if in_reply_to is not None and await self._posts.find(in_reply_to) is None:
-            raise PostRefused({"in_reply_to": _("The post you answer does not exist, or no longer does.")})
+        await self._check_answered(author_id, in_reply_to, idempotency_key)
         try:
             return await self._publish(author_id, text, in_reply_to, idempotency_key, now_ms)
         except NotConfirmed as error:
@@ -139,6 +138,15 @@ class PublishingService:
         if post.in_reply_to is not None:
             await self._live.counts_changed(post.in_reply_to)
 
+    async def _check_answered(
+        self, author_id: AccountId, in_reply_to: PostId | None, key: str | None
+    ) -> None:
+        """The post that is answered stands, or stood when a request with this key came first."""
+        if in_reply_to is None or await self._posts.find(in_reply_to) is not None:
+            return
+        if key is None or not await self._posts.is_agreed(author_id, digest_of_key(key)):
+            raise PostRefused({"in_reply_to": _("The post you answer does not exist, or no longer does.")})
+
     def _checked(self, text: str) -> str:
         try:
             return check_post_text(text, self._max_graphemes)
@@ -150,7 +158,7 @@ class PublishingService:
         offered = Agreement(await self._claimed_id(), digest)
         if key is None:
             return Agreed(offered.post_id)
-        key_digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        key_digest = digest_of_key(key)
         agreement = await self._posts.agree(author_id, key_digest, offered)
         for _attempt in range(MOST_TRIES):
             if agreement.digest != digest:
@@ -182,6 +190,11 @@ class PublishingService:
         while not await self._posts.claim(post_id):
             post_id = self._ids.next()
         return post_id
+
+
+def digest_of_key(key: str) -> str:
+    """What stands for an idempotency key in the store: user text never enters a key there."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def request_digest(text: str, in_reply_to: PostId | None) -> str:
