@@ -18,6 +18,7 @@ from accounts.handles import HandleInvalid, normalize_handle
 from socialsite.recipes.rate_limit import MINUTE_MS, Rule, Subject, Usage
 from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
+from socialsite.throttle import ADDRESS_SHARE
 
 SHOWN = 10  # accounts
 
@@ -73,7 +74,7 @@ async def subjects_of(services: Services, text: str) -> list[Counted]:
     try:
         if not text.startswith("@"):
             address = str(ipaddress.ip_address(text))
-            return [Counted(address, Subject.address(address), rules)]
+            return [Counted(address, Subject.address(address), [of_address(rule) for rule in rules])]
     except ValueError:
         pass
     try:
@@ -86,6 +87,12 @@ async def subjects_of(services: Services, text: str) -> list[Counted]:
         return [tried]
     own = [rule for rule in rules if rule.name not in ("address", "signup")]
     return [Counted(f"@{handle}", Subject.account(account.id), own), tried]
+
+
+def of_address(rule: Rule) -> Rule:
+    """What members do is counted for their address, too, which many may share."""
+    is_shared = rule.name in ("post", "follow", "search")
+    return Rule(rule.name, rule.limit and rule.limit * ADDRESS_SHARE) if is_shared else rule
 
 
 async def usage(services: Services, counted: Sequence[Counted]) -> list[dict[str, Any]]:

@@ -1,0 +1,215 @@
+"""The meter of a process: counts in memory, one pipeline a node and second, nothing counted twice."""
+
+import asyncio
+
+import pytest
+
+from socialsite.clock import FixedClock
+from socialsite.configuration import Configuration
+from socialsite.recipes.buffer import Entity
+from socialsite.recipes.series import ALL
+from socialsite.services import open_services
+from socialsite.statistics.kinds import (
+    ERRORS,
+    LATENCY,
+    LOGINS,
+    PAGES,
+    POSTERS,
+    POSTS,
+    REFUSALS,
+    REQUESTS,
+)
+from socialsite.statistics.meter import MOST_WAITING, Meter
+from socialsite.statistics.statistics import Statistics
+from socialsite.store import Key, Store, open_store
+from tests.support.redis_server import RedisServer
+from tests.support.topologies import Deployment
+from tests.support.world import World
+
+POST = Entity("post", 7)
+
+
+def totals_key(id: int) -> Key:
+    return Key("posts", tag=str(id), name="totals")
+
+
+@pytest.fixture
+async def clock(store: Store) -> FixedClock:
+    return FixedClock(await store.now_ms())
+
+
+@pytest.fixture
+def statistics(store: Store, clock: FixedClock) -> Statistics:
+    return Statistics.over(store, clock, {"post": totals_key, "account": totals_key})
+
+
+@pytest.fixture
+def meter(statistics: Statistics) -> Meter:
+    return statistics.meter
+
+
+async def test_what_is_counted_is_told_after_the_next_flush(
+    statistics: Statistics, meter: Meter, clock: FixedClock
+) -> None:
+    meter.logged_in()
+    meter.answered(200, is_page=True, account_id=3)
+    meter.answered(503, is_page=True, account_id=None)
+    meter.refused("post")
+    await meter.flush()
+    now_ms = clock.now_ms()
+    asked = [(LOGINS, ALL), (REQUESTS, ALL), (PAGES, ALL), (ERRORS, "503"), (REFUSALS, "post")]
+    assert await statistics.figures.series.totals(asked, now_ms, now_ms, now_ms=now_ms) == [1, 2, 1, 1, 1]
+
+
+async def test_an_event_counts_in_the_second_it_happened_in(
+    statistics: Statistics, meter: Meter, clock: FixedClock
+) -> None:
+    first = clock.now_ms() // 60_000 * 60_000 + 59_999
+    clock.time_ms = first
+    meter.published(1)
+    clock.advance(1)
+    meter.published(1)
+    await meter.flush()
+    found = await statistics.figures.trends(first, clock.now_ms(), now_ms=clock.now_ms())
+    assert [point.count for point in found["posts"]] == [1, 1]
+
+
+async def test_nothing_counts_twice(statistics: Statistics, meter: Meter, clock: FixedClock) -> None:
+    meter.published(1)
+    await asyncio.gather(*(meter.flush() for _ in range(5)))
+    await meter.flush()
+    now_ms = clock.now_ms()
+    assert (await statistics.figures.site(now_ms, now_ms, now_ms=now_ms))["posts"] == 1
+
+
+async def test_a_quiet_process_writes_nothing(meter: Meter, deployment: Deployment) -> None:
+    await meter.flush()
+    assert deployment.all_keys() == []
+
+
+async def test_views_are_seen_before_the_flusher_comes(statistics: Statistics, meter: Meter) -> None:
+    meter.viewed(POST)
+    meter.viewed(POST)
+    await meter.flush()
+    (before,) = await statistics.figures.visits([POST])
+    await statistics.flusher.flush(statistics.clock.now_ms())
+    (after,) = await statistics.figures.visits([POST])
+    assert before == after
+    assert after.views == 2
+
+
+async def test_an_accounts_last_visit_is_written_once_a_minute(
+    statistics: Statistics, meter: Meter, clock: FixedClock
+) -> None:
+    started = clock.now_ms()
+    for seconds in (0, 1, 30, 61, 90):
+        clock.time_ms = started + seconds * 1000
+        meter.answered(200, is_page=True, account_id=9)
+        await meter.flush()
+    (visits,) = await statistics.figures.visits([Entity("account", 9)])
+    assert visits.seen_ms == started + 61_000
+    assert await statistics.figures.active_accounts(1, now_ms=clock.now_ms()) == 1
+
+
+async def test_the_most_active_are_told_best_first(
+    statistics: Statistics, meter: Meter, clock: FixedClock
+) -> None:
+    for account_id, times in ((1, 2), (2, 5), (3, 1)):
+        for _ in range(times):
+            meter.published(account_id)
+    await meter.flush()
+    now_ms = clock.now_ms()
+    best = await statistics.figures.most_active(now_ms, now_ms, 2, now_ms=now_ms, kind=POSTERS)
+    assert best == [(2, 5), (1, 2)]
+
+
+async def test_latency_is_told_by_quantiles(statistics: Statistics, meter: Meter, clock: FixedClock) -> None:
+    meter.delivered(98, 15)
+    meter.delivered(2, 4_000)
+    await meter.flush()
+    latency = await statistics.figures.latency(clock.now_ms(), clock.now_ms(), now_ms=clock.now_ms())
+    assert latency.p50_ms is not None
+    assert latency.p99_ms is not None
+    assert 10 < latency.p50_ms <= 20
+    assert 2_000 < latency.p99_ms <= 5_000
+
+
+def test_quantiles_of_buckets() -> None:
+    counts = [0] * len(LATENCY.members)
+    assert LATENCY.quantile(counts, 0.5) is None
+    counts[1] = 10  # 5 to 10 ms
+    assert LATENCY.quantile(counts, 0.5) == 7.5
+    assert LATENCY.quantile(counts, 1.0) == 10
+    counts[-1] = 1_000
+    assert LATENCY.quantile(counts, 0.99) == LATENCY.bounds_ms[-1]
+    assert [LATENCY.member(ms) for ms in (0, 5, 5.1, 10**9)] == ["5", "5", "10", "more"]
+
+
+async def test_counts_wait_for_a_server_that_is_away() -> None:
+    server = RedisServer().start()
+    store = await open_store(server.url)
+    statistics = Statistics.over(store, FixedClock(await store.now_ms()), {})
+    try:
+        server.kill()
+        for _ in range(3):
+            statistics.meter.answered(503, is_page=True, account_id=None)
+            await statistics.meter.flush()
+        server.start()
+        await statistics.meter.flush()
+        now_ms = statistics.clock.now_ms()
+        assert (await statistics.figures.site(now_ms, now_ms, now_ms=now_ms))["errors"] == 3
+        assert statistics.meter.dropped == 0
+    finally:
+        await store.close()
+        server.stop()
+
+
+async def test_what_waits_in_memory_is_bounded(meter: Meter) -> None:
+    for number in range(MOST_WAITING + 50):
+        meter.viewed(Entity("post", number))
+        meter.viewed(POST)
+    assert meter.dropped == 50
+
+
+async def test_the_site_feeds_its_meter(world: World) -> None:
+    services = world.services
+    alice, bob = await world.people("alice", "bob")
+    await bob.follows(alice)
+    await bob.home()
+    for number in range(3):
+        await alice.publishes(f"post {number}", key=f"key {number}")
+    await alice.publishes("post 2", key="key 2")  # the same again
+    await world.work()
+    await services.statistics.meter.flush()
+    now_ms = services.clock.now_ms()
+    found = await services.statistics.figures.site(now_ms - 60_000, now_ms, now_ms=now_ms)
+    assert (found["posts"], found["deliveries"]) == (3, 3)
+    latency = await services.statistics.figures.latency(now_ms - 60_000, now_ms, now_ms=now_ms)
+    assert latency.p99_ms is not None
+
+
+async def test_a_clean_end_writes_the_last_second(redis_url: str) -> None:
+    async with open_services(redis_url, Configuration()) as services:
+        services.statistics.meter.published(1)
+    async with open_services(redis_url, Configuration()) as services:
+        now_ms = services.clock.now_ms()
+        found = await services.statistics.figures.site(now_ms - 5_000, now_ms, now_ms=now_ms)
+    assert found["posts"] == 1
+
+
+async def test_the_counters_of_a_deleted_post_go_with_it(world: World) -> None:
+    (alice,) = await world.people("alice")
+    post = await alice.publishes("words")
+    statistics = world.services.statistics
+    statistics.meter.viewed(Entity("post", post.id))
+    await statistics.meter.flush()
+    await statistics.flusher.flush(world.services.clock.now_ms())
+    await alice.deletes(post)
+    (visits,) = await statistics.figures.visits([Entity("post", post.id)])
+    assert visits.views == 0
+
+
+def test_kinds_are_words_for_keys() -> None:
+    for kind in (POSTS, PAGES, LOGINS, REFUSALS, POSTERS):
+        assert kind.name.isalpha()
+        assert kind.name.islower()

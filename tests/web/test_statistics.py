@@ -1,0 +1,77 @@
+"""What the site counts of itself while people use it, and what a failed action gives back."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from socialsite.services import Services
+from tests.support.browser import Browser
+
+OpenBrowser = Callable[..., Awaitable[Browser]]
+
+
+async def told(site: Services) -> dict[str, int]:
+    await site.statistics.meter.flush()
+    now_ms = site.clock.now_ms()
+    return await site.statistics.figures.site(now_ms - 60_000, now_ms, now_ms=now_ms)
+
+
+async def test_requests_pages_log_ins_and_sign_ups_are_counted(
+    site: Services, open_browser: OpenBrowser
+) -> None:
+    visitor = await open_browser()
+    await visitor.get("/public/")
+    await visitor.get("/nothing/here/")
+    await visitor.get("/livez")
+    await open_browser("alice")
+    found = await told(site)
+    assert (found["signups"], found["pages"]) == (1, 2)  # public, and the page that gave alice her token
+    assert found["requests"] > found["pages"]
+    assert found["errors"] == 0
+
+
+async def test_an_author_sees_how_often_others_looked(
+    site: Services, alice: Browser, open_browser: OpenBrowser
+) -> None:
+    bob, visitor = await open_browser("bob"), await open_browser()
+    post = await alice.publishes("words")
+    for reader in (bob, visitor, visitor, alice):
+        assert (await reader.get(post["url"])).status_code == 200
+        assert (await reader.get("/@alice/")).status_code == 200
+    await site.statistics.meter.flush()
+    assert "Seen 3 times by others" in (await alice.get(post["url"])).text
+    assert "Seen 3 times by others" in (await alice.get("/@alice/")).text
+    assert "by others" not in (await bob.get(post["url"])).text
+    await site.statistics.flusher.flush(site.clock.now_ms())
+    await site.statistics.meter.flush()
+    assert "Seen 4 times by others" in (await alice.get(post["url"])).text
+
+
+@pytest.fixture
+async def hasty(limited_site: Services, open_browser: OpenBrowser) -> Browser:
+    """Alice, who may post three times a minute."""
+    return await open_browser("alice")
+
+
+async def test_a_post_that_failed_does_not_count_against_the_limit(hasty: Browser) -> None:
+    for _ in range(5):
+        assert (await hasty.post_json("/posts/", text=" ")).status_code == 422
+    for number in range(3):
+        await hasty.publishes(f"post {number}")
+    assert (await hasty.post_json("/posts/", text="one more")).status_code == 429
+
+
+async def test_a_follow_of_nobody_does_not_count_against_the_limit(
+    hasty: Browser, open_browser: OpenBrowser
+) -> None:
+    await open_browser("bob")
+    for _ in range(3):
+        assert (await hasty.post_json("/@nobody/follow/")).status_code == 404
+    assert (await hasty.post_json("/@bob/follow/")).status_code == 200
+
+
+async def test_refusals_are_counted_by_rule(limited_site: Services, hasty: Browser) -> None:
+    for number in range(5):
+        await hasty.post_json("/posts/", text=f"post {number}")
+    found = await told(limited_site)
+    assert (found["refusals"], found["posts"]) == (2, 3)
