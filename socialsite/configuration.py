@@ -23,6 +23,7 @@ class Configuration:
     following_cap: int = 5000
     posts_per_pass: int = 1000
     follow_partitions: int = 16
+    profile_partitions: int = 1
     require_replicas: int = 0
     memory_reserve: int = 16 * 1024 * 1024
     archive_url: str = ""
@@ -41,6 +42,7 @@ class Configuration:
             following_cap=settings.FOLLOWING_CAP,
             posts_per_pass=settings.POSTS_PER_PASS,
             follow_partitions=settings.FOLLOW_PARTITIONS,
+            profile_partitions=settings.PROFILE_PARTITIONS,
             require_replicas=settings.REQUIRE_REPLICAS,
             memory_reserve=settings.MEMORY_RESERVE,
             archive_url=settings.ARCHIVE_URL,

@@ -79,7 +79,7 @@ class Repositories:
             sessions=SessionRepository(store),
             archive=archive,
             posts=PostRepository(store, archive),
-            profiles=ProfileRepository(store, config.profile_cap),
+            profiles=ProfileRepository(store, config.profile_cap, config.profile_partitions),
             public=PublicRepository(store, config.public_cap),
             tags=TagTimelines(store),
             homes=CachedTimelines(store, clock, homes),
@@ -221,7 +221,7 @@ def _purging(at: Repositories, placing: Placing) -> Purging:
 
 
 class WrongPartitions(StoreError):
-    """FOLLOW_PARTITIONS is not the number this store was born with."""
+    """FOLLOW_PARTITIONS or PROFILE_PARTITIONS is not the number this store was born with."""
 
 
 def partitions_key() -> Key:
@@ -229,15 +229,19 @@ def partitions_key() -> Key:
     return Key("follows", tag="map", name="partitions")
 
 
-async def check_partitions(store: Store, partitions: int) -> None:
-    """Record the number of follow partitions, or hold it against the recorded one. Raises WrongPartitions."""
-    key = partitions_key()
-    held = await store.node(key).execute("SET", key, partitions, "NX", "GET")
-    if held is not None and int(held) != partitions:
-        raise WrongPartitions(
-            f"this store was made with FOLLOW_PARTITIONS={int(held)}, the setting says {partitions}: "
-            "put the old number back, or move the data with `manage.py repartition`"
-        )
+async def check_partitions(store: Store, follows: int, profiles: int = 1) -> None:
+    """Record the numbers of partitions, or hold them against the recorded ones. Raises WrongPartitions."""
+    recorded = {
+        "FOLLOW_PARTITIONS": (partitions_key(), follows),
+        "PROFILE_PARTITIONS": (keys.profile_partitions(), profiles),
+    }
+    for setting, (key, partitions) in recorded.items():
+        held = await store.node(key).execute("SET", key, partitions, "NX", "GET")
+        if held is not None and int(held) != partitions:
+            raise WrongPartitions(
+                f"this store was made with {setting}={int(held)}, the setting says {partitions}: "
+                "put the old number back, or move the data with `manage.py repartition`"
+            )
 
 
 @contextlib.asynccontextmanager
@@ -258,7 +262,7 @@ async def open_services(
 
     clock = Clock(server_ms)
     try:
-        await check_partitions(store, config.follow_partitions)
+        await check_partitions(store, config.follow_partitions, config.profile_partitions)
         await clock.refresh()
         services = build_services(store, clock, config)
         meter = services.statistics.meter

@@ -3,6 +3,7 @@
 `status:` of the book is `posts:` here, its `home:`, `profile:` and `list:` timelines keep their names.
 """
 
+from socialsite.store.connections import partition_of
 from socialsite.store.key import Key
 
 # Posts: sources of truth.
@@ -50,6 +51,39 @@ def tag_timeline(digest: str) -> Key:
     `digest`: hex, of the normalized tag. Added by publish, the worker and imports, removed by delete.
     """
     return Key("timelines", tag=digest, name="tag")
+
+
+def profile_part(account_id: int, number: int, count: int) -> Key:
+    """ZSET like a profile, one of its PROFILE_PARTITIONS parts, each under a tag and on a node of its own."""
+    return Key("timelines", tag=f"q{account_id * count + number}", name=f"profile:{account_id}")
+
+
+class ProfileKeys:
+    """Where the posts of a profile stand: whole, or in parts by the pair (account, post) (listing 10.13)."""
+
+    def __init__(self, partitions: int) -> None:
+        self._partitions = partitions
+
+    def of(self, account_id: int, post_id: int) -> Key:
+        if self._partitions == 1:
+            return profile_timeline(account_id)
+        number = partition_of(account_id, post_id, self._partitions)
+        return profile_part(account_id, number, self._partitions)
+
+    def all(self, account_id: int) -> list[Key]:
+        if self._partitions == 1:
+            return [profile_timeline(account_id)]
+        return [profile_part(account_id, number, self._partitions) for number in range(self._partitions)]
+
+
+def profile_owner(key: Key) -> int:
+    """The account of a profile's key, or of a part's."""
+    return int(key.rpartition(":")[2] if key.tag.startswith("q") else key.tag)
+
+
+def profile_partitions() -> Key:
+    """STRING: the number of parts of a profile, recorded at first start, checked at every other."""
+    return Key("timelines", tag="map", name="partitions")
 
 
 def public_timeline() -> Key:

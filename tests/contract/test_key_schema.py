@@ -260,9 +260,9 @@ async def test_the_channels_of_live_updates_have_their_lines(hub: Hub, watch: Wa
 
 def test_the_keys_of_a_moment_are_built_as_written() -> None:
     patterns = " ".join(line.pattern for line in table("For a moment"))
-    probe = Line("map:{t<n>}:probe:<n>")
+    probe = Line("map:{t<n>}:probe:<hex>")
     assert probe.pattern in patterns
-    assert probe.matches(Key("map", tag="t77", name="probe:1"))
+    assert probe.matches(Key("map", tag="t77", name="probe:abad1dea"))
     assert "follows:{p<p>}:partition" in patterns
 
 

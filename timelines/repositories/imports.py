@@ -31,9 +31,10 @@ class Source(NamedTuple):
 class ImportedPosts:
     """`posts:{<digest of a source id>}:source`, and posts by the thousand."""
 
-    def __init__(self, store: Store, *, profile_cap: int) -> None:
+    def __init__(self, store: Store, *, profile_cap: int, profile_partitions: int = 1) -> None:
         self._store = store
         self._profile_cap = profile_cap
+        self._profiles = keys.ProfileKeys(profile_partitions)
 
     async def sources(self, source_ids: Iterable[str]) -> dict[str, Source]:
         """The posts of these sources; unknown ones are left out."""
@@ -69,11 +70,10 @@ class ImportedPosts:
         """Into the profiles of the authors, the replies of the parents and the timelines of the tags."""
         commands: list[Command] = []
         for post in posts:
-            commands.append(("ZADD", keys.profile_timeline(post.author_id), post.id, post.id))
+            commands.append(("ZADD", self._profiles.of(post.author_id, post.id), post.id, post.id))
             if post.in_reply_to is not None:
                 commands.append(("ZADD", keys.replies(post.in_reply_to), post.id, post.id))
-        for author_id in {post.author_id for post in posts}:
-            profile = keys.profile_timeline(author_id)
+        for profile in {self._profiles.of(post.author_id, post.id) for post in posts}:
             commands.append(("ZREMRANGEBYRANK", profile, 0, -self._profile_cap - 1))
         commands += add_commands(posts)
         await self._gather(commands)

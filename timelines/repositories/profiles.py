@@ -38,35 +38,48 @@ def ids_of(reply: Reply) -> list[PostId]:
 
 
 class ProfileRepository(ScoredTimelines):
-    """`timelines:{<account id>}:profile`, the source that homes and lists are rebuilt from."""
+    """`timelines:{<account id>}:profile`, the source that homes and lists are rebuilt from.
 
-    def __init__(self, store: Store, cap: int) -> None:
+    With PROFILE_PARTITIONS above 1 in parts, all asked at once and merged (listing 10.14). The cap holds for
+    each part, so that the newest `cap` posts are there however they fall.
+    """
+
+    def __init__(self, store: Store, cap: int, partitions: int = 1) -> None:
         super().__init__(store, "timelines", cap)
+        self.keys = keys.ProfileKeys(partitions)
 
     async def add(self, account_id: AccountId, post_id: PostId) -> None:
-        await self._add(keys.profile_timeline(account_id), post_id)
+        await self._add(self.keys.of(account_id, post_id), post_id)
 
     async def remove(self, account_id: AccountId, post_id: PostId) -> None:
-        await self._remove(keys.profile_timeline(account_id), post_id)
+        await self._remove(self.keys.of(account_id, post_id), post_id)
 
     async def read(self, account_id: AccountId, edge: int, limit: int, *, upward: bool) -> list[PostId]:
-        return await self._read(keys.profile_timeline(account_id), edge, limit, upward=upward)
+        return (await self.read_many([(account_id, edge, limit)], upward=upward))[0]
 
     async def read_many(
         self, parts: Sequence[tuple[AccountId, int, int]], *, upward: bool
     ) -> list[list[PostId]]:
         """(account, edge, limit) for each profile, one round trip a node."""
-        replies = await self._place.gather(
-            [
-                range_command(keys.profile_timeline(account_id), edge, limit, upward=upward)
-                for account_id, edge, limit in parts
-            ]
-        )
-        return [ids_of(reply) for reply in replies]
+        asked = [self.keys.all(account_id) for account_id, _, _ in parts]
+        commands = [
+            range_command(key, edge, limit, upward=upward)
+            for places, (_, edge, limit) in zip(asked, parts, strict=True)
+            for key in places
+        ]
+        replies = iter(await self._place.gather(commands))
+        found = ([ids_of(next(replies)) for _ in places] for places in asked)
+        return [merged(each, limit, upward=upward) for each, (_, _, limit) in zip(found, parts, strict=True)]
 
     async def count(self, account_id: AccountId) -> int:
-        key = keys.profile_timeline(account_id)
-        return int(await self._place[key].execute("ZCARD", key))
+        return sum(await self._place.gather(("ZCARD", key) for key in self.keys.all(account_id)))
+
+
+def merged(parts: Sequence[list[PostId]], limit: int, *, upward: bool) -> list[PostId]:
+    """The `limit` nearest ids of a profile's parts, in their order."""
+    if len(parts) == 1:
+        return parts[0]
+    return sorted((id for part in parts for id in part), reverse=not upward)[:limit]
 
 
 class PublicRepository(ScoredTimelines):

@@ -66,7 +66,11 @@ class PostsImport:
         at = services.repositories
         return cls(
             accounts=services.accounts,
-            posts=ImportedPosts(services.store, profile_cap=services.config.profile_cap),
+            posts=ImportedPosts(
+                services.store,
+                profile_cap=services.config.profile_cap,
+                profile_partitions=services.config.profile_partitions,
+            ),
             public=at.public,
             touched=TouchedTimelines(at.follows, at.members, at.homes, at.list_timelines),
             ranks=GraphRanks(services.store),

@@ -117,7 +117,7 @@ class AccountChecks:
             account_id = int(key.tag)
             if not await look.is_unswept(account_id):
                 continue
-            owned = [keys.profile_timeline(account_id), keys.list_index(account_id)]
+            owned = [*self._places.at.profiles.keys.all(account_id), keys.list_index(account_id)]
             owned += [side(f"p{number}", account_id) for side in sides for number in partitions]
             left = sum(await look.gather(("ZCARD", each) for each in owned))
             if left:  # counted, so that a sweep at work is no damage: it leaves less at the second look

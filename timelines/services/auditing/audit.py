@@ -95,7 +95,8 @@ class Audit:
         """What an account has besides its posts, whether it stands in the store or not."""
         owned = [
             account_keys.account(AccountId(account_id)), account_keys.session_index(AccountId(account_id)),
-            keys.home_timeline(account_id), keys.profile_timeline(account_id), keys.list_index(account_id),
+            keys.home_timeline(account_id), keys.list_index(account_id),
+            *self._places.at.profiles.keys.all(account_id),
         ]  # fmt: skip
         for number in range(self._places.config.follow_partitions):
             owned.append(keys.following(f"p{number}", account_id))

@@ -38,6 +38,7 @@ class Families:
                 (r"accounts:\{\d+\}:account", accounts.accounts),
                 (r"accounts:\{[0-9a-f]{32}\}:handle", accounts.handles),
                 (r"timelines:\{\d+\}:profile", profiles.profiles),
+                (r"timelines:\{q\d+\}:profile:\d+", profiles.profiles),
                 (r"timelines:\{\d+\}:home", cached.homes),
                 (r"timelines:\{l\d+\}:posts", cached.list_timelines),
                 (r"timelines:\{l\d+\}:list", lists.lists),

@@ -67,7 +67,8 @@ class PostChecks:
 
     async def _unprofiled(self, look: Looking, posts: dict[Key, Post]) -> list[Finding]:
         """Each post is in its author's profile, unless PROFILE_CAP newer ones pushed it out."""
-        profiles = {key: keys.profile_timeline(post.author_id) for key, post in posts.items()}
+        profile_of = self._places.at.profiles.keys.of
+        profiles = {key: profile_of(post.author_id, post.id) for key, post in posts.items()}
         scores = await look.gather(("ZSCORE", profiles[key], post.id) for key, post in posts.items())
         missing = [key for key, score in zip(posts, scores, strict=True) if score is None]
         sizes = await look.gather(("ZCARD", profiles[key]) for key in missing)
@@ -102,9 +103,7 @@ class PostChecks:
 
     async def _delete(self, post: Post) -> None:
         await self._places.at.posts.delete(post.id)
-        await self._places.run(
-            ("ZREM", keys.profile_timeline(post.author_id), post.id),
-        )()
+        await self._places.at.profiles.remove(post.author_id, post.id)
         await self._places.at.public.remove(post.id)
         if post.in_reply_to is not None:
             await self._places.at.posts.remove_reply(post.in_reply_to, post.id)

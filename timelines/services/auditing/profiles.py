@@ -19,18 +19,19 @@ class ProfileChecks:
         self._places = places
 
     async def profiles(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
-        states = await look.states(int(key.tag) for key in found)
+        owners = {key: keys.profile_owner(key) for key in found}
+        states = await look.states(owners.values())
         findings: list[Finding] = []
         for key in found:
-            if states[int(key.tag)] == ABSENT:
-                repair = self._places.sweep(int(key.tag))
+            if states[owners[key]] == ABSENT:
+                repair = self._places.sweep(owners[key])
                 findings.append(Finding("profile_without_account", key, repair=repair))
-            elif states[int(key.tag)] != DELETED:
+            elif states[owners[key]] != DELETED:
                 findings += await self._profile(look, key)
         return findings
 
     async def _profile(self, look: Looking, key: Key) -> list[Finding]:
-        author_id, findings, size = AccountId(int(key.tag)), list[Finding](), 0
+        author_id, findings, size = AccountId(keys.profile_owner(key)), list[Finding](), 0
         async for members in pages(look, key):
             size += len(members)
             posts = await look.posts(int(m) for m, _ in members if m.isdigit())
@@ -95,7 +96,7 @@ class PublicChecks:
         owed, posts = await look.owed(), await look.posts(ids)
         states = await look.states(post.author_id for post in posts.values())
         scores = await look.gather(
-            ("ZSCORE", keys.profile_timeline(posts[i].author_id), i) for i in ids if i in posts
+            ("ZSCORE", self._places.at.profiles.keys.of(posts[i].author_id, i), i) for i in ids if i in posts
         )
         placed = zip((i for i in ids if i in posts), scores, strict=True)
         lost = [

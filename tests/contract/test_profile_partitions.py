@@ -1,0 +1,86 @@
+"""Profiles in parts (PROFILE_PARTITIONS): the same answers as whole ones, spread over tags."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from accounts.domain import AccountId
+from socialsite.configuration import Configuration
+from socialsite.ids import PostId
+from socialsite.services import Services, WrongPartitions, open_services
+from socialsite.store import Store, StoreUrls
+from tests.support.topologies import Deployment
+from tests.support.world import World, ids_of
+from timelines import keys
+from timelines.repositories.profiles import ProfileRepository
+from timelines.services.auditing import Audit
+
+PARTS = 4
+ALICE = AccountId(7)
+ABOVE_ALL = 2**53
+
+
+@pytest_asyncio.fixture
+async def services(redis_urls: StoreUrls) -> AsyncIterator[Services]:
+    async with open_services(redis_urls, Configuration(profile_partitions=PARTS, home_cap=20)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("upward", [False, True])
+async def test_parts_are_read_as_one_profile(store: Store, upward: bool) -> None:
+    parts, whole = ProfileRepository(store, 1000, PARTS), ProfileRepository(store, 1000)
+    for id in range(1, 200, 3):
+        await parts.add(ALICE, PostId(id))
+        await whole.add(ALICE, PostId(id))
+    for edge in (0, 1, 50, 51, 52, 199, ABOVE_ALL):
+        for limit in (1, 5, 30, 100):
+            expected = await whole.read(ALICE, edge, limit, upward=upward)
+            assert await parts.read(ALICE, edge, limit, upward=upward) == expected
+    assert await parts.count(ALICE) == await whole.count(ALICE)
+    await parts.remove(ALICE, PostId(100))
+    assert PostId(100) not in await parts.read(ALICE, ABOVE_ALL, 100, upward=False)
+
+
+async def test_the_newest_posts_are_there_however_they_fall(store: Store) -> None:
+    parts = ProfileRepository(store, 10, PARTS)
+    for id in range(1, 101):
+        await parts.add(ALICE, PostId(id))
+    newest = await parts.read(ALICE, ABOVE_ALL, 10, upward=False)
+    assert newest == list(range(100, 90, -1))
+    assert await parts.count(ALICE) <= PARTS * 10
+
+
+async def test_parts_stand_under_tags_of_their_own(services: Services, deployment: Deployment) -> None:
+    alice = await World(services).person("alice")
+    for n in range(20):
+        await alice.publishes(f"post {n}")
+    held = deployment.all_keys("timelines:*:profile:*")
+    assert set(held) <= set(keys.ProfileKeys(PARTS).all(alice.id))
+    assert len(held) >= 3
+    assert {keys.profile_owner(keys.Key.parse(key)) for key in held} == {alice.id}
+
+
+async def test_home_has_no_bottom_and_a_deleted_account_leaves_nothing(
+    services: Services, deployment: Deployment
+) -> None:
+    world = World(services)
+    alice, bob = await world.people("alice", "bob")
+    await bob.follows(alice)
+    posts = [await alice.publishes(f"post {n}") for n in range(50)]
+    await world.work()
+    seen = await bob.home_ids(limit=30)
+    seen += await bob.home_ids(limit=30, before=seen[-1])
+    assert seen == ids_of(posts[::-1])
+    await alice.deletes(posts[10])
+    assert posts[10].id not in await alice.profile_ids(limit=100)
+    assert not (await Audit.over(services, second_look_after_s=0.1).run()).damage
+    await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
+    await world.work()
+    assert deployment.all_keys("timelines:*:profile:*") == []
+
+
+async def test_another_number_of_parts_is_refused(services: Services, redis_urls: StoreUrls) -> None:
+    with pytest.raises(WrongPartitions, match="PROFILE_PARTITIONS=4, the setting says 1"):
+        async with open_services(redis_urls, Configuration()):
+            pass
