@@ -24,7 +24,7 @@ _BODIES = re.compile(r"posts:\{\d+\}:post|timelines:\{l\d+\}:list|timelines:\{id
 _ACCOUNTS = re.compile(r"accounts:\{(\d+\}:account|ids\}:.*)")
 FIRST = (Key("jobs", tag="outbox", name="stream"), Key("jobs", tag="outbox", name="dead"))
 """Read before everything: a job carries its post, and must not outlive that post's deletion."""
-BORN_WITH = re.compile(r"follows:\{map\}:partitions|map:.*")
+BORN_WITH = re.compile(r"(follows|timelines):\{map\}:partitions|map:.*")
 """What a store has from its first start: a store with nothing else is empty."""
 
 
