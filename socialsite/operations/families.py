@@ -40,7 +40,8 @@ def pass_of(key: Key) -> int:
 
 def family_of(key: Key) -> str:
     """The kind of a key, for counts: its words, with ids and digests left out."""
-    tag = re.sub(r"\d+", "N", key.tag) if not re.fullmatch(r"[0-9a-f]{8,}", key.tag) else "hex"
+    is_digest = re.fullmatch(r"[0-9a-f]{8,}", key.tag) and not re.fullmatch(r"\d{1,16}", key.tag)
+    tag = "hex" if is_digest else re.sub(r"\d+", "N", key.tag)
     name = key.rpartition("}:")[2]
     parts = [part for part in name.split(":") if not re.fullmatch(r"\d+|[0-9a-f]{8,}", part)]
     return f"{key.component}:{{{tag}}}:{':'.join(parts)}"

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Self
 
 import structlog
 
-from accounts import keys as account_keys
-from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.operations.scanning import OnStep, ignore_step, sampled, scanned
 from socialsite.store import CommandRefused, Key
@@ -21,6 +19,7 @@ from timelines.services.auditing.findings import Check, Finding
 from timelines.services.auditing.looking import Looking
 from timelines.services.auditing.profiles import PublicChecks
 from timelines.services.auditing.repairs import Places
+from timelines.services.owned_keys import owned_keys
 
 if TYPE_CHECKING:
     from socialsite.services import Services
@@ -89,19 +88,8 @@ class Audit:
             yield found
         last = await self._places.at.accounts.last_id()
         for _ in range(min(last, sample // KEYS_PER_ACCOUNT_SAMPLED)):
-            yield await self._keys_of(random.randint(1, last))  # noqa: S311 - not a secret
-
-    async def _keys_of(self, account_id: int) -> list[Key]:
-        """What an account has besides its posts, whether it stands in the store or not."""
-        owned = [
-            account_keys.account(AccountId(account_id)), account_keys.session_index(AccountId(account_id)),
-            keys.home_timeline(account_id), keys.list_index(account_id),
-            *self._places.at.profiles.keys.all(account_id),
-        ]  # fmt: skip
-        for number in range(self._places.config.follow_partitions):
-            owned.append(keys.following(f"p{number}", account_id))
-            owned.append(keys.followers(f"p{number}", account_id))
-        return owned
+            account_id = random.randint(1, last)  # noqa: S311 - not a secret
+            yield owned_keys(account_id, self._places.config.follow_partitions)
 
     def _look(self) -> Looking:
         return Looking(self._places.store, self._places.outbox, self._places.at.posts)

@@ -1,0 +1,141 @@
+"""Where the memory goes, and a forecast that is held against what happens."""
+
+import asyncio
+import io
+import json
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from socialsite.configuration import Configuration
+from socialsite.operations.forecast import Caps, forecast, table_bytes
+from socialsite.operations.memory import MemoryMeter, node_memory
+from socialsite.services import Services, open_services
+from tests.support.cluster import RedisCluster
+from tests.support.town import Town
+from tests.support.world import World
+from timelines.services.importing import LineFile, Tally
+from timelines.services.importing_graph import GraphImport, GraphOptions
+from timelines.services.importing_posts import PostsImport, PostsOptions
+from timelines.services.importing_rows import RowRules
+
+DAY_MS = 86_400_000
+RESERVE = 1 << 20
+
+
+async def import_graph(services: Services, path: Path) -> None:
+    picks = random.Random(7)
+    lines = {(picks.randrange(400), int(picks.paretovariate(0.8)) % 400) for _ in range(6000)}
+    await asyncio.to_thread(path.write_text, "".join(f"{a}\t{b}\n" for a, b in lines))
+    await GraphImport.over(services).run(LineFile(path), GraphOptions(), Tally(), services.clock.now_ms())
+
+
+async def import_posts(services: Services, path: Path, first: int, count: int) -> None:
+    picks = random.Random(first)
+    start_ms = services.clock.now_ms() - 30 * DAY_MS
+    with path.open("w") as file:
+        for number in range(first, first + count):
+            at = datetime.fromtimestamp((start_ms + number * 60_000) / 1000, UTC)
+            text = " ".join("word" * picks.randrange(1, 4) for _ in range(picks.randrange(3, 30)))
+            row = {
+                "id": str(number), "author": f"n{picks.randrange(400)}", "created_at": at.isoformat(),
+                "text": text, "in_reply_to": str(number - 1) if number % 5 == 1 else None,
+            }  # fmt: skip
+            file.write(json.dumps(row) + "\n")
+    rules = RowRules(max_graphemes=500, latest_ms=services.clock.now_ms())
+    importer = PostsImport.over(services)
+    await importer.run(LineFile(path), PostsOptions(rules), Tally(), services.clock.now_ms())
+
+
+@pytest.mark.slow
+async def test_the_forecast_is_within_a_tenth_of_what_happens(services: Services, tmp_path: Path) -> None:
+    """Posts are imported until the memory is as full as the forecast reckons with."""
+    node = services.store.nodes[0]
+    await import_graph(services, tmp_path / "graph.tsv")
+    await import_posts(services, tmp_path / "posts.jsonl", 0, 5000)
+    used = (await node_memory(node)).used
+    most = used + RESERVE + 4_000_000
+    await node.execute("CONFIG", "SET", "maxmemory", 0)
+    report = await MemoryMeter(services.store, sample=3000).measure(services.clock.now_ms())
+    report.nodes[0] = type(report.nodes[0])(report.nodes[0].address, used, most, report.nodes[0].bare,
+                                            report.nodes[0].keys)  # fmt: skip
+    foretold = forecast(report, Caps(1000), RESERVE).posts_left
+    assert foretold is not None
+    done, step = 5000, 500
+    while (await node_memory(node)).used < most - RESERVE:
+        await import_posts(services, tmp_path / "posts.jsonl", done, step)
+        done += step
+    happened = done - 5000 - step / 2
+    assert abs(foretold - happened) < 0.1 * happened, f"{foretold} foretold, {happened} happened"
+
+
+async def test_a_sample_weighs_like_the_whole(services: Services, tmp_path: Path) -> None:
+    await import_graph(services, tmp_path / "graph.tsv")
+    now_ms = services.clock.now_ms()
+    whole = await MemoryMeter(services.store, sample=10**9).measure(now_ms)
+    sample = await MemoryMeter(services.store, sample=2000).measure(now_ms)
+    assert {n: f.keys for n, f in whole.families.items()} == {n: f.keys for n, f in sample.families.items()}
+    assert sum(family.weighed for family in sample.families.values()) < 3000
+    assert abs(sample.bytes - whole.bytes) < 0.1 * whole.bytes
+    assert whole.bytes < whole.nodes[0].used
+    share = whole.families["follows:{pN}:followers"].compact_share
+    assert share is not None
+    assert share > 0.9
+
+
+async def test_posts_are_counted_by_age(world: World, services: Services) -> None:
+    town = await Town.built(world)
+    meter = MemoryMeter(services.store)
+    report = await meter.measure(services.clock.now_ms())
+    assert report.posts_a_day() == 3
+    later = await meter.measure(services.clock.now_ms() + 100 * DAY_MS)
+    assert later.posts_older_than(90) == 3
+    assert later.posts_a_day() == 0
+    assert town.first.id
+
+
+def test_a_table_of_keys_doubles() -> None:
+    assert [table_bytes(n) for n in (1, 4, 5, 1024, 1025)] == [32, 32, 64, 8192, 16384]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RedisCluster]:
+    started = RedisCluster(masters=3)
+    yield started.start()
+    started.stop()
+
+
+async def test_all_nodes_of_a_cluster_are_weighed(cluster: RedisCluster) -> None:
+    cluster.flush()
+    async with open_services(cluster.url, Configuration()) as services:
+        await Town.built(World(services))
+        report = await MemoryMeter(services.store).measure(services.clock.now_ms())
+    assert len(report.nodes) == 3
+    assert report.families["accounts:{N}:account"].keys == 3
+
+
+def test_the_command(redis_url: str, settings: Any) -> None:
+    settings.REDIS_URL = redis_url
+
+    async def build() -> None:
+        async with open_services() as services:
+            await Town.built(World(services))
+
+    def run(*words: str) -> str:
+        out = io.StringIO()
+        call_command("memory", *words, stdout=out)
+        return out.getvalue()
+
+    asyncio.run(build())
+    said = run()
+    assert "accounts:{N}:account" in said
+    assert "Without maxmemory" in said
+    found = json.loads(run("--json", "--sample", "10"))
+    assert found["families"]["posts:{N}:post"]["keys"] == 3
+    with pytest.raises(CommandError):
+        run("--sample", "0")
