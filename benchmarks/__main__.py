@@ -29,6 +29,7 @@ MODULES = {
     "B8": "b8_socket_memory",
     "B9": "b9_growth",
     "B10": "b10_rebuild",
+    "B11": "b11_statistics",
 }
 
 
