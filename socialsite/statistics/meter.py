@@ -1,7 +1,7 @@
 """The meter of one process: counts in memory, and once a second writes what it counted, a pipeline a node.
 
-So counting costs a request a few microseconds and no round trip. What a process counted in its last second is lost
-when it is killed (SIGKILL); a clean end writes it. While a node is away its counts wait here, as many as
+So counting costs a request a few microseconds and no round trip. What a process counted in its last second is
+lost when it is killed (SIGKILL); a clean end writes it. While a node is away its counts wait here, as many as
 MOST_WAITING. Of a pipeline whose answer never came nobody knows whether it counted: it is given up, so that
 nothing counts twice.
 """
