@@ -1,0 +1,93 @@
+"""Dead letters: seen, retried, dropped, one by one or all."""
+
+import asyncio
+import io
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from socialsite.recipes.jobs import Job
+from socialsite.services import Services, open_services
+from tests.support.world import World
+from timelines.domain.jobs import PurgeAccount, encode_job
+
+
+@pytest.fixture(autouse=True)
+def here(redis_url: str, settings: Any) -> None:
+    settings.REDIS_URL = redis_url
+    within(three_dead)
+
+
+def within(do: Callable[[Services], Coroutine[Any, Any, Any]]) -> Any:
+    async def open_and_do() -> Any:
+        async with open_services() as services:
+            return await do(services)
+
+    return asyncio.run(open_and_do())
+
+
+async def three_dead(services: Services) -> None:
+    """A post, a sweep, and rubbish, none of which could be done."""
+    bob = await World(services).person("bob")
+    await bob.publishes("a secret thought")
+    await services.outbox.add(encode_job(PurgeAccount(bob.id)))
+    await services.outbox.add(b"rubbish")
+    await services.outbox.prepare()
+    for job in await services.outbox.take("abad1dea", 10, 10):
+        await services.outbox.bury(Job(job.id, job.payload, 5), "OSError: no disk")
+
+
+async def depth(services: Services) -> tuple[int, int]:
+    found = await services.outbox.depth()
+    return found.waiting, found.dead
+
+
+def run(*words: str, **options: object) -> str:
+    out = io.StringIO()
+    call_command("deadletters", *words, stdout=out, **options)
+    return out.getvalue()
+
+
+def ids() -> list[str]:
+    return [line.split()[0] for line in run().splitlines()[:-1]]
+
+
+def test_they_are_listed_newest_first_without_anybodys_text() -> None:
+    newest, sweep, post, count = run("list").splitlines()
+    assert "unknown job, 5 tries: OSError: no disk" in newest
+    assert "sweep of account 1" in sweep
+    assert "post " in post
+    assert "secret" not in post
+    assert count == "3 dead letters."
+    assert run("--limit", "1").endswith("There are more: --limit.\n")
+
+
+def test_one_is_retried_and_another_dropped() -> None:
+    rubbish, sweep, _ = ids()
+    assert run("retry", sweep) == "1 dead letters retried.\n"
+    assert run("drop", rubbish) == "1 dead letters dropped.\n"
+    assert within(depth) == (1, 1)
+
+
+def test_all_are_retried() -> None:
+    assert run("retry", "--all", "--dry-run") == "3 dead letters would be retried.\n"
+    assert within(depth) == (0, 3)
+    assert run("retry", "--all") == "3 dead letters retried.\n"
+    assert within(depth) == (3, 0)
+    assert run("drop", "--all") == "0 dead letters dropped.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["retry"], "Name the dead letters"),
+        (["drop", "5-1", "--all"], "Name the dead letters"),
+        (["drop", "five"], "five is not the id"),
+        (["retry", "5-1"], "There is no dead letter 5-1"),
+    ],
+)
+def test_trouble_is_one_line(words: list[str], complaint: str) -> None:
+    with pytest.raises(CommandError, match=complaint):
+        run(*words)

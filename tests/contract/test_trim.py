@@ -1,0 +1,88 @@
+"""Caps are applied and leftovers dropped, and nothing else is touched."""
+
+import asyncio
+import dataclasses
+import io
+from typing import Any
+
+from django.core.management import call_command
+
+from accounts import keys as account_keys
+from socialsite.services import open_services
+from tests.support.town import Town
+from tests.support.world import World
+from timelines import keys
+from timelines.services.trimming import Trimming
+
+
+async def trim(town: Town, **options: Any) -> dict[str, int]:
+    return dict(await Trimming.over(town.services, second_look_after_s=0.01).trim(**options))
+
+
+async def test_a_site_within_its_caps_loses_nothing(world: World) -> None:
+    town = await Town.built(world)
+    before = await town.services.store.nodes[0].execute("DBSIZE")
+    assert await trim(town) == {}
+    assert await town.services.store.nodes[0].execute("DBSIZE") == before
+    assert not (await town.audit()).findings
+
+
+async def test_lowered_caps_cut_the_oldest_and_raise_the_floor(world: World, redis_url: str) -> None:
+    town = await Town.built(world)
+    for _ in range(6):
+        await town.bob.publishes("more #tag")
+    await world.work()
+    whole = await town.alice.home_ids()
+    config = dataclasses.replace(world.services.config, home_cap=4, public_cap=5, profile_cap=6)
+    async with open_services(redis_url, config) as lower:
+        trimming = Trimming.over(lower, second_look_after_s=0.01)
+        would = await trimming.trim(dry_run=True)
+        assert would == await trimming.trim()
+        assert set(would) == {"home_entries", "public_entries", "profile_entries"}
+        assert await trimming.trim() == {}
+        page = await lower.reading.home(town.alice.id)
+        assert [entry.post.id for entry in page.entries] == [i for i in whole if i != town.first.id]
+        assert await lower.repositories.profiles.count(town.bob.id) == 6
+    held = await town.do("LRANGE", keys.home_timeline(town.alice.id), 0, -1)
+    assert len(held) == 5
+    assert int(held[-1]) < 0
+
+
+async def test_leftovers_go_and_what_is_in_use_stays(world: World) -> None:
+    town = await Town.built(world)
+    index = account_keys.session_index(town.bob.id)
+    await town.do("ZADD", index, 5, "c" * 64)
+    await town.do("PEXPIRE", index, 100_000)
+    await town.do("ZADD", keys.list_index(town.bob.id), 99, 99)
+    assert await trim(town, dry_run=True) == {"session_gone": 1, "list_gone": 1}
+    assert await trim(town) == {"session_gone": 1, "list_gone": 1}
+    assert await trim(town) == {}
+    assert (await town.services.lists.lists(town.alice.id)).lists == (town.list,)
+
+
+async def test_dead_letters_keep_to_their_cap(world: World) -> None:
+    town = await Town.built(world)
+    node = town.services.store.nodes[0]
+    letter = ("XADD", town.services.outbox.dead, "*", "payload", "x", "reason", "r", "tries", 1, "job", "1-1")
+    await node.pipeline([letter] * 10_050)
+    assert await trim(town) == {"dead_letters": 50}
+    assert (await town.services.outbox.depth()).dead == 10_000
+
+
+def test_the_command(redis_url: str, settings: Any) -> None:
+    settings.REDIS_URL = redis_url
+
+    async def build() -> None:
+        async with open_services() as services:
+            town = await Town.built(World(services))
+            await town.do("ZADD", keys.list_index(town.bob.id), 99, 99)
+
+    def run(*words: str) -> str:
+        out = io.StringIO()
+        call_command("trim", *words, stdout=out)
+        return out.getvalue()
+
+    asyncio.run(build())
+    assert run("--dry-run") == "list_gone: 1\nWould take away 1.\n"
+    assert run() == "list_gone: 1\nTook away 1.\n"
+    assert run() == "Took away 0.\n"
