@@ -1,9 +1,12 @@
 """The ASGI application that daphne serves: HTTP here, websockets by timelines.routing.
 
 One dispatch by protocol. Servers that announce start and stop (lifespan) get the services opened and closed
-by it; under daphne the first request opens them.
+by it; under daphne its own start and stop do the same (daphne_drain.py). While the store is away the first
+request that finds it opens them.
 """
 
+import asyncio
+import contextlib
 import os
 
 import django
@@ -13,16 +16,35 @@ django.setup(set_prefix=False)
 
 from django.conf import settings  # noqa: E402  (Django is set up first)
 
+from socialsite.daphne_drain import drain_at_stop  # noqa: E402
 from socialsite.daphne_limits import bound_requests  # noqa: E402
 from socialsite.handler import LoopHandler, drop_database_receivers  # noqa: E402  (Django is set up first)
 from socialsite.middleware.limits import Application, Receive, Scope, Send  # noqa: E402
 from socialsite.middleware.services import loop_services  # noqa: E402
 from socialsite.static_files import StaticFiles  # noqa: E402
+from socialsite.store.errors import StoreError  # noqa: E402
 from timelines.consumers import loop_streams  # noqa: E402
 from timelines.routing import websocket_application  # noqa: E402
 
+OPENING_S = 5.0
+
+
+async def open_services() -> None:
+    """Before the first request. While the store is away requests try again."""
+    with contextlib.suppress(StoreError, TimeoutError):
+        async with asyncio.timeout(OPENING_S):
+            await loop_services.get()
+
+
+async def close_services() -> None:
+    """Leave the others' sight, and write what was counted."""
+    await loop_streams.close()
+    await loop_services.close()
+
+
 drop_database_receivers()
 bound_requests(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+drain_at_stop(open_services, close_services)
 
 
 async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
@@ -33,8 +55,7 @@ async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
     while True:
         kind = (await receive())["type"]
         if kind == "lifespan.shutdown":
-            await loop_streams.close()
-            await loop_services.close()
+            await close_services()
         await send({"type": f"{kind}.complete"})
         if kind == "lifespan.shutdown":
             return

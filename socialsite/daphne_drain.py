@@ -1,0 +1,173 @@
+"""How a daphne ends: nothing that was begun is broken off (daphne itself cancels every request at SIGTERM).
+
+It stops accepting, tells each socket "service restart" (1012), so that its client comes back with its cursor,
+answers the requests in hand with `Connection: close`, and ends when all of it is sent. Where several daphnes
+share one listening socket (`--fd`), the others, or the next one, take what waits in it: a restart refuses
+nobody. systemd is told when the process is ready and when it stops (Type=notify).
+"""
+
+import asyncio
+import os
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import structlog
+
+DRAIN_S = 25.0
+"""For the requests in hand; a view has 20 s (handler.DEADLINE_S)."""
+LINGER_S = 1.0
+"""An idle connection stays open for so long: a request may be on its way, and gets its answer."""
+CLOSING_S = 3.0
+LOOK_EVERY_S = 0.05
+SERVICE_RESTART = 1012
+WEBSOCKET_OPEN = 3
+"""autobahn's WebSocketProtocol.STATE_OPEN."""
+
+Hook = Callable[[], Awaitable[object]]
+log = structlog.stdlib.get_logger("socialsite.daphne")
+
+
+def drain_at_stop(opening: Hook, closing: Hook) -> None:
+    """Put the ending into daphne, if that is the server; `opening` is for its start, `closing` its end."""
+    cli: Any = sys.modules.get("daphne.cli")
+    protocol: Any = sys.modules.get("daphne.http_protocol")
+    if cli is None or protocol is None:
+        return
+
+    class LastRequest(protocol.WebRequest):  # type: ignore[misc]
+        """Ends its connection with its answer while the server drains."""
+
+        def handle_reply(self, message: dict[str, Any]) -> None:
+            if self.server.is_draining and message.get("type") == "http.response.start":
+                self.responseHeaders.setRawHeaders(b"connection", [b"close"])
+                if self.channel is not None:
+                    self.channel.persistent = False
+            super().handle_reply(message)
+
+    class DrainingServer(cli.Server):  # type: ignore[misc]
+        is_draining = False
+
+        def run(self) -> None:
+            reactor().callWhenRunning(lambda: asyncio.ensure_future(_begin(opening)))
+            super().run()
+
+        def kill_all_applications(self) -> Any:
+            """daphne calls this before its reactor ends, and waits for what it returns."""
+            from twisted.internet.defer import Deferred
+
+            return Deferred.fromFuture(asyncio.ensure_future(self._end()))
+
+        async def _end(self) -> None:
+            self.is_draining = True
+            tell_systemd("STOPPING=1")
+            await drain(self)
+            await _cancel_the_rest(self)
+            try:
+                async with asyncio.timeout(CLOSING_S):
+                    await closing()
+            except TimeoutError:
+                log.warning("the services were not closed in time")
+
+    protocol.WebRequest = LastRequest
+    cli.CommandLineInterface.server_class = DrainingServer
+
+
+def reactor() -> Any:
+    from twisted.internet import reactor as running  # chosen by daphne before the application is imported
+
+    return running
+
+
+async def _begin(opening: Hook) -> None:
+    try:
+        await opening()
+    finally:
+        tell_systemd("READY=1")  # without its store, too: it answers 503 and tries again
+
+
+async def drain(server: Any) -> None:
+    """Wait until everything that was begun is done, for at most DRAIN_S."""
+    loop = asyncio.get_running_loop()
+    _stop_listening()
+    began = loop.time()
+    while loop.time() < began + DRAIN_S:
+        is_busy = False
+        for transport in _transports():
+            is_busy = True
+            _bring_to_an_end(transport, is_patient=loop.time() < began + LINGER_S)
+        if not is_busy and not any(_in_hand(server)):
+            return
+        await asyncio.sleep(LOOK_EVERY_S)
+
+
+def _stop_listening() -> None:
+    """A socket that was inherited stays open with whoever gave it: what comes waits there."""
+    from twisted.internet.tcp import Port
+
+    for port in reactor().getReaders():
+        if isinstance(port, Port):
+            port.stopListening()
+
+
+def _transports() -> set[Any]:
+    """Accepted connections that read or write; those that do neither have a request in hand."""
+    from twisted.internet.tcp import Server
+
+    return {each for each in (*reactor().getReaders(), *reactor().getWriters()) if isinstance(each, Server)}
+
+
+def _in_hand(server: Any) -> Iterator[Any]:
+    """What daphne still works for."""
+    return (
+        protocol for protocol, details in list(server.connections.items()) if "disconnected" not in details
+    )
+
+
+def _bring_to_an_end(transport: Any, *, is_patient: bool) -> None:
+    protocol = transport.protocol
+    protocol = getattr(protocol, "_channel", protocol)  # Twisted wraps what ALPN may choose
+    if hasattr(protocol, "sendCloseFrame"):  # a websocket: autobahn drops it after 1 s without an answer
+        if protocol.state == WEBSOCKET_OPEN:
+            protocol.sendCloseFrame(code=SERVICE_RESTART)
+        return
+    if not is_patient and not getattr(protocol, "requests", ()) and not _has_unread(transport):
+        transport.loseConnection()
+
+
+def _has_unread(transport: Any) -> bool:
+    """A request that the kernel has and the reactor, on a busy machine, has not read yet."""
+    try:
+        return bool(transport.getHandle().recv(1, socket.MSG_PEEK))
+    except OSError:  # nothing there, or nobody
+        return False
+
+
+async def _cancel_the_rest(server: Any) -> None:
+    tasks = [
+        task
+        for details in list(server.connections.values())
+        if (task := details.get("application_instance")) is not None and not task.done()
+    ]
+    if not tasks:
+        return
+    unanswered = sum(1 for _ in _in_hand(server))
+    if unanswered:
+        log.warning("requests were broken off", requests=unanswered)
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks, timeout=CLOSING_S)
+
+
+def tell_systemd(state: str) -> None:
+    """sd_notify(3), where systemd listens."""
+    address = os.environ.get("NOTIFY_SOCKET")
+    if not address:
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+        try:
+            told.connect("\0" + address[1:] if address.startswith("@") else address)
+            told.send(state.encode())
+        except OSError as error:
+            log.warning("systemd was not told", state=state, reason=str(error))

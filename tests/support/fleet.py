@@ -1,0 +1,102 @@
+"""Several daphnes on one listening socket, as systemd runs them (deploy/systemd), restarted one by one.
+
+The test holds the socket, as systemd does: what comes while nobody accepts waits in it.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Self
+
+from django.conf import settings
+
+BASE_DIR = Path(__file__).resolve().parents[2]
+
+
+class Fleet:
+    """`size` daphnes; `async with` starts and stops them. `notes` is what each told systemd, in order."""
+
+    def __init__(self, redis_url: str, size: int, **environment: str) -> None:
+        self.listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        self.notes: list[str] = []
+        self._notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._directory = tempfile.TemporaryDirectory(prefix="fleet")
+        self._notify.bind(f"{self._directory.name}/notify")
+        self._notify.setblocking(False)
+        self._size = size
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._environment = {
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "tests.settings",
+            "SECRET_KEY": settings.SECRET_KEY,
+            "REDIS_URL": redis_url,
+            "ALLOWED_HOSTS": "*",
+            "LOG_LEVEL": "WARNING",
+            "NOTIFY_SOCKET": f"{self._directory.name}/notify",
+            **{f"RATE_LIMIT_{rule}": "off" for rule in ("POST", "FOLLOW", "SIGNUP", "SOCKET", "ADDRESS")},
+            **environment,
+        }
+
+    @property
+    def port(self) -> int:
+        return int(self.listening.getsockname()[1])
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    async def __aenter__(self) -> Self:
+        for place in range(self._size):
+            self._processes.append(self._start())
+            await self.ready(place + 1)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for process in self._processes:
+            process.terminate()
+        for process in self._processes:
+            await self.ended(process)
+        self.listening.close()
+        self._notify.close()
+        self._directory.cleanup()
+
+    async def restart(self, place: int) -> int:
+        """As `systemctl restart`: SIGTERM, its end, another in its place; the status it ended with."""
+        old, said = self._processes[place], self.notes.count("READY=1")
+        old.send_signal(signal.SIGTERM)
+        status = await self.ended(old)
+        self._processes[place] = self._start()
+        await self.ready(said + 1)
+        return status
+
+    async def stop(self, place: int) -> int:
+        self._processes[place].send_signal(signal.SIGTERM)
+        return await self.ended(self._processes[place])
+
+    async def ready(self, times: int) -> None:
+        """Until READY=1 was said so often."""
+        async with asyncio.timeout(30):
+            while self.notes.count("READY=1") < times:
+                note = await asyncio.get_running_loop().sock_recv(self._notify, 100)
+                self.notes.append(note.decode())
+
+    async def ended(self, process: "subprocess.Popen[bytes]", within_s: float = 40) -> int:
+        return await asyncio.to_thread(process.wait, within_s)
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        fd = self.listening.fileno()
+        return subprocess.Popen(
+            [
+                sys.executable, "-m", "daphne", "--fd", str(fd), "--verbosity", "0", "--no-server-name",
+                "--http-timeout", "60", "--websocket-max-message-size", "4096",
+                "--websocket-max-frame-size", "4096", "socialsite.asgi:application",
+            ],
+            cwd=BASE_DIR,
+            env=self._environment,
+            pass_fds=[fd],
+        )  # fmt: skip
