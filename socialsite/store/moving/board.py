@@ -85,6 +85,10 @@ class Board:
         """Become the mover, or stay it."""
         return bool(await self.node.run(LOCK, [keys.mover_key()], [token, LOCK_MS]))
 
+    async def lock_left_ms(self) -> int:
+        """How long the lock of whoever holds it lasts if it is not renewed."""
+        return max(0, int(await self.node.execute("PTTL", keys.mover_key())))
+
     async def unlock(self, token: str) -> None:
         await self.node.run(UNLOCK, [keys.mover_key()], [token])
 

@@ -6,7 +6,6 @@ mover goes on from it, forwards or back.
 """
 
 import asyncio
-import secrets
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
@@ -15,7 +14,7 @@ from socialsite.store.key import Key
 from socialsite.store.moving.board import Board
 from socialsite.store.moving.copying import Copier, Tally
 from socialsite.store.moving.errors import MoveRefused, MoverReplaced, SlowFollowers
-from socialsite.store.moving.fencing import name_of
+from socialsite.store.moving.followers import Followers
 from socialsite.store.moving.listing import Listing, Untold
 from socialsite.store.moving.places import Lock, Places
 from socialsite.store.moving.record import FROZEN, HERE, MOVED, SOURCE, TURNED, Move, Placement
@@ -24,12 +23,21 @@ FIRST_WITHIN_S = 15.0
 """For every process to open the target and begin to count."""
 FROZEN_MOST_S = 2.5
 """Longer than that no writer is kept waiting: the slice is given back (Relay.WAIT_S is the writers' end)."""
-POLL_S = 0.002
 TRIES = 8
 PAUSE_S = 0.5
 
-OnStep = Callable[[str, int], None]
-"""(what was just done, to which slice)"""
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What was just done, to which slice (-1: to all), and how many slices of all have moved by now."""
+
+    name: str
+    number: int
+    done: int
+    total: int
+
+
+OnStep = Callable[[Step], None]
 
 
 @dataclass(slots=True)
@@ -54,9 +62,10 @@ class Mover:
         self._places = places
         self._lock = lock
         self._record = record
-        self._on_step = on_step or (lambda step, number: None)
+        self._on_step = on_step or (lambda step: None)
         self._listing = Listing(record.move, places, board)
         self._copier = Copier(places, record.move.paths)
+        self._followers = Followers(board, places, self._listing.distrust)
         self.report = Report(self._copier.tally)
 
     @property
@@ -182,8 +191,7 @@ class Mover:
         """The map itself goes to the new home; here only the way there is left."""
         there = Board(self._places.topology(home))
         lock = Lock(there, self._lock.token)
-        if not await lock.take():
-            raise MoverReplaced
+        await lock.take()
         try:
             held = await there.read()
             placed = {name: url for name, url in placed.items() if url != home}
@@ -213,28 +221,8 @@ class Mover:
 
     async def _followed(self, within_s: float) -> None:
         """Returns when every process follows the epoch. Raises SlowFollowers."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + within_s
-        while True:
-            waiting, lapsed = await self._board.laggards(self._record.epoch)
-            if lapsed:
-                await self._fence(lapsed)
-            elif not waiting:
-                return
-            elif loop.time() > until:
-                raise SlowFollowers(waiting)
-            else:
-                await asyncio.sleep(POLL_S)
-
-    async def _fence(self, processes: list[str]) -> None:
-        """Processes that died, or stand still: what they have open is cut, so that they may be forgotten."""
-        await self._places.cut([name_of(process, "") for process in processes])
-        self._listing.distrust()
-        await self._board.leave(*processes)
+        await self._followers.follow(self._record.epoch, within_s)
 
     def _step(self, name: str, number: int = -1) -> None:
-        self._on_step(name, number)
-
-
-def new_token() -> str:
-    return secrets.token_hex(8)
+        slices = self._record.move.slices if self._record.move else b""
+        self._on_step(Step(name, number, slices.count(MOVED), len(slices)))

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 from socialsite.store.moving.arranging import TopologyOf
 from socialsite.store.moving.board import Board
+from socialsite.store.moving.copying import Tally
 from socialsite.store.moving.errors import MoveRefused, MoverReplaced
+from socialsite.store.moving.followers import Followers
 from socialsite.store.moving.guard import Guard
-from socialsite.store.moving.mover import Mover, OnStep, Report
+from socialsite.store.moving.mover import FIRST_WITHIN_S, Mover, OnStep, Report
 from socialsite.store.moving.places import NAME, Lock, Places
 from socialsite.store.moving.planning import begun, find_board, plan
 from socialsite.store.moving.record import Move, Placement
+from socialsite.store.moving.survey import Survey, survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +45,25 @@ async def move(
         return await work.carry_out(planned, on_step)
 
 
+async def look(site: Site, to: str, component: str | None = None) -> Survey:
+    """What `move` would do; nothing is changed, and no lock taken."""
+    places = Places(site.home, site.topology_of)
+    try:
+        _, record = await find_board(places)
+        components = [component] if component else list(site.components)
+        whole = component is None
+        planned = await plan(places, begun(record, site.placed), to, components, whole=whole)
+        move = _require_move(planned)
+        return await survey(places, move.paths, len(move.slices))
+    finally:
+        await places.close()
+
+
 async def resume(site: Site, *, on_step: OnStep | None = None) -> Report:
     """Go on where a mover died or gave up."""
     async with _at_work(site) as work:
+        if work.record.arriving and work.record.move is None:
+            return await work.finish_arrival()
         _require_move(work.record)
         await work.open_paths()
         return await work.carry_out(work.record, on_step)
@@ -78,8 +97,18 @@ class _Work:
             record, self.record.epoch, self._lock.token
         ):
             raise MoverReplaced
+        self.record = record
         mover = Mover(self._board, self.places, self._lock, record, on_step)
         return await mover.run()
+
+    async def finish_arrival(self) -> Report:
+        """Everything is here, only not everybody was told yet at the store where it came from."""
+        origin = Board(await self.places.open(self.record.arriving))
+        left = await origin.read()
+        await Followers(origin, self.places).follow(left.epoch, FIRST_WITHIN_S)
+        if not await self._board.advance(self.record.after(arriving=""), self.record.epoch, self._lock.token):
+            raise MoverReplaced
+        return Report(Tally())
 
 
 @contextlib.asynccontextmanager
@@ -90,8 +119,7 @@ async def _at_work(site: Site) -> AsyncIterator[_Work]:
     try:
         board, _ = await find_board(looking)
         lock = Lock(board, token)
-        if not await lock.take():
-            raise MoveRefused("another repartition is at work: wait for its end, or stop it first")
+        await lock.take()
         guard = Guard(f"{NAME}{token}", lock.require)
         places = Places(looking.home, site.topology_of, guard)
         try:

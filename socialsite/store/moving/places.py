@@ -5,13 +5,14 @@ from collections.abc import Iterable
 
 from socialsite.store.moving.arranging import TopologyOf, put_guard
 from socialsite.store.moving.board import LOCK_MS, Board
-from socialsite.store.moving.errors import MoverReplaced
+from socialsite.store.moving.errors import MoveRefused, MoverReplaced
 from socialsite.store.moving.fencing import cut
 from socialsite.store.moving.guard import Guard
 from socialsite.store.node import Node
 from socialsite.store.store import Store, Topology
 
 NAME = "mover-"
+LOOK_EVERY_S = 0.1
 RENEW_EVERY_S = LOCK_MS / 1000 / 4
 VALID_S = LOCK_MS / 1000 - 0.5
 
@@ -25,13 +26,19 @@ class Lock:
         self._valid_until = float("-inf")
         self._renewing: asyncio.Task[None] | None = None
 
-    async def take(self) -> bool:
-        asked_at = asyncio.get_running_loop().time()
-        if not await self._board.lock(self.token):
-            return False
+    async def take(self) -> None:
+        """Waits for the end of a lock whose mover died. Raises MoveRefused where it is alive."""
+        left_ms = 0
+        while True:
+            asked_at = asyncio.get_running_loop().time()
+            if await self._board.lock(self.token):
+                break
+            before, left_ms = left_ms, await self._board.lock_left_ms()
+            if before and left_ms > before:
+                raise MoveRefused("another repartition is at work: wait for its end, or stop it first")
+            await asyncio.sleep(LOOK_EVERY_S)
         self._valid_until = asked_at + VALID_S
         self._renewing = asyncio.create_task(self._renew_for_ever())
-        return True
 
     async def require(self) -> None:
         if asyncio.get_running_loop().time() >= self._valid_until:

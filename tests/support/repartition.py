@@ -1,0 +1,48 @@
+"""Moves for tests: in this process, or in one of its own that dies at a chosen step."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+
+from socialsite.store.moving import operation
+from socialsite.store.moving.mover import OnStep, Report, Step
+from socialsite.store.moving.operation import Site
+from socialsite.store.opening import COMPONENTS, topology_of
+
+SLICES = 16
+DIED = -signal.SIGKILL
+
+
+def site_at(url: str, **placed: str) -> Site:
+    return Site(url, placed, COMPONENTS, topology_of)
+
+
+async def move(home: str, to: str, component: str | None = None, on_step: OnStep | None = None) -> Report:
+    return await operation.move(site_at(home), to, component, slices=SLICES, on_step=on_step)
+
+
+def mover_killed_at(step: str, home: str, to: str, way: str = "move") -> int:
+    """Run a mover that dies by kill -9 right behind a step; its return code."""
+    command = [sys.executable, "-m", "tests.support.repartition", step, home, to, way]
+    return subprocess.run(command, timeout=60, check=False).returncode
+
+
+def main() -> None:
+    fatal, home, to, way = sys.argv[1:]
+
+    def on_step(step: Step) -> None:
+        if step.name == fatal and (step.number < 0 or step.number >= SLICES // 2):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    if way == "move":
+        asyncio.run(move(home, to, on_step=on_step))
+    elif way == "resume":
+        asyncio.run(operation.resume(site_at(home), on_step=on_step))
+    else:
+        asyncio.run(operation.back(site_at(home), on_step=on_step))
+
+
+if __name__ == "__main__":
+    main()
