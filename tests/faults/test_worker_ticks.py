@@ -1,0 +1,33 @@
+"""The worker's regular work, in a real worker: buffers are flushed though nobody asks."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from socialsite.configuration import Configuration
+from socialsite.recipes.buffer import Entity
+from socialsite.services import open_services
+
+ROOT = Path(__file__).resolve().parents[2]
+WITHIN_S = 30.0  # a tick of 10 s, and the start of a process on a busy machine
+
+
+async def test_a_running_worker_flushes_buffers(redis_url: str) -> None:
+    command = [sys.executable, "manage.py", "syndicate", "--verbosity", "0"]
+    environment = {**os.environ, "REDIS_URL": redis_url, "SECRET_KEY": "only-for-this-worker-" * 3}
+    async with open_services(redis_url, Configuration()) as services:
+        statistics = services.statistics
+        statistics.meter.viewed(Entity("post", 1))
+        await statistics.meter.flush()
+        with subprocess.Popen(command, cwd=ROOT, env=environment) as worker:
+            try:
+                async with asyncio.timeout(WITHIN_S):
+                    while await statistics.buffers.waiting():  # noqa: ASYNC110 - another process does it
+                        await asyncio.sleep(0.2)
+            finally:
+                worker.terminate()
+        assert worker.returncode == 0
+        (visits,) = await statistics.figures.visits([Entity("post", 1)])
+        assert visits.views == 1
