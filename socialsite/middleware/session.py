@@ -71,7 +71,12 @@ async def load(request: SiteRequest) -> None:
         verdict = verdict_of(reply)
         if not verdict.granted:
             raise RateLimited(verdict.rule, verdict.retry_after_s)
-    await services.sessions.touch(session, now_ms)
+    try:
+        await services.sessions.touch(session, now_ms)
+    except StoreUnavailable:
+        if request.method not in SAFE:
+            raise
+        # a store that refuses writes is still read; the use is noted another time
 
 
 def _hits(request: SiteRequest, now_ms: int) -> list[Command]:

@@ -17,7 +17,7 @@ class Unconfirmed(StoreUnavailable):
 
 
 class StoreFull(StoreUnavailable):
-    """The server refused a write because its memory is used up (noeviction)."""
+    """The server refused a write: its memory is used up (noeviction), or its disk. It is still read."""
 
 
 class CommandRefused(StoreError):
@@ -43,7 +43,7 @@ class Redirected(StoreUnavailable):
         self.host, self.port = host, int(port)
 
 
-UNAVAILABLE = ("LOADING", "MASTERDOWN", "NOREPLICAS", "MISCONF", "BUSY", "UNBLOCKED")
+UNAVAILABLE = ("LOADING", "MASTERDOWN", "NOREPLICAS", "BUSY", "UNBLOCKED")
 DEAD_PEER = frozenset(
     f"ERR {os.strerror(code)}"
     for code in (
@@ -58,7 +58,7 @@ REDIRECTIONS = ("MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN")
 def error_of(text: str) -> StoreError:
     """The exception for an error reply of the server."""
     code = text.split(" ", 1)[0]
-    if code == "OOM" or "OOM command not allowed" in text:
+    if code in ("OOM", "MISCONF") or "OOM command not allowed" in text:
         return StoreFull(text)
     if code == "NOSCRIPT":
         return ScriptMissing(text)

@@ -96,3 +96,30 @@ async def test_a_full_store_refuses_posts_and_serves_readers(alice: Browser, ser
     assert 'value="the-key"' in answer.text
     assert ">\nlong in the writing</textarea>" in answer.text
     assert "before" in (await alice.get("/public/")).text
+
+
+async def test_a_home_that_cannot_be_built_in_a_full_store_is_read_from_profiles(
+    alice: Browser, server: RedisServer
+):
+    await alice.publishes("before")
+    await alice.get("/")
+    with server.client() as client:
+        assert client.delete(*client.scan_iter("timelines:*:home")) == 1
+        client.config_set("maxmemory", "1mb")
+        page = await alice.get("/")
+        assert (page.status_code, "before" in page.text) == (200, True)
+        client.config_set("maxmemory", 0)
+    assert "before" in (await alice.get("/")).text
+
+
+async def test_a_last_use_that_cannot_be_noted_hides_no_page(alice: Browser, server: RedisServer):
+    """As with a full disk: every write is refused, reads are answered."""
+    await alice.publishes("before")
+    await alice.get("/")
+    with server.client() as client:
+        for index in client.scan_iter("sessions:*", _type="zset"):
+            for session_id, used_ms in client.zrange(index, 0, -1, withscores=True):
+                client.zadd(index, {session_id: used_ms - 120_000})
+        client.config_set("min-replicas-to-write", 1)
+    assert "before" in (await alice.get("/")).text
+    assert (await alice.post("/posts/", text="meanwhile")).status_code == 503

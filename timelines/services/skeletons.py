@@ -8,6 +8,7 @@ from typing import Protocol
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
+from socialsite.store import StoreFull
 from timelines.domain.page import ABOVE_ALL
 from timelines.repositories.cached import CachedPart, CachedTimelines
 from timelines.repositories.posts import PostRepository
@@ -114,9 +115,16 @@ class CachedSkeleton:
         if not self._looked:
             self._looked = True
             self._part = await self._read(head)
-            if self._part is None and await self.build():
+            if self._part is None and await self._built():
                 self._part = await self._read(head)
         return self._part
+
+    async def _built(self) -> bool:
+        """Build, unless the store is full: then the profiles serve the page alone."""
+        try:
+            return await self.build()
+        except StoreFull:
+            return False
 
     async def _read(self, head: int | None) -> CachedPart | None:
         if head is None:
