@@ -15,6 +15,7 @@ from tests.support.town import Town
 from tests.support.world import Person, World
 from timelines import keys
 from timelines.repositories.drift import AuditDrift
+from timelines.repositories.tags import tag_key
 from timelines.services.auditing import Audit
 from timelines.services.auditing.sampler import AuditSampler
 
@@ -111,6 +112,9 @@ DAMAGE: dict[str, Damage] = {
     "home_without_floor": lambda town: town.do("RPOP", keys.home_timeline(town.bob.id)),
     "home_eternal": lambda town: town.do("PERSIST", keys.home_timeline(town.bob.id)),
     "list_timeline_incomplete": lambda town: town.do("LPOP", keys.list_timeline(town.list.id)),
+    "tag_of_nothing": lambda town: town.do("ZADD", tag_key("many"), town.first.id, town.first.id),
+    "tag_misplaced": lambda town: town.do("ZADD", tag_key("many"), 5, town.third.id),
+    "tag_incomplete": lambda town: town.do("DEL", tag_key("many")),
     "public_of_nothing": lambda town: town.do("ZADD", keys.public_timeline(), 999, 999),
     "public_incomplete": lambda town: town.do("ZREM", keys.public_timeline(), town.first.id),
     "key_of_wrong_type": lambda town: town.services.store.gather(

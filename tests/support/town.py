@@ -42,7 +42,7 @@ class Town:
         await asyncio.sleep(0.002)  # so that no two posts share a millisecond
         town.second = await carol.publishes("hello back", in_reply_to=town.first)
         await asyncio.sleep(0.002)
-        town.third = await alice.publishes("all of you")
+        town.third = await alice.publishes("all of you #many")
         await world.work()
         for person in (alice, bob, carol):
             await person.home()

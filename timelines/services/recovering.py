@@ -22,12 +22,12 @@ class Recovering:
         """The report of the last audit, which is clean unless something could not be mended."""
         ids = [AccountId(n) for n in range(1, await self._services.repositories.accounts.last_id() + 1)]
         await self._services.rebuilding.rebuild_public(ids)
+        for account_id in ids:
+            await self._services.rebuilding.rebuild_tags(account_id)
         report = AuditReport()
         for _ in range(MOST_ROUNDS):
             audit = Audit.over(self._services, second_look_after_s=QUIET_S)
             report = await audit.run(repair=True, on_step=on_step)
             if not report.findings:
                 break
-        for account_id in ids:
-            await self._services.rebuilding.rebuild_tags(account_id)
         return report

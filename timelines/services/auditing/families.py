@@ -13,8 +13,11 @@ from timelines.services.auditing.posts import PostChecks
 from timelines.services.auditing.profiles import ProfileChecks, PublicChecks
 from timelines.services.auditing.repairs import Places
 from timelines.services.auditing.sessions import SessionChecks
+from timelines.services.auditing.tags import TagChecks
 
-CACHES = re.compile(r"timelines:\{\d+\}:home|timelines:\{l\d+\}:posts|public:\{public\}:posts")
+CACHES = re.compile(
+    r"timelines:\{\d+\}:home|timelines:\{l\d+\}:posts|timelines:\{[0-9a-f]{32}\}:tag|public:\{public\}:posts"
+)
 """Keys that may be deleted at any time: the repair of one that cannot be read at all."""
 
 
@@ -24,7 +27,7 @@ class Families:
     def __init__(self, places: Places, public: PublicChecks) -> None:
         accounts, sessions, posts = AccountChecks(places), SessionChecks(places), PostChecks(places)
         profiles, edges = ProfileChecks(places), EdgeChecks(places)
-        lists, cached = ListChecks(places), CachedChecks(places)
+        lists, cached, tags = ListChecks(places), CachedChecks(places), TagChecks(places)
         self._checks: tuple[tuple[re.Pattern[str], Check], ...] = tuple(
             (re.compile(pattern), check)
             for pattern, check in (
@@ -40,6 +43,7 @@ class Families:
                 (r"timelines:\{\d+\}:profile", profiles.profiles),
                 (r"timelines:\{q\d+\}:profile:\d+", profiles.profiles),
                 (r"timelines:\{\d+\}:home", cached.homes),
+                (r"timelines:\{[0-9a-f]{32}\}:tag", tags.tags),
                 (r"timelines:\{l\d+\}:posts", cached.list_timelines),
                 (r"timelines:\{l\d+\}:list", lists.lists),
                 (r"timelines:\{\d+\}:lists", lists.indexes),

@@ -14,6 +14,7 @@ from timelines.services.auditing.findings import Finding
 from timelines.services.auditing.looking import ABSENT, Looking, read
 from timelines.services.auditing.members import name_of, pages
 from timelines.services.auditing.repairs import Places
+from timelines.services.auditing.tags import TagChecks
 
 AGREEMENT = re.compile(rb"\d{1,16}:[0-9a-f]{32}")
 
@@ -21,6 +22,7 @@ AGREEMENT = re.compile(rb"\d{1,16}:[0-9a-f]{32}")
 class PostChecks:
     def __init__(self, places: Places) -> None:
         self._places = places
+        self._tags = TagChecks(places)
 
     async def posts(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
         values = await look.gather(("GET", key) for key in found)
@@ -49,7 +51,8 @@ class PostChecks:
             else:  # to be put right by bringing the archive back: no repair knows the text
                 findings.append(Finding("post_without_body", key))
         kept, orphans = await self._owned(look, standing)
-        return findings + orphans + await self._unprofiled(look, kept) + await self._unlinked(look, kept)
+        findings += orphans + await self._unprofiled(look, kept) + await self._unlinked(look, kept)
+        return findings + await self._tags.missing(look, kept)
 
     async def _owned(self, look: Looking, posts: dict[Key, Post]) -> tuple[dict[Key, Post], list[Finding]]:
         """Posts whose authors stand; and those that outlived theirs, and the sweep too."""
