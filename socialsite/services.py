@@ -274,7 +274,7 @@ async def open_services(
             yield services
         finally:
             await upkeep.close()
-            await meter.flush()
+            await meter.close()
             await services.repositories.archive.close()
     finally:
         await store.close()

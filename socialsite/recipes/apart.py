@@ -25,15 +25,26 @@ async def gather_apart(store: Store, commands: Sequence[Command]) -> list[Reply 
         for position, answer in zip(positions, answers, strict=True):
             replies[position] = answer
 
-    groups = by_node(store, range(len(commands)), lambda position: key_of(commands[position]))
+    groups, homeless = by_node(store, range(len(commands)), lambda position: key_of(commands[position]))
+    for position, error in homeless:
+        replies[position] = error
     await asyncio.gather(*(ask(node, positions) for node, positions in groups))
     return replies
 
 
-def by_node(store: Store, things: Sequence[T], key: Callable[[T], Key]) -> list[tuple[Node, list[T]]]:
-    """Things by the node of their key, each in its order."""
+Groups = list[tuple[Node, list[T]]]
+Homeless = list[tuple[T, StoreError]]
+
+
+def by_node(store: Store, things: Sequence[T], key: Callable[[T], Key]) -> tuple[Groups[T], Homeless[T]]:
+    """Things by the node of their key, each in its order; and those whose slot nobody holds now."""
     groups: dict[int, tuple[Node, list[T]]] = {}
+    homeless: Homeless[T] = []
     for thing in things:
-        node = store.node(key(thing))
-        groups.setdefault(id(node), (node, []))[1].append(thing)
-    return list(groups.values())
+        try:
+            node = store.node(key(thing))
+        except StoreError as error:
+            homeless.append((thing, error))
+        else:
+            groups.setdefault(id(node), (node, []))[1].append(thing)
+    return list(groups.values()), homeless

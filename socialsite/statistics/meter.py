@@ -65,6 +65,7 @@ class Meter:
         self._changes: dict[Entity, Change] = {}
         self._seen_ms: dict[int, int] = {}
         self._waiting: list[Command] = []
+        self._writing: asyncio.Task[None] | None = None
         self.dropped = 0
         """Things that were not counted: too many waited, or a node failed while it was told."""
 
@@ -147,14 +148,22 @@ class Meter:
     async def flush(self) -> None:
         """Write what was counted since the last time."""
         commands, self._waiting = self._waiting + self._collect(), []
-        groups = by_node(self._store, commands, key_of)
+        groups, homeless = by_node(self._store, commands, key_of)
+        self._keep([command for command, _ in homeless])
         await asyncio.gather(*(self._write(*group) for group in groups))
 
     async def keep_flushing(self) -> None:
         """For ever; whoever starts this task owns and cancels it."""
         while True:
             await asyncio.sleep(EVERY_S)
-            await self.flush()
+            self._writing = asyncio.create_task(self.flush())
+            await asyncio.shield(self._writing)  # whoever ends this waits for it in `close`
+
+    async def close(self) -> None:
+        """Write the rest, after what is being written."""
+        if self._writing is not None:
+            await asyncio.gather(self._writing, return_exceptions=True)
+        await self.flush()
 
     def _collect(self) -> list[Command]:
         now_ms = self._clock.now_ms()
@@ -169,15 +178,19 @@ class Meter:
             commands += rank_commands(ranked, each, now_ms)
         return commands + [add_command(entity, change, now_ms) for entity, change in changes.items()]
 
+    def _keep(self, commands: list[Command]) -> None:
+        """For the next time."""
+        room = max(0, MOST_WAITING - len(self._waiting))
+        self._waiting += commands[:room]
+        self.dropped += len(commands[room:])
+
     async def _write(self, node: Node, commands: list[Command]) -> None:
         try:
             await node.execute(
                 "EXISTS", key_of(commands[0])
             )  # is anybody there? Then nothing is in doubt yet
         except StoreError:
-            room = max(0, MOST_WAITING - len(self._waiting))
-            self._waiting += commands[:room]
-            self.dropped += len(commands) - len(commands[:room])
+            self._keep(commands)
             return
         for start in range(0, len(commands), EACH_WRITE):
             part = commands[start : start + EACH_WRITE]
