@@ -1,0 +1,180 @@
+"""A whole site is moved from its embedded server to a cluster and back while people use it.
+
+Every acknowledged post, deletion and follow is held against what stands in the end. `LEDGER_SECONDS=20` makes
+the quiet parts longer; figures are printed (`pytest -s`).
+"""
+
+import itertools
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.cluster import RedisCluster
+from tests.support.ledger import Crowd, Ledger, audit
+from tests.support.site import ROOT, Site, running_site, wait_until
+from tests.support.visitor import Visitor
+
+pytestmark = pytest.mark.slow
+
+QUIET_S = float(os.environ.get("LEDGER_SECONDS", "2"))
+PEOPLE = 4
+NO_LIMITS = {f"RATE_LIMIT_{rule}": "off" for rule in ("POST", "FOLLOW", "SIGNUP", "LOGIN", "ADDRESS")}
+REAL_SETTINGS = {"DJANGO_SETTINGS_MODULE": "socialsite.settings"}
+ALLOWED = {
+    "200",
+    "201",
+    "303",
+    "404",
+    "503",
+    "read 200",
+    "read 503",
+    "delete 200",
+    "delete 404",
+    "delete 503",
+}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with running_site(tmp_path_factory.mktemp("moving") / "data", **NO_LIMITS) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RedisCluster]:
+    running = RedisCluster().start()
+    yield running
+    running.stop()
+
+
+@dataclass
+class Probe:
+    """Follows and unfollows, posts and reads without a pause; how long each took, and what was promised."""
+
+    one: Visitor
+    other: Visitor
+    phase: str = "before"
+    took_s: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    outcomes: Counter[str] = field(default_factory=Counter)
+    follows: bool | None = None
+    """As last acknowledged; None where the last request was not."""
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        for number in itertools.count():
+            if self.stopping.is_set():
+                return
+            wanted = not self.follows
+            word = "follow" if wanted else "unfollow"
+            self.follows = wanted if self._timed("write", word, f"/@{self.other.handle}/{word}/") else None
+            self._timed("write", "post", "/posts/", text=f"probe {number}")
+            self._timed("read", "home", "/")
+
+    def _timed(self, kind: str, what: str, path: str, **form: str) -> bool:
+        phase, began = self.phase, time.monotonic()
+        try:
+            answer = self.one.http.get(path) if kind == "read" else self.one.post(path, **form)
+            status = answer.status_code
+        except httpx.TransportError:
+            status = 0
+        self.took_s.setdefault((phase, kind), []).append(time.monotonic() - began)
+        self.outcomes[f"{what} {status}"] += 1
+        return 200 <= status < 400
+
+    def report(self) -> str:
+        lines = []
+        for (phase, kind), took in sorted(self.took_s.items()):
+            took = sorted(took)
+            p50, p99 = took[len(took) // 2], took[len(took) * 99 // 100]
+            lines.append(
+                f"{phase:12} {kind:5} {len(took):5} requests, p50 {p50 * 1000:.0f} ms, p99 {p99 * 1000:.0f} ms, "
+                f"most {took[-1] * 1000:.0f} ms"
+            )
+        return "\n".join(lines)
+
+    def p99_s(self, phase: str, kind: str) -> float:
+        took = sorted(self.took_s[phase, kind])
+        return took[len(took) * 99 // 100]
+
+
+def repartition(site: Site, *arguments: str) -> str:
+    """The command as an operator gives it, beside the running site."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", "repartition", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "REDIS_URL": f"embedded://{site.data}", **REAL_SETTINGS},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def drained(site: Site) -> bool:
+    with site.redis() as client:
+        return client.xlen("jobs:{outbox}:stream") == 0
+
+
+def people_who_follow_each_other(site: Site) -> list[Visitor]:
+    people = [Visitor(site.url, f"mover{number}", timeout_s=15).sign_up() for number in range(PEOPLE)]
+    for one in people:
+        for other in people:
+            if other is not one:
+                one.follows(other.handle)
+    for one in people:
+        one.get("/")
+    return people
+
+
+def test_a_site_moves_to_a_cluster_and_back_and_nobody_notices_but_by_the_clock(
+    site: Site, cluster: RedisCluster, tmp_path: Path
+) -> None:
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    people = people_who_follow_each_other(site)
+    probe = Probe(*(Visitor(site.url, name, timeout_s=15).sign_up() for name in ("probe", "probed")))
+    crowd = Crowd(ledger, people, random.randrange(1 << 32), deleting=0.3)
+    probing = threading.Thread(target=probe.run)
+    crowd.start()
+    probing.start()
+    took: dict[str, float] = {}
+    try:
+        time.sleep(QUIET_S)
+        for phase, target in (("there", cluster.url), ("back", f"embedded://{site.data}")):
+            probe.phase, began = phase, time.monotonic()
+            told = repartition(site, "--to", target)
+            took[phase] = time.monotonic() - began
+            print(f"{phase}: {took[phase]:.1f} s with the start of the command. {told}")
+            probe.phase = f"after {phase}"
+            time.sleep(QUIET_S / 2)
+    finally:
+        probe.stopping.set()
+        crowd.stop()
+        probing.join(30)
+        ledger.close()
+    wait_until(lambda: drained(site), 60)
+    found = audit(ledger, people)
+    print(probe.report(), dict(probe.outcomes), found, sep="\n")
+    assert found.is_clean, found
+    assert found.acknowledged > 50
+    assert set(ledger.outcomes) <= ALLOWED, found
+    assert {outcome.split()[1] for outcome in probe.outcomes} <= ALLOWED
+    following = probe.one.get(f"/@{probe.other.handle}/followers/")["accounts"]
+    if probe.follows is not None:
+        assert bool(following) == probe.follows
+    for phase in ("there", "back"):
+        assert probe.p99_s(phase, "write") < 1.5, probe.report()
+    with site.redis() as client:
+        assert client.hexists("map:{placement}:record", "epoch")
+    assert [key for m in cluster.masters for key in m.client().keys("*") if not key.startswith("map:")] == []
