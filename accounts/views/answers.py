@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.http import HttpResponse
+from django.middleware.csrf import get_token
 
 from accounts.errors import AccountsError, FieldErrors, HandleTaken, WrongLogin
 from socialsite.http import SiteRequest, json_response, page_response, respond, see_other, wants_json
@@ -24,7 +25,8 @@ def checked(form: forms.Form) -> dict[str, Any]:
 def show(
     request: SiteRequest, template: str, form: forms.Form, data: Callable[[], object] = dict
 ) -> HttpResponse:
-    """A page with a form; in JSON what there is to say without it."""
+    """A page with a form; in JSON what there is to say without it. Either brings the token to send it with."""
+    get_token(request)
     return respond(request, template, page=lambda: {"form": form}, data=data)
 
 

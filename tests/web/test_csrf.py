@@ -72,6 +72,14 @@ async def test_the_right_token_is_let_through_by_field_and_by_header(browser):
     assert (await browser.http.post("/posts/", json={"text": "two"}, headers=headers)).status_code == 201
 
 
+@pytest.mark.parametrize("path", ["/accounts/signup/", "/accounts/login/"])
+async def test_a_client_that_speaks_only_json_gets_its_token(visitor, path):
+    assert len((await visitor.get_json(path)).cookies["csrftoken"]) == 32
+    fields = {"handle": "jay", "password1": "rather long words 9", "password2": "rather long words 9"}
+    headers = {**JSON, "X-CSRFToken": visitor.token}
+    assert (await visitor.http.post("/accounts/signup/", json=fields, headers=headers)).status_code == 201
+
+
 async def test_a_cookie_that_is_no_token_is_replaced(visitor):
     visitor.http.cookies.set("csrftoken", '"><script>', domain="testserver.local")
     answer = await visitor.http.get("/accounts/login/", headers={"Cookie": "csrftoken=short"})
