@@ -25,7 +25,7 @@ def checked(form: forms.Form) -> dict[str, Any]:
 def show(
     request: SiteRequest, template: str, form: forms.Form, data: Callable[[], object] = dict
 ) -> HttpResponse:
-    """A page with a form; in JSON what there is to say without it. Either brings the token to send it with."""
+    """A page with a form; in JSON what there is to say without it. Either brings the token."""
     get_token(request)
     return respond(request, template, page=lambda: {"form": form}, data=data)
 
