@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 from accounts import keys as account_keys
 from accounts.domain import AccountId
 from socialsite.services import open_services
+from socialsite.store import StoreUrls
 from tests.support.town import Town
 from tests.support.world import Person, World
 from timelines import keys
@@ -249,8 +250,8 @@ async def test_the_background_sampler_logs_and_counts_drift(
     assert "audit_drift" in caplog.text
 
 
-def test_the_command_fails_on_damage_and_repairs_it(redis_url: str, settings: Any) -> None:
-    settings.REDIS_URL = redis_url
+def test_the_command_fails_on_damage_and_repairs_it(redis_urls: StoreUrls, settings: Any) -> None:
+    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.placed
 
     async def with_town(then: Callable[[Town], Awaitable[object]]) -> None:
         async with open_services() as services:

@@ -20,6 +20,7 @@ from socialsite.services import Services, open_services
 from socialsite.store import Key, Store
 from tests.support.cluster import RedisCluster
 from tests.support.redis_server import RedisServer
+from tests.support.topologies import Deployment
 from tests.support.town import Town
 from tests.support.world import Person, World
 from timelines import keys
@@ -61,7 +62,7 @@ async def restored(target: str) -> AsyncIterator[Services]:
 
 
 async def save(services: Services, path: Path) -> None:
-    await Backup(services.store, services.config.follow_partitions).write(path, services.clock.now_ms())
+    await Backup(services.store, services.config.born_with).write(path, services.clock.now_ms())
 
 
 async def load(services: Services, path: Path) -> None:
@@ -186,11 +187,11 @@ async def test_a_damaged_file_is_refused_before_anything_is_written(world: World
 
 def test_a_backup_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "site.backup"
-    with BackupWriter(path, Header(1, 5, 16)) as writer:
+    with BackupWriter(path, Header(1, 5, {})) as writer:
         writer.add("a", [Record("posts:{1}:post", "string", 0, [b"x"])])
     whole = path.read_bytes()
     assert path.stat().st_mode & 0o777 == 0o600
-    with pytest.raises(RuntimeError), BackupWriter(path, Header(1, 6, 16)):
+    with pytest.raises(RuntimeError), BackupWriter(path, Header(1, 6, {})):
         raise RuntimeError
     assert path.read_bytes() == whole
     assert list(tmp_path.iterdir()) == [path]
@@ -198,13 +199,13 @@ def test_a_backup_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
 
 def test_a_later_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "site.backup"
-    with BackupWriter(path, Header(2, 5, 16)):
+    with BackupWriter(path, Header(2, 5, {})):
         pass
     with pytest.raises(BackupDamaged, match="version is 2"):
         BackupReader(path).check()
 
 
-async def test_values_of_every_type_come_back_as_they_were(store: Store) -> None:
+async def test_values_of_every_type_come_back_as_they_were(store: Store, deployment: Deployment) -> None:
     node = store.nodes[0]
     made: list[tuple[object, ...]] = [
         ("SET", "series:{1}:a", b"\x00\xff"), ("HSET", "series:{1}:b", "x", "1", "y", ""),
@@ -219,10 +220,12 @@ async def test_values_of_every_type_come_back_as_they_were(store: Store) -> None
     names = [Key.parse(str(command[1])) for command in made[:9]]
     records = await read(node, list(dict.fromkeys(names)))
     assert len(records) == 9
-    await node.execute("FLUSHALL")
+    deployment.empty()
     for record in records:
         await store.gather(commands_to_write(record))
-    assert await read(node, list(dict.fromkeys(names))) == records
+    found = [await read(each, list(dict.fromkeys(names))) for each in store.nodes]
+    back = {record.key: record for part in found for record in part}
+    assert [back[record.key] for record in records] == records
 
 
 async def test_a_store_that_is_not_empty_is_refused(world: World, tmp_path: Path) -> None:

@@ -10,13 +10,14 @@ from django.core.management import CommandError, call_command
 
 from socialsite.recipes.jobs import Job
 from socialsite.services import Services, open_services
+from socialsite.store import StoreUrls
 from tests.support.world import World
 from timelines.domain.jobs import PurgeAccount, encode_job
 
 
 @pytest.fixture(autouse=True)
-def here(redis_url: str, settings: Any) -> None:
-    settings.REDIS_URL = redis_url
+def here(redis_urls: StoreUrls, settings: Any) -> None:
+    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.placed
     within(three_dead)
 
 

@@ -21,7 +21,7 @@ from socialsite.statistics.kinds import (
 )
 from socialsite.statistics.meter import MOST_WAITING, Meter
 from socialsite.statistics.statistics import Statistics
-from socialsite.store import Key, Store, open_store
+from socialsite.store import Key, Store, StoreUrls, open_store
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import Deployment
 from tests.support.world import World
@@ -188,10 +188,10 @@ async def test_the_site_feeds_its_meter(world: World) -> None:
     assert latency.p99_ms is not None
 
 
-async def test_a_clean_end_writes_the_last_second(redis_url: str) -> None:
-    async with open_services(redis_url, Configuration()) as services:
+async def test_a_clean_end_writes_the_last_second(redis_urls: StoreUrls) -> None:
+    async with open_services(redis_urls, Configuration()) as services:
         services.statistics.meter.published(1)
-    async with open_services(redis_url, Configuration()) as services:
+    async with open_services(redis_urls, Configuration()) as services:
         now_ms = services.clock.now_ms()
         found = await services.statistics.figures.site(now_ms - 5_000, now_ms, now_ms=now_ms)
     assert found["posts"] == 1

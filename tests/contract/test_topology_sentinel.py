@@ -1,6 +1,7 @@
 """Sentinel: the master is found, followed when another takes over, and an old one is never written to."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator, Iterator
 
@@ -142,19 +143,15 @@ async def test_a_listener_is_told_of_the_gap_and_hears_the_new_master(
     site.master.kill()
     async with asyncio.timeout(FAILOVER_WITHIN_S):
         assert await listening.receive() is GAP
-        for _ in range(100):
-            if await tries(node, "SPUBLISH", channel, "after") == 1:
-                break
-            await asyncio.sleep(0.05)
-        assert await listening.receive() == b"after"
+        heard: bytes | None = None
+        while heard != b"after":  # a promotion ends connections once more, which is another gap
+            with contextlib.suppress(StoreUnavailable):
+                if heard is GAP:
+                    await listening.open()
+                await node.execute("SPUBLISH", channel, "after")
+            with contextlib.suppress(TimeoutError):
+                heard = await asyncio.wait_for(listening.receive(), 0.2)
     listening.close()
-
-
-async def tries(node: Node, *command: object) -> object:
-    try:
-        return await node.execute(*command)
-    except StoreUnavailable:
-        return None
 
 
 async def test_a_waiting_command_fails_as_unavailable_and_not_as_a_defect(

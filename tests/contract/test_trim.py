@@ -9,6 +9,8 @@ from django.core.management import call_command
 
 from accounts import keys as account_keys
 from socialsite.services import open_services
+from socialsite.store import StoreUrls
+from tests.support.topologies import Deployment
 from tests.support.town import Town
 from tests.support.world import World
 from timelines import keys
@@ -19,22 +21,22 @@ async def trim(town: Town, **options: Any) -> dict[str, int]:
     return dict(await Trimming.over(town.services, second_look_after_s=0.01).trim(**options))
 
 
-async def test_a_site_within_its_caps_loses_nothing(world: World) -> None:
+async def test_a_site_within_its_caps_loses_nothing(world: World, deployment: Deployment) -> None:
     town = await Town.built(world)
-    before = await town.services.store.nodes[0].execute("DBSIZE")
+    before = deployment.all_keys()
     assert await trim(town) == {}
-    assert await town.services.store.nodes[0].execute("DBSIZE") == before
+    assert deployment.all_keys() == before
     assert not (await town.audit()).findings
 
 
-async def test_lowered_caps_cut_the_oldest_and_raise_the_floor(world: World, redis_url: str) -> None:
+async def test_lowered_caps_cut_the_oldest_and_raise_the_floor(world: World, redis_urls: StoreUrls) -> None:
     town = await Town.built(world)
     for _ in range(6):
         await town.bob.publishes("more #tag")
     await world.work()
     whole = await town.alice.home_ids()
     config = dataclasses.replace(world.services.config, home_cap=4, public_cap=5, profile_cap=6)
-    async with open_services(redis_url, config) as lower:
+    async with open_services(redis_urls, config) as lower:
         trimming = Trimming.over(lower, second_look_after_s=0.01)
         would = await trimming.trim(dry_run=True)
         assert would == await trimming.trim()
@@ -62,15 +64,15 @@ async def test_leftovers_go_and_what_is_in_use_stays(world: World) -> None:
 
 async def test_dead_letters_keep_to_their_cap(world: World) -> None:
     town = await Town.built(world)
-    node = town.services.store.nodes[0]
+    node = town.services.store.node(town.services.outbox.dead)
     letter = ("XADD", town.services.outbox.dead, "*", "payload", "x", "reason", "r", "tries", 1, "job", "1-1")
     await node.pipeline([letter] * 10_050)
     assert await trim(town) == {"dead_letters": 50}
     assert (await town.services.outbox.depth()).dead == 10_000
 
 
-def test_the_command(redis_url: str, settings: Any) -> None:
-    settings.REDIS_URL = redis_url
+def test_the_command(redis_urls: StoreUrls, settings: Any) -> None:
+    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.placed
 
     async def build() -> None:
         async with open_services() as services:
