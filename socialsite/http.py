@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from .services import Services
 
 HTML, JSON = "text/html", "application/json"
+JSON_TYPES = (JSON, "application/json; charset=utf-8", "application/json; charset=UTF-8")
+"""As clients name it in Accept; its parameter means nothing, but Django compares it."""
 NEXT_MAX = 2000  # characters; Django refuses to redirect to more than 2,048
 
 
@@ -62,7 +64,7 @@ def wants_json(request: SiteRequest) -> bool:
     """Whether the client prefers JSON. A client that takes anything gets the page."""
     if "json" not in request.META.get("HTTP_ACCEPT", ""):
         return False
-    return request.get_preferred_type([HTML, JSON]) == JSON
+    return request.get_preferred_type([HTML, *JSON_TYPES]) in JSON_TYPES
 
 
 def form_data(request: SiteRequest) -> dict[str, str]:
