@@ -29,6 +29,11 @@ class Configuration:
     archive_url: str = ""
     rate_limits: dict[str, int | None] = field(default_factory=dict)
 
+    @property
+    def born_with(self) -> dict[str, int]:
+        """Numbers that are fixed at a site's birth, since its keys name them."""
+        return {"FOLLOW_PARTITIONS": self.follow_partitions, "PROFILE_PARTITIONS": self.profile_partitions}
+
     @classmethod
     def from_settings(cls) -> Self:
         return cls(

@@ -7,7 +7,7 @@ losing anything that stood when the backup began. Caches are left out: they are 
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -30,14 +30,14 @@ class Bodies(Protocol):
 
 
 class Backup:
-    def __init__(self, store: Store, partitions: int, archive: Bodies | None = None) -> None:
+    def __init__(self, store: Store, partitions: Mapping[str, int], archive: Bodies | None = None) -> None:
         self._store = store
         self._partitions = partitions
         self._archive = archive
 
     async def write(self, path: Path, now_ms: int, on_step: OnStep = ignore_step) -> Counter[str]:
         """Keys by family. `on_step` hears how many keys were passed; each is, three times."""
-        with BackupWriter(path, Header(VERSION, now_ms, self._partitions)) as file:
+        with BackupWriter(path, Header(VERSION, now_ms, dict(self._partitions))) as file:
             for key in FIRST:
                 await self._take(file, self._store.node(key), [key])
             for walk in (REFERENCES, BODIES, ACCOUNTS):

@@ -34,11 +34,11 @@ class BackupDamaged(Exception):
 
 
 class Header(msgspec.Struct, frozen=True):
-    """`partitions`: FOLLOW_PARTITIONS of the site it is of; its keys name them."""
+    """`partitions`: FOLLOW_PARTITIONS and PROFILE_PARTITIONS of the site; its keys name them."""
 
     version: int
     at_ms: int
-    partitions: int
+    partitions: dict[str, int]
 
 
 class Ending(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ LEFT_OUT = re.compile(
     r"|(search|limits|live|cache|map):.*"  # true for a minute, or of running processes
     r"|jobs:\{[a-z]+\}:worker:[0-9a-f]+"
     r"|jobs:\{(?!outbox|audit)[a-z]+\}:.*"  # locks
-    r"|follows:\{map\}:partitions"  # the header of a backup says it
+    r"|(follows|timelines):\{map\}:partitions"  # the header of a backup says them
 )
 REFERENCES, BODIES, ACCOUNTS = range(3)
 """Passes of a backup. What refers to something is read before what it refers to: so a thing deleted meanwhile

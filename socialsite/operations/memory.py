@@ -1,6 +1,6 @@
 """Where the memory goes: every key is counted, a sample is weighed, the rest is inferred by family.
 
-Weights are the servers' own (MEMORY USAGE). What they leave out, tables of keys and the allocator's waste, is
+Weights are the servers' own (MEMORY USAGE). What they leave out, the tables of keys above all, is
 the difference to what INFO says is used; the forecast takes it into account.
 """
 

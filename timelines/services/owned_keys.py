@@ -6,16 +6,16 @@ from socialsite.store import Key
 from timelines import keys
 
 
-def owned_keys(account_id: int, partitions: int) -> list[Key]:
+def owned_keys(account_id: int, follow_partitions: int, profile_partitions: int) -> list[Key]:
     """Whether they stand in the store or not."""
     owned = [
         account_keys.account(AccountId(account_id)),
         account_keys.session_index(AccountId(account_id)),
         keys.home_timeline(account_id),
-        keys.profile_timeline(account_id),
+        *keys.ProfileKeys(profile_partitions).all(account_id),
         keys.list_index(account_id),
     ]
-    for number in range(partitions):
+    for number in range(follow_partitions):
         owned.append(keys.following(f"p{number}", account_id))
         owned.append(keys.followers(f"p{number}", account_id))
     return owned

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from socialsite.services import Services
 
 SECOND_LOOK_AFTER_S = 1.0
+PROFILES = re.compile(r"timelines:\{(\d+\}:profile|q\d+\}:profile:\d+)")
 
 
 class Trimming:
@@ -107,7 +108,7 @@ class Trimming:
 def capped_families(config: Configuration) -> list[tuple[str, re.Pattern[str], int]]:
     """(kind, keys, cap)"""
     return [
-        ("profile_entries", re.compile(r"timelines:\{\d+\}:profile"), config.profile_cap),
+        ("profile_entries", PROFILES, config.profile_cap),
         ("public_entries", re.compile(r"public:\{public\}:posts"), config.public_cap),
         ("tag_entries", re.compile(r"timelines:\{[0-9a-f]{32}\}:tag"), TAG_CAP),
         ("home_entries", re.compile(r"timelines:\{\d+\}:home"), config.home_cap),

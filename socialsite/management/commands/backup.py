@@ -25,7 +25,7 @@ class Command(OperatorCommand):
     async def act(self, services: Services, options: dict[str, Any]) -> None:
         path: Path = options["file"]
         archive = ArchivedBodies(services.repositories.archive)
-        backup = Backup(services.store, services.config.follow_partitions, archive)
+        backup = Backup(services.store, services.config.born_with, archive)
         total = await key_count(services.store)
         if options["dry_run"]:
             with self.progress("Keys", total) as step:

@@ -40,7 +40,11 @@ class Command(OperatorCommand):
         with self.progress("Keys", await key_count(services.store)) as step:
             report = await meter.measure(services.clock.now_ms(), step)
         last_id = await services.repositories.accounts.last_id()
-        accounts = await meter.accounts(last_id, partial(owned_keys, partitions=config.follow_partitions))
+        parts = {
+            "follow_partitions": config.follow_partitions,
+            "profile_partitions": config.profile_partitions,
+        }
+        accounts = await meter.accounts(last_id, partial(owned_keys, **parts))
         ahead = forecast(report, Caps(config.home_cap), config.memory_reserve)
         if options["json"]:
             self.stdout.write(json.dumps(as_json(report, accounts, ahead), indent=2))

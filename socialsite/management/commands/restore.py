@@ -57,11 +57,10 @@ class Command(OperatorCommand):
             raise CommandError(f"This backup cannot be used: {damaged}.") from damaged
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}") from error
-        held = services.config.follow_partitions
-        if header.partitions != held:
+        if header.partitions != services.config.born_with:
+            told = " ".join(f"{name}={count}" for name, count in header.partitions.items())
             raise CommandError(
-                f"The backup is of a site with FOLLOW_PARTITIONS={header.partitions}, the setting says "
-                f"{held}: set it so and restore into a store that was never started."
+                f"The backup is of a site with {told}: set it so and restore into a store never started."
             )
         return ending
 

@@ -86,10 +86,10 @@ class Audit:
             return
         async for found in sampled(self._places.store, sample, on_step):
             yield found
-        last = await self._places.at.accounts.last_id()
+        last, config = await self._places.at.accounts.last_id(), self._places.config
         for _ in range(min(last, sample // KEYS_PER_ACCOUNT_SAMPLED)):
             account_id = random.randint(1, last)  # noqa: S311 - not a secret
-            yield owned_keys(account_id, self._places.config.follow_partitions)
+            yield owned_keys(account_id, config.follow_partitions, config.profile_partitions)
 
     def _look(self) -> Looking:
         return Looking(self._places.store, self._places.outbox, self._places.at.posts)

@@ -40,7 +40,7 @@ class Families:
                 (r"posts:\{a\d+\}:idempotency:[0-9a-f]+", posts.idempotency),
                 (r"accounts:\{\d+\}:account", accounts.accounts),
                 (r"accounts:\{[0-9a-f]{32}\}:handle", accounts.handles),
-                (r"timelines:\{\d+\}:profile", profiles.profiles),
+                (r"timelines:\{(\d+\}:profile|q\d+\}:profile:\d+)", profiles.profiles),
                 (r"timelines:\{q\d+\}:profile:\d+", profiles.profiles),
                 (r"timelines:\{\d+\}:home", cached.homes),
                 (r"timelines:\{[0-9a-f]{32}\}:tag", tags.tags),

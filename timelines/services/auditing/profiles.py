@@ -8,6 +8,7 @@ from accounts.domain import DELETED, AccountId
 from socialsite.ids import PostId
 from socialsite.store import Key
 from timelines import keys
+from timelines.domain.post import Post
 from timelines.services.auditing.findings import Finding
 from timelines.services.auditing.looking import ABSENT, Looking
 from timelines.services.auditing.members import name_of, pages
@@ -32,6 +33,7 @@ class ProfileChecks:
 
     async def _profile(self, look: Looking, key: Key) -> list[Finding]:
         author_id, findings, size = AccountId(keys.profile_owner(key)), list[Finding](), 0
+        place = self._places.at.profiles.keys
         async for members in pages(look, key):
             size += len(members)
             posts = await look.posts(int(m) for m, _ in members if m.isdigit())
@@ -42,14 +44,22 @@ class ProfileChecks:
                     drop = self._places.run(("ZREM", key, member))
                     repair = partial(self._places.with_touched, author_id, drop)
                     findings.append(Finding(kind, key, name_of(member), repair))
-                elif int(float(score)) != post.id:
-                    move = self._places.run(("ZADD", key, post.id, post.id))
-                    repair = partial(self._places.with_touched, author_id, move)
+                elif int(float(score)) != post.id or place.of(author_id, post.id) != key:
+                    repair = partial(self._move, key, post)
                     findings.append(Finding("profile_misplaced", key, name_of(member), repair))
         if size > (cap := self._places.config.profile_cap):
             trim = self._places.run(("ZREMRANGEBYRANK", key, 0, -cap - 1))
             findings.append(Finding("profile_over_cap", key, repair=trim))
         return findings
+
+    async def _move(self, key: Key, post: Post) -> None:
+        """To its right score, in the right part; added first, so that a stop between loses nothing."""
+        right = self._places.at.profiles.keys.of(post.author_id, post.id)
+        await self._places.store.gather([("ZADD", right, post.id, post.id)])
+        if right != key:
+            await self._places.store.gather([("ZREM", key, post.id)])
+        touched = await self._places.touched.by([post.author_id])
+        await touched.forget()
 
 
 class PublicChecks:
