@@ -24,6 +24,8 @@ Written by `make bench` (`python -m benchmarks [NAMES] [--rounds N]`); nothing h
 Every figure is the median over the rounds, the lowest and highest in brackets. A reference runs beside the
 product, in turn, within the same run: machines differ and their speed moves, so the ratio (product /
 reference, round by round) is what is held against the budget. `MISSED` means that the budget is not reached.
+The load beside each run is the machine's at its end: above the number of its cores other work took part, rates
+fell (ours more than "hello"'s, which needs no second process) and only CPU time and the narrow ratios hold.
 """
 COLUMNS = ("", "figure", "this site", "reference", "ratio", "budget", "verdict")
 
