@@ -24,8 +24,9 @@ Written by `make bench` (`python -m benchmarks [NAMES] [--rounds N]`); nothing h
 Every figure is the median over the rounds, the lowest and highest in brackets. A reference runs beside the
 product, in turn, within the same run: machines differ and their speed moves, so the ratio (product /
 reference, round by round) is what is held against the budget. `MISSED` means that the budget is not reached.
-The load beside each run is the machine's at its end: above the number of its cores other work took part, rates
-fell (ours more than "hello"'s, which needs no second process) and only CPU time and the narrow ratios hold.
+The verdict is the median's: where the brackets reach over the budget, the run did not decide it.
+The load beside each run is the machine's at its end. Above the number of its cores other work took part, and
+figures made of time (requests/s, waiting, B4, B9) say little; CPU time and bytes move less.
 """
 COLUMNS = ("", "figure", "this site", "reference", "ratio", "budget", "verdict")
 
