@@ -106,9 +106,9 @@ def _stop_listening() -> None:
     """A socket that was inherited stays open with whoever gave it: what comes waits there."""
     from twisted.internet.tcp import Port
 
-    for port in reactor().getReaders():
-        if isinstance(port, Port):
-            port.stopListening()
+    listening: list[Any] = [each for each in reactor().getReaders() if isinstance(each, Port)]
+    for port in listening:
+        port.stopListening()
 
 
 def _transports() -> set[Any]:

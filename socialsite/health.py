@@ -1,37 +1,117 @@
-"""Whether the store answers, component by component, for /readyz."""
+"""Whether the store answers and takes writes, component by component, for /readyz.
+
+ok            answers, and a write is taken
+unavailable   no answer in time
+loading       reads its data from disk after a start
+read_only     a replica: the master is elsewhere
+full          less than MEMORY_RESERVE is left below maxmemory: posting is refused, reading goes on
+not_saving    the server refuses writes because its last one did not reach the disk (MISCONF)
+no_replicas   the server refuses writes because too few replicas follow it
+refused       it answers with an error: a defect, or rights that are missing (ACL)
+"""
 
 import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from socialsite.store.errors import StoreError
+from socialsite.recipes.jobs import QueueDepth
+from socialsite.store.errors import Demoted, StoreError, StoreFull, StoreUnavailable
 from socialsite.store.key import Key
+from socialsite.store.node import Node
 
 from .middleware.services import loop_services
 from .services import Services
 
 WITHIN_S = 2.0
 COMPONENTS = ("accounts", "sessions", "posts", "timelines", "public", "follows", "limits", "jobs", "live")
+OK, FULL, READ_ONLY, NOT_SAVING = "ok", "full", "read_only", "not_saving"
+WORDS = {"LOADING": "loading", "MISCONF": NOT_SAVING, "NOREPLICAS": "no_replicas"}
 
 
-async def component_states() -> dict[str, str]:
-    """Component -> "ok", or the kind of trouble: what a server says of itself stays inside."""
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """`outbox`: what the workers owe; None where nobody can tell."""
+
+    components: dict[str, str]
+    outbox: QueueDepth | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        return all(state == OK for state in self.components.values())
+
+
+async def readiness() -> Readiness:
+    """Everybody is asked at once, and answers within seconds or counts as away."""
     try:
         async with asyncio.timeout(WITHIN_S):
             services = await loop_services.get()
     except (StoreError, TimeoutError) as error:
-        return dict.fromkeys(COMPONENTS, type(error).__name__)
-    states = await asyncio.gather(*(_state(services, name) for name in COMPONENTS))
-    return dict(zip(COMPONENTS, states, strict=True))
+        return Readiness(dict.fromkeys(COMPONENTS, word_for(error)))
+    nodes = services.store.nodes
+    found = await asyncio.gather(*(_node_state(node, services.config.memory_reserve) for node in nodes))
+    by_node = dict(zip(nodes, found, strict=True))
+    states, outbox = await asyncio.gather(
+        asyncio.gather(*(_component_state(services, name, by_node) for name in COMPONENTS)),
+        depth_of(services),
+    )
+    return Readiness(dict(zip(COMPONENTS, states, strict=True)), outbox)
 
 
-async def _state(services: Services, component: str) -> str:
-    entrance = Key(
-        component, tag="ids", name="ready"
-    )  # never written; its way leads through the proxy
+async def depth_of(services: Services) -> QueueDepth | None:
     try:
         async with asyncio.timeout(WITHIN_S):
-            for node in services.store.topology(component).nodes:
-                await node.execute("PING")
-            await services.store.node(entrance).execute("EXISTS", entrance)
+            return await services.outbox.depth()
+    except (StoreError, TimeoutError):
+        return None
+
+
+def facts_of(info: bytes) -> dict[str, str]:
+    """The lines of an INFO reply."""
+    lines = (line.partition(":") for line in info.decode("utf-8", "replace").splitlines())
+    return {key: value for key, colon, value in lines if colon}
+
+
+def state_of(facts: Mapping[str, str], reserve_bytes: int) -> str:
+    """What INFO says of a server that is to be written to."""
+    if facts.get("loading") == "1":
+        return "loading"
+    if facts.get("role") == "slave":
+        return READ_ONLY
+    if facts.get("aof_last_write_status", OK) != OK:
+        return NOT_SAVING
+    most = int(facts.get("maxmemory", 0))
+    return FULL if most and int(facts.get("used_memory", 0)) + reserve_bytes > most else OK
+
+
+def word_for(error: Exception) -> str:
+    """What a server says of itself stays inside: a word of ours for it."""
+    if isinstance(error, StoreFull):
+        return FULL
+    if isinstance(error, Demoted):
+        return READ_ONLY
+    if isinstance(error, StoreUnavailable | TimeoutError):
+        return WORDS.get(str(error).partition(" ")[0], "unavailable")
+    return "refused"
+
+
+async def _node_state(node: Node, reserve_bytes: int) -> str:
+    try:
+        async with asyncio.timeout(WITHIN_S):
+            return state_of(facts_of(await node.execute("INFO")), reserve_bytes)
     except (StoreError, TimeoutError) as error:
-        return type(error).__name__
-    return "ok"
+        return word_for(error)
+
+
+async def _component_state(services: Services, component: str, by_node: Mapping[Node, str]) -> str:
+    """The first trouble of its nodes, then whether its own way (through a proxy, say) takes a write."""
+    key = Key(component, tag="ids", name="ready")  # never there: deleting it is a write that changes nothing
+    try:
+        nodes = services.store.topology(component).nodes
+        trouble = next((state for node in nodes if (state := by_node.get(node, OK)) != OK), None)
+        if trouble is not None:
+            return trouble
+        async with asyncio.timeout(WITHIN_S):
+            await services.store.node(key).execute("DEL", key)
+    except (StoreError, TimeoutError) as error:
+        return word_for(error)
+    return OK

@@ -14,6 +14,7 @@ from accounts import keys as account_keys
 from accounts.domain import AccountId
 from accounts.repositories import AccountRepository, SessionRepository
 from accounts.services import AccountService, SessionService
+from socialsite import metrics
 from socialsite.clock import Clock, FixedClock
 from socialsite.configuration import Configuration
 from socialsite.ids import PostIds
@@ -23,7 +24,7 @@ from socialsite.recipes.memory_guard import MemoryGuard
 from socialsite.recipes.rate_limit import RateLimiter, Rule
 from socialsite.recipes.upkeep import Upkeep
 from socialsite.statistics.statistics import Statistics
-from socialsite.store import Key, Store, StoreError, StoreUrls, open_store
+from socialsite.store import Key, Node, Store, StoreError, StoreUrls, open_store
 from timelines import keys
 from timelines.domain.jobs import PurgeAccount, encode_job
 from timelines.repositories.archive import Archive
@@ -220,6 +221,9 @@ def _purging(at: Repositories, placing: Placing) -> Purging:
     )
 
 
+Node.on_answer = staticmethod(metrics.round_trip)
+
+
 class WrongPartitions(StoreError):
     """FOLLOW_PARTITIONS or PROFILE_PARTITIONS is not the number this store was born with."""
 
@@ -269,6 +273,7 @@ async def open_services(
         upkeep = Upkeep()
         upkeep.start(clock.keep_right)
         upkeep.start(meter.keep_flushing)
+        upkeep.start(metrics.keep_looking)
         current.bind(services.accounts, services.sessions)
         try:
             yield services

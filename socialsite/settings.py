@@ -31,6 +31,10 @@ HTTPS: bool = env.bool("HTTPS", default=False)
 ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 TRUSTED_PROXIES = environment.networks("TRUSTED_PROXIES", env.list("TRUSTED_PROXIES", default=[]))
+METRICS_ALLOWED = environment.networks(
+    "METRICS_ALLOWED", env.list("METRICS_ALLOWED", default=["127.0.0.0/8", "::1"])
+)
+METRICS_DIR: str = env.str("METRICS_DIR", default="")  # metrics_shared.py reads it, before any settings
 SITE_NAME: str = env.str("SITE_NAME", default="Socialsite")
 
 # Where the data is: REDIS_URL, above, but for components placed elsewhere

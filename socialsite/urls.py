@@ -4,12 +4,14 @@ from django.urls import include, path
 
 from . import views
 from .http import methods
+from .metrics_page import metrics_page
 
 urlpatterns = [
     path("", include("timelines.urls")),
     path("accounts/", include("accounts.urls")),
     path("livez", methods(GET=views.livez), name="livez"),
     path("readyz", methods(GET=views.readyz), name="readyz"),
+    path("metrics", methods(GET=metrics_page), name="metrics"),
     path("robots.txt", methods(GET=views.robots), name="robots"),
     path("favicon.ico", methods(GET=views.favicon), name="favicon"),
     path("manifest.webmanifest", methods(GET=views.manifest), name="manifest"),

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.templatetags.static import static
 from django.utils.translation import gettext as _
 
-from .health import component_states
+from .health import readiness
 from .http import SiteRequest, json_response
 from .middleware.errors import WORDS, refusal
 
@@ -24,12 +24,17 @@ async def livez(request: SiteRequest) -> HttpResponse:
 
 
 async def readyz(request: SiteRequest) -> HttpResponse:
-    """Whether every component answers. 503 tells a proxy to wait."""
-    components = await component_states()
-    is_ready = all(state == "ok" for state in components.values())
-    status = HTTPStatus.OK if is_ready else HTTPStatus.SERVICE_UNAVAILABLE
-    headers = {} if is_ready else {"Retry-After": "2"}
-    return json_response({"status": "ok" if is_ready else "down", "components": components}, status, headers)
+    """Whether every component answers and takes writes. 503 tells a proxy to wait.
+
+    `outbox` only informs: posts that wait for the workers are no reason to turn readers away.
+    """
+    ready = await readiness()
+    status = HTTPStatus.OK if ready.is_ready else HTTPStatus.SERVICE_UNAVAILABLE
+    headers = {} if ready.is_ready else {"Retry-After": "2"}
+    word = "ok" if ready.is_ready else "down"
+    return json_response(
+        {"status": word, "components": ready.components, "outbox": ready.outbox}, status, headers
+    )
 
 
 async def robots(request: SiteRequest) -> HttpResponse:

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from channels.consumer import AsyncConsumer
 
+from socialsite import metrics
 from socialsite.daphne_outlet import open_outlet
 from socialsite.middleware.services import loop_services
 from socialsite.outlet import Outlet, Send
@@ -46,7 +47,8 @@ class StreamConsumer(AsyncConsumer):
         socket = Socket(outlet, visitor.account_id, visitor.session_id, visitor.language)
         stream.enter(socket)
         try:
-            await self._hear(socket, stream, message_limit(services, visitor), receive)
+            with metrics.open_socket():
+                await self._hear(socket, stream, message_limit(services, visitor), receive)
         finally:
             stream.leave(socket)
 

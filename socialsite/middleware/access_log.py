@@ -32,7 +32,7 @@ class AccessLogMiddleware(Middleware):
         structlog.contextvars.bind_contextvars(request_id=request.request_id)
         response = await self.get_response(request)
         response.headers["X-Request-ID"] = request.request_id
-        count(request, response)
+        count(request, response, time.perf_counter() - started)
         level = _level(response.status_code)
         if log.isEnabledFor(level):
             log.log(level, "request", **_facts(request, response, started))

@@ -7,7 +7,7 @@ from django.http.response import HttpResponseBase
 
 from socialsite.http import SiteRequest
 
-PROBES = ("/livez", "/readyz")
+PROBES = ("/livez", "/readyz", "/metrics")
 """Asked often, and also while the store is down: neither services nor sessions have a part in them."""
 
 GetResponse = Callable[[SiteRequest], Awaitable[HttpResponseBase]]

@@ -2,15 +2,20 @@
 
 from django.http.response import HttpResponseBase
 
+from socialsite import metrics
 from socialsite.http import HTML, SiteRequest
 
 from .base import PROBES
 
 
-def count(request: SiteRequest, response: HttpResponseBase) -> None:
-    """Count an answer. Before the services are there (the store is down from the start) nobody can."""
+def count(request: SiteRequest, response: HttpResponseBase, seconds: float) -> None:
+    """Count an answer; before there are services (the store is down from the start) for Prometheus only."""
+    if request.path_info in PROBES:
+        return
+    match = request.resolver_match
+    metrics.request_answered((match and match.view_name) or "none", response.status_code, seconds)
     services = getattr(request, "services", None)
-    if services is None or request.path_info in PROBES:
+    if services is None:
         return
     account = getattr(request, "account", None)
     services.statistics.meter.answered(

@@ -8,13 +8,15 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib.messages.middleware import MessageMiddleware
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.locale import LocaleMiddleware
 from django.middleware.security import SecurityMiddleware
 from django.utils.deprecation import MiddlewareMixin
+
+from .base import PROBES
 
 
 class OnTheLoop(MiddlewareMixin):
@@ -38,7 +40,10 @@ class Security(OnTheLoop, SecurityMiddleware):
 
 
 class Common(OnTheLoop, CommonMiddleware):
-    """Host check, missing slash, Content-Length."""
+    """Host check, missing slash, Content-Length. Probes are asked by address, whatever the site is called."""
+
+    def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
+        return None if request.path_info in PROBES else super().process_request(request)
 
 
 class Locale(OnTheLoop, LocaleMiddleware):

@@ -38,6 +38,7 @@ def prepare(arguments: Sequence[str]) -> None:
     os.environ |= {
         "REDIS_URL": f"embedded://{directory}",
         "STATIC_ROOT": str(directory / "static"),
+        "METRICS_DIR": str(directory / "metrics"),
         "HTTPS": "0",
         **{f"REDIS_{component.upper()}_URL": "" for component in COMPONENTS},
     }

@@ -11,6 +11,7 @@ import logging
 from collections import defaultdict
 from typing import TypeVar
 
+from socialsite import metrics
 from socialsite.ids import Now
 from socialsite.recipes.apart import by_node
 from socialsite.recipes.buffer import Change, Entity, Mark, add_command
@@ -73,12 +74,15 @@ class Meter:
 
     def signed_up(self) -> None:
         self.count(SIGNUPS)
+        metrics.SIGNUPS.inc()
 
     def logged_in(self) -> None:
         self.count(LOGINS)
+        metrics.LOGINS.inc()
 
     def published(self, author_id: int) -> None:
         self.count(POSTS)
+        metrics.POSTS.inc()
         self.rank(POSTERS, author_id)
 
     def delivered(self, entries: int, late_ms: int) -> None:
@@ -86,6 +90,8 @@ class Meter:
         if entries:
             self.count(DELIVERIES, amount=entries)
             self.count(LATENCY.kind, LATENCY.member(late_ms), entries)
+            metrics.DELIVERIES.inc(entries)
+            metrics.TO_HOMES.observe(late_ms / 1000)
 
     def answered(self, status: int, *, is_page: bool, account_id: int | None) -> None:
         self.count(REQUESTS)
@@ -94,6 +100,7 @@ class Meter:
         if status >= 500:
             self.count(ERRORS)
             self.count(ERRORS, str(status))
+            metrics.errors_of(str(status)).inc()
         if account_id is not None:
             self.rank(BUSY, account_id)
             self._saw(account_id)
@@ -101,6 +108,7 @@ class Meter:
     def refused(self, rule: str) -> None:
         self.count(REFUSALS)
         self.count(REFUSALS, rule)
+        metrics.refusals_of(rule).inc()
 
     def opened_socket(self) -> None:
         self.count(SOCKETS)

@@ -5,8 +5,9 @@ their own types; an error reply raises, so it can never be read as "empty".
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, ClassVar, Protocol
 
 import hiredis
 
@@ -29,6 +30,8 @@ class Admission(Protocol):
 class Node:
     """One server (or proxy), reached by one shared connection of this event loop."""
 
+    on_answer: ClassVar[Callable[[str, float, bool], None]] = staticmethod(lambda node, seconds, came: None)
+    """Told of each round trip: the node, how long it was waited for, and whether an answer came."""
     guard: Admission | None = None
     successor: "Node | None" = None
     """Who answers since the data of this node moved, for those who still hold it."""
@@ -72,7 +75,7 @@ class Node:
         if confirm:
             return await self._confirming.send(payload, replies, confirm)
         connection = self._connection or await self._connect()
-        return await connection.send(payload, replies, self._reply_timeout_s)
+        return await self._timed(connection.send(payload, replies, self._reply_timeout_s))
 
     async def confirmed(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
         """As `pipeline`, answered only once `replicas` replicas have it. Raises Unconfirmed."""
@@ -130,10 +133,20 @@ class Node:
             return []
         connection = self._connection or await self._connect()
         preface, payload = self._encoded(connection, commands)
-        replies = await connection.send(payload, preface + len(commands), self._reply_timeout_s)
+        replies = await self._timed(connection.send(payload, preface + len(commands), self._reply_timeout_s))
         if preface:
             del replies[:preface]
         return replies
+
+    async def _timed(self, answer: Awaitable[list[Reply]]) -> list[Reply]:
+        asked, came = time.perf_counter(), True
+        try:
+            return await answer
+        except StoreUnavailable:
+            came = False
+            raise
+        finally:
+            Node.on_answer(str(self.address), time.perf_counter() - asked, came)
 
     async def _mended(self, commands: Sequence[Command], replies: list[Reply]) -> list[Reply]:
         """The replies with forgotten scripts sent whole; raises any other error reply."""

@@ -1,0 +1,111 @@
+"""What this process tells Prometheus, by name; `/metrics` shows it (metrics_page.py, docs/operations.md).
+
+A leaf: it knows Prometheus's library and nothing of the site, so that every layer may count. A count costs a
+microsecond or two. The statistics of the site itself (`/ops/`, `stats`) live in Redis (statistics/meter.py).
+"""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from socialsite import metrics_shared
+
+metrics_shared.join()
+
+from prometheus_client import Counter, Gauge, Histogram  # noqa: E402  (joined first)
+
+LOOK_EVERY_S = 1.0
+PUBLISH = "timelines:publish"
+"""The view that takes a new post."""
+PAGE_SIZE = os.sysconf("SC_PAGE_SIZE")
+
+REQUESTS = Histogram(
+    "socialsite_request_seconds",
+    "Requests by the name of their view and the class of their status",
+    ("view", "status"),
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20),
+)
+PUBLISHING = Histogram(
+    "socialsite_publish_seconds",
+    "From the request to the acknowledgement of a new post",
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20),
+)
+TO_HOMES = Histogram(
+    "socialsite_post_to_home_seconds",
+    "From a post's id to its entry in homes and lists, once a pass of up to POSTS_PER_PASS",
+    buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300),
+)
+ROUND_TRIPS = Histogram(
+    "socialsite_redis_round_trip_seconds",
+    "Answers of the Redis servers, as those who wait for them see it",
+    ("node",),
+    buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5),
+)
+REDIS_FAILURES = Counter("socialsite_redis_failures", "Round trips without an answer", ("node",))
+LOOP_LAG = Histogram(
+    "socialsite_loop_lag_seconds",
+    "How much later than asked the event loop wakes somebody, looked at once a second",
+    buckets=(0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5),
+)
+SIGNUPS = Counter("socialsite_signups", "Accounts made")
+LOGINS = Counter("socialsite_logins", "Log-ins")
+POSTS = Counter("socialsite_posts", "Posts published")
+DELIVERIES = Counter("socialsite_deliveries", "Entries brought to home and list timelines")
+REFUSALS = Counter("socialsite_refusals", "Requests and messages that a rate limit refused", ("rule",))
+ERRORS = Counter("socialsite_errors", "Answers of 500 and above", ("status",))
+SOCKETS_OPENED = Counter("socialsite_sockets_opened", "Websockets accepted")
+SOCKETS = Gauge("socialsite_sockets", "Websockets open now", multiprocess_mode="livesum")
+MEMORY = Gauge("socialsite_process_resident_bytes", "Memory of each process", multiprocess_mode="liveall")
+OPEN_FILES = Gauge("socialsite_process_open_files", "Open files of each process", multiprocess_mode="liveall")
+
+_requests = cache(REQUESTS.labels)
+_round_trips = cache(ROUND_TRIPS.labels)
+_failures = cache(REDIS_FAILURES.labels)
+refusals_of = cache(REFUSALS.labels)
+errors_of = cache(ERRORS.labels)
+
+
+def request_answered(view: str, status: int, seconds: float) -> None:
+    _requests(view, f"{status // 100}xx").observe(seconds)
+    if view == PUBLISH and status < 400:
+        PUBLISHING.observe(seconds)
+
+
+def round_trip(node: str, seconds: float, came: bool) -> None:
+    """`came`: whether there was an answer."""
+    if came:
+        _round_trips(node).observe(seconds)
+    else:
+        _failures(node).inc()
+
+
+@contextmanager
+def open_socket() -> Iterator[None]:
+    SOCKETS_OPENED.inc()
+    SOCKETS.inc()
+    try:
+        yield
+    finally:
+        SOCKETS.dec()
+
+
+async def keep_looking() -> None:
+    """For ever: what nobody calls us for. Whoever starts this task owns and cancels it."""
+    loop = asyncio.get_running_loop()
+    while True:
+        asked = loop.time()
+        await asyncio.sleep(LOOK_EVERY_S)
+        LOOP_LAG.observe(max(0.0, loop.time() - asked - LOOK_EVERY_S))
+        look_at_process()
+
+
+def look_at_process(proc: Path = Path("/proc/self")) -> None:
+    """Memory and files; where there is no /proc (macOS) they stay 0."""
+    try:
+        MEMORY.set(int((proc / "statm").read_text().split()[1]) * PAGE_SIZE)
+        OPEN_FILES.set(len(os.listdir(proc / "fd")))
+    except OSError:
+        return

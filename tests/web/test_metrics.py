@@ -1,0 +1,153 @@
+"""/metrics: complete, for those inside only, and one page for all processes of a machine."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from socialsite import health
+from tests.support.browser import Browser
+from tests.support.fleet import BASE_DIR, Fleet
+from tests.support.world import World
+
+INSIDE, OUTSIDE = "127.0.0.1", "203.0.113.9"
+
+
+def samples(text: str) -> dict[str, float]:
+    """`name{label="value"}` -> value."""
+    found: dict[str, float] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            labels = ",".join(f'{name}="{value}"' for name, value in sorted(sample.labels.items()))
+            found[f"{sample.name}{{{labels}}}" if labels else sample.name] = sample.value
+    return found
+
+
+async def scraped(browser: Browser) -> dict[str, float]:
+    answer = await browser.get("/metrics")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/plain; version=")
+    return samples(answer.text)
+
+
+@pytest.fixture
+async def prometheus(site, open_browser) -> Browser:
+    return await open_browser(address=INSIDE)
+
+
+async def test_the_world_is_told_nothing(site, open_browser):
+    stranger = await open_browser(address=OUTSIDE)
+    assert (await stranger.get("/metrics")).status_code == 404
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "Via"])
+async def test_what_came_through_a_proxy_is_the_worlds_whatever_it_says(prometheus, header):
+    answer = await prometheus.http.get("/metrics", headers={header: INSIDE})
+    assert answer.status_code == 404
+
+
+async def test_a_scraper_may_call_the_site_by_its_address(prometheus, settings):
+    settings.ALLOWED_HOSTS = ["social.example.org"]
+    for path in ("/metrics", "/livez", "/readyz"):
+        assert (await prometheus.http.get(path, headers={"Host": "10.0.0.7:8000"})).status_code == 200
+    assert (await prometheus.http.get("/public/", headers={"Host": "10.0.0.7:8000"})).status_code == 400
+
+
+async def test_requests_are_counted_by_view_and_class_of_status(prometheus, alice):
+    before = await scraped(prometheus)
+    await alice.get("/public/")
+    await alice.get("/@nobody/")
+    await alice.get("/no/such/page/")
+    after = await scraped(prometheus)
+    for view, status in (("timelines:public", "2xx"), ("timelines:profile", "4xx"), ("none", "4xx")):
+        name = f'socialsite_request_seconds_count{{status="{status}",view="{view}"}}'
+        assert after[name] - before.get(name, 0) == 1
+    assert not any('view="metrics"' in name for name in after)
+
+
+async def test_a_post_is_counted_on_its_whole_way(prometheus, alice, bob, world: World, site):
+    await bob.post("/@alice/follow/")
+    before = await scraped(prometheus)
+    await alice.publishes("hello")
+    owed = await scraped(prometheus)
+    assert owed['socialsite_outbox_jobs{state="waiting"}'] == 1
+    assert owed["socialsite_outbox_oldest_seconds"] > 0
+    await world.work()
+    after = await scraped(prometheus)
+    grown = {name: after[name] - before.get(name, 0) for name in after}
+    assert grown["socialsite_posts_total"] == 1
+    assert grown["socialsite_publish_seconds_count"] == 1
+    assert grown["socialsite_deliveries_total"] >= 1
+    assert grown["socialsite_post_to_home_seconds_count"] >= 1
+    assert after['socialsite_outbox_jobs{state="waiting"}'] == 0
+    assert sum(value for name, value in grown.items() if "redis_round_trip_seconds_count" in name) > 3
+
+
+async def test_refusals_are_counted_by_rule(limited_site, open_browser):
+    prometheus, alice = await open_browser(address=INSIDE), await open_browser("alice")
+    before = (await scraped(prometheus)).get('socialsite_refusals_total{rule="post"}', 0)
+    for _ in range(4):
+        await alice.post("/posts/", text="again")
+    assert (await scraped(prometheus))['socialsite_refusals_total{rule="post"}'] - before == 1
+
+
+async def test_every_component_and_node_is_told(prometheus):
+    found = await scraped(prometheus)
+    assert all(found[f'socialsite_component_up{{component="{name}"}}'] == 1 for name in health.COMPONENTS)
+    assert any(name.startswith("socialsite_redis_used_bytes") and value > 0 for name, value in found.items())
+
+
+async def test_nothing_personal_stands_in_it(prometheus, alice):
+    await alice.publishes("a secret word")
+    text = (await prometheus.get("/metrics")).text
+    assert "alice" not in text
+    assert "secret" not in text
+
+
+async def test_all_processes_of_a_machine_are_one_page_and_counters_never_fall(redis_url, tmp_path):
+    place = tmp_path / "metrics"
+    async with Fleet(redis_url, 2, METRICS_DIR=str(place)) as fleet:
+        counted = []
+        for dying in (None, 0, 1):
+            if dying is not None:
+                await fleet.restart(dying)
+            async with httpx.AsyncClient(base_url=fleet.origin, headers={"Connection": "close"}) as client:
+                for _ in range(10):
+                    await client.get("/public/")
+                found = samples((await client.get("/metrics")).text)
+            counted.append(found['socialsite_request_seconds_count{status="2xx",view="timelines:public"}'])
+    assert counted == [10, 20, 30]
+    memory = [name for name in found if name.startswith("socialsite_process_resident_bytes")]
+    assert len(memory) == 2, "one for each process that lives"
+    assert len(list(place.glob("*.alive"))) == 2, "marks of dead processes are cleared away"
+
+
+def test_a_directory_that_cannot_be_used_stops_nobody(tmp_path):
+    (tmp_path / "file").write_text("")
+    answer = subprocess.run(
+        [sys.executable, "-c", "from socialsite import metrics; metrics.POSTS.inc()"],
+        cwd=BASE_DIR,
+        env={**os.environ, "METRICS_DIR": str(tmp_path / "file" / "below")},
+        capture_output=True,
+        text=True,
+    )
+    assert answer.returncode == 0, answer.stderr
+
+
+def dashboards() -> list[Path]:
+    return sorted((BASE_DIR / "deploy/grafana").glob("*.json"))
+
+
+async def test_every_metric_of_the_dashboard_is_told(prometheus, alice, bob, world: World):
+    await alice.publishes("hello")
+    await world.work()
+    told = {name.partition("{")[0] for name in await scraped(prometheus)}
+    told |= {"socialsite_refusals_total", "socialsite_errors_total", "socialsite_redis_failures_total"}
+    for file in dashboards():
+        named = set(re.findall(r"socialsite_[a-z_]+", file.read_text()))
+        assert named - {file.stem} <= told, named - told

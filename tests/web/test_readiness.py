@@ -1,0 +1,117 @@
+"""/readyz says which component is in trouble, and which: away, loading, read-only, full, not saving."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+import pytest_asyncio
+
+from socialsite.configuration import Configuration
+from socialsite.health import COMPONENTS, state_of
+from socialsite.middleware.services import loop_services
+from socialsite.services import Services, open_services
+from socialsite.store import StoreUrls
+from tests.support.browser import Browser
+from tests.support.redis_server import RedisServer
+
+RESERVE = 16 * 1024 * 1024
+
+
+@pytest.fixture
+def server() -> Iterator[RedisServer]:
+    server = RedisServer().start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def other() -> Iterator[RedisServer]:
+    server = RedisServer().start()
+    yield server
+    server.stop()
+
+
+@pytest_asyncio.fixture
+async def site(server: RedisServer, other: RedisServer) -> AsyncIterator[Services]:
+    """Jobs stand on a server of their own."""
+    urls = StoreUrls(server.url, {"jobs": other.url})
+    async with open_services(urls, Configuration(memory_reserve=RESERVE)) as opened:
+        loop_services.bind(opened)
+        yield opened
+
+
+async def asked(visitor: Browser) -> tuple[int, dict[str, str]]:
+    answer = await visitor.get("/readyz")
+    found = answer.json()
+    assert found["status"] == ("ok" if answer.status_code == 200 else "down")
+    return answer.status_code, found["components"]
+
+
+async def test_all_is_well(visitor):
+    assert await asked(visitor) == (200, dict.fromkeys(COMPONENTS, "ok"))
+
+
+async def test_one_component_down_is_named_and_the_others_are_not(visitor, other):
+    other.kill()
+    status, states = await asked(visitor)
+    assert status == 503
+    assert {name for name, state in states.items() if state != "ok"} == {"jobs"}
+    assert states["jobs"] == "unavailable"
+
+
+async def test_less_than_the_reserve_is_full(visitor, server):
+    with server.client() as client:
+        client.config_set("maxmemory", RESERVE + 1)
+        status, states = await asked(visitor)
+    assert (status, states["posts"], states["jobs"]) == (503, "full", "ok")
+
+
+async def test_a_replica_is_read_only(visitor, server, other):
+    with server.client() as client:
+        client.config_set("port", 0)
+        client.replicaof("127.0.0.1", 1)
+        status, states = await asked(visitor)
+        client.replicaof("NO", "ONE")
+    assert (status, states["posts"], states["jobs"]) == (503, "read_only", "ok")
+
+
+async def test_writes_that_are_refused_are_told(visitor, server):
+    with server.client() as client:
+        client.config_set("min-replicas-to-write", 1)
+        assert (await asked(visitor))[1]["posts"] == "no_replicas"
+
+
+async def test_rights_that_are_missing_are_told(visitor, server):
+    with server.client() as client:
+        client.execute_command("ACL", "SETUSER", "default", "-del")
+        status, states = await asked(visitor)
+        client.execute_command("ACL", "SETUSER", "default", "+del")
+    assert (status, states["posts"]) == (503, "refused")
+
+
+async def test_asking_leaves_nothing_behind(visitor, server):
+    with server.client() as client:
+        before = client.dbsize(), client.info("persistence")["rdb_changes_since_last_save"]
+        await asked(visitor)
+        assert client.dbsize() == before[0]
+
+
+async def test_the_outbox_informs_and_decides_nothing(alice, visitor):
+    await alice.publishes("hello")
+    answer = await visitor.get("/readyz")
+    assert (answer.status_code, answer.json()["outbox"]["waiting"]) == (200, 1)
+    assert answer.json()["outbox"]["oldest_ms"] >= 0
+
+
+@pytest.mark.parametrize(
+    ("facts", "state"),
+    [
+        ({"loading": "1"}, "loading"),
+        ({"role": "slave"}, "read_only"),
+        ({"role": "master", "aof_last_write_status": "err"}, "not_saving"),
+        ({"maxmemory": "0", "used_memory": "900"}, "ok"),
+        ({"maxmemory": "1000", "used_memory": "900"}, "ok"),
+        ({"maxmemory": "1000", "used_memory": "901"}, "full"),
+    ],
+)
+def test_what_a_server_says_of_itself_becomes_one_word(facts, state):
+    assert state_of(facts, 100) == state
