@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 
 from accounts import keys as account_keys
 from accounts.domain import AccountId
+from socialsite.configuration import Configuration
 from socialsite.services import open_services
 from socialsite.store import StoreUrls
 from tests.support.town import Town
@@ -160,6 +161,20 @@ async def _until_clean(town: Town) -> None:
         if not report.findings:
             break
     assert [str(finding) for finding in report.findings] == []
+
+
+async def test_profiles_in_parts_are_held_against_their_places(redis_urls: StoreUrls) -> None:
+    async with open_services(redis_urls, Configuration(profile_partitions=3)) as services:
+        town = await Town.built(World(services))
+        assert not (await town.audit()).findings
+        right = services.repositories.profiles.keys.of(town.bob.id, town.first.id)
+        parts = services.repositories.profiles.keys.all(town.bob.id)
+        wrong = next(part for part in parts if part != right)
+        await town.do("ZREM", right, town.first.id)
+        await town.do("ZADD", wrong, town.first.id, town.first.id)
+        assert "profile_misplaced" in (await town.audit(repair=True)).damage
+        await _until_clean(town)
+        assert await town.do("ZSCORE", right, town.first.id)
 
 
 async def test_leftovers_are_told_apart_and_swept(town: Town) -> None:
