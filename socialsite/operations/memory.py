@@ -18,6 +18,7 @@ from socialsite.recipes.memory_guard import memory_facts
 from socialsite.store import Command, Key, Node, Store
 
 SAMPLE = 20_000
+FAMILIES = 4  # so few make up nearly all memory: each has at least this part of the sample
 COMPACT = frozenset({"listpack", "ziplist", "intset", "quicklist", "int", "embstr"})
 """Encodings without a pointer an element (LIMITS.md section 2); a quicklist is a chain of listpacks."""
 COLLECTIONS = frozenset({"listpack", "ziplist", "intset", "quicklist", "skiplist", "hashtable", "stream"})
@@ -92,8 +93,7 @@ class MemoryMeter:
             report.nodes.append(await node_memory(node))
             async for found in walked(node, on_step):
                 self._count(report, found, now_ms)
-                picked = [key for key in found if random.random() < share]  # noqa: S311 - not a secret
-                await self._weigh(report, node, picked)
+                await self._weigh(report, node, self._picked(report, found, share))
         return report
 
     @staticmethod
@@ -103,6 +103,15 @@ class MemoryMeter:
             report.families.setdefault(family, FamilyMemory()).keys += 1
             if family == POST_FAMILY:
                 report.posts_by_day[max(0, now_ms - ms_of(int(key.tag))) // 86_400_000] += 1
+
+    def _picked(self, report: MemoryReport, found: Sequence[Key], share: float) -> list[Key]:
+        """The first of every family, a share of the rest: a walk goes by hash, so the first are random."""
+        first = self._sample // FAMILIES
+        return [
+            key
+            for key in found
+            if report.families[family_of(key)].weighed < first or random.random() < share  # noqa: S311
+        ]
 
     @staticmethod
     async def _weigh(report: MemoryReport, node: Node, picked: Sequence[Key]) -> None:
