@@ -4,8 +4,9 @@ browser -> view or consumer -> service -> repository -> store -> node, and back 
 """
 
 import contextlib
+import logging
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.conf import settings
 
@@ -48,6 +49,7 @@ from timelines.services.rebuilding import RebuildingService
 from timelines.services.syndication import SyndicationService
 
 AnyClock = Clock | FixedClock
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +250,15 @@ async def check_partitions(store: Store, follows: int, profiles: int = 1) -> Non
             )
 
 
+def as_cut(store: Store, config: Configuration) -> Configuration:
+    """Follow edges that were cut anew: what the store says wins over a setting of before."""
+    layout = store.layouts.get("follows")
+    if layout is None or layout.count == config.follow_partitions:
+        return config
+    log.warning("FOLLOW_PARTITIONS is %s; edges stand in %s", config.follow_partitions, layout.count)
+    return replace(config, follow_partitions=layout.count)
+
+
 @contextlib.asynccontextmanager
 async def open_services(
     urls: StoreUrls | str | None = None, config: Configuration | None = None
@@ -266,6 +277,7 @@ async def open_services(
 
     clock = Clock(server_ms)
     try:
+        config = as_cut(store, config)
         await check_partitions(store, config.follow_partitions, config.profile_partitions)
         await clock.refresh()
         services = build_services(store, clock, config)

@@ -6,8 +6,11 @@ for (b, a), so that both sides of a follow lie together and change in one script
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 from zlib import crc32
+
+import msgspec
 
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
@@ -38,16 +41,40 @@ class KeyShardedConnection:
         return await self._store.gather(commands)
 
 
+class Layout(msgspec.Struct, frozen=True, array_like=True):
+    """How the edges of a component are cut: into `count` partitions, their tags beginning with `letter`.
+
+    `generation` rises with each change, so that whoever kept the number of a partition can tell.
+    """
+
+    letter: str
+    count: int
+    generation: int = 0
+
+    def tag(self, number: int) -> str:
+        return f"{self.letter}{number}"
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return _tags(self.letter, self.count)
+
+    def holds(self, tag: str) -> bool:
+        """Whether this is the tag of one of its partitions."""
+        return tag[:1] == self.letter and tag[1:].isdigit()
+
+
+@cache
+def _tags(letter: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{letter}{number}" for number in range(count))
+
+
 @dataclass(frozen=True, slots=True)
 class Partition:
     """A numbered piece of a component's data, fixed at birth (DESIGN 2.4)."""
 
     number: int
     node: Node
-
-    @property
-    def tag(self) -> str:
-        return f"p{self.number}"
+    tag: str
 
 
 class KeyDataShardedConnection:
@@ -58,14 +85,23 @@ class KeyDataShardedConnection:
             raise ValueError("a component needs at least one partition")
         self._store = store
         self.component = component
-        self.count = count
+        self._born = Layout("p", count)
+
+    @property
+    def layout(self) -> Layout:
+        """How the edges are cut now: as at birth, until a command has cut them anew."""
+        return self._store.layouts.get(self.component, self._born)
+
+    @property
+    def count(self) -> int:
+        return self.layout.count
 
     def __getitem__(self, pair: tuple[int, int]) -> Partition:
         return self.partition(partition_of(*pair, self.count))
 
     def partition(self, number: int) -> Partition:
-        tag = f"p{number}"
-        return Partition(number, self._store.node(Key(self.component, tag=tag, name="partition")))
+        tag = self.layout.tag(number)
+        return Partition(number, self._store.node(Key(self.component, tag=tag, name="partition")), tag)
 
     @property
     def partitions(self) -> tuple[Partition, ...]:

@@ -16,6 +16,10 @@ class Unconfirmed(StoreUnavailable):
     """Written, but not confirmed by as many replicas as the site requires; repeating it is safe."""
 
 
+class LayoutChanged(StoreUnavailable):
+    """Edges were cut anew, the partition meant is no more: look again (timelines/repositories/edges.py)."""
+
+
 class StoreFull(StoreUnavailable):
     """The server refused a write: its memory is used up (noeviction), or its disk. It is still read."""
 

@@ -12,6 +12,8 @@ from typing import Any
 from socialsite.store.key import Key
 
 Command = tuple[Any, ...]
+READ_ONLY = "#!lua flags=no-writes"
+"""First line of a script that only reads: the server holds it to that, and it never waits for moving data."""
 
 
 def key_of(command: Command) -> Key:
@@ -25,11 +27,12 @@ def key_of(command: Command) -> Key:
 class Script:
     """The source of a script and its digest."""
 
-    __slots__ = ("name", "sha", "source")
+    __slots__ = ("is_read_only", "name", "sha", "source")
 
     def __init__(self, name: str, source: str) -> None:
         self.name = name
         self.source = source
+        self.is_read_only = source.startswith(READ_ONLY)
         self.sha = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
 
     def command(self, keys: Sequence[Key], args: Sequence[Any] = ()) -> Command:

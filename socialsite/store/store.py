@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from socialsite.store.connections import KeyDataShardedConnection, KeyShardedConnection
+from socialsite.store.connections import KeyDataShardedConnection, KeyShardedConnection, Layout
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
@@ -50,6 +50,8 @@ class Store:
         self.watchers: set[Callable[[], None]] = set()
         """Called when keys may have changed their nodes (the hub's channels follow them)."""
         self.keeper: Keeper | None = None
+        self.layouts: dict[str, Layout] = {}
+        """Components whose edges were cut anew since their birth."""
         self.rearrange(default, placed or {})
 
     def rearrange(self, default: Topology, placed: dict[str, Topology]) -> None:

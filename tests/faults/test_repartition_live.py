@@ -59,7 +59,7 @@ def cluster() -> Iterator[RedisCluster]:
 
 @dataclass
 class Probe:
-    """Follows and unfollows, posts and reads without a pause; how long each took, and what was promised."""
+    """Follows and unfollows, posts and reads without a pause; how long each took, what was promised."""
 
     one: Visitor
     other: Visitor

@@ -6,12 +6,17 @@ import signal
 import subprocess
 import sys
 
+from socialsite.store import Key
 from socialsite.store.moving import operation
-from socialsite.store.moving.mover import OnStep, Report, Step
-from socialsite.store.moving.operation import Site
+from socialsite.store.moving.mover import Report
+from socialsite.store.moving.operation import Edges, Site
+from socialsite.store.moving.steps import OnStep, Step
 from socialsite.store.opening import COMPONENTS, topology_of
 
 SLICES = 16
+FOLLOW_EDGES = Edges(
+    "follows", {"following": "followers", "members": "listed"}, Key("follows", tag="map", name="partitions")
+)
 DIED = -signal.SIGKILL
 
 
@@ -38,6 +43,8 @@ def main() -> None:
 
     if way == "move":
         asyncio.run(move(home, to, on_step=on_step))
+    elif way == "reshape":
+        asyncio.run(operation.reshape(site_at(home), FOLLOW_EDGES, int(to), grace_s=0.2, on_step=on_step))
     elif way == "resume":
         asyncio.run(operation.resume(site_at(home), on_step=on_step))
     else:

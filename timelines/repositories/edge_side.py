@@ -5,16 +5,19 @@ hold an account two more. Reads only; edges.py writes both sides.
 """
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from socialsite.store.connections import KeyDataShardedConnection, partition_of
+from socialsite.store.connections import KeyDataShardedConnection, Layout, partition_of
 from socialsite.store.key import Key
 from socialsite.store.node import Reply
 from socialsite.store.scripts import Command, load
-from timelines.domain.follow import PassCursor
+from timelines.domain.follow import FIRST_PASS, PassCursor
 
 TIES_AFTER = load("ties_after.lua", __package__)
+
+GENERATION = 1 << 16
+"""Partitions of a cursor are numbered from here for each layout after the first (docs/moving.md)."""
 
 KeyOfSide = Callable[[str, int], Key]  # (tag of the partition, id whose side it is) -> key
 
@@ -39,7 +42,10 @@ class EdgeSide:
     def __init__(self, pairs: KeyDataShardedConnection, key: KeyOfSide) -> None:
         self._pairs = pairs
         self._key = key
-        self._tags = tuple(f"p{number}" for number in range(pairs.count))
+
+    @property
+    def _tags(self) -> tuple[str, ...]:
+        return self._pairs.layout.tags
 
     def keys(self, owner: int, first: int = 0) -> list[Key]:
         """The side's keys, from partition `first` on."""
@@ -71,6 +77,8 @@ class EdgeSide:
         Two round trips: what is left of the cursor's partition together with the sizes of those behind it,
         then exactly as many of these as the pass has room for. One over the limit is read, to know the end.
         """
+        layout = self._pairs.layout
+        cursor = _read_under(layout, cursor)
         first, *rest = self.keys(owner, cursor.partition)
         ties, newer, *sizes = await self._pairs.gather(
             [
@@ -91,7 +99,8 @@ class EdgeSide:
             found.extend(partition, reply)
         # Fewer may have come than were counted, where edges went meanwhile: the count decides about the end.
         more = max(expected, len(found.members)) > limit
-        return Pass(list(map(int, found.members[:limit])), found.behind(limit, cursor) if more else None)
+        behind = _written_under(layout, found.behind(limit, cursor)) if more else None
+        return Pass(list(map(int, found.members[:limit])), behind)
 
     async def among(self, owner: int, ids: Collection[int]) -> dict[int, int]:
         """Those of `ids` that `owner` has an edge with, and since when; one ZMSCORE a partition."""
@@ -165,6 +174,18 @@ def neighbours(reply: list[bytes]) -> list[Neighbour]:
 def order(neighbour: Neighbour) -> tuple[int, str]:
     """The server's own order of a sorted set: score, then bytes of the member."""
     return neighbour.at_ms, str(neighbour.id)
+
+
+def _read_under(layout: Layout, cursor: PassCursor) -> PassCursor:
+    """Where to go on. A cursor of an earlier layout begins again: every delivery may be repeated."""
+    generation, number = divmod(cursor.partition, GENERATION)
+    if generation != layout.generation:
+        return FIRST_PASS
+    return replace(cursor, partition=number)
+
+
+def _written_under(layout: Layout, cursor: PassCursor) -> PassCursor:
+    return replace(cursor, partition=layout.generation * GENERATION + cursor.partition)
 
 
 def _shares(sizes: list[int], room: int) -> list[int]:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from socialsite.store.connections import KeyDataShardedConnection, partition_of
+from socialsite.store.connections import KeyDataShardedConnection, Layout, partition_of
+from socialsite.store.errors import LayoutChanged
 from socialsite.store.key import Key
 from socialsite.store.scripts import Command, Script, load
 from timelines.domain.follow import FIRST_PASS
@@ -67,13 +68,22 @@ class PairEdges:
         return len(targets) + len(sources)
 
     async def _change(self, script: Script, edges: Iterable[Edge], args_of: ArgsOf) -> int:
+        """Done once more where the edges were cut anew meanwhile: what was done already changes nothing."""
+        edges = list(edges)
+        try:
+            return await self._change_under(self._pairs.layout, script, edges, args_of)
+        except LayoutChanged:
+            return await self._change_under(self._pairs.layout, script, edges, args_of)
+
+    async def _change_under(
+        self, layout: Layout, script: Script, edges: Sequence[Edge], args_of: ArgsOf
+    ) -> int:
         """Scripts of one partition each, several a round trip."""
         groups: dict[int, list[Edge]] = {}
-        count = self._pairs.count
         for edge in edges:
-            groups.setdefault(partition_of(edge[0], edge[1], count), []).append(edge)
+            groups.setdefault(partition_of(edge[0], edge[1], layout.count), []).append(edge)
         scripts = (
-            self._command(script, f"p{number}", chunk, args_of)
+            self._command(script, layout.tag(number), chunk, args_of)
             for number, group in groups.items()
             for chunk in _chunks(group, EDGES_PER_SCRIPT)
         )

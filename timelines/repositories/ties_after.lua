@@ -1,3 +1,4 @@
+#!lua flags=no-writes
 -- Members of a sorted set that share a score, strictly beyond one of them in the byte order, sought by rank.
 -- KEYS[1] sorted set
 -- ARGV    "up" or "down" | score | member | most members

@@ -10,16 +10,19 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 from rich.progress import Progress
 
-from socialsite.services import placed_urls
+from socialsite.services import partitions_key, placed_urls
 from socialsite.store.embedded import EmbeddedServer
 from socialsite.store.errors import StoreError
 from socialsite.store.moving import operation
-from socialsite.store.moving.mover import OnStep, Report, Step
-from socialsite.store.moving.operation import Site
+from socialsite.store.moving.mover import Report
+from socialsite.store.moving.operation import Edges, Site
+from socialsite.store.moving.steps import OnStep, Step
 from socialsite.store.moving.survey import Survey
 from socialsite.store.opening import COMPONENTS, topology_of
 
 MB = 1_000_000
+MOST_PARTITIONS = 4_096
+FOLLOW_EDGES = Edges("follows", {"following": "followers", "members": "listed"}, partitions_key())
 
 
 class Command(BaseCommand):
@@ -59,9 +62,23 @@ class Command(BaseCommand):
             )
         if options["dry_run"]:
             raise CommandError("--dry-run goes with --to.")
+        if options["follow_partitions"] is not None:
+            return await self._reshape(site, options["follow_partitions"])
         if options["resume"]:
             return await self._move(lambda on_step: operation.resume(site, on_step=on_step))
         return await self._move(lambda on_step: operation.back(site, on_step=on_step))
+
+    async def _reshape(self, site: Site, count: int) -> None:
+        if not 1 <= count <= MOST_PARTITIONS:
+            raise CommandError(f"The number of follow partitions is 1 to {MOST_PARTITIONS}.")
+        self._line(
+            "This takes two minutes more than the copying: the last readers are waited for.", at=2
+        )
+        done = await operation.reshape(site, FOLLOW_EDGES, count)
+        edges = ", ".join(f"{number} of {name}" for name, number in sorted(done.edges.items()))
+        self._line(
+            f"Cut the follow edges into {count} partitions ({edges}); now set FOLLOW_PARTITIONS={count}."
+        )
 
     async def _move(self, begin: Callable[[OnStep], Any]) -> None:
         console = Console(stderr=True)

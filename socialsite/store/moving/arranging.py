@@ -82,6 +82,7 @@ class Arranger:
         if record.move is not None:
             urls |= {url or home for path in record.move.paths.values() for url in (path.source, path.target)}
         fresh = Arrangement(guard, await self._open(urls, guard), placed, home)
+        self._store.layouts = record.layouts_now
         if record.move is None:
             default = fresh.topologies[home]
             self._store.rearrange(default, {name: fresh.topologies[url] for name, url in placed.items()})
@@ -147,7 +148,8 @@ def _relay(record: Placement, fresh: Arrangement) -> Relay:
         for name, path in move.paths.items()
     }
     address = default.nodes[0].address
-    return Relay(address, default, standing, paths, move.slices, tracked=move.tracked)
+    retiring = move.reshape.source if move.reshape else None
+    return Relay(address, default, standing, paths, move.slices, tracked=move.tracked, retiring=retiring)
 
 
 def resolved(placed: dict[str, str], home: str) -> dict[str, str]:

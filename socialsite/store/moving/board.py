@@ -105,6 +105,12 @@ class Board:
     async def touched(self, number: int) -> set[str]:
         return {name.decode() for name in await self.node.execute("SMEMBERS", keys.touched_key(number))}
 
+    async def take_touched(self, number: int) -> set[str]:
+        """As `touched`, and forgets them."""
+        names = await self.touched(number)
+        await self.forget_touched([number])
+        return names
+
     async def forget_touched(self, numbers: Iterable[int]) -> None:
         await self.node.pipeline([("UNLINK", keys.touched_key(number)) for number in numbers])
 

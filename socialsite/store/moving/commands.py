@@ -6,7 +6,7 @@ from typing import Any
 import hiredis
 
 from socialsite.store.key import GRAMMAR, Key
-from socialsite.store.scripts import Command
+from socialsite.store.scripts import Command, Script
 
 READS = frozenset(
     {
@@ -20,10 +20,12 @@ READS = frozenset(
         "ZSCORE",
     }
 )  # fmt: skip
-"""Everything else counts as a write: scripts, MULTI, reading a stream in a group, publishing."""
+"""Everything else counts as a write: scripts that may write, MULTI, reading in a group, publishing."""
 
 
 def is_write(command: Command) -> bool:
+    if command[0] == "EVALSHA" and isinstance(command[1], Script):
+        return not command[1].is_read_only
     return command[0] not in READS
 
 

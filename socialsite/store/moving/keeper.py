@@ -34,6 +34,8 @@ class Keeper:
         self._under_way: list[Traffic] = []
         self._changed: set[int] = set()
         self._turns = 0
+        self._turned = 0
+        self._told: set[str] = set()
         self._wake = asyncio.Event()
         self._keeping: asyncio.Task[None] | None = None
         self._following: asyncio.Task[None] | None = None
@@ -107,13 +109,18 @@ class Keeper:
 
     def _turn(self) -> None:
         """Take over new states of slices at once; what was sent before is waited for in `_drain`."""
-        relay, move = self._arranger.now.relay, self.lease.known.move
-        if not self._stands(self.lease.known) or relay is None or move is None or relay.slices == move.slices:
+        record, relay = self.lease.known, self._arranger.now.relay
+        if not self._stands(record) or self._store is None or record.epoch == self._turned:
             return
-        self._changed |= {n for n, (a, b) in enumerate(zip(relay.slices, move.slices, strict=True)) if a != b}
-        self._under_way.append(relay.turn(move.slices))
+        self._turned, self._store.layouts = record.epoch, record.layouts_now
+        if relay is None or record.move is None:
+            return
+        if record.move.reshape is not None:  # told at every epoch, so that the copy can catch up
+            self._told |= relay.touched.pop(0, set())
+        pairs = enumerate(zip(relay.slices, record.move.slices, strict=True))
+        self._changed |= {n for n, (a, b) in pairs if a != b or record.move.reshape is not None}
+        self._under_way.append(relay.turn(record.move.slices))
         self._turns += 1
-        assert self._store is not None
         self._store.tell_watchers()
 
     # Following
@@ -134,6 +141,7 @@ class Keeper:
             return
         if not self._stands(record):
             await self._rebuild(record, self.lease.home)
+        self._turn()
         await self._drain(record)
         self.lease.seen = max(self.lease.seen, record.epoch)
 
@@ -167,6 +175,7 @@ class Keeper:
             await self._rebuild(lease.known, lease.home)
         lease.guard, lease.seen = self._arranger.now.guard, lease.known.epoch
         before, self.lease = self.lease, lease
+        self._turn()
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)
@@ -187,10 +196,19 @@ class Keeper:
             self._changed.clear()
 
     async def _note_touched(self, record: Placement) -> None:
-        """Tell the mover which keys of a frozen slice were written here since the move began."""
+        """Tell the mover which keys were written here since the move began: all that it may have missed."""
         relay, move, board = self._arranger.now.relay, record.move, await self.lease.board()
         if relay is None or move is None:
             return
-        for number in [number for number in relay.touched if move.slices[number] == FROZEN]:
-            await board.note_touched(number, relay.touched[number])
-            del relay.touched[number]
+        numbers = [number for number in relay.touched if move.slices[number] == FROZEN]
+        notes = {number: relay.touched.pop(number) for number in numbers}
+        if move.reshape is not None:
+            notes, self._told = {0: notes.get(0, set()) | self._told}, set()
+        while notes:
+            number, touched = notes.popitem()
+            try:
+                await board.note_touched(number, touched)
+            except BaseException:
+                for left, keys in {**notes, number: touched}.items():
+                    relay.touched.setdefault(left, set()).update(keys)
+                raise

@@ -6,7 +6,7 @@ mover goes on from it, forwards or back.
 """
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from socialsite.store.errors import StoreUnavailable
@@ -18,6 +18,7 @@ from socialsite.store.moving.followers import Followers
 from socialsite.store.moving.listing import Listing, Untold
 from socialsite.store.moving.places import Lock, Places
 from socialsite.store.moving.record import FROZEN, HERE, MOVED, SOURCE, TURNED, Move, Placement
+from socialsite.store.moving.steps import OnStep, Step
 
 FIRST_WITHIN_S = 15.0
 """For every process to open the target and begin to count."""
@@ -25,19 +26,6 @@ FROZEN_MOST_S = 2.5
 """Longer than that no writer is kept waiting: the slice is given back (Relay.WAIT_S is the writers' end)."""
 TRIES = 8
 PAUSE_S = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What was just done, to which slice (-1: to all), and how many slices of all have moved by now."""
-
-    name: str
-    number: int
-    done: int
-    total: int
-
-
-OnStep = Callable[[Step], None]
 
 
 @dataclass(slots=True)

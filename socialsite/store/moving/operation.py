@@ -5,17 +5,24 @@ import secrets
 from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass
 
+from socialsite.store.connections import Layout
+from socialsite.store.key import Key
 from socialsite.store.moving.arranging import TopologyOf
 from socialsite.store.moving.board import Board
 from socialsite.store.moving.copying import Tally
 from socialsite.store.moving.errors import MoveRefused, MoverReplaced
 from socialsite.store.moving.followers import Followers
 from socialsite.store.moving.guard import Guard
-from socialsite.store.moving.mover import FIRST_WITHIN_S, Mover, OnStep, Report
+from socialsite.store.moving.mover import FIRST_WITHIN_S, Mover, Report
 from socialsite.store.moving.places import NAME, Lock, Places
 from socialsite.store.moving.planning import begun, find_board, plan
-from socialsite.store.moving.record import Move, Placement
+from socialsite.store.moving.record import Move, Path, Placement, Reshape
+from socialsite.store.moving.reshaping import GRACE_S, Reshaped, Reshaper
+from socialsite.store.moving.steps import OnStep
 from socialsite.store.moving.survey import Survey, survey
+
+USUAL, OTHER = "p", "q"
+"""Letters of partitions: the one everybody knows, and the one beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +71,8 @@ async def resume(site: Site, *, on_step: OnStep | None = None) -> Report:
     async with _at_work(site) as work:
         if work.record.arriving and work.record.move is None:
             return await work.finish_arrival()
-        _require_move(work.record)
+        if _require_move(work.record).reshape is not None:
+            raise MoveRefused("follow edges are being cut anew: repeat the same --follow-partitions")
         await work.open_paths()
         return await work.carry_out(work.record, on_step)
 
@@ -72,9 +80,44 @@ async def resume(site: Site, *, on_step: OnStep | None = None) -> Report:
 async def back(site: Site, *, on_step: OnStep | None = None) -> Report:
     """Bring what has moved back to where it was."""
     async with _at_work(site) as work:
-        turned = work.record.after(move=_require_move(work.record).reversed(secrets.token_hex(8)))
+        move = _require_move(work.record)
+        if move.reshape is not None:
+            raise MoveRefused("follow edges are being cut anew: finish that by the same --follow-partitions")
+        turned = work.record.after(move=move.reversed(secrets.token_hex(8)))
         await work.open_paths()
         return await work.carry_out(turned, on_step)
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """What is cut anew: the component, the names of the ends of its edges, and where their number stands."""
+
+    component: str
+    sides: dict[str, str]
+    recorded: Key
+
+
+async def reshape(
+    site: Site, edges: Edges, count: int, *, grace_s: float = GRACE_S, on_step: OnStep | None = None
+) -> Reshaped:
+    """Cut edges into `count` partitions; goes on where an earlier run was interrupted. Raises MoveRefused.
+
+    Twice: to partitions of another letter, and from there back to the usual one.
+    """
+    async with _at_work(site) as work:
+        report = Reshaped()
+        for _ in range(2):
+            record = work.record
+            if record.move is None:
+                record = await work.planned_reshape(begun(record, site.placed), edges, count)
+            elif record.move.reshape is None:
+                raise MoveRefused(
+                    "a move is under way: finish it with --resume, or turn it round with --back"
+                )
+            report = await work.reshape(record, edges, grace_s, on_step)
+            if work.record.layouts[edges.component].letter == USUAL:
+                break
+        return report
 
 
 class _Work:
@@ -100,6 +143,40 @@ class _Work:
         self.record = record
         mover = Mover(self._board, self.places, self._lock, record, on_step)
         return await mover.run()
+
+    async def planned_reshape(self, record: Placement, edges: Edges, count: int) -> Placement:
+        """The record with which the next half begins."""
+        if record.arriving:
+            raise MoveRefused("the move that brought the data here is not finished: repeat it with --resume")
+        url = record.url_of(edges.component)
+        await self.places.open(url)
+        held = await self.places.store(url).node(edges.recorded).execute("GET", edges.recorded)
+        if held is None:
+            raise MoveRefused("nothing is there to be cut: the site was never started")
+        now = record.layouts.get(edges.component, Layout(USUAL, int(held)))
+        if now == Layout(USUAL, count, now.generation):
+            raise MoveRefused(f"there are {count} partitions already")
+        next_one = Layout(OTHER if now.letter == USUAL else USUAL, count, now.generation + 1)
+        reshape = Reshape(edges.component, now, next_one)
+        paths = {edges.component: Path(url, url)}
+        return record.after(move=Move(secrets.token_hex(8), paths, bytes(1), reshape=reshape))
+
+    async def reshape(
+        self, record: Placement, edges: Edges, grace_s: float, on_step: OnStep | None
+    ) -> Reshaped:
+        if record is not self.record and not await self._board.advance(
+            record, self.record.epoch, self._lock.token
+        ):
+            raise MoverReplaced
+        self.record = record
+        await self.open_paths()
+        reshaper = Reshaper(
+            self._board, self.places, self._lock, record, edges.sides, edges.recorded, on_step
+        )
+        await self.places.cut_other_movers()
+        await reshaper.run(grace_s)
+        self.record = reshaper.record
+        return reshaper.report
 
     async def finish_arrival(self) -> Report:
         """Everything is here, only not everybody was told yet at the store where it came from."""

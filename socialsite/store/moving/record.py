@@ -9,6 +9,7 @@ from typing import Self
 
 import msgspec
 
+from socialsite.store.connections import Layout
 from socialsite.store.key import Key
 
 SLOTS = 16_384
@@ -25,6 +26,14 @@ class Path(msgspec.Struct, frozen=True, array_like=True):
     target: str
 
 
+class Reshape(msgspec.Struct, frozen=True, array_like=True):
+    """The edges of a component are cut anew, where they stand; the move then has one slice."""
+
+    component: str
+    source: Layout
+    target: Layout
+
+
 class Move(msgspec.Struct, frozen=True):
     """Components on the move, in slices of slots of which each goes by itself; one byte a slice: its state.
 
@@ -37,6 +46,7 @@ class Move(msgspec.Struct, frozen=True):
     slices: bytes
     home: str = HERE
     tracked: bool = True
+    reshape: Reshape | None = None
 
     @property
     def is_done(self) -> bool:
@@ -61,13 +71,6 @@ class Move(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, id=id, paths=paths, slices=slices, home=HERE, tracked=True)
 
 
-class Layout(msgspec.Struct, frozen=True, array_like=True):
-    """How follow edges are cut: so many partitions, their tags beginning with `letter` ("p7")."""
-
-    letter: str
-    count: int
-
-
 class Placement(msgspec.Struct, frozen=True):
     """The record. `forward`: everything of this store, its map too, has gone there."""
 
@@ -76,7 +79,18 @@ class Placement(msgspec.Struct, frozen=True):
     move: Move | None = None
     forward: str = HERE
     arriving: str = ""
-    """Id of a move that brings the map here and has not told everybody yet."""
+    """The store a move brought the map from, while not everybody there was told yet."""
+    layouts: dict[str, Layout] = {}
+    """Components whose edges were cut anew."""
+
+    @property
+    def layouts_now(self) -> dict[str, Layout]:
+        """As readers and writers use them in this state."""
+        reshape = self.move.reshape if self.move else None
+        if self.move is None or reshape is None:
+            return self.layouts
+        has_turned = self.move.slices[0] in (TURNED, MOVED)
+        return {**self.layouts, reshape.component: reshape.target if has_turned else reshape.source}
 
     def after(self, **changes: object) -> Self:
         """The next epoch."""

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from socialsite.store.connection import Address
-from socialsite.store.errors import StoreUnavailable
+from socialsite.store.connections import Layout
+from socialsite.store.errors import LayoutChanged, StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.moving.commands import decoded, hurried, is_write, key_in, keys_in, routing_key
 from socialsite.store.moving.forward import encoded
@@ -44,6 +45,7 @@ class Relay(Node):
         slices: bytes,
         *,
         tracked: bool,
+        retiring: Layout | None = None,
     ) -> None:
         super().__init__(address)
         self._default = default
@@ -53,6 +55,7 @@ class Relay(Node):
         self._traffic = Traffic()
         self._turning = asyncio.Event()
         self._tracked = tracked
+        self._retiring = retiring
         self.touched: dict[int, set[str]] = {}
 
     @property
@@ -182,6 +185,8 @@ class Relay(Node):
         state = self._slices[slice_of(key.tag, len(self._slices))]
         if writes and state in (FROZEN, TURNED):
             return None
+        if writes and state == MOVED and self._retiring is not None and self._retiring.holds(key.tag):
+            raise LayoutChanged(f"the partitions {self._retiring.letter}… were cut anew")
         return path[state >= TURNED].node_for(key.tag)
 
     def _slice(self, key: Key | None) -> set[int]:
