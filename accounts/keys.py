@@ -3,9 +3,10 @@
 import hashlib
 
 from accounts.domain import AccountId
-from socialsite.store.key import Key
+from socialsite.store.key import Key, kept
 
 
+@kept
 def account(account_id: AccountId) -> Key:
     """HASH: handle, display_name, bio, link, password, created_ms, state, staff, version. Never expires.
 

@@ -4,16 +4,18 @@
 """
 
 from socialsite.store.connections import partition_of
-from socialsite.store.key import Key
+from socialsite.store.key import Key, kept
 
 # Posts: sources of truth.
 
 
+@kept
 def post(post_id: int) -> Key:
     """STRING: a MessagePack Post | "pending" (1 h) | tombstone "deleted" or "superseded" (for ever)."""
     return Key("posts", tag=str(post_id), name="post")
 
 
+@kept
 def replies(post_id: int) -> Key:
     """ZSET of reply ids (score = member). Added by publish and the worker, removed by delete."""
     return Key("posts", tag=str(post_id), name="replies")
@@ -30,6 +32,7 @@ HOME_PATTERN = b"timelines:{%d}:home"
 LIST_PATTERN = b"timelines:{l%d}:posts"
 
 
+@kept
 def home_timeline(account_id: int) -> Key:
     """LIST of post ids, newest first; the last element is the floor (-id). HOME_CAP, 30 days unread."""
     return Key("timelines", tag=str(account_id), name="home")
@@ -40,6 +43,7 @@ def list_timeline(list_id: int) -> Key:
     return Key("timelines", tag=f"l{list_id}", name="posts")
 
 
+@kept
 def profile_timeline(account_id: int) -> Key:
     """ZSET of post ids (score = member). PROFILE_CAP. Added by publish and the worker, removed by delete."""
     return Key("timelines", tag=str(account_id), name="profile")
@@ -94,6 +98,7 @@ def public_timeline() -> Key:
 # Follows, lists and their members: sources of truth. `tag` is the partition of the pair of ids, "p7".
 
 
+@kept
 def following(tag: str, account_id: int) -> Key:
     """ZSET: id of an account that `account_id` follows -> ms. FOLLOWING_CAP over all partitions.
 

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from socialsite.recipes.upkeep import Upkeep
 from socialsite.store import Key, Node, Store, StoreError
@@ -28,6 +28,8 @@ LISTED_S = 2 * PRESENCE_TTL_S
 MARKER = "0"
 """A member no account has: a set that exists without it was made anew after its predecessor was lost."""
 RETRY_S = 0.5
+
+Member = TypeVar("Member", int, str)
 SPREAD_S = 0.05
 
 log = logging.getLogger(__name__)
@@ -70,11 +72,14 @@ class Presence:
         found = await self._store.node(key).execute("ZRANGEBYSCORE", key, self._clock.now_ms(), "+inf")
         return [name.decode() for name in found]
 
-    async def where(self, members: Sequence[str]) -> dict[str, list[str]]:
-        """process -> those of `members` present in it; one SMISMEMBER a live process."""
+    async def where(self, members: Sequence[Member]) -> dict[str, list[Member]]:
+        """process -> those of `members` present in it; one SMISMEMBER a live process.
+
+        A number stands for its text: passes of a thousand account ids need not be written out.
+        """
         processes = await self.processes() if members else []
         replies = await self._store.gather(("SMISMEMBER", online(name), *members) for name in processes)
-        places: dict[str, list[str]] = {}
+        places: dict[str, list[Member]] = {}
         for process, flags in zip(processes, replies, strict=True):
             present = [member for member, flag in zip(members, flags, strict=True) if flag]
             if present:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import msgspec
+
 from accounts.domain import Author
 from socialsite.ids import MAX_ID, PostId
 from timelines.domain.post import Post
@@ -35,15 +37,13 @@ class Cut:
         return ABOVE_ALL if self.before is None else self.before
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(msgspec.Struct, frozen=True, gc=False):
     replies: int = 0
     boosts: int = 0
     likes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ViewerState:
+class ViewerState(msgspec.Struct, frozen=True, gc=False):
     """What the reader has to do with a post."""
 
     own: bool
@@ -52,8 +52,7 @@ class ViewerState:
     bookmarked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class HydratedPost:
+class HydratedPost(msgspec.Struct, frozen=True, gc=False):
     """A post with everything that a page or a JSON answer shows of it."""
 
     post: Post

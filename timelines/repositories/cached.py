@@ -15,7 +15,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from socialsite.ids import Now, PostId, ms_of
+from socialsite.ids import LOW_BITS, Now, PostId, ms_of
 from socialsite.store import (
     Command,
     Key,
@@ -30,8 +30,10 @@ from socialsite.store import (
 
 LATE_MS = 2_000
 MARGIN_MS = 5_000
+MARGIN = MARGIN_MS << LOW_BITS  # in ids
 BUILD_TTL_MS = 30_000
 DAY_MS = 86_400_000
+PUSH_PART = 250  # pushes sent at once
 SCRIPT_BATCH = 200  # scripts in one round trip: about 10 ms of the server at most
 FORGET_TRIES, FORGET_WAIT_S = 40, 0.5
 
@@ -73,7 +75,7 @@ class CachedTimelines:
         self._store = store
         self._clock = clock
         self._kind = kind
-        self._slack = max(1, kind.cap // 20)
+        self._slack = max(1, kind.cap // 10)
 
     @property
     def cap(self) -> int:
@@ -124,8 +126,7 @@ class CachedTimelines:
 
     async def _push_to(self, node: Node, owners: Sequence[int], post_id: PostId) -> None:
         try:
-            payload = pass_payload(self._kind.pattern, owners, post_id)
-            lengths = await node.send_encoded(payload, len(owners), confirm=self._store.require_replicas)
+            lengths = await self._send(node, owners, post_id)
         except StoreUnavailable:
             await self._forget_for_sure(node, owners)
             raise
@@ -142,6 +143,18 @@ class CachedTimelines:
         # Their slots are on their way to another node: scripts are followed there, bare bytes are not.
         await self._insert(moved, post_id)
 
+    async def _send(self, node: Node, owners: Sequence[int], post_id: PostId) -> list[Reply]:
+        """The pushes of a pass in a few parts: the server works on one while the next is written."""
+        confirm = self._store.require_replicas
+        parts = [owners[start : start + PUSH_PART] for start in range(0, len(owners), PUSH_PART)]
+        answers = await asyncio.gather(
+            *(
+                node.send_encoded(pass_payload(self._kind.pattern, part, post_id), len(part), confirm=confirm)
+                for part in parts
+            )
+        )
+        return [length for answer in answers for length in answer]
+
     def _most(self, owner: int) -> int:
         """Length at which a timeline is trimmed: cap, floor and a slack that differs by owner."""
         return self._kind.cap + 1 + self._slack + owner % self._slack
@@ -150,7 +163,8 @@ class CachedTimelines:
         return self._clock.now_ms() - ms_of(post_id) > LATE_MS
 
     async def _trim(self, node: Node, owners: Sequence[int]) -> None:
-        await self._run_each(node, [TRIM.command([self._kind.key_of(o)], [self._kind.cap]) for o in owners])
+        args = [self._kind.cap, MARGIN]
+        await self._run_each(node, [TRIM.command([self._kind.key_of(owner)], args) for owner in owners])
 
     async def _insert(self, owners: Sequence[int], post_id: PostId) -> None:
         for node, part in self._store.group("timelines", owners, self._kind.key_of):
@@ -215,7 +229,7 @@ def part_of(head: Sequence[bytes], last: bytes) -> CachedPart:
     whole = bool(head) and head[-1].startswith(b"-")
     numbers = [int(element) for element in (head[:-1] if whole else head)]
     ids = sorted({number for number in numbers if number > floor}, reverse=True)
-    settled = 0 if whole or not numbers else min(numbers) + (MARGIN_MS << 12)
+    settled = 0 if whole or not numbers else min(numbers) + MARGIN
     return CachedPart(tuple(PostId(number) for number in ids), floor, whole, settled)
 
 

@@ -1,6 +1,6 @@
 -- Cut a cached timeline back to its cap; the floor rises to the newest id that was dropped.
 -- KEYS[1] timeline (LIST, newest first, last element the floor "-id" or "building:<token>")
--- ARGV[1] cap
+-- ARGV[1] cap, ARGV[2] how far ids may be out of order
 -- returns the entries left, -1 where there is nothing to trim (absent or building)
 local last = redis.call('LINDEX', KEYS[1], -1)
 if not last or string.sub(last, 1, 1) == 'b' then return -1 end
@@ -8,8 +8,13 @@ local cap = tonumber(ARGV[1])
 local entries = redis.call('LLEN', KEYS[1]) - 1
 if entries <= cap then return entries end
 local floor = -tonumber(last)
-for _, id in ipairs(redis.call('LRANGE', KEYS[1], cap, entries - 1)) do
-  floor = math.max(floor, tonumber(id))
+-- The list is sorted but for the margin: once an id is older than that, nothing newer follows.
+local position = cap
+while position < entries do
+  local part = redis.call('LRANGE', KEYS[1], position, math.min(position + 15, entries - 1))
+  for _, id in ipairs(part) do floor = math.max(floor, tonumber(id)) end
+  if tonumber(part[#part]) < floor - tonumber(ARGV[2]) then break end
+  position = position + #part
 end
 redis.call('LTRIM', KEYS[1], 0, cap - 1)
 redis.call('RPUSH', KEYS[1], string.format('-%.0f', floor))

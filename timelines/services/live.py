@@ -54,11 +54,15 @@ class LiveService:
 
         Raises StoreUnavailable: the pass is then to be repeated.
         """
-        await self._to_those_online(post, {home_member(id): id for id in follower_ids}, {})
+        places = await self._presence.where(follower_ids)  # an account's member is its number
+        await self._to_those_online(post, {process: (present, []) for process, present in places.items()})
 
     async def list_entry_delivered(self, post: Post, list_ids: Sequence[ListId]) -> None:
         """One pass's lists; after their timelines are written. Raises StoreUnavailable, as above."""
-        await self._to_those_online(post, {}, {list_member(id): id for id in list_ids})
+        by_member = {list_member(id): id for id in list_ids}
+        places = await self._presence.where(list(by_member))
+        lists = {process: [by_member[name] for name in present] for process, present in places.items()}
+        await self._to_those_online(post, {process: ([], present) for process, present in lists.items()})
 
     async def post_deleted(self, post_id: PostId) -> None:
         """After the tombstone stands."""
@@ -112,16 +116,12 @@ class LiveService:
         return await self._members.listed_among(author_id, list(list_ids))
 
     async def _to_those_online(
-        self, post: Post, followers: Mapping[str, AccountId], lists: Mapping[str, ListId]
+        self, post: Post, places: Mapping[str, tuple[Sequence[AccountId], Sequence[ListId]]]
     ) -> None:
+        """One message a process: its followers, its open lists."""
         words: dict[Key, bytes] = {}
-        for process, present in (await self._presence.where([*followers, *lists])).items():
-            message = EntryDelivered(
-                post.id,
-                post.author_id,
-                tuple(followers[member] for member in present if member in followers),
-                tuple(lists[member] for member in present if member in lists),
-            )
+        for process, (followers, lists) in places.items():
+            message = EntryDelivered(post.id, post.author_id, tuple(followers), tuple(lists))
             words[process_channel(process)] = encode_live(message)
         await self._presence.tell(words)
 
