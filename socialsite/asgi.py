@@ -18,6 +18,7 @@ from django.conf import settings  # noqa: E402  (Django is set up first)
 
 from socialsite.daphne_drain import drain_at_stop  # noqa: E402
 from socialsite.daphne_limits import bound_requests  # noqa: E402
+from socialsite.garbage import settle  # noqa: E402
 from socialsite.handler import LoopHandler, drop_database_receivers  # noqa: E402  (Django is set up first)
 from socialsite.middleware.limits import Application, Receive, Scope, Send  # noqa: E402
 from socialsite.middleware.services import loop_services  # noqa: E402
@@ -45,6 +46,7 @@ async def close_services() -> None:
 drop_database_receivers()
 bound_requests(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 drain_at_stop(open_services, close_services)
+settle()
 
 
 async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:

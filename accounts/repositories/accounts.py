@@ -1,6 +1,7 @@
 """Accounts and their handles. An account changes only by scripts on its own key, a handle is claimed once."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from accounts import keys
@@ -95,7 +96,9 @@ class AccountRepository:
         ids = list(dict.fromkeys(account_ids))
         commands = [("HMGET", keys.account(account_id), *AUTHOR_FIELDS) for account_id in ids]
         found = zip(ids, await self._accounts.gather(commands), strict=True)
-        return {account_id: _author(account_id, reply) for account_id, reply in found if reply[0] is not None}
+        return {
+            account_id: _author(account_id, *reply) for account_id, reply in found if reply[0] is not None
+        }
 
     async def edit(self, account_id: AccountId, fields: Mapping[str, str]) -> bool:
         """Whether any of the fields changed. Raises AccountNotFound, also for a deleted account."""
@@ -176,8 +179,11 @@ def _flat(fields: Mapping[str, str]) -> list[str]:
     return [part for pair in fields.items() for part in pair]
 
 
-def _author(account_id: AccountId, reply: Reply) -> Author:
-    handle, display_name, state, version = reply
+@lru_cache(maxsize=20_000)
+def _author(
+    account_id: AccountId, handle: bytes, display_name: bytes, state: bytes, version: bytes
+) -> Author:
+    """Facts read anew each time; only their decoding is kept."""
     return Author(account_id, handle.decode(), display_name.decode(), state.decode(), int(version))
 
 

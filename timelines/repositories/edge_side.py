@@ -136,8 +136,9 @@ class EdgeSide:
 
     def _by_partition(self, owner: int, ids: Iterable[int]) -> dict[int, list[int]]:
         groups: dict[int, list[int]] = {}
+        count = self._pairs.count
         for id in ids:
-            groups.setdefault(partition_of(owner, id, self._pairs.count), []).append(id)
+            groups.setdefault(partition_of(owner, id, count), []).append(id)
         return groups
 
 
