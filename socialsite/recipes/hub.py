@@ -1,9 +1,9 @@
-"""Presence and messages between processes: who is here, and a word to those who are (DESIGN 2.9).
+"""The listener's side of messages between processes: this process's channels and its presence set.
 
-App-blind: members are short words that something is present under (an account id), messages are bytes. One
-`Hub` an event loop listens; any process publishes through `Presence`. Messages are hints and may be lost; the
-hub says when: `on_lost` in the order of the messages, before any later one is handed over, and `on_gap` once
-everything is registered again and the owner can read the truth.
+One `Hub` an event loop listens; any process publishes through `Presence`. Messages are hints and may be lost;
+the hub says when: `on_lost` in the order of the messages, before any later one is handed over, and `on_gap`
+once everything is registered again and the owner can read the truth. It listens where its channels live: that
+may be another node after a failover, a slot's departure, or a move of the data.
 """
 
 import asyncio
@@ -11,84 +11,32 @@ import logging
 import random
 import secrets
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import Protocol, TypeVar
 
+from socialsite.recipes.presence import (
+    FIXED_CHANNELS,
+    LISTED_S,
+    MARKER,
+    PRESENCE_TTL_S,
+    Now,
+    Presence,
+    alive,
+    fixed_channel,
+    online,
+    process_channel,
+)
 from socialsite.recipes.upkeep import Upkeep
 from socialsite.store import Key, Node, Store, StoreError
 from socialsite.store.pubsub import GAP, Subscription
 
-PRESENCE_TTL_S = 15
 RENEW_EVERY_S = 5.0
-FIXED_CHANNELS = 16
-LISTED_S = 2 * PRESENCE_TTL_S
-"""Longer than the set lives: a process is still asked as long as its set could hold somebody."""
-MARKER = "0"
-"""A member no account has: a set that exists without it was made anew after its predecessor was lost."""
 RETRY_S = 0.5
-
-Member = TypeVar("Member", int, str)
 SPREAD_S = 0.05
 
+__all__ = ["MARKER", "Hub", "Now", "Presence", "alive", "fixed_channel", "online", "process_channel"]
 log = logging.getLogger(__name__)
-
-
-class Now(Protocol):
-    def now_ms(self) -> int: ...
-
-
-def online(process: str) -> Key:
-    """SET of the members present in a process (account ids, `l<list id>`), TTL 15 s, renewed every 5 s."""
-    return Key("live", tag=process, name="online")
-
-
-def alive() -> Key:
-    """ZSET process -> Unix ms at which it counts as gone. Renewed with the set, pruned by everybody."""
-    return Key("live", tag="processes", name="alive")
-
-
-def process_channel(process: str) -> Key:
-    """Channel of one process."""
-    return Key("live", tag=process, name="events")
-
-
-def fixed_channel(number: int) -> Key:
-    """One of the channels that every process listens to; spreads them over nodes."""
-    return Key("live", tag=f"l{number % FIXED_CHANNELS}", name="events")
-
-
-class Presence:
-    """The publisher's side: which processes hold whom, and messages to them."""
-
-    def __init__(self, store: Store, clock: Now) -> None:
-        self._store = store
-        self._clock = clock
-
-    async def processes(self) -> list[str]:
-        """Processes that renewed in time."""
-        key = alive()
-        found = await self._store.node(key).execute("ZRANGEBYSCORE", key, self._clock.now_ms(), "+inf")
-        return [name.decode() for name in found]
-
-    async def where(self, members: Sequence[Member]) -> dict[str, list[Member]]:
-        """process -> those of `members` present in it; one SMISMEMBER a live process.
-
-        A number stands for its text: passes of a thousand account ids need not be written out.
-        """
-        processes = await self.processes() if members else []
-        replies = await self._store.gather(("SMISMEMBER", online(name), *members) for name in processes)
-        places: dict[str, list[Member]] = {}
-        for process, flags in zip(processes, replies, strict=True):
-            present = [member for member, flag in zip(members, flags, strict=True) if flag]
-            if present:
-                places[process] = present
-        return places
-
-    async def tell(self, payloads: Mapping[Key, bytes]) -> None:
-        """Publish one message a channel."""
-        await self._store.gather(("SPUBLISH", channel, payload) for channel, payload in payloads.items())
 
 
 class Hub:

@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import signal
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -19,7 +21,8 @@ from socialsite.store.moving.places import Lock
 from socialsite.store.opening import topology_of
 from tests.support.cluster import RedisCluster
 from tests.support.redis_server import RedisServer
-from tests.support.repartition import DIED, move, mover_killed_at, site_at
+from tests.support.repartition import DIED, WriterProcess, move, mover_killed_at, site_at
+from tests.support.topologies import TOPOLOGIES
 from tests.support.world import Person, World, ids_of
 from timelines.domain.post import Post
 
@@ -274,6 +277,43 @@ async def test_a_process_that_stands_still_is_not_waited_for_and_cannot_write_to
     await asleep.close()
     assert not old_server.client().exists(key)
     assert await town.web.store.node(key).execute("GET", key) == b"before"
+
+
+async def test_a_process_stopped_in_the_middle_of_writing_loses_nothing_when_it_goes_on(
+    old: str, new: str, old_server: RedisServer, new_server: RedisServer, tmp_path: Path
+) -> None:
+    """SIGSTOP between a look at the map and the write, say: its connection is gone when it wakes."""
+    writer = WriterProcess(old, tmp_path / "acknowledged")
+    try:
+        await reached(writer, 200)
+        writer.signal(signal.SIGSTOP)
+        await move(old, new)
+        before = len(writer.acknowledged)
+        writer.signal(signal.SIGCONT)
+        await reached(writer, before + 200)
+    finally:
+        writer.stop()
+    kept = new_server.client().mget([f"posts:{{{number}}}:post" for number in writer.acknowledged])
+    assert None not in kept
+    assert names_at(old_server) == set()
+
+
+async def reached(writer: WriterProcess, count: int) -> None:
+    async with asyncio.timeout(20):
+        while len(writer.acknowledged) < count:  # noqa: ASYNC110 - another process writes
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("name", ["shards-ring", "sentinel"])
+async def test_a_site_moves_from_and_to_other_topologies(old: str, name: str) -> None:
+    with TOPOLOGIES[name]() as elsewhere:
+        url = elsewhere.urls.default
+        async with town_at(old) as town:
+            async with life_goes_on(town):
+                await move(old, url)
+                await move(old, old)
+            assert not town.refused
+            await town.check()
 
 
 async def stand_still(store: Store) -> None:

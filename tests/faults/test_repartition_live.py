@@ -96,10 +96,8 @@ class Probe:
         for (phase, kind), took in sorted(self.took_s.items()):
             took = sorted(took)
             p50, p99 = took[len(took) // 2], took[len(took) * 99 // 100]
-            lines.append(
-                f"{phase:12} {kind:5} {len(took):5} requests, p50 {p50 * 1000:.0f} ms, p99 {p99 * 1000:.0f} ms, "
-                f"most {took[-1] * 1000:.0f} ms"
-            )
+            figures = f"p50 {p50 * 1000:.0f} ms, p99 {p99 * 1000:.0f} ms, most {took[-1] * 1000:.0f} ms"
+            lines.append(f"{phase:12} {kind:5} {len(took):5} requests, {figures}")
         return "\n".join(lines)
 
     def p99_s(self, phase: str, kind: str) -> float:

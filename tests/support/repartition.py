@@ -1,12 +1,14 @@
 """Moves for tests: in this process, or in one of its own that dies at a chosen step."""
 
 import asyncio
+import itertools
 import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
-from socialsite.store import Key
+from socialsite.store import Key, StoreUnavailable, open_store
 from socialsite.store.moving import operation
 from socialsite.store.moving.mover import Report
 from socialsite.store.moving.operation import Edges, Site
@@ -34,8 +36,43 @@ def mover_killed_at(step: str, home: str, to: str, way: str = "move") -> int:
     return subprocess.run(command, timeout=60, check=False).returncode
 
 
+class WriterProcess:
+    """Writes `posts:{1}:post`, `posts:{2}:post`, ... by a store of its own; notes each acknowledged one."""
+
+    def __init__(self, url: str, notes: Path) -> None:
+        self._notes = notes
+        command = [sys.executable, "-m", "tests.support.repartition", "-", url, str(notes), "write"]
+        self._process = subprocess.Popen(command)
+
+    @property
+    def acknowledged(self) -> list[int]:
+        return [int(line) for line in self._notes.read_text().split()] if self._notes.exists() else []
+
+    def signal(self, number: int) -> None:
+        self._process.send_signal(number)
+
+    def stop(self) -> None:
+        self._process.kill()
+        self._process.wait(10)
+
+
+async def write_for_ever(url: str, notes: str) -> None:
+    store = await open_store(url)
+    with open(notes, "a", buffering=1) as acknowledged:
+        for number in itertools.count(1):
+            key = Key("posts", tag=str(number), name="post")
+            try:
+                await store.node(key).execute("SET", key, number)
+            except StoreUnavailable:
+                await asyncio.sleep(0.01)
+            else:
+                acknowledged.write(f"{number}\n")
+
+
 def main() -> None:
     fatal, home, to, way = sys.argv[1:]
+    if way == "write":
+        return asyncio.run(write_for_ever(home, to))
 
     def on_step(step: Step) -> None:
         if step.name == fatal and (step.number < 0 or step.number >= SLICES // 2):
@@ -49,6 +86,7 @@ def main() -> None:
         asyncio.run(operation.resume(site_at(home), on_step=on_step))
     else:
         asyncio.run(operation.back(site_at(home), on_step=on_step))
+    return None
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from socialsite.store.errors import StoreError
 from socialsite.store.moving import operation
 from socialsite.store.moving.mover import Report
 from socialsite.store.moving.operation import Edges, Site
+from socialsite.store.moving.reshaping import GRACE_S
 from socialsite.store.moving.steps import OnStep, Step
 from socialsite.store.moving.survey import Survey
 from socialsite.store.opening import COMPONENTS, topology_of
@@ -71,10 +72,8 @@ class Command(BaseCommand):
     async def _reshape(self, site: Site, count: int) -> None:
         if not 1 <= count <= MOST_PARTITIONS:
             raise CommandError(f"The number of follow partitions is 1 to {MOST_PARTITIONS}.")
-        self._line(
-            "This takes two minutes more than the copying: the last readers are waited for.", at=2
-        )
-        done = await operation.reshape(site, FOLLOW_EDGES, count)
+        self._line("This takes two minutes more than the copying: the last readers are waited for.", at=2)
+        done = await operation.reshape(site, FOLLOW_EDGES, count, grace_s=GRACE_S)
         edges = ", ".join(f"{number} of {name}" for name, number in sorted(done.edges.items()))
         self._line(
             f"Cut the follow edges into {count} partitions ({edges}); now set FOLLOW_PARTITIONS={count}."
