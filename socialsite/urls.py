@@ -5,10 +5,13 @@ from django.urls import include, path
 from . import views
 from .http import methods
 from .metrics_page import metrics_page
+from .ops.views.about import about
 
 urlpatterns = [
     path("", include("timelines.urls")),
     path("accounts/", include("accounts.urls")),
+    path("ops/", include("socialsite.ops.urls")),
+    path("about/", methods(GET=about), name="about"),
     path("livez", methods(GET=views.livez), name="livez"),
     path("readyz", methods(GET=views.readyz), name="readyz"),
     path("metrics", methods(GET=metrics_page), name="metrics"),

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts import errors as accounts
 from socialsite import errors as site
 from socialsite.http import SiteRequest, json_response, login_redirect, page_response, wants_json
+from socialsite.ops import errors as ops
 from socialsite.store.errors import StoreUnavailable
 from timelines import errors as timelines
 
@@ -39,6 +40,8 @@ STATUS: Mapping[type[Exception], int] = {
     accounts.AccountNotFound: 404,
     accounts.WrongLogin: 401,
     accounts.SignInNeeded: 401,
+    ops.OwnAccount: 409,
+    ops.LetterGone: 404,
     timelines.PostNotFound: 404,
     timelines.TimelineNotFound: 404,
     timelines.ListNotFound: 404,
