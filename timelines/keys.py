@@ -11,7 +11,7 @@ from socialsite.store.key import Key, kept
 
 @kept
 def post(post_id: int) -> Key:
-    """STRING: a MessagePack Post | "pending" (1 h) | tombstone "deleted" or "superseded" (for ever)."""
+    """STRING: a MessagePack Post | "pending" (1 h) | "deleted:<author>" or "superseded", for ever."""
     return Key("posts", tag=str(post_id), name="post")
 
 

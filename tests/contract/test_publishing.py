@@ -15,7 +15,7 @@ from timelines import keys
 from timelines.domain.jobs import SyndicatePost, decode_job
 from timelines.domain.post import Post
 from timelines.errors import IdempotencyConflict, PostNotFound, PostRefused
-from timelines.repositories.posts import PostState
+from timelines.repositories.posts import PostState, Written
 
 
 async def jobs_of(services: Services) -> list[bytes]:
@@ -142,6 +142,27 @@ async def test_a_deleted_post_is_gone_everywhere_and_no_job_revives_it(
     with pytest.raises(PostNotFound):
         await services.reading.post(post.id, viewer_id=bob.id)
     assert await services.reading.post_count(alice.id) == 0
+
+
+async def test_a_second_deletion_changes_nothing(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await alice.publishes("hello")
+    await asyncio.gather(*(alice.deletes(post) for _ in range(8)))
+    await alice.deletes(post)
+    with pytest.raises(PostNotFound):
+        await bob.deletes(post)
+    assert await services.repositories.posts.state(post.id) is PostState.DELETED
+
+
+async def test_a_tombstone_that_names_nobody_stays_one(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    post = await alice.publishes("hello", key="k")
+    key, posts = keys.post(post.id), services.repositories.posts
+    await services.store.node(key).execute("SET", key, "deleted")
+    assert await posts.state(post.id) is PostState.DELETED
+    assert await posts.write(post) is Written.DELETED
+    assert await posts.give_up(post.id) is Written.DELETED
+    assert await alice.profile_ids() == []
     with pytest.raises(PostNotFound):
         await alice.deletes(post)
 
@@ -217,7 +238,7 @@ async def test_deletion_finds_room_in_a_full_server(
     alice = await world.person("alice")
     post = await alice.publishes("hello")
     with deployment.configured("maxmemory", 1, usual=0):
-        assert await services.repositories.posts.delete(post.id)
+        assert await services.repositories.posts.delete(post.id, alice.id)
         with pytest.raises(deployment.when_full):
             await services.repositories.posts.claim(id_at(services.clock.now_ms(), 1))
 

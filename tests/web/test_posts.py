@@ -138,6 +138,16 @@ async def test_deleting_by_form_goes_home(alice):
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 
+async def test_a_second_click_on_delete_is_a_success(alice, bob):
+    post = await alice.publishes("regrettable")
+    path = f"/posts/{post['id']}/delete/"
+    for _ in range(2):
+        answer = await alice.post_json(path)
+        assert (answer.status_code, answer.json()) == (200, {"deleted": post["id"]})
+    assert (await alice.post(path)).status_code == 303
+    assert (await bob.post_json(path)).status_code == 404
+
+
 async def test_nobody_deletes_what_is_anothers(alice, bob):
     post = await alice.publishes("mine")
     answer = await bob.post_json(f"/posts/{post['id']}/delete/")

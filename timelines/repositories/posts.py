@@ -12,6 +12,7 @@ from timelines.domain.post import Post, decode_post, encode_post
 from timelines.repositories.archive import Archive, NoArchive
 
 PENDING, DELETED, SUPERSEDED = b"pending", b"deleted", b"superseded"
+DELETED_BY = b"deleted:"  # and the author's id, so that repeating a deletion is known from another's try
 CLAIM_TTL_S = 3600
 IDEMPOTENCY_TTL_S = 25 * 3600
 
@@ -68,6 +69,8 @@ def decoded(reply: Reply) -> Post | PostState:
     state = STATES.get(reply)
     if state is not None:
         return state
+    if reply.startswith(DELETED_BY):
+        return PostState.DELETED
     return PostState.ARCHIVED if reply.isdigit() else decode_post(reply)
 
 
@@ -89,13 +92,18 @@ class PostRepository:
         (answer,) = await self._posts.write(key, WRITE.command([key], [encode_post(post)]))
         return Written(answer)
 
-    async def delete(self, post_id: PostId) -> bool:
+    async def delete(self, post_id: PostId, author_id: AccountId) -> bool:
         """Lay the tombstone; False where no post stands."""
         key = keys.post(post_id)
-        answer = await self._posts[key].run(DELETE, [key, keys.post_totals(post_id)])
+        answer = await self._posts[key].run(DELETE, [key, keys.post_totals(post_id)], [author_id])
         if answer == WAS_ARCHIVED:
             await self._archive.remove([post_id])
         return bool(answer)
+
+    async def was_deleted_by(self, account_id: AccountId, post_id: PostId) -> bool:
+        """Whether a tombstone of one of the account's own posts stands there."""
+        key = keys.post(post_id)
+        return bool(await self._posts[key].execute("GET", key) == DELETED_BY + b"%d" % account_id)
 
     async def state(self, post_id: PostId) -> Post | PostState:
         key = keys.post(post_id)

@@ -7,6 +7,6 @@ if not held or held == 'pending' then
   redis.call('SET', KEYS[1], ARGV[1])
   return 1
 end
-if held == 'deleted' then return 0 end
+if string.sub(held, 1, 7) == 'deleted' then return 0 end
 if held == 'superseded' then return -1 end
 return 2

@@ -109,9 +109,14 @@ class PublishingService:
         raise IdempotencyConflict
 
     async def delete(self, *, account_id: AccountId, post_id: PostId) -> None:
-        """Nobody sees it again from the answer on. Raises PostNotFound where it is gone or another's."""
+        """Nobody sees it again from the answer on; a second time changes nothing.
+
+        Raises PostNotFound where it never was, or is another's.
+        """
         post = await self._posts.find(post_id)
-        if post is None or post.author_id != account_id or not await self._posts.delete(post_id):
+        if post is None or post.author_id != account_id or not await self._posts.delete(post_id, account_id):
+            if await self._posts.was_deleted_by(account_id, post_id):
+                return
             raise PostNotFound
         await self._placing.withdraw(post)
         await self._live.post_deleted(post_id)

@@ -55,7 +55,7 @@ class Purging:
         ids = await self._profiles.read(account_id, ABOVE_ALL, ROUND, upward=False)
         found = await self._posts.find_many(ids)
         for post_id in ids:
-            await self._posts.delete(post_id)
+            await self._posts.delete(post_id, account_id)
             if post_id in found:
                 await self._placing.withdraw(found[post_id])
             else:

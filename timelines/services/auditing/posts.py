@@ -105,7 +105,7 @@ class PostChecks:
         ]
 
     async def _delete(self, post: Post) -> None:
-        await self._places.at.posts.delete(post.id)
+        await self._places.at.posts.delete(post.id, post.author_id)
         await self._places.at.profiles.remove(post.author_id, post.id)
         await self._places.at.public.remove(post.id)
         if post.in_reply_to is not None:
