@@ -170,5 +170,5 @@ def audit_drift() -> Key:
 
 
 def post_totals(post_id: int) -> Key:
-    """HASH: +views, and the id of the last batch that was added. Deleted with the post."""
+    """HASH: +views, +clicks, and the id of the last batch that was added. Deleted with the post."""
     return Key("posts", tag=str(post_id), name="totals")

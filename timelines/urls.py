@@ -4,7 +4,7 @@ from django.urls import path, register_converter
 
 from socialsite.http import methods
 from socialsite.ids import MAX_ID
-from timelines.views import feeds, home, lists, posts, profiles, tags
+from timelines.views import feeds, home, lists, posts, profiles, tags, visits
 
 
 class IdConverter:
@@ -43,6 +43,7 @@ urlpatterns = [
     path("public/", methods(GET=home.public), name="public"),
     path("posts/", methods(POST=posts.publish), name="publish"),
     path("posts/<id:post_id>/delete/", methods(POST=posts.delete), name="delete"),
+    path("clicks/", methods(POST=visits.clicked), name="clicks"),
     path("@<handle:handle>/", methods(GET=profiles.profile), name="profile"),
     path("@<handle:handle>/followers/", methods(GET=profiles.followers), name="followers"),
     path("@<handle:handle>/following/", methods(GET=profiles.following), name="following"),

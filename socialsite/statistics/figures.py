@@ -26,6 +26,7 @@ class Visits:
     """What an entity's buffer and totals say. `seen_ms`: last time an account was here; 0: never."""
 
     views: int = 0
+    clicks: int = 0
     seen_ms: int = 0
 
 
@@ -83,6 +84,7 @@ class Figures:
         return [
             Visits(
                 views=change.counts.get("views", 0),
+                clicks=change.counts.get("clicks", 0),
                 seen_ms=change.marks["seen"].at_ms if "seen" in change.marks else 0,
             )
             for change in found

@@ -117,6 +117,10 @@ class Meter:
         """A post's page, or an account's profile."""
         self._change(entity).count("views")
 
+    def clicked(self, entity: Entity) -> None:
+        """A link of a post."""
+        self._change(entity).count("clicks")
+
     # How it is counted
 
     def count(self, kind: Kind, member: str = ALL, amount: int = 1) -> None:

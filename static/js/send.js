@@ -5,13 +5,14 @@ const token = () => document.querySelector("#post-actions [name=csrfmiddlewareto
 /**
  * POST an action. Never throws: no answer at all is {ok: false, status: 0}.
  * @param {Record<string, string> | FormData} fields
+ * @param {RequestInit} how `keepalive` lets it finish while the page goes away
  */
-export async function send(path, fields = {}) {
+export async function send(path, fields = {}, how = {}) {
   try {
     const body = new URLSearchParams(fields);
     body.delete("next");
     const headers = { Accept: "application/json", "X-CSRFToken": token() };
-    const answer = await fetch(path, { method: "POST", body, headers, credentials: "same-origin" });
+    const answer = await fetch(path, { method: "POST", body, headers, credentials: "same-origin", ...how });
     return { ok: answer.ok, status: answer.status, data: await answer.json().catch(() => ({})) };
   } catch {
     return { ok: false, status: 0, data: {} };

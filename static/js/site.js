@@ -1,6 +1,7 @@
 /** What the pages do beyond HTML. Each part looks for its own hooks; everything works without any of them. */
 
 import { enhanceActions } from "./actions.js";
+import { countClicks } from "./clicks.js";
 import { enhanceComposers } from "./composer.js";
 import { enhanceKeys } from "./keys.js";
 import { goLive } from "./live.js";
@@ -13,3 +14,4 @@ enhanceActions();
 enhanceKeys();
 offerAddress();
 goLive();
+countClicks();

@@ -17,6 +17,7 @@ from socialsite.asgi import application
 from socialsite.configuration import Configuration
 from socialsite.ids import PostId
 from socialsite.middleware.services import loop_services
+from socialsite.ops.trail import Actor, AuditTrail
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.buffer_flush import Flushed
 from socialsite.recipes.hub import Hub
@@ -154,6 +155,7 @@ async def test_every_key_has_its_line_and_every_line_its_key(
     await hub.enter("42")
     await DeliveryLag(site.store).note(PostId(1 << 20), site.clock.now_ms())
     await AuditDrift(site.store).note({"kind": 1})
+    await AuditTrail(site.store).note(Actor(1, "abad1dea"), "suspend", "account:2")
     for use in (use_pages, use_lists, use_queue, use_statistics):
         await use(site, world)
         watch.look()

@@ -47,6 +47,27 @@ async def test_an_author_sees_how_often_others_looked(
     assert "Seen 4 times by others" in (await alice.get(post["url"])).text
 
 
+async def test_links_that_others_follow_are_counted_for_the_author(
+    site: Services, alice: Browser, open_browser: OpenBrowser
+) -> None:
+    bob, visitor = await open_browser("bob"), await open_browser()
+    post = await alice.publishes("look at https://example.org/ and https://example.com/")
+    plain = await alice.publishes("nothing to follow")
+    for reader in (bob, visitor, alice):
+        assert (await reader.post_json("/clicks/", post=post["id"])).status_code == 204
+        assert (await reader.post_json("/clicks/", post=plain["id"])).status_code == 204
+    await site.statistics.meter.flush()
+    assert "Seen 0 times by others · links followed 2 times" in (await alice.get(post["url"])).text
+    assert "links followed" not in (await alice.get(plain["url"])).text
+    assert "links followed" not in (await bob.get(post["url"])).text
+
+
+async def test_a_click_on_nothing_is_refused(site: Services, alice: Browser) -> None:
+    assert (await alice.post_json("/clicks/", post="12345")).status_code == 404
+    assert (await alice.post_json("/clicks/", post="x")).status_code == 400
+    assert (await alice.post_json("/clicks/")).status_code == 400
+
+
 @pytest.fixture
 async def hasty(limited_site: Services, open_browser: OpenBrowser) -> Browser:
     """Alice, who may post three times a minute."""

@@ -44,6 +44,11 @@ def shown_url(url: str) -> str:
     return f"{host}{slash}{path[: room - tail - 1]}…{path[-tail:]}"
 
 
+def has_links(text: str) -> bool:
+    """Whether the text has a link to the web; mentions and hashtags are none."""
+    return any(_targets(text, "url"))
+
+
 def _targets(text: str, kind: str) -> Iterator[str]:
     return (piece.target for piece in scan(text) if piece.kind == kind)
 
