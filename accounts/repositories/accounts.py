@@ -9,7 +9,8 @@ from accounts.domain import ACTIVE, AccountId, Author, State
 from accounts.errors import AccountNotFound
 from accounts.models import Account
 from socialsite.store.node import Reply
-from socialsite.store.scripts import Command, Script, load
+from socialsite.store.question import Question
+from socialsite.store.scripts import Command, Prepared, Script, load, prepared
 from socialsite.store.store import Store
 
 CREATE = load("create_account.lua", __package__)
@@ -29,6 +30,7 @@ FIELDS: Final = (
     "version",
 )
 AUTHOR_FIELDS: Final = ("handle", "display_name", "state", "version")
+STATES: Final[Mapping[bytes, State]] = {b"active": "active", b"suspended": "suspended", b"deleted": "deleted"}
 NOBODY = AccountId(0)
 """Never given out: INCR starts at 1."""
 
@@ -93,12 +95,18 @@ class AccountRepository:
 
     async def authors(self, account_ids: Iterable[AccountId]) -> dict[AccountId, Author]:
         """What pages show of these accounts, in one round trip a node; absent ones are left out."""
+        question = self.authors_question(account_ids)
+        return question.understand(await self._accounts.gather(question.commands))
+
+    def authors_question(self, account_ids: Iterable[AccountId]) -> Question[dict[AccountId, Author]]:
+        """`authors`, for a round trip that asks other things too."""
         ids = list(dict.fromkeys(account_ids))
-        commands = [("HMGET", keys.account(account_id), *AUTHOR_FIELDS) for account_id in ids]
-        found = zip(ids, await self._accounts.gather(commands), strict=True)
-        return {
-            account_id: _author(account_id, *reply) for account_id, reply in found if reply[0] is not None
-        }
+
+        def understand(replies: Sequence[Reply]) -> dict[AccountId, Author]:
+            found = zip(ids, replies, strict=True)
+            return {id: _author(id, *reply) for id, reply in found if reply[0] is not None}
+
+        return Question([_author_command(account_id) for account_id in ids], understand)
 
     async def edit(self, account_id: AccountId, fields: Mapping[str, str]) -> bool:
         """Whether any of the fields changed. Raises AccountNotFound, also for a deleted account."""
@@ -180,11 +188,16 @@ def _flat(fields: Mapping[str, str]) -> list[str]:
 
 
 @lru_cache(maxsize=20_000)
+def _author_command(account_id: AccountId) -> Prepared:
+    return prepared("HMGET", keys.account(account_id), *AUTHOR_FIELDS)
+
+
+@lru_cache(maxsize=20_000)
 def _author(
     account_id: AccountId, handle: bytes, display_name: bytes, state: bytes, version: bytes
 ) -> Author:
     """Facts read anew each time; only their decoding is kept."""
-    return Author(account_id, handle.decode(), display_name.decode(), state.decode(), int(version))
+    return Author(account_id, handle.decode(), display_name.decode(), STATES[state], int(version))
 
 
 def _changed(reply: int) -> bool:

@@ -15,6 +15,7 @@ from accounts.ports import AccountDeleted, SessionsEnded, ignore_deleted, ignore
 from accounts.profile import checked_handle, checked_texts
 from accounts.repositories import AccountRepository, SessionRepository
 from socialsite.clock import Clock, FixedClock
+from socialsite.store.question import Question
 
 IMPORTED_AT_ONCE = 1000
 
@@ -112,6 +113,10 @@ class AccountService:
     async def find_many(self, ids: Iterable[AccountId]) -> dict[AccountId, Account]:
         """In any state; absent ones are left out."""
         return await self._accounts.find_many(ids)
+
+    def authors_question(self, ids: Iterable[AccountId]) -> Question[dict[AccountId, Author]]:
+        """`authors`, for a round trip that asks other things too."""
+        return self._accounts.authors_question(ids)
 
     async def authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
         """What pages show of these accounts, in any state; absent ones are left out."""

@@ -9,8 +9,8 @@ from accounts.handles import HandleInvalid, normalize_handle
 from accounts.presenters import account_json
 from accounts.signing import sign_in, sign_out
 from accounts.views.answers import Correctable, again, checked, done, show
-from socialsite.errors import RateLimited
-from socialsite.http import SiteRequest, form_data, methods, respond
+from socialsite.errors import NotAllowed, RateLimited
+from socialsite.http import SiteRequest, form_data, methods, page_response, wants_json
 from socialsite.recipes.rate_limit import Subject
 from socialsite.throttle import rules_of, take
 
@@ -77,8 +77,10 @@ async def count_login(request: SiteRequest, username: str) -> None:
 
 
 async def logout_page(request: SiteRequest) -> HttpResponse:
-    """Asks; only a POST logs out."""
-    return respond(request, "accounts/logout.html", page=dict, data=dict)
+    """Asks; only a POST logs out. There is nothing to ask a program, nor to answer as if it were done."""
+    if wants_json(request):
+        raise NotAllowed(["POST"])
+    return page_response(request, "accounts/logout.html", {})
 
 
 async def log_out(request: SiteRequest) -> HttpResponse:

@@ -15,11 +15,12 @@ from socialsite.store.errors import (
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
 from socialsite.store.opening import BadUrl, StoreUrls, open_store
-from socialsite.store.scripts import Command, Script, load
+from socialsite.store.question import Question
+from socialsite.store.scripts import Command, Prepared, Script, load, prepared
 from socialsite.store.store import Store
 
 __all__ = [
     "BadUrl", "Command", "CommandRefused", "Key", "KeyDataShardedConnection", "KeyShardedConnection", "Node",
-    "Partition", "Redirected", "Reply", "Script", "Store", "StoreError", "StoreFull", "StoreUnavailable",
-    "StoreUrls", "Unconfirmed", "load", "open_store",
+    "Partition", "Prepared", "Question", "Redirected", "Reply", "Script", "Store", "StoreError", "StoreFull",
+    "StoreUnavailable", "StoreUrls", "Unconfirmed", "load", "open_store", "prepared",
 ]  # fmt: skip

@@ -9,16 +9,14 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, ClassVar, Protocol
 
-import hiredis
-
 from socialsite.store.confirming import ConfirmingConnections
 from socialsite.store.connection import REPLY_TIMEOUT_S, Address, PipelinedConnection
 from socialsite.store.errors import ScriptMissing, StoreError, StoreUnavailable
 from socialsite.store.key import Key
-from socialsite.store.scripts import Command, Script
+from socialsite.store.scripts import Command, Prepared, Script
+from socialsite.store.scripts import encode as encode
 
 Reply = Any
-encode: Callable[[Command], bytes] = hiredis.pack_command
 
 
 class Admission(Protocol):
@@ -162,6 +160,9 @@ class Node:
         parts: list[bytes] = []
         preface: list[bytes] = []
         for command in commands:
+            if type(command) is Prepared:
+                parts.append(command.wire)
+                continue
             if command[0] == "EVALSHA":
                 script: Script = command[1]
                 if script.sha not in connection.loaded_scripts:

@@ -4,14 +4,32 @@ All keys of a script are declared and share a tag, so a script runs on every top
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
 
+import hiredis
+
 from socialsite.store.key import Key
 
 Command = tuple[Any, ...]
+encode: Callable[[Command], bytes] = hiredis.pack_command
+
+
+class Prepared(tuple[Any, ...]):
+    """A command that was encoded before: for reads whose keys pages ask for again and again."""
+
+    wire: bytes
+
+
+def prepared(*command: Any) -> Prepared:
+    """The command, encoded once; to be kept by whoever makes it (`lru_cache`)."""
+    made = Prepared(command)
+    made.wire = encode(command)
+    return made
+
+
 READ_ONLY = "#!lua flags=no-writes"
 """First line of a script that only reads: the server holds it to that, and it never waits for moving data."""
 

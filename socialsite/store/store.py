@@ -5,12 +5,13 @@ One store belongs to one event loop. It knows no application; where a key lives 
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from socialsite.store.connections import KeyDataShardedConnection, KeyShardedConnection, Layout
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
+from socialsite.store.question import Question
 from socialsite.store.scripts import Command, key_of
 from socialsite.store.topology.single import Single
 
@@ -108,6 +109,16 @@ class Store:
             for position, reply in zip(positions, answer, strict=True):
                 replies[position] = reply
         return replies
+
+    async def ask(self, *questions: Question[Any]) -> list[Any]:
+        """The answers to all questions, in one round trip a node."""
+        replies = await self.gather([command for question in questions for command in question.commands])
+        answers, start = [], 0
+        for question in questions:
+            end = start + len(question.commands)
+            answers.append(question.understand(replies[start:end]))
+            start = end
+        return answers
 
     async def write(self, key: Key, *commands: Command) -> list[Reply]:
         """Commands on keys of one tag, answered once as many replicas as required have them.

@@ -4,13 +4,14 @@ The followers of an account are such a side, what it follows another, the member
 hold an account two more. Reads only; edges.py writes both sides.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from socialsite.store.connections import KeyDataShardedConnection, Layout, partition_of
 from socialsite.store.key import Key
 from socialsite.store.node import Reply
+from socialsite.store.question import Question
 from socialsite.store.scripts import Command, load
 from timelines.domain.follow import FIRST_PASS, PassCursor
 
@@ -104,16 +105,23 @@ class EdgeSide:
 
     async def among(self, owner: int, ids: Collection[int]) -> dict[int, int]:
         """Those of `ids` that `owner` has an edge with, and since when; one ZMSCORE a partition."""
-        groups = self._by_partition(owner, ids)
-        replies = await self._pairs.gather(
-            ("ZMSCORE", self._key(self._tags[number], owner), *group) for number, group in groups.items()
-        )
-        return {
-            id: int(score)
-            for group, scores in zip(groups.values(), replies, strict=True)
-            for id, score in zip(group, scores, strict=True)
-            if score is not None
-        }
+        question = self.among_question(owner, ids)
+        return question.understand(await self._pairs.gather(question.commands))
+
+    def among_question(self, owner: int, ids: Collection[int]) -> Question[dict[int, int]]:
+        """`among`, for a round trip that asks other things too."""
+        groups, tags = self._by_partition(owner, ids), self._tags
+
+        def understand(replies: Sequence[Reply]) -> dict[int, int]:
+            return {
+                id: int(score)
+                for group, scores in zip(groups.values(), replies, strict=True)
+                for id, score in zip(group, scores, strict=True)
+                if score is not None
+            }
+
+        commands = [("ZMSCORE", self._key(tags[number], owner), *group) for number, group in groups.items()]
+        return Question(commands, understand)
 
     async def ids(self, owner: int, at_most: int) -> list[int]:
         """All ids of a side that has a cap; `at_most` bounds the read should the cap have been passed."""

@@ -6,6 +6,7 @@ Knows edges and ids only; whether an account exists, is suspended or may be foll
 from collections.abc import Collection, Iterable
 
 from accounts.domain import AccountId
+from socialsite.store.question import Question
 from socialsite.store.store import Store
 from timelines import keys
 from timelines.domain.follow import Follow, FollowCounts, FollowCursor, FollowPage, PassCursor, PassPage
@@ -68,6 +69,10 @@ class Follows:
     async def followed_among(self, viewer_id: AccountId, ids: Collection[AccountId]) -> set[AccountId]:
         """Those of `ids` that the viewer follows."""
         return set(map(AccountId, await self._following.among(viewer_id, ids)))
+
+    def followed_question(self, viewer_id: AccountId, ids: Collection[AccountId]) -> Question[dict[int, int]]:
+        """As `followed_among`, and since when, for a round trip that asks other things too."""
+        return self._following.among_question(viewer_id, ids)
 
     async def followers_among(self, account_id: AccountId, ids: Collection[AccountId]) -> set[AccountId]:
         """Those of `ids` that follow the account: the readers of one post, as the live layer asks."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from accounts.domain import AccountId
 from socialsite.store.node import Reply
+from socialsite.store.question import Question
 from socialsite.store.scripts import load
 from socialsite.store.store import Store
 from timelines import keys
@@ -129,6 +130,10 @@ class ListMembers:
     async def members_among(self, list_id: ListId, ids: Iterable[AccountId]) -> set[AccountId]:
         """Those of `ids` that are on the list."""
         return set(map(AccountId, await self._edges.outgoing.among(list_id, list(ids))))
+
+    def members_question(self, list_id: ListId, ids: Iterable[AccountId]) -> Question[dict[int, int]]:
+        """As `members_among`, and since when, for a round trip that asks other things too."""
+        return self._edges.outgoing.among_question(list_id, list(ids))
 
     async def listed_among(self, account_id: AccountId, list_ids: Iterable[ListId]) -> set[ListId]:
         """Those of `list_ids` that the account is on: the readers of one post, as the live layer asks."""

@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Command, Reply, Store, load
+from socialsite.store import Command, Prepared, Question, Reply, Store, load, prepared
 from timelines import keys
+from timelines.domain.page import Counts
 from timelines.domain.post import Post, decode_post, encode_post
 from timelines.repositories.archive import Archive, NoArchive
 
@@ -64,7 +66,10 @@ class Agreement:
         return f"{self.post_id}:{self.digest}"
 
 
-def decoded(reply: Reply) -> Post | PostState:
+Found = Post | PostState
+
+
+def decoded(reply: Reply) -> Found:
     """A post's value as it stands in the store."""
     state = STATES.get(reply)
     if state is not None:
@@ -140,7 +145,23 @@ class PostRepository:
     @staticmethod
     def find_command(post_id: PostId) -> Command:
         """For a bigger gather; `decoded` reads the reply."""
-        return ("GET", keys.post(post_id))
+        return _find_command(post_id)
+
+    @staticmethod
+    def find_question(post_ids: Sequence[PostId]) -> Question[dict[PostId, Found]]:
+        """What stands at each id, for a round trip that asks other things too; then `standing`."""
+        return Question(
+            [_find_command(post_id) for post_id in post_ids],
+            lambda replies: dict(zip(post_ids, map(decoded, replies), strict=True)),
+        )
+
+    @staticmethod
+    def counts_question(post_ids: Sequence[PostId]) -> Question[dict[PostId, Counts]]:
+        """How many replies each post has."""
+        return Question(
+            [_replies_command(post_id) for post_id in post_ids],
+            lambda replies: {i: counts_of(number) for i, number in zip(post_ids, replies, strict=True)},
+        )
 
     # Idempotency keys
 
@@ -187,9 +208,20 @@ class PostRepository:
         found = await self._posts[key].execute("ZRANGEBYSCORE", key, f"({above}", "+inf", "LIMIT", 0, limit)
         return [PostId(int(member)) for member in found]
 
-    @staticmethod
-    def reply_count_command(post_id: PostId) -> Command:
-        return ("ZCARD", keys.replies(post_id))
+
+@lru_cache(maxsize=20_000)
+def _find_command(post_id: PostId) -> Prepared:
+    return prepared("GET", keys.post(post_id))
+
+
+@lru_cache(maxsize=20_000)
+def _replies_command(post_id: PostId) -> Prepared:
+    return prepared("ZCARD", keys.replies(post_id))
+
+
+@lru_cache(maxsize=1_000)
+def counts_of(replies: int) -> Counts:
+    return Counts(replies=replies)
 
 
 def parsed(value: bytes) -> Agreement:

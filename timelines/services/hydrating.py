@@ -5,29 +5,29 @@ the page, never from process memory. Only "who wrote post N" is remembered, beca
 lets posts, authors and edges be read in one round trip.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 from accounts.domain import AccountId, Author
 from socialsite.ids import PostId
-from socialsite.store import Store
-from timelines.domain.page import Counts, HydratedPost, ViewerState
+from socialsite.store import Question, Store
+from timelines.domain.page import HydratedPost, ViewerState
 from timelines.domain.post import Post
-from timelines.repositories.posts import PostRepository, decoded
+from timelines.repositories.posts import Found, PostRepository
 
 REMEMBERED = 200_000  # post -> author pairs in memory: about 20 MB when full
 
-Rights = Callable[[Iterable[AccountId]], Awaitable[set[AccountId]]]
+Rights = Callable[[Collection[AccountId]], Question[set[AccountId]]]
+"""Which of some authors a timeline may show."""
 
 
 class Authors(Protocol):
-    async def authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]: ...
+    def authors_question(self, ids: Iterable[AccountId]) -> Question[dict[AccountId, Author]]: ...
 
 
-async def everybody(authors: Iterable[AccountId]) -> set[AccountId]:
+def everybody(authors: Collection[AccountId]) -> Question[set[AccountId]]:
     """Rights of timelines that show any active author."""
-    return set(authors)
+    return Question((), lambda _: set(authors))
 
 
 class Hydrator:
@@ -46,13 +46,21 @@ class Hydrator:
         if not post_ids:
             return []
         expected = {self._author_of[post_id] for post_id in post_ids if post_id in self._author_of}
-        (posts, counts), (authors, allowed) = await asyncio.gather(
-            self._facts(post_ids), self._people(expected, rights)
+        found: dict[PostId, Found]
+        found, counts, authors, allowed = await self._store.ask(
+            self._posts.find_question(post_ids),
+            self._posts.counts_question(post_ids),
+            self._authors.authors_question(expected),
+            rights(expected),
         )
+        posts = await self._posts.standing(found)
+        self._remember(posts.values())
         missing = {post.author_id for post in posts.values()} - expected
         if missing:
-            more_authors, more_allowed = await self._people(missing, rights)
-            authors, allowed = authors | more_authors, allowed | more_allowed
+            more, allowed_too = await self._store.ask(
+                self._authors.authors_question(missing), rights(missing)
+            )
+            authors, allowed = authors | more, allowed | allowed_too
         return [
             HydratedPost(post, author, counts[post_id], viewer_state(post, viewer_id))
             for post_id in post_ids
@@ -61,23 +69,6 @@ class Hydrator:
             and (author := authors.get(post.author_id)) is not None
             and author.is_visible
         ]
-
-    async def _facts(self, post_ids: Sequence[PostId]) -> tuple[dict[PostId, Post], dict[PostId, Counts]]:
-        commands = [self._posts.find_command(post_id) for post_id in post_ids]
-        commands += [self._posts.reply_count_command(post_id) for post_id in post_ids]
-        replies = await self._store.gather(commands)
-        found = zip(post_ids, map(decoded, replies[: len(post_ids)]), strict=True)
-        posts = await self._posts.standing(dict(found))
-        self._remember(posts.values())
-        numbers = zip(post_ids, replies[len(post_ids) :], strict=True)
-        return posts, {post_id: Counts(replies=number) for post_id, number in numbers}
-
-    async def _people(
-        self, ids: set[AccountId], rights: Rights
-    ) -> tuple[dict[AccountId, Author], set[AccountId]]:
-        if not ids:
-            return {}, set()
-        return await asyncio.gather(self._authors.authors(ids), rights(ids))
 
     def _remember(self, posts: Iterable[Post]) -> None:
         if len(self._author_of) > REMEMBERED:

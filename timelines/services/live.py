@@ -30,6 +30,9 @@ from timelines.repositories.lists import ListMembers
 
 log = logging.getLogger(__name__)
 
+Places = Mapping[str, tuple[Sequence[AccountId], Sequence[ListId]]]
+"""process -> the accounts and the lists that have readers there."""
+
 
 class LiveService:
     """Publishes hints, and tells the listening side which of its readers may see an entry."""
@@ -55,7 +58,8 @@ class LiveService:
         Raises StoreUnavailable: the pass is then to be repeated.
         """
         places = await self._presence.where(follower_ids)  # an account's member is its number
-        await self._to_those_online(post, {process: (present, []) for process, present in places.items()})
+        online: Places = {name: (list(map(AccountId, present)), []) for name, present in places.items()}
+        await self._to_those_online(post, online)
 
     async def list_entry_delivered(self, post: Post, list_ids: Sequence[ListId]) -> None:
         """One pass's lists; after their timelines are written. Raises StoreUnavailable, as above."""
@@ -115,9 +119,7 @@ class LiveService:
         """Those lists that hold the author now."""
         return await self._members.listed_among(author_id, list(list_ids))
 
-    async def _to_those_online(
-        self, post: Post, places: Mapping[str, tuple[Sequence[AccountId], Sequence[ListId]]]
-    ) -> None:
+    async def _to_those_online(self, post: Post, places: Places) -> None:
         """One message a process: its followers, its open lists."""
         words: dict[Key, bytes] = {}
         for process, (followers, lists) in places.items():

@@ -1,9 +1,10 @@
 """Reading timelines: skeleton, hydrate, rules, page. Pages are full unless the timeline ends (DESIGN 2.6)."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
+from socialsite.store import Question
 from timelines.domain.account_list import ListId
 from timelines.domain.page import DEFAULT_LIMIT, Cut, HydratedPost, RepliesPage, TimelinePage
 from timelines.errors import PostNotFound
@@ -149,16 +150,23 @@ class ReadingService:
         return CachedSkeleton(self._list_timelines, self._profiles, list_id, authors)
 
     def home_rights(self, viewer_id: AccountId) -> Rights:
-        async def allowed(authors: Iterable[AccountId]) -> set[AccountId]:
+        def allowed(authors: Collection[AccountId]) -> Question[set[AccountId]]:
             asked = set(authors)
-            followed = await self._follows.followed_among(viewer_id, asked - {viewer_id})
-            return followed | (asked & {viewer_id})
+            followed = self._follows.followed_question(viewer_id, asked - {viewer_id})
+            oneself = asked & {viewer_id}
+            return Question(
+                followed.commands,
+                lambda replies: oneself.union(map(AccountId, followed.understand(replies))),
+            )
 
         return allowed
 
     def list_rights(self, list_id: ListId) -> Rights:
-        async def allowed(authors: Iterable[AccountId]) -> set[AccountId]:
-            return await self._members.members_among(list_id, authors)
+        def allowed(authors: Collection[AccountId]) -> Question[set[AccountId]]:
+            members = self._members.members_question(list_id, authors)
+            return Question(
+                members.commands, lambda replies: set(map(AccountId, members.understand(replies)))
+            )
 
         return allowed
 
