@@ -5,8 +5,10 @@ The checks themselves stay Django's, so a security release of Django is all they
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
+from django.conf import settings
 from django.contrib.messages.middleware import MessageMiddleware
 from django.http import HttpRequest, HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
@@ -15,6 +17,9 @@ from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.locale import LocaleMiddleware
 from django.middleware.security import SecurityMiddleware
 from django.utils.deprecation import MiddlewareMixin
+
+from socialsite.errors import Malformed
+from socialsite.http import JSON, SiteRequest, form_data
 
 from .base import PROBES
 
@@ -55,16 +60,20 @@ class Messages(OnTheLoop, MessageMiddleware):
 
 
 class Csrf(OnTheLoop, CsrfViewMiddleware):
-    """Django's token and origin checks; JSON sends its token in X-CSRFToken.
+    """Django's token and origin checks; JSON brings its token in X-CSRFToken, or as a form does.
 
     `process_view` is a coroutine only so that the handler awaits it instead of sending it to a thread.
     """
 
     async def process_view(  # type: ignore[override]
         self,
-        request: HttpRequest,
+        request: SiteRequest,
         callback: Callable[..., Any],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> HttpResponseBase | None:
+        if request.content_type == JSON and settings.CSRF_HEADER_NAME not in request.META:
+            with suppress(Malformed):  # a body that cannot be read brings no token
+                if token := form_data(request).get("csrfmiddlewaretoken"):
+                    request.META[settings.CSRF_HEADER_NAME] = token
         return super().process_view(request, callback, args, kwargs)

@@ -72,6 +72,15 @@ async def test_the_right_token_is_let_through_by_field_and_by_header(browser):
     assert (await browser.http.post("/posts/", json={"text": "two"}, headers=headers)).status_code == 201
 
 
+async def test_json_may_bring_its_token_as_a_form_does(browser):
+    for token, status in ((browser.token, 201), (FOREIGN, 403), ("", 403), (7, 403)):
+        body = {"csrfmiddlewaretoken": token, "text": "by field"}
+        assert (await browser.http.post("/posts/", json=body, headers=JSON)).status_code == status
+    body = {"csrfmiddlewaretoken": browser.token, "text": "from elsewhere"}
+    headers = {**JSON, "Origin": "https://evil.example"}
+    assert (await browser.http.post("/posts/", json=body, headers=headers)).status_code == 403
+
+
 @pytest.mark.parametrize("path", ["/accounts/signup/", "/accounts/login/"])
 async def test_a_client_that_speaks_only_json_gets_its_token(visitor, path):
     assert len((await visitor.get_json(path)).cookies["csrftoken"]) == 32
