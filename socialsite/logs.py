@@ -52,6 +52,8 @@ def logging_settings(level: str, *, readable: bool) -> dict[str, Any]:
         "loggers": {
             # Django's defaults would print a second time and mail administrators.
             "django": {"handlers": [], "level": level, "propagate": True},
+            # A traceback for every wrong Host would let anybody fill the log; the access log has the 400.
+            "django.security.DisallowedHost": {"handlers": [], "level": "CRITICAL", "propagate": False},
             "django.server": {"handlers": [], "level": level, "propagate": True},
             # A page per request at INFO: the access log is the proxy's work.
             "daphne.http_protocol": {"level": "WARNING"},

@@ -69,10 +69,11 @@ async def test_each_request_has_a_name_of_our_making(visitor):
     assert first.headers["x-request-id"] != second.headers["x-request-id"]
 
 
-async def test_a_host_that_is_not_ours_is_400(visitor, settings):
+async def test_a_host_that_is_not_ours_is_400(visitor, settings, caplog):
     settings.ALLOWED_HOSTS = ["testserver"]
     answer = await visitor.get("/public/", Host="evil.example")
     assert answer.status_code == 400
+    assert not [record for record in caplog.records if record.exc_info]  # or anybody fills the log
     assert "evil.example" not in answer.text
     assert "evil.example" not in answer.headers["content-security-policy"]
 
