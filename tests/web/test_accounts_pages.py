@@ -135,6 +135,8 @@ async def test_logging_out_takes_a_post(alice):
     asked = await alice.get("/accounts/logout/")
     assert asked.status_code == 200
     assert "<form" in asked.text
+    asked = await alice.get_json("/accounts/logout/")
+    assert (asked.status_code, asked.headers["allow"]) == (405, "POST")
     assert (await alice.get_json("/")).status_code == 200
     answer = await alice.post("/accounts/logout/")
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
