@@ -66,6 +66,24 @@ async def test_html_links_lead_where_json_does(alice):
     assert "data-live>" not in page
 
 
+@pytest.mark.parametrize("path", ["/", "/public/", "/@alice/"])
+async def test_an_empty_page_leads_back(alice, path):
+    posts = await published(alice, 3)
+    for cursor, way, rel, title in (
+        (f"before={posts[-1]}", "previous", "prev", "Nothing older"),
+        (f"after={posts[0]}", "next", "next", "Nothing newer"),
+        ("before=0", "previous", "prev", "Nothing older"),
+        ("after=9007199254740991", "next", "next", "Nothing newer"),
+    ):
+        answer = (await alice.get_json(f"{path}?{cursor}&limit=2")).json()
+        page = (await alice.get(f"{path}?{cursor}&limit=2")).text
+        assert [name for name in ("next", "previous") if answer[name]] == [way]
+        back = posts[-2:] if way == "previous" else posts[:2]
+        assert (answer["posts"], await ids(alice, answer[way])) == ([], back)
+        assert f'rel="{rel}" href="{answer[way].replace("&", "&amp;")}"' in page
+        assert title in page
+
+
 async def test_a_cursor_need_not_exist(alice):
     posts = await published(alice, 3)
     assert await ids(alice, f"/public/?before={int(posts[1]) + 1}") == posts[1:]
@@ -90,7 +108,10 @@ async def test_a_query_that_makes_no_sense_is_400(alice, path, query):
     assert (await alice.get(f"{path}?{query}")).status_code == 400
 
 
-@pytest.mark.parametrize(("limit", "shown"), [("0", 1), ("-5", 1), ("2", 2), ("1000", 3), ("9" * 18, 3)])
+@pytest.mark.parametrize(
+    ("limit", "shown"),
+    [("0", 1), ("-5", 1), ("2", 2), ("1000", 3), ("9" * 18, 3), ("9" * 4_500, 3), ("-" + "9" * 40, 1)],
+)
 async def test_a_limit_is_clamped(alice, limit, shown):
     await published(alice, 3)
     assert len(await ids(alice, f"/public/?limit={limit}")) == shown

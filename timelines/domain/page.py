@@ -30,6 +30,15 @@ class Cut:
         return self.after is not None
 
     @property
+    def is_first(self) -> bool:
+        return self.before is None and self.after is None
+
+    @property
+    def turned(self) -> int:
+        """The cursor the other way whose page begins with the post at this one: an empty page leads back."""
+        return min(self.edge + 1, MAX_ID) if self.upward else max(self.edge - 1, 0)
+
+    @property
     def edge(self) -> int:
         """Where reading begins, exclusive: downward below it, or upward above it."""
         if self.after is not None:

@@ -196,7 +196,9 @@ def page_of(cut: Cut, entries: list[HydratedPost], *, edge: int, ended: bool) ->
         outward = shown[-1].post.id
     elif not ended:
         outward = PostId(edge)
-    back = shown[0].post.id if shown and (cut.upward or cut.before is not None) else None
+    back: PostId | None = None
+    if not cut.is_first:
+        back = shown[0].post.id if shown else PostId(cut.turned)
     if cut.upward:
         return TimelinePage(tuple(reversed(shown)), next_before=back, previous_after=outward)
     return TimelinePage(tuple(shown), next_before=outward, previous_after=back)
