@@ -43,6 +43,7 @@ def test_a_graph_is_counted_and_its_bad_lines_reported(tmp_path: Path) -> None:
     report = tmp_path / "report"
     said = run("import_graph", graph(tmp_path), "--report", report)
     assert said.splitlines() == [
+        "line 3: columns",
         "self_loop: 1",
         "follows: 2",
         "standing: 0",
@@ -55,6 +56,17 @@ def test_a_graph_is_counted_and_its_bad_lines_reported(tmp_path: Path) -> None:
     assert run("import_graph", graph(tmp_path), verbosity=0) == ""
 
 
+def test_every_refused_line_is_told_or_where_to_find_it(tmp_path: Path) -> None:
+    file, report = graph(tmp_path, "1\t2\n" + "oops\n" * 25), tmp_path / "report"
+    said = run("import_graph", file)
+    assert "line 2: columns\n" in said
+    assert said.count("line ") == 20
+    assert said.endswith("5 more refused lines: --report FILE keeps them all, --verbosity 2 shows them.\n")
+    assert run("import_graph", file, verbosity=2).count("line ") == 25
+    assert f"5 more refused lines: {report} has them all" in run("import_graph", file, "--report", report)
+    assert len(report.read_text().splitlines()) == 25
+
+
 def test_posts_are_counted_and_refused_by_their_reason(tmp_path: Path) -> None:
     said = run("import_posts", posts(tmp_path), "--unescape", "--max-length", 10)
     assert "posts: 1\n" in said
@@ -63,9 +75,8 @@ def test_posts_are_counted_and_refused_by_their_reason(tmp_path: Path) -> None:
 
 
 def test_a_dry_run_says_so(tmp_path: Path) -> None:
-    assert run("import_posts", posts(tmp_path), "--dry-run").startswith(
-        "Dry run: nothing was written.\nposts: 2\n"
-    )
+    said = run("import_posts", posts(tmp_path), "--dry-run")
+    assert "Dry run: nothing was written.\nposts: 2\n" in said
     assert "posts: 2" in run("import_posts", posts(tmp_path))
 
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import itertools
+import sys
 import zlib
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -15,6 +17,9 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeE
 from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
 from timelines.services.importing import LineFile, Tally
+
+REFUSED_SHOWN = 20
+"""Refused lines on the terminal, unless it is asked for all of them."""
 
 
 class ImportCommand(BaseCommand):
@@ -72,10 +77,13 @@ class ImportCommand(BaseCommand):
             yield report
 
     def _teller(self, report: IO[str] | None) -> Any:
+        numbers = itertools.count(1)
+        most = {0: 0, 1: REFUSED_SHOWN}.get(self.options["verbosity"], sys.maxsize)
+
         def tell(number: int, reason: str) -> None:
             if report is not None:
                 report.write(f"{number}\t{reason}\n")
-            if self.options["verbosity"] > 1:
+            if next(numbers) <= most:
                 self.stderr.write(f"line {number}: {reason}")
 
         return tell
@@ -89,3 +97,8 @@ class ImportCommand(BaseCommand):
         self.stdout.write(f"refused: {tally.refused.total()}")
         for reason, count in tally.refused.most_common():
             self.stdout.write(f"  {reason}: {count}")
+        left_out = tally.refused.total() - REFUSED_SHOWN
+        if self.options["verbosity"] == 1 and left_out > 0:
+            report = self.options["report"]
+            others = f"{report} has them all" if report else "--report FILE keeps them all"
+            self.stderr.write(f"{left_out} more refused lines: {others}, --verbosity 2 shows them.")
