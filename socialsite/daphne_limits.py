@@ -27,5 +27,7 @@ def bound_requests(body_max_bytes: int) -> None:
                 super().handleContentChunk(data[:room])
 
     protocol.WebRequest = BoundedRequest
+    # Twisted writes a line for each request to a log nobody keeps; the access log is the site's own.
+    protocol.HTTPFactory.log = lambda factory, request: None
     channel = protocol.http.HTTPChannel
     channel.MAX_LENGTH = channel.totalHeadersSize = HEAD_READ_MAX_BYTES

@@ -122,9 +122,9 @@ def post_html(text: str) -> str:
     return linkify(text)
 
 
-def entry_html(entry: HydratedPost) -> str:
-    """One entry with its slots filled, in the active language."""
-    language = get_language() or ""
+def entry_html(entry: HydratedPost, language: str | None = None) -> str:
+    """One entry with its slots filled, in the active language if no other is said."""
+    language = language or get_language() or ""
     before, between, after = _entry_parts(entry.post, entry.author, language)
     replies = number_format(entry.counts.replies, force_grouping=True) if entry.counts.replies else ""
     own = _own_actions(entry.post.id, language) if entry.viewer is not None and entry.viewer.own else ""
@@ -133,7 +133,8 @@ def entry_html(entry: HydratedPost) -> str:
 
 def entries_html(entries: Sequence[HydratedPost]) -> SafeString:
     """The `<li>` items of a timeline: nothing but joined template output."""
-    return SafeString("".join(f"<li>{entry_html(entry)}</li>" for entry in entries))
+    language = get_language() or ""  # asking costs as much as joining an entry
+    return SafeString("".join([f"<li>{entry_html(entry, language)}</li>" for entry in entries]))
 
 
 @lru_cache(maxsize=FRAGMENTS_KEPT)
