@@ -173,6 +173,28 @@ def too_many_posts(scene: Scene) -> None:
     fills("/", text="words that are kept")(scene)
 
 
+def goes_as_staff(path: str) -> Callable[[Scene], None]:
+    """With everything that staff may find: a dead letter, a trail, posts on their way."""
+
+    def act(scene: Scene) -> None:
+        own, friend = (scene.own.get(f"/@{each.handle}/")["account"]["id"] for each in (scene.own, scene.friend))
+        with scene.site.redis() as client:
+            client.hset(f"accounts:{{{own}}}:account", "staff", "1")
+            client.xadd("jobs:{outbox}:dead", {"payload": b"x", "reason": LONG_WORD, "tries": 5, "job": "1-1"})
+        scene.own.post(f"/ops/accounts/{friend}/sessions/end/")
+        scene.reader.goes(path.format(friend=friend, own=own))
+        for summary in scene.reader.page.locator(".ops details > summary").all():
+            summary.click()
+
+    return act
+
+
+def a_new_password(scene: Scene) -> None:
+    goes_as_staff("/ops/accounts/{friend}/")(scene)
+    with scene.reader.page.expect_navigation():
+        scene.reader.page.locator("form[action$='/password/'] button").click()
+
+
 SIGNED_IN = {
     "home": goes("/"),
     "home, menu and pill": home_with_everything_open,
@@ -202,6 +224,16 @@ SIGNED_IN = {
     "delete": goes("/accounts/delete/"),
     "delete, wrong password": fills("/accounts/delete/", password="not this"),
     "log out": goes("/accounts/logout/"),
+    "about": goes("/about/"),
+    "operations": goes_as_staff("/ops/"),
+    "operations, statistics": goes_as_staff("/ops/statistics/?range=7d"),
+    "operations, accounts": goes_as_staff("/ops/accounts/"),
+    "operations, nobody found": goes_as_staff("/ops/accounts/?q=nobody_by_this"),
+    "operations, account": goes_as_staff("/ops/accounts/{friend}/"),
+    "operations, own account": goes_as_staff("/ops/accounts/{own}/"),
+    "operations, new password": a_new_password,
+    "operations, dead letters": goes_as_staff("/ops/deadletters/"),
+    "operations, trail": goes_as_staff("/ops/trail/"),
 }
 ANONYMOUS = {
     "welcome": goes("/"),
