@@ -15,6 +15,7 @@ const TOO_MANY = 4429;
 export class Subscription {
   #socket = null;
   #failures = 0;
+  #isDoubted = false; // the session ended, but this browser may have a new one (a new password gives one)
   #timer = 0;
   #over = false;
   #ticked = Date.now();
@@ -77,6 +78,7 @@ export class Subscription {
     this.#asked = 0;
     if (message.type === "subscribed") {
       this.#failures = 0;
+      this.#isDoubted = false;
       this.saw(message.last);
       this.listener.up();
     } else if (message.type === "error") this.#refused(message.code);
@@ -93,7 +95,11 @@ export class Subscription {
     this.#socket = null;
     if (this.#over) return;
     if (code === SIGNED_OUT) {
-      this.#end();
+      if (this.#isDoubted) this.#end();
+      else {
+        this.#isDoubted = true;
+        this.#later(FIRST_WAIT, () => this.#connect()); // by then the answer has brought the new cookie
+      }
       return;
     }
     this.#failures += 1;

@@ -13,10 +13,11 @@ from playwright.sync_api import expect
 from tests.browser.conftest import NewVisitor, OpenReader
 from tests.support.chromium import Reader
 from tests.support.site import Site
-from tests.support.visitor import Visitor
+from tests.support.visitor import PASSWORD, Visitor
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+NEW = "rather other words 9"
 LOSE_SOCKET = "dispatchEvent(new PageTransitionEvent('pagehide'))"
 COME_BACK = "dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))"
 
@@ -196,6 +197,19 @@ def test_the_own_post_of_another_tab_arrives_too(me: Reader, reader: OpenReader)
     expect(tab.pill).to_have_count(0)
     expect(me.pill).to_have_text("1 new post")
     assert not tab.complaints
+
+
+def test_a_new_password_leaves_the_other_tabs_signed_in(me: Reader, friend: Visitor) -> None:
+    me.goes_live("/")
+    tab = Reader(me.context.new_page(), me.url)
+    tab.goes("/accounts/password/")
+    with me.page.expect_websocket():
+        for name, text in (("old_password", PASSWORD), ("new_password1", NEW), ("new_password2", NEW)):
+            tab.page.locator(f'input[name="{name}"]').fill(text)
+        tab.page.get_by_role("button", name="Change password").click()
+    friend.publishes("to a tab that stayed")
+    expect(me.pill).to_have_text("1 new post")
+    expect(me.page.locator(".toast")).to_have_count(0)
 
 
 def test_signing_out_elsewhere_says_so_on_the_open_page(me: Reader, reader: OpenReader) -> None:
