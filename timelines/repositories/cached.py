@@ -163,8 +163,7 @@ class CachedTimelines:
         return self._clock.now_ms() - ms_of(post_id) > LATE_MS
 
     async def _trim(self, node: Node, owners: Sequence[int]) -> None:
-        args = [self._kind.cap, MARGIN]
-        await self._run_each(node, [TRIM.command([self._kind.key_of(owner)], args) for owner in owners])
+        await self._run_each(node, [trim_command(self._kind.key_of(o), self._kind.cap) for o in owners])
 
     async def _insert(self, owners: Sequence[int], post_id: PostId) -> None:
         for node, part in self._store.group("timelines", owners, self._kind.key_of):
@@ -214,6 +213,11 @@ class CachedTimelines:
         key = self._kind.key_of(owner)
         args = [token, self._kind.cap, self._kind.ttl_ms, floor, *ids]
         return bool(await self._place[key].run(FINISH, [key], args))
+
+
+def trim_command(key: Key, cap: int) -> Command:
+    """Cuts a home or list timeline back to its cap, where it stands; harmless where it does not."""
+    return TRIM.command([key], [cap, MARGIN])
 
 
 def require_length(reply: Reply) -> int:

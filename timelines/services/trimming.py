@@ -14,7 +14,7 @@ from socialsite.configuration import Configuration
 from socialsite.operations.scanning import OnStep, ignore_step, scanned
 from socialsite.recipes.job_queue import DEAD_LETTERS_CAP, JobQueue
 from socialsite.store import Command, Key, Store
-from timelines.repositories.cached import TRIM
+from timelines.repositories.cached import trim_command
 from timelines.repositories.tags import TAG_CAP
 from timelines.services.auditing import Finding
 from timelines.services.auditing.findings import Check
@@ -49,9 +49,8 @@ class Trimming:
         leftovers: list[Finding] = []
         async for found in scanned(self._store, on_step):
             for kind, pattern, cap in self._capped:
-                done[kind] += await self._cut(
-                    [k for k in found if pattern.fullmatch(k)], cap, dry_run=dry_run
-                )
+                some = [key for key in found if pattern.fullmatch(key)]
+                done[kind] += await self._cut(some, cap, dry_run=dry_run)
             leftovers += await self._look(found)
         for finding in await self._confirmed(leftovers):
             done[finding.kind] += 1
@@ -72,8 +71,7 @@ class Trimming:
             if size > cap + (key in lists)
         }
         cuts: list[Command] = [
-            TRIM.command([key], [cap]) if key in lists else ("ZREMRANGEBYRANK", key, 0, -cap - 1)
-            for key in over
+            trim_command(key, cap) if key in lists else ("ZREMRANGEBYRANK", key, 0, -cap - 1) for key in over
         ]
         if not dry_run:
             await self._store.gather(cuts)
