@@ -1,0 +1,143 @@
+"""What /ops/ reads of the servers, on every topology: nodes, slow logs, memory, fan-outs, the trail."""
+
+import pytest
+
+from accounts.domain import AccountId
+from socialsite import environment
+from socialsite.ops.dashboard import dashboard
+from socialsite.ops.fanouts import running_fan_outs
+from socialsite.ops.memory import MemoryWatch
+from socialsite.ops.moderation import Moderation
+from socialsite.ops.nodes import delivery_shares, node_health, slow_call
+from socialsite.ops.trail import Actor, AuditTrail, trail
+from socialsite.services import Services
+from socialsite.store.topology.single import Single
+from tests.support.world import World
+from timelines.domain.jobs import SyndicatePass, encode_job
+
+SAM = Actor(1, "abad1dea")
+
+
+async def test_every_node_tells_how_it_is(services: Services, world: World) -> None:
+    await world.people(*(f"person{number}" for number in range(20)))
+    nodes = await node_health(services)
+    assert len(nodes) == len(services.store.nodes)
+    assert all(node.ping_ms is not None and node.used_bytes and node.role == "master" for node in nodes)
+    assert sum(node.keys for node in nodes) > 20
+    shares = [node.delivery_share for node in nodes]
+    assert shares == [None] * len(nodes) or sum(share or 0 for share in shares) == pytest.approx(1)
+
+
+def test_nobody_has_a_share_of_no_deliveries(services: Services) -> None:
+    assert delivery_shares(services.store, 0) == {}
+
+
+def test_the_slow_log_tells_keys_and_no_values() -> None:
+    arguments = [b"evalsha", b"abc", b"1", b"posts:{7}:post", b"the secret text", b"posts:{x}: secret"]
+    call = slow_call("a", [3, 1_800_000_000, 12_345, arguments, b"127.0.0.1:1", b""])
+    assert (call.command, call.keys, call.took_ms) == ("EVALSHA", ("posts:{7}:post",), 12.345)
+    assert "secret" not in repr(call)
+
+
+async def test_slow_commands_are_met(services: Services) -> None:
+    for node in services.store.nodes:
+        await node.pipeline([("CONFIG", "SET", "slowlog-log-slower-than", 0), ("SLOWLOG", "RESET")])
+    try:
+        found = [call for node in await node_health(services) for call in node.slow]
+    finally:
+        for node in services.store.nodes:
+            await node.execute("CONFIG", "SET", "slowlog-log-slower-than", 10_000)
+    assert {"PING", "INFO"} & {call.command for call in found}
+
+
+@pytest.mark.parametrize("sample", [50, 100_000])
+async def test_families_are_weighed_by_all_keys_or_by_a_sample(
+    services: Services, world: World, sample: int
+) -> None:
+    alice = await world.person("alice")
+    for number in range(120):
+        await alice.publishes(f"post {number}")
+    look = await MemoryWatch(sample).look(services)
+    assert look.is_sampled == (sample == 50)
+    family = look.report.families["posts:{N}:post"]
+    assert (60 < family.keys < 240) if look.is_sampled else family.keys == 120
+    assert 50 < family.bytes_a_key < 500
+    assert look.ahead.bytes_a_post > 0
+
+
+async def test_a_look_is_kept_for_a_minute(services: Services, world: World) -> None:
+    watch = MemoryWatch()
+    first = await watch.look(services)
+    await world.person("alice")
+    assert await watch.look(services) is first
+
+
+async def test_done_are_the_partitions_before_and_the_own_one_up_to_the_last_edge(
+    services: Services, world: World
+) -> None:
+    author = await world.person("author")
+    for each in await world.people(*(f"fan{number}" for number in range(30))):
+        await each.follows(author)
+    post = await author.publishes("to all")
+    await world.work()
+    last = services.config.follow_partitions - 1
+    for partition, at_ms in ((0, -1), (last, services.clock.now_ms() + 1)):
+        await services.outbox.add(encode_job(SyndicatePass(post.id, author.id, "homes", partition, at_ms, 0)))
+    begun, ended = await running_fan_outs(services)
+    assert (begun.done, begun.total, begun.share) == (0, 30, 0)
+    assert (ended.done, ended.total, ended.share) == (30, 30, 1)
+    assert not begun.running.is_taken
+    await services.outbox.take("abad1dea", 1, 10)
+    assert [each.running.is_taken for each in await running_fan_outs(services)] == [True, False]
+
+
+async def test_a_fan_out_is_told_before_any_worker_has_been_there(services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    await alice.publishes("hello")
+    await services.outbox.add(b"not a job")
+    (found,) = await running_fan_outs(services)
+    assert (found.running.author_id, found.total, found.share) == (alice.id, 0, 1)
+
+
+async def test_the_trail_keeps_the_newest_and_pages_through_them(services: Services) -> None:
+    audit = AuditTrail(services.store, cap=100)
+    for number in range(350):
+        await audit.note(SAM, "suspend", f"account:{number}")
+    first = await audit.page(30)
+    second = await audit.page(30, first[-1].id)
+    targets = [entry.target for entry in (*first, *second)]
+    assert targets == [f"account:{number}" for number in range(349, 289, -1)]
+    assert await services.store.node(trail()).execute("XLEN", trail()) < 350
+
+
+async def test_a_search_goes_on_where_its_page_ended(services: Services, world: World) -> None:
+    await world.people("ann", "bert", "anna", "annabel")
+    moderation = Moderation(services)
+    first = await moderation.search("an", None, 2)
+    assert [author.handle for author in first.authors] == ["annabel", "anna"]
+    second = await moderation.search("an", first.next, 2)
+    assert [author.handle for author in second.authors] == ["ann"]
+    assert second.next is None
+
+
+async def test_an_order_stands_in_the_trail_before_it_is_carried_out(
+    services: Services, world: World
+) -> None:
+    alice = await world.person("alice")
+    await Moderation(services).suspend(Actor(99, "abad1dea"), AccountId(alice.id))
+    (entry,) = await AuditTrail(services.store).page(10)
+    assert (entry.by, entry.action, entry.target) == (99, "suspend", f"account:{alice.id}")
+    assert (await services.accounts.find(alice.id)).state == "suspended"  # type: ignore[union-attr]
+
+
+async def test_what_cannot_be_read_hides_nothing_else(services: Services, world: World) -> None:
+    """The outbox's server is away; the accounts still answer."""
+    await world.person("alice")
+    store = services.store
+    placed = {name: store.topology(name) for name in environment.COMPONENTS}
+    store.rearrange(store.topology("accounts"), {**placed, "jobs": Single("unix:///nowhere/redis.sock")})
+    found = await dashboard(services)
+    assert (found.depth, found.fan_outs, found.drift, found.memory) == (None, None, None, None)
+    assert found.activity is not None
+    assert found.nodes is not None
+    assert [node.ping_ms is None for node in found.nodes].count(True) == 1
