@@ -13,11 +13,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from accounts.errors import AccountsError
 from accounts.models import Account
 from accounts.passwords import PASSWORD_CAP
+from socialsite.management.site_command import SiteCommand
 from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
 
 
-class AccountCommand(BaseCommand):
+class AccountCommand(SiteCommand):
     """A command about one account. Subclasses say what they do in `act`, and whether it changed anything."""
 
     requires_system_checks: list[str] = []

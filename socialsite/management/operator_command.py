@@ -6,15 +6,16 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from rich.console import Console
 from rich.progress import Progress
 
+from socialsite.management.site_command import SiteCommand
 from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
 
 
-class OperatorCommand(BaseCommand):
+class OperatorCommand(SiteCommand):
     """Subclasses do their work in `act` and raise CommandError where it failed."""
 
     requires_system_checks = ()

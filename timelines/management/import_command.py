@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
+from socialsite.management.site_command import SiteCommand
 from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
 from timelines.services.importing import LineFile, Tally
@@ -22,7 +23,7 @@ REFUSED_SHOWN = 20
 """Refused lines on the terminal, unless it is asked for all of them."""
 
 
-class ImportCommand(BaseCommand):
+class ImportCommand(SiteCommand):
     """Subclasses say in `run_import` what is done with the file."""
 
     requires_system_checks = ()

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from socialsite.management.site_command import SiteCommand
 from socialsite.quickstart import parts
 from socialsite.quickstart.child import GRACE_S
 from socialsite.quickstart.preparation import DEFAULT_DIRECTORY, directory_of, raise_file_limit
@@ -26,7 +27,7 @@ PATIENCE_S = 15.0
 """Before the terminal says what the site waits for, and between such lines."""
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = __doc__
     requires_system_checks = ()
 

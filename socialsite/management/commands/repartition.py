@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from rich.console import Console
 from rich.progress import Progress
 
+from socialsite.management.site_command import SiteCommand
 from socialsite.services import partitions_key, placed_urls
 from socialsite.store.embedded import EmbeddedServer
 from socialsite.store.errors import StoreError
@@ -26,7 +27,7 @@ MOST_PARTITIONS = 4_096
 FOLLOW_EDGES = Edges("follows", {"following": "followers", "members": "listed"}, partitions_key())
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Move the data to another store, or follow edges to other partitions, while the site serves."
     requires_system_checks = ()
 

@@ -8,10 +8,11 @@ leave by design, harmless) are told and repaired, but are no damage.
 import asyncio
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from rich.console import Console
 from rich.progress import Progress
 
+from socialsite.management.site_command import SiteCommand
 from socialsite.operations.scanning import key_count
 from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
@@ -20,7 +21,7 @@ from timelines.services.auditing import Audit, AuditReport
 MOST_ROUNDS = 3  # one repair may bring to light what it hid
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Check follow edges, counts, handles, posts, sessions and timelines; exit 1 on damage."
     requires_system_checks = ()
 

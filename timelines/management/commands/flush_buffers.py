@@ -7,14 +7,15 @@ repeat: a count is added once, however many flush.
 import asyncio
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from socialsite.management.site_command import SiteCommand
 from socialsite.recipes.buffer import LEASE_MS
 from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Write buffered counts (views, last visits) to their totals."
     requires_system_checks = ()
 

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from accounts.domain import AccountId
 from accounts.handles import HandleInvalid, normalize_handle
+from socialsite.management.site_command import SiteCommand
 from socialsite.recipes.rate_limit import MINUTE_MS, Rule, Subject, Usage
 from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
@@ -32,7 +33,7 @@ class Counted:
     rules: Sequence[Rule]
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Show what rate limits have counted for an account or address, or forget it."
     requires_system_checks = ()
 

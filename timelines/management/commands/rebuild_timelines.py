@@ -3,16 +3,17 @@
 import asyncio
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from rich.console import Console
 from rich.progress import Progress
 
 from accounts.domain import AccountId
+from socialsite.management.site_command import SiteCommand
 from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = (
         "Build home and list timelines of accounts anew; --all: every cached one, the public timeline and "
         "those of all hashtags; --tags: those of the hashtags alone."
@@ -26,8 +27,11 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="say what would be rebuilt")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if [bool(options["handles"]), options["all"], options["tags"]].count(True) != 1:
+        asked = [bool(options["handles"]), options["all"], options["tags"]].count(True)
+        if asked == 0:
             raise CommandError("Name the accounts, or say --all or --tags.")
+        if asked > 1:
+            raise CommandError("Either accounts by name, or --all, or --tags: one of them at a time.")
         try:
             line = asyncio.run(self._run(options))
         except StoreError as error:

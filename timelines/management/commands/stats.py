@@ -7,9 +7,10 @@ import asyncio
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from accounts.domain import AccountId
+from socialsite.management.site_command import SiteCommand
 from socialsite.recipes.series import RankedKind
 from socialsite.services import Services, open_services
 from socialsite.statistics.kinds import BUSY, ERRORS, POSTERS, REFUSALS
@@ -21,7 +22,7 @@ SHOWN = 10  # accounts
 STATUSES = ("500", "502", "503", "504")
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Show what happened: posts, deliveries, visits, limits, errors, how late posts reached homes."
     requires_system_checks = ()
 

@@ -9,8 +9,9 @@ import asyncio
 import signal
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from socialsite.management.site_command import SiteCommand
 from socialsite.recipes.schedule import Schedule
 from socialsite.recipes.upkeep import Upkeep
 from socialsite.recipes.worker import CONCURRENCY, Worker
@@ -22,7 +23,7 @@ PROGRESS_EVERY_S = 5.0
 MOST_CONCURRENCY = 64
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     help = "Bring published posts to their followers (the worker)."
     requires_system_checks = ()
 
