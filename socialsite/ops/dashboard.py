@@ -10,6 +10,7 @@ from socialsite.ops.activity import HOUR_MS, Activity, activity
 from socialsite.ops.fanouts import FanOut, running_fan_outs
 from socialsite.ops.memory import MemoryLook, MemoryWatch
 from socialsite.ops.nodes import NodeHealth, node_health
+from socialsite.ops.processes import Processes, running_processes
 from socialsite.recipes.jobs import QueueDepth
 from socialsite.store import StoreError
 from timelines.repositories.drift import AuditDrift
@@ -27,6 +28,7 @@ class Dashboard:
 
     at_ms: int
     activity: Activity | None
+    processes: Processes | None
     depth: QueueDepth | None
     fan_outs: list[FanOut] | None
     authors: dict[AccountId, Author]
@@ -37,8 +39,11 @@ class Dashboard:
 
 async def dashboard(services: "Services") -> Dashboard:
     """The last hour, and now."""
-    of_hour, depth, fan_outs, nodes, memory, drift = await asyncio.gather(
-        _or_none(activity(services, HOUR_MS)),
+    (of_hour, processes), depth, fan_outs, nodes, memory, drift = await asyncio.gather(
+        asyncio.gather(
+            _or_none(activity(services, HOUR_MS)),
+            _or_none(running_processes(services)),
+        ),
         _or_none(services.outbox.depth()),
         _or_none(running_fan_outs(services)),
         _or_none(node_health(services)),
@@ -48,7 +53,7 @@ async def dashboard(services: "Services") -> Dashboard:
     ids = {each.running.author_id for each in fan_outs or ()}
     authors = await _or_none(services.accounts.authors(ids)) if ids else {}
     now_ms = services.clock.now_ms()
-    return Dashboard(now_ms, of_hour, depth, fan_outs, authors or {}, nodes, memory, drift)
+    return Dashboard(now_ms, of_hour, processes, depth, fan_outs, authors or {}, nodes, memory, drift)
 
 
 async def _or_none(found: Awaitable[T]) -> T | None:

@@ -153,6 +153,7 @@ def dashboard_page(found: Dashboard) -> Page:
     return {
         "at_ms": found.at_ms,
         "activity": activity_page(found.activity) if found.activity else None,
+        "processes": found.processes,
         "depth": depth,
         "lag": duration(depth.oldest_ms) if depth and not depth.is_empty else "–",
         "fan_outs": _rows(found.fan_outs, lambda each: fan_out_page(each, found.authors)),
@@ -168,6 +169,7 @@ def dashboard_json(found: Dashboard) -> Json:
     return {
         "at": time_text(found.at_ms),
         "activity": activity_json(found.activity) if found.activity else None,
+        "processes": asdict(found.processes) if found.processes else None,
         "outbox": asdict(found.depth) if found.depth else None,
         "fan_outs": _rows(found.fan_outs, lambda each: fan_out_json(each, found.authors)),
         "nodes": _rows(nodes, lambda node: {k: v for k, v in asdict(node).items() if k != "slow"}),

@@ -9,6 +9,7 @@ from socialsite.ops.fanouts import running_fan_outs
 from socialsite.ops.memory import MemoryWatch
 from socialsite.ops.moderation import Moderation
 from socialsite.ops.nodes import delivery_shares, node_health, slow_call
+from socialsite.ops.processes import running_processes
 from socialsite.ops.trail import Actor, AuditTrail, trail
 from socialsite.services import Services
 from socialsite.store.topology.single import Single
@@ -97,6 +98,17 @@ async def test_a_fan_out_is_told_before_any_worker_has_been_there(services: Serv
     await services.outbox.add(b"not a job")
     (found,) = await running_fan_outs(services)
     assert (found.running.author_id, found.total, found.share) == (alice.id, 0, 1)
+
+
+async def test_who_runs_is_told_by_heartbeats(services: Services) -> None:
+    assert (await running_processes(services)).workers == 0
+    await services.outbox.prepare()
+    await services.outbox.beat("abad1dea")
+    for worker in ("abad1dea", "dead"):
+        await services.outbox.add(b"a job")
+        await services.outbox.take(worker, 1, 10)
+    found = await running_processes(services)
+    assert (found.workers, found.web, found.present) == (1, 0, 0)
 
 
 async def test_the_trail_keeps_the_newest_and_pages_through_them(services: Services) -> None:
