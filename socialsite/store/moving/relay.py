@@ -190,8 +190,9 @@ class Relay(Node):
         return path[state >= TURNED].node_for(key.tag)
 
     def _slice(self, key: Key | None) -> set[int]:
-        on_the_move = key is not None and key.component in self._paths
-        return {slice_of(key.tag, len(self._slices))} if key is not None and on_the_move else set()
+        if key is None or key.component not in self._paths:
+            return set()
+        return {slice_of(key.tag, len(self._slices))}
 
     def _note(self, key: Key | None, commands: Iterable[Command]) -> None:
         """Remember which keys of the source were written: one that is new is not in the mover's list."""
@@ -243,8 +244,7 @@ class Moving:
     def node_for(self, tag: str) -> Node:
         return self.relay
 
-    async def open(self) -> None:
-        """Its topologies are open already."""
+    async def open(self) -> None: ...
 
     async def close(self) -> None:
         for topology in self._topologies:

@@ -12,7 +12,7 @@ from socialsite.store.moving.record import Path
 
 SAMPLE = 100
 """Keys of a family whose memory is asked for."""
-KEYS_PER_S = 5_000
+KEYS_PER_S = 12_000
 SLICE_S = 0.01
 """Both measured on one busy machine (docs/moving.md), so a site with servers of its own is quicker."""
 
