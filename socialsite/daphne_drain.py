@@ -16,7 +16,7 @@ from typing import Any
 import structlog
 
 DRAIN_S = 25.0
-"""For the requests in hand; a view has 20 s (handler.DEADLINE_S)."""
+"""For the requests in hand; each has 6 s (handler.DEADLINE_S), clients that read slowly need longer."""
 LINGER_S = 1.0
 """An idle connection stays open for so long: a request may be on its way, and gets its answer."""
 CLOSING_S = 3.0

@@ -25,7 +25,6 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix, set_urlconf
 
-from .errors import TooSlow
 from .http import SiteRequest
 from .middleware.errors import EXPECTED
 from .middleware.limits import (
@@ -38,8 +37,8 @@ from .middleware.limits import (
     refusal_of_head,
 )
 
-DEADLINE_S = 20.0
-"""For the whole work of a view; each call of the store has its own, shorter one."""
+DEADLINE_S = 6.0
+"""For all that a request does (middleware/deadline.py): one call of the store that hangs, and little more."""
 
 Chain = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
@@ -88,6 +87,7 @@ class LoopHandler(ASGIHandler):
             return
         assert isinstance(request, SiteRequest)
         request._body, request.refused = body, refused
+        request.deadline = asyncio.get_running_loop().time() + self.deadline_s
         await self._answer_unless_gone(request, receive, send)
 
     async def _answer_unless_gone(self, request: SiteRequest, receive: Receive, send: Send) -> None:
@@ -129,22 +129,12 @@ class LoopHandler(ASGIHandler):
         What the table of errors knows is answered here.
         """
         try:
-            return await self._in_time(request)
+            return await self._view_response(request)
         except EXPECTED as error:
             response: HttpResponseBase | None = self.process_exception_by_middleware(error, request)
             if response is None:
                 raise
             return response
-
-    async def _in_time(self, request: HttpRequest) -> HttpResponseBase:
-        """The view's response. Raises TooSlow when the deadline passes; a stream may go on for longer."""
-        try:
-            async with asyncio.timeout(self.deadline_s) as deadline:
-                return await self._view_response(request)
-        except TimeoutError as error:
-            if not deadline.expired():
-                raise
-            raise TooSlow from error
 
     async def _view_response(self, request: HttpRequest) -> HttpResponseBase:
         view, args, kwargs = self.resolve_request(request)

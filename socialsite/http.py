@@ -47,6 +47,8 @@ class SiteRequest(ASGIRequest):
     request_id: str
     client_address: str
     refused: HTTPStatus | None
+    deadline: float
+    """By the event loop's clock."""
     _form: dict[str, str] | None
 
 

@@ -96,6 +96,7 @@ MIDDLEWARE = [
     "socialsite.middleware.stock.Messages",
     "socialsite.middleware.address.AddressMiddleware",
     "socialsite.middleware.limits.LimitsMiddleware",
+    "socialsite.middleware.deadline.DeadlineMiddleware",
     "socialsite.middleware.services.ServicesMiddleware",
     "socialsite.middleware.session.SessionMiddleware",
     "socialsite.middleware.errors.ErrorsMiddleware",

@@ -225,7 +225,8 @@ async def test_a_defect_is_500_and_tells_nothing(client, site, settings):
     assert "ZeroDivision" not in page.text + answer.text
 
 
-async def test_a_view_that_passes_its_deadline_is_cancelled_and_503(site):
+async def test_a_view_that_passes_its_deadline_is_cancelled_and_503(site, settings):
+    settings.MIDDLEWARE = ["socialsite.middleware.deadline.DeadlineMiddleware", *settings.MIDDLEWARE]
     transport = httpx.ASGITransport(LoopHandler(deadline_s=0.05), raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://testserver") as client:
         answer = await client.get("/slow", headers={"Accept": "application/json"})

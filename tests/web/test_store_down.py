@@ -1,6 +1,8 @@
 """Without the store, or with a full one, the answer is 503 and nothing is lost or pretended (CHARTER 15)."""
 
+import asyncio
 import signal
+import time
 from collections.abc import AsyncIterator, Iterator
 from os import kill
 
@@ -8,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from socialsite.configuration import Configuration
+from socialsite.handler import DEADLINE_S
 from socialsite.middleware.services import loop_services
 from socialsite.services import Services, open_services
 from tests.support.browser import Browser, cookies_of
@@ -24,7 +27,7 @@ def server() -> Iterator[RedisServer]:
 
 @pytest_asyncio.fixture
 async def site(server: RedisServer) -> AsyncIterator[Services]:
-    async with open_services(server.url, Configuration()) as opened:
+    async with open_services(server.url, Configuration(rate_limits={"address": 10_000})) as opened:
         loop_services.bind(opened)
         yield opened
 
@@ -67,11 +70,21 @@ async def test_the_store_is_found_again_by_itself(alice: Browser, server: RedisS
 
 async def test_a_store_that_hangs_is_503_within_its_time(alice: Browser, server: RedisServer):
     kill(server.pid, signal.SIGSTOP)
+    began = time.monotonic()
     try:
-        answer = await alice.get("/")
+        asked = (
+            alice.get("/"),
+            alice.get("/public/"),
+            alice.get_json("/lists/"),
+            alice.post("/posts/", text="x"),
+        )
+        answers = await asyncio.gather(*asked)
     finally:
         kill(server.pid, signal.SIGCONT)
-    assert answer.status_code == 503
+    assert time.monotonic() - began < DEADLINE_S + 1
+    assert [answer.status_code for answer in answers] == [503] * 4
+    assert all(answer.headers["retry-after"] for answer in answers)
+    assert (await alice.get("/public/")).status_code == 200
 
 
 async def test_probes_tell_life_from_readiness(visitor: Browser, server: RedisServer):
