@@ -5,7 +5,7 @@ time. So what is done is the followers of the partitions before, and those up to
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,8 +15,10 @@ from socialsite.ids import ms_of
 from socialsite.recipes.job_queue import GROUP
 from socialsite.recipes.jobs import payload_of
 from socialsite.store import Command, CommandRefused, Key, Store
+from socialsite.store.connections import Layout
 from timelines import keys
 from timelines.domain.jobs import Phase, SyndicatePass, SyndicatePost, decode_job
+from timelines.repositories.edge_side import GENERATION
 
 if TYPE_CHECKING:
     from socialsite.services import Services
@@ -58,10 +60,11 @@ class FanOut:
 async def running_fan_outs(services: "Services") -> list[FanOut]:
     """The oldest ones."""
     found = await _running(services.store, services.outbox.stream)
-    partitions = services.config.follow_partitions
-    commands = [command for each in found for command in _counting(each, partitions)]
+    layout = services.store.pairs("follows", services.config.follow_partitions).layout
+    under = [_under(layout, each) for each in found]
+    commands = [command for each in under for command in _counting(each, layout)]
     replies = iter(await services.store.gather(commands))
-    return [_fan_out(each, [next(replies) for _ in range(partitions + 1)]) for each in found]
+    return [_fan_out(each, [next(replies) for _ in range(layout.count + 1)]) for each in under]
 
 
 async def _running(store: Store, stream: Key) -> list[Running]:
@@ -88,11 +91,19 @@ def _next_pass(payload: bytes, is_taken: bool) -> Running | None:
     return None
 
 
-def _counting(each: Running, partitions: int) -> list[Command]:
+def _under(layout: Layout, each: Running) -> Running:
+    """With the number of its partition as it is cut now; a pass of an earlier cut begins again."""
+    generation, number = divmod(each.partition, GENERATION)
+    if generation == layout.generation and number < layout.count:
+        return replace(each, partition=number)
+    return replace(each, partition=0, at_ms=-1)
+
+
+def _counting(each: Running, layout: Layout) -> list[Command]:
     """The size of each partition, and how much of the present one is done."""
     side = keys.followers if each.phase == "homes" else keys.listed
-    parts = [side(f"p{number}", each.author_id) for number in range(partitions)]
-    present = parts[min(each.partition, partitions - 1)]
+    parts = [side(tag, each.author_id) for tag in layout.tags]
+    present = parts[each.partition]
     return [*(("ZCARD", part) for part in parts), ("ZCOUNT", present, "-inf", each.at_ms)]
 
 

@@ -1,9 +1,14 @@
 """What /ops/ reads of the servers, on every topology: nodes, slow logs, memory, fan-outs, the trail."""
 
+from pathlib import Path
+
 import pytest
 
 from accounts.domain import AccountId
 from socialsite import environment
+from socialsite.operations.backup import Backup
+from socialsite.operations.backup_file import BackupReader
+from socialsite.operations.restore import Restore, into_store
 from socialsite.ops.dashboard import dashboard
 from socialsite.ops.fanouts import running_fan_outs
 from socialsite.ops.memory import MemoryWatch
@@ -15,6 +20,7 @@ from socialsite.services import Services
 from socialsite.store.topology.single import Single
 from tests.support.world import World
 from timelines.domain.jobs import SyndicatePass, encode_job
+from timelines.repositories.edge_side import GENERATION
 
 SAM = Actor(1, "abad1dea")
 
@@ -90,6 +96,28 @@ async def test_done_are_the_partitions_before_and_the_own_one_up_to_the_last_edg
     assert not begun.running.is_taken
     await services.outbox.take("abad1dea", 1, 10)
     assert [each.running.is_taken for each in await running_fan_outs(services)] == [True, False]
+
+
+async def test_a_pass_of_an_earlier_cut_begins_again(services: Services, world: World) -> None:
+    author, fan = await world.people("author", "fan")
+    await fan.follows(author)
+    post = await author.publishes("to all")
+    await world.work()
+    earlier = SyndicatePass(post.id, author.id, "homes", 7 * GENERATION + 3, 5, 6)
+    await services.outbox.add(encode_job(earlier))
+    (found,) = await running_fan_outs(services)
+    assert (found.running.partition, found.done, found.total) == (0, 0, 1)
+
+
+async def test_the_trail_is_part_of_a_backup(services: Services, tmp_path: Path) -> None:
+    await AuditTrail(services.store).note(SAM, "suspend", "account:2")
+    (before,) = await AuditTrail(services.store).page(10)
+    path = tmp_path / "site.backup"
+    await Backup(services.store, services.config.born_with).write(path, services.clock.now_ms())
+    await services.store.node(trail()).execute("DEL", trail())
+    restore = Restore(services.store, into_store(services.store))
+    await restore.load(BackupReader(path), services.clock.now_ms())
+    assert await AuditTrail(services.store).page(10) == [before]
 
 
 async def test_a_fan_out_is_told_before_any_worker_has_been_there(services: Services, world: World) -> None:
