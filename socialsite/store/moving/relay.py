@@ -51,21 +51,17 @@ class Relay(Node):
         self._default = default
         self._standing = standing
         self._paths = paths
-        self._slices = slices
+        self.slices = slices
         self._traffic = Traffic()
         self._turning = asyncio.Event()
         self._tracked = tracked
         self._retiring = retiring
         self.touched: dict[int, set[str]] = {}
 
-    @property
-    def slices(self) -> bytes:
-        return self._slices
-
     def turn(self, slices: bytes) -> Traffic:
         """From now on these are the states. Returns what is under way under the old ones."""
         before, self._traffic = self._traffic, Traffic()
-        self._slices = slices
+        self.slices = slices
         self._wake()
         return before
 
@@ -182,7 +178,7 @@ class Relay(Node):
         path = self._paths.get(key.component)
         if path is None:
             return self._standing.get(key.component, self._default).node_for(key.tag)
-        state = self._slices[slice_of(key.tag, len(self._slices))]
+        state = self.slices[slice_of(key.tag, len(self.slices))]
         if writes and state in (FROZEN, TURNED):
             return None
         if writes and state == MOVED and self._retiring is not None and self._retiring.holds(key.tag):
@@ -192,14 +188,14 @@ class Relay(Node):
     def _slice(self, key: Key | None) -> set[int]:
         if key is None or key.component not in self._paths:
             return set()
-        return {slice_of(key.tag, len(self._slices))}
+        return {slice_of(key.tag, len(self.slices))}
 
     def _note(self, key: Key | None, commands: Iterable[Command]) -> None:
         """Remember which keys of the source were written: one that is new is not in the mover's list."""
         if not self._tracked or key is None or key.component not in self._paths:
             return
-        number = slice_of(key.tag, len(self._slices))
-        if self._slices[number] != MOVED:
+        number = slice_of(key.tag, len(self.slices))
+        if self.slices[number] != MOVED:
             touched = self.touched.setdefault(number, set())
             touched.update(str(each) for command in commands for each in keys_in(command))
 

@@ -1,0 +1,94 @@
+"""The hub listens where its channels live, also when a cluster gives a slot away or loses a master."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+import pytest_asyncio
+
+from socialsite.clock import FixedClock
+from socialsite.recipes.hub import Hub, Presence, fixed_channel
+from socialsite.store import Store, StoreUnavailable, open_store
+from socialsite.store.partition.slots import slot_of
+from tests.support.cluster import ClusterMember, RedisCluster
+
+CHANNEL = fixed_channel(3)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RedisCluster]:
+    running = RedisCluster(replicas=1).start()
+    yield running
+    running.stop()
+
+
+@pytest_asyncio.fixture
+async def store(cluster: RedisCluster) -> AsyncIterator[Store]:
+    cluster.flush()
+    opened = await open_store(cluster.url)
+    yield opened
+    await opened.close()
+
+
+@dataclass
+class Listener:
+    """A hub and what it heard."""
+
+    heard: list[bytes] = field(default_factory=list)
+    gaps: int = 0
+
+    async def on_message(self, payload: bytes) -> None:
+        self.heard.append(payload)
+
+    async def on_gap(self) -> None:
+        self.gaps += 1
+
+    async def hears(self, store: Store, clock: FixedClock, text: bytes, within_s: float) -> None:
+        """Say it again and again until it is heard: pub/sub forgets what nobody listened to."""
+        async with asyncio.timeout(within_s):
+            while text not in self.heard:
+                with contextlib.suppress(StoreUnavailable):  # while a failover is on
+                    await Presence(store, clock).tell({CHANNEL: text})
+                await asyncio.sleep(0.05)
+
+
+@pytest_asyncio.fixture
+async def listener(store: Store) -> AsyncIterator[Listener]:
+    found = Listener()
+    clock = FixedClock(1_795_000_000_000)
+    hub = Hub(store, clock, on_message=found.on_message, on_lost=lambda: None, on_gap=found.on_gap)
+    await hub.open()
+    yield found
+    await hub.close()
+
+
+def holder(cluster: RedisCluster, store: Store) -> ClusterMember:
+    address = str(store.node(CHANNEL).address)
+    return next(member for member in cluster.members if member.address == address)
+
+
+async def test_a_channel_whose_slot_left_for_another_master_is_heard_there(
+    cluster: RedisCluster, store: Store, listener: Listener
+) -> None:
+    clock = FixedClock(1_795_000_000_000)
+    await listener.hears(store, clock, b"before", 5)
+    source = holder(cluster, store)
+    target = next(member for member in cluster.masters if member is not source)
+    for _ in cluster.move_slot(slot_of(CHANNEL), source, target):
+        pass
+    await listener.hears(store, clock, b"after", 10)
+    assert listener.gaps
+    assert holder(cluster, store) is target
+
+
+async def test_a_channel_whose_master_died_is_heard_at_its_replica(
+    cluster: RedisCluster, store: Store, listener: Listener
+) -> None:
+    clock = FixedClock(1_795_000_000_000)
+    await listener.hears(store, clock, b"before", 5)
+    holder(cluster, store).signal(signal.SIGKILL)
+    await listener.hears(store, clock, b"after", 20)
+    assert listener.gaps
