@@ -94,6 +94,29 @@ async def test_a_large_head_is_told_so(browser, size):
     assert (answer.status_code, answer.json()["error"]) == (431, "too_large")
 
 
+@pytest.mark.parametrize("count", [120, 600, 3_000])
+async def test_many_headers_are_told_so(browser, count):
+    answer = await browser.http.get("/public/", headers={**JSON, **{f"X-{n}": "a" for n in range(count)}})
+    assert (answer.status_code, answer.json()["error"]) == (431, "too_large")
+
+
+@pytest.mark.parametrize(
+    "boundary", ["", "; boundary=", "; boundary=x", '; boundary="x', "; boundary=" + "b" * 300]
+)
+@pytest.mark.parametrize("body", [b"text=hello", b"--x\r\nno header", b"--x\r\n\r\n"])
+async def test_a_form_in_parts_that_cannot_be_read_is_refused_in_our_words(browser, boundary, body):
+    await browser.get("/accounts/login/")
+    headers = {**JSON, "Content-Type": "multipart/form-data" + boundary, "X-CSRFToken": browser.token}
+    answer = await browser.http.post("/accounts/login/", content=body, headers=headers)
+    assert (answer.status_code, answer.json()["error"]) in ((400, "malformed"), (422, "invalid"))
+
+
+async def test_a_form_in_parts_is_read(browser):
+    await browser.sign_up("alice")
+    parts = {"csrfmiddlewaretoken": (None, browser.token), "text": (None, "in parts")}
+    assert (await browser.http.post("/posts/", files=parts, headers=JSON)).status_code == 201
+
+
 async def test_a_head_without_end_is_cut_off(daphne):
     said = await raw(daphne, b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ", *[b"a" * 10_000] * 50)
     assert said == b"" or said.startswith(b"HTTP/1.1 400")
