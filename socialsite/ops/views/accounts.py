@@ -14,7 +14,7 @@ from accounts.domain import AccountId
 from socialsite.http import SeeOther, SiteRequest, json_response, own_id, respond, wants_json
 from socialsite.ops.access import actor_of, staff_only
 from socialsite.ops.moderation import Moderation
-from socialsite.ops.presenters import author_line_json, author_row, case_json, case_page
+from socialsite.ops.presenters.cases import author_line_json, author_row, case_json, case_page
 from socialsite.ops.trail import Actor
 from socialsite.ops.views.paging import next_url
 from socialsite.shells import Slot

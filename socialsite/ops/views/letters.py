@@ -13,7 +13,7 @@ from socialsite.errors import Malformed
 from socialsite.http import SeeOther, SiteRequest, form_data, json_response, respond, wants_json
 from socialsite.ops.access import actor_of, staff_only
 from socialsite.ops.letters import DeadLetters
-from socialsite.ops.presenters import letter_json, letter_page
+from socialsite.ops.presenters.cases import letter_json, letter_page
 from socialsite.ops.trail import Actor
 from socialsite.ops.views.paging import cursor_of, next_url
 from socialsite.recipes.jobs import STREAM_ID

@@ -13,16 +13,10 @@ from socialsite.http import SiteRequest, respond
 from socialsite.ops.access import staff_only
 from socialsite.ops.activity import SPANS, activity
 from socialsite.ops.dashboard import dashboard
-from socialsite.ops.presenters import (
-    KINDS,
-    Page,
-    activity_json,
-    activity_page,
-    dashboard_json,
-    dashboard_page,
-    trail_json,
-    trail_page,
-)
+from socialsite.ops.presenters.activity import activity_json, activity_page
+from socialsite.ops.presenters.cases import trail_json, trail_page
+from socialsite.ops.presenters.dashboard import dashboard_json, dashboard_page
+from socialsite.ops.presenters.words import KINDS, Page
 from socialsite.ops.trail import AuditTrail
 from socialsite.ops.views.paging import cursor_of, next_url
 from socialsite.recipes.series import Point
