@@ -54,8 +54,10 @@ class Deployment:
         """All data goes, under the eyes of the site."""
         for client in self._masters():
             with client:
-                if keys := site_keys(client):
-                    client.delete(*keys)
+                deleting = client.pipeline(transaction=False)
+                for key in site_keys(client):  # one at a time: a cluster takes one slot a command
+                    deleting.delete(key)
+                deleting.execute()
 
     def all_keys(self, pattern: str = "*") -> list[str]:
         """The keys of the site on all servers, in order."""
@@ -70,7 +72,7 @@ class Deployment:
         """A client of the server where a key is; of any, if it is nowhere."""
         clients = list(self._masters())
         try:
-            yield next((client for client in clients if client.exists(key)), clients[0])
+            yield next((client for client in clients if site_keys(client, key)), clients[0])
         finally:
             for client in clients:
                 client.close()
