@@ -28,7 +28,7 @@ class Fleet:
         self._directory = tempfile.TemporaryDirectory(prefix="fleet")
         self._notify.bind(f"{self._directory.name}/notify")
         self._notify.setblocking(False)
-        self._size = size
+        self.size = size
         self._processes: list[subprocess.Popen[bytes]] = []
         self._environment = {
             **os.environ,
@@ -51,7 +51,7 @@ class Fleet:
         return f"http://127.0.0.1:{self.port}"
 
     async def __aenter__(self) -> Self:
-        for place in range(self._size):
+        for place in range(self.size):
             self._processes.append(self._start())
             await self.ready(place + 1)
         return self

@@ -1,113 +1,19 @@
-"""Daphnes that are restarted one after another drop nothing: no request fails, every socket resumes.
-
-A socket that is told of a gap (over a hundred entries were missed on a slow machine) reads it from the page,
-as the site's own script does.
-"""
+"""Daphnes that are restarted one after another drop nothing: no request fails, every socket resumes."""
 
 import asyncio
-import contextlib
-import json
-import random
 import time
 
 import httpx
 import pytest
-from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake
-from websockets.typing import Origin
 
 from tests.support.fleet import Fleet
-from tests.support.ledger import Crowd, Ledger
-from tests.support.visitor import JSON, Visitor
-
-RESTARTS = 2
-SOCKETS = 20
-
-
-class Resuming:
-    """A browser's socket on the public timeline that comes back with its cursor. `ids`: what it was shown."""
-
-    def __init__(self, port: int) -> None:
-        self.ids: set[int] = set()
-        self.codes: list[int] = []
-        self.refusals: list[str] = []
-        self.subscribed = asyncio.Event()
-        self._port = port
-        self._last: str | None = None
-
-    async def run(self) -> None:
-        while True:
-            try:
-                await self._once()
-            except ConnectionClosed as closed:
-                self.codes.append(closed.rcvd.code if closed.rcvd else 1006)
-            except (OSError, TimeoutError, InvalidHandshake) as error:
-                self.refusals.append(repr(error))
-            await asyncio.sleep(random.uniform(0.05, 0.2))
-
-    async def _once(self) -> None:
-        origin = Origin(f"http://127.0.0.1:{self._port}")
-        url = f"ws://127.0.0.1:{self._port}/ws/stream/"
-        async with connect(url, origin=origin, proxy=None, max_queue=10_000) as connection:
-            after = {} if self._last is None else {"after": self._last}
-            await connection.send(json.dumps({"type": "subscribe", "timeline": "public", **after}))
-            while True:
-                message = json.loads(await connection.recv())
-                if message["type"] == "gap":
-                    await self._fill(int(message["after"]), int(message["newest"]))
-                self._hear(message)
-
-    async def _fill(self, after: int, newest: int) -> None:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{self._port}", timeout=20) as http:
-            while after < newest:
-                page = await http.get(f"/public/?after={after}&limit=100", headers=JSON)
-                found = [int(post["id"]) for post in page.json()["posts"]]
-                self.ids.update(found)
-                after = max(found, default=newest)
-
-    def _hear(self, message: dict[str, str]) -> None:
-        if message["type"] == "entry":
-            self.ids.add(int(message["id"]))
-        if message["type"] in ("entry", "subscribed"):
-            known = message.get("id") or message["last"]
-            self._last = str(max(int(self._last or 0), int(known)))
-            self.subscribed.set()
+from tests.support.rolling import restart_all_under_load
 
 
 @pytest.mark.slow
 async def test_a_rolling_restart_fails_no_request_and_every_socket_resumes(redis_url, tmp_path):
     async with Fleet(redis_url, 2) as fleet:
-        people = await asyncio.to_thread(settled, fleet.port, 3)
-        ledger = Ledger(tmp_path / "ledger")
-        sockets = [Resuming(fleet.port) for _ in range(SOCKETS)]
-        listening = [asyncio.create_task(one.run()) for one in sockets]
-        await asyncio.gather(*(one.subscribed.wait() for one in sockets))
-        crowd = Crowd(ledger, people, seed=4)
-        crowd.start()
-        statuses = [await fleet.restart(place) for _ in range(RESTARTS) for place in range(2)]
-        await asyncio.to_thread(crowd.stop)
-        promised = {int(entry.post_id or 0) for entry in ledger.acknowledged}
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(15):
-                while not all(one.ids >= promised for one in sockets):  # noqa: ASYNC110
-                    await asyncio.sleep(0.05)
-        for task in listening:
-            task.cancel()
-        ends = await asyncio.gather(*listening, return_exceptions=True)
-        profiles = await asyncio.to_thread(lambda: [one.timeline(f"/@{one.handle}/") for one in people])
-    assert [end for end in ends if not isinstance(end, asyncio.CancelledError)] == []
-    assert statuses == [0] * 2 * RESTARTS
-    assert set(ledger.outcomes) <= {"201", "read 200"}, ledger.outcomes
-    assert {int(post["id"]) for posts in profiles for post in posts} == promised
-    assert {code for one in sockets for code in one.codes} == {1012}
-    assert [refusal for one in sockets for refusal in one.refusals] == []
-    assert [promised - one.ids for one in sockets] == [set()] * SOCKETS
-    assert fleet.notes.count("STOPPING=1") >= 2 * RESTARTS
-    ledger.close()
-
-
-def settled(port: int, count: int) -> list[Visitor]:
-    return [Visitor(f"http://127.0.0.1:{port}", f"author{number}").sign_up() for number in range(count)]
+        await restart_all_under_load(fleet, fleet.port, tmp_path)
 
 
 async def test_a_request_in_hand_is_answered_after_the_signal_and_ends_its_connection(redis_url):

@@ -1,0 +1,125 @@
+"""The site behind deploy/nginx: what comes through, what does not, a rolling restart that nobody notices."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from websockets.asyncio.client import connect
+from websockets.typing import Origin
+
+from tests.deploy.support import nginx_files, program, running_nginx
+from tests.support.fleet import Fleet
+from tests.support.ports import free_ports
+from tests.support.rolling import restart_all_under_load
+
+
+@dataclass
+class Front:
+    fleet: Fleet
+    plain: int
+    tls: int
+    certificate: Path
+
+    @property
+    def origin(self) -> str:
+        return f"https://127.0.0.1:{self.tls}"
+
+
+@pytest.fixture
+async def front(redis_url, tmp_path) -> AsyncIterator[Front]:
+    """A daphne behind nginx with TLS, as operations.md says to set it up."""
+    program("nginx", "nginx-light")
+    plain, tls = free_ports(2)
+    async with Fleet(
+        redis_url, 1, HTTPS="1", TRUSTED_PROXIES="127.0.0.1", ALLOWED_HOSTS="127.0.0.1"
+    ) as fleet:
+        conf = nginx_files(tmp_path, upstream=fleet.port, plain=plain, tls=tls)
+        with running_nginx(conf, tls):
+            yield Front(fleet, plain, tls, tmp_path / "fullchain.pem")
+
+
+@pytest.fixture
+async def http(front: Front) -> AsyncIterator[httpx.AsyncClient]:
+    trusting = ssl.create_default_context(cafile=str(front.certificate))
+    async with httpx.AsyncClient(base_url=front.origin, verify=trusting, trust_env=False) as client:
+        yield client
+
+
+async def test_pages_come_through_with_https_and_its_headers(http, front):
+    page = await http.get("/public/")
+    assert page.status_code == 200
+    assert page.headers["strict-transport-security"].startswith("max-age=31536000")
+    assert "1.22" not in page.headers["server"]
+    assert page.headers["content-encoding"] == "gzip"
+    login = await http.get("/accounts/login/")
+    assert "__Host-csrftoken" in login.headers["set-cookie"]
+    async with httpx.AsyncClient(trust_env=False) as plain:
+        moved = await plain.get(f"http://127.0.0.1:{front.plain}/public/")
+    assert (moved.status_code, moved.headers["location"]) == (301, "https://127.0.0.1/public/")
+
+
+async def test_metrics_stay_inside(http, front):
+    assert (await http.get("/metrics")).status_code == 404
+    async with httpx.AsyncClient(trust_env=False) as local:
+        assert (await local.get(f"{front.fleet.origin}/metrics")).status_code == 200
+
+
+async def test_static_files_are_nginxs_and_kept_for_ever(http):
+    answer = await http.get("/static/css/site.css")
+    assert answer.status_code == 200
+    assert "immutable" in answer.headers["cache-control"]
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_a_body_too_large_ends_at_nginx_and_one_slightly_too_large_gets_the_sites_own_answer(http):
+    for size, server_words in ((70_000, True), (200_000, False)):
+        answer = await http.post("/posts/", content=b"a" * size, headers={"Accept": "application/json"})
+        assert answer.status_code == 413
+        assert answer.headers["content-type"].startswith("application/json") is server_words
+
+
+async def test_the_address_is_what_nginx_saw_whatever_the_client_says(http):
+    """All of these count for one address: its limit of a minute bites, and no header helps."""
+    seen = set()
+    for number in range(40):
+        await http.get("/accounts/login/")
+        answer = await http.post(
+            "/accounts/login/",
+            json={"username": f"nobody{number}", "password": "wrong"},
+            headers={
+                "Accept": "application/json",
+                "X-CSRFToken": http.cookies["__Host-csrftoken"],
+                "Referer": str(http.base_url),
+                "X-Forwarded-For": f"198.51.100.{number}",
+                "X-Real-IP": f"198.51.100.{number}",
+                "Forwarded": f"for=198.51.100.{number}",
+            },
+        )
+        seen.add(answer.status_code)
+    assert seen == {401, 429}
+
+
+async def test_a_websocket_comes_through(front):
+    trusting = ssl.create_default_context(cafile=str(front.certificate))
+    url = f"wss://127.0.0.1:{front.tls}/ws/stream/"
+    async with connect(url, ssl=trusting, origin=Origin(front.origin), proxy=None) as socket:
+        await socket.send('{"type":"subscribe","timeline":"public"}')
+        async with asyncio.timeout(5):
+            assert '"subscribed"' in str(await socket.recv())
+
+
+@pytest.mark.slow
+async def test_a_rolling_restart_behind_nginx_fails_no_request_and_every_socket_resumes(redis_url, tmp_path):
+    program("nginx", "nginx-light")
+    plain, port = free_ports(2)
+    async with Fleet(redis_url, 2) as fleet:
+        conf = nginx_files(tmp_path, upstream=fleet.port, plain=plain, tls=port, without_tls=True)
+        with running_nginx(conf, port):
+            await restart_all_under_load(fleet, port, tmp_path)
+    said = (tmp_path / "error.log").read_text().splitlines()
+    # A socket that was told 1012 may be cut before its answer is read: its client has gone by then.
+    assert [line for line in said if "while proxying upgraded connection" not in line] == []

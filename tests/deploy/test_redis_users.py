@@ -1,0 +1,171 @@
+"""The site on a real Redis with the redis.conf and users of deploy/: each role can do its work, no more."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import redis
+from django.conf import settings
+from redis.exceptions import NoPermissionError
+
+from tests.deploy.support import DEPLOY, PASSWORDS, users_file
+from tests.support.fleet import BASE_DIR, Fleet
+from tests.support.sockets import client as open_socket
+from tests.support.visitor import Visitor
+
+FORBIDDEN = (
+    "FLUSHALL", "FLUSHDB", "KEYS *", "CONFIG SET maxmemory 1", "SHUTDOWN NOSAVE",
+    "SCRIPT FLUSH",
+    "REPLICAOF NO ONE", "ACL SETUSER default on", "MONITOR", "SAVE", "SWAPDB 0 1", "CLIENT KILL TYPE normal",
+    "MIGRATE 127.0.0.1 1 k 0 1", "FUNCTION FLUSH", "CLUSTER RESET", "BGREWRITEAOF",
+)  # fmt: skip
+FOR_PEOPLE = ("BGREWRITEAOF", "CLIENT KILL TYPE normal")
+"""What the operator may do and the processes may not."""
+
+
+class Server:
+    """redis-server with the conf of deploy/; `log()` is what was denied."""
+
+    def __init__(self, directory: Path) -> None:
+        self.home = Path(tempfile.mkdtemp(prefix="deploy-redis-"))  # short: a socket's path ends at 100 bytes
+        self.socket = self.home / "redis.sock"
+        users = users_file(directory)
+        self.process = subprocess.Popen(
+            ["redis-server", str(DEPLOY / "redis/redis.conf"), "--port", "0", "--dir", str(self.home),
+             "--unixsocket", str(self.socket), "--aclfile", str(users), "--supervised", "no",
+             "--logfile", str(self.home / "log")],
+        )  # fmt: skip
+        while not self.socket.exists():
+            assert self.process.poll() is None, (self.home / "log").read_text()
+
+    def url(self, role: str) -> str:
+        return f"unix://{role}:{PASSWORDS[role]}@{self.socket}?db=0"
+
+    def client(self, role: str) -> redis.Redis:
+        return redis.Redis(unix_socket_path=str(self.socket), username=role, password=PASSWORDS[role])
+
+    def denied(self) -> list[tuple[str, str]]:
+        with self.client("operator") as client:
+            return [(entry["username"], entry["object"]) for entry in client.acl_log()]
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(10)
+        shutil.rmtree(self.home, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory) -> Iterator[Server]:
+    one = Server(tmp_path_factory.mktemp("redis"))
+    yield one
+    one.stop()
+
+
+@pytest.fixture
+async def fleet(server: Server) -> AsyncIterator[Fleet]:
+    async with Fleet(server.url("web"), 1) as running:
+        yield running
+
+
+def command(server: Server, role: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=BASE_DIR,
+        env={
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "tests.settings",
+            "SECRET_KEY": settings.SECRET_KEY,
+            "REDIS_URL": server.url(role),
+        },
+        capture_output=True,
+        text=True,
+    )
+
+
+async def test_the_site_lives_with_these_rights_and_nothing_is_denied(server, fleet, tmp_path):
+    await asyncio.to_thread(a_day, server, fleet.origin, tmp_path)
+    assert server.denied() == []
+
+
+def a_day(server: Server, origin: str, directory: Path) -> None:
+    with Visitor(origin, "alice") as alice, Visitor(origin, "bob") as bob:
+        alice.sign_up(), bob.sign_up()
+        bob.follows("alice")
+        post = alice.publishes("hello #world")
+        worked = command(server, "worker", "syndicate", "--once")
+        assert worked.returncode == 0, worked.stderr
+        assert [each["id"] for each in bob.timeline("/")] == [post["id"]]
+        for path in ("/public/", "/@alice/", "/@alice/followers/", "/tags/world/", "/lists/"):
+            bob.get(path)
+        assert bob.http.get("/readyz").json()["status"] == "ok"
+        assert bob.http.get("/metrics").status_code == 200
+        alice.deletes(post)
+    for arguments in (
+        ("create_account", "carol", "--password", "rather long words 9", "--staff"),
+        ("audit", "--sample", "100"),
+        ("stats", "--json"),
+        ("limits", "show", "@alice"),
+        ("flush_buffers",),
+        ("trim", "--dry-run"),
+        ("memory",),
+        ("backup", str(directory / "backup")),
+        ("rebuild_timelines", "--all"),
+        ("check", "--tag", "redis", "--fail-level", "WARNING"),
+    ):
+        done = command(server, "operator", *arguments)
+        assert done.returncode == 0, f"{arguments}: {done.stdout[-500:]}{done.stderr[-1500:]}"
+
+
+async def test_live_updates_travel_with_these_rights(server, fleet):
+    class Address:
+        origin, url = fleet.origin, f"ws://127.0.0.1:{fleet.port}/ws/stream/"
+
+    def publish() -> str:
+        with Visitor(fleet.origin, "dave") as dave:
+            return str(dave.sign_up().publishes("live")["id"])
+
+    async with open_socket(Address) as socket:  # type: ignore[arg-type]
+        await socket.subscribe("public")
+        await socket.entry(int(await asyncio.to_thread(publish)))
+    assert server.denied() == []
+
+
+@pytest.mark.parametrize("role", ["web", "worker", "operator"])
+def test_no_role_may_empty_stop_or_reconfigure_the_server(server, role):
+    with server.client(role) as client:
+        for line in FORBIDDEN:
+            if role == "operator" and line in FOR_PEOPLE:
+                continue
+            with pytest.raises(NoPermissionError):
+                client.execute_command(*line.split())
+        client.execute_command("PING")
+    with server.client("operator") as client:
+        assert client.acl_log(count=100)  # and it was written down
+
+
+@pytest.mark.parametrize("role", ["web", "worker"])
+def test_a_process_touches_the_sites_keys_and_channels_only(server, role):
+    with server.client(role) as client:
+        for refused in (("GET", "elsewhere"), ("PUBLISH", "elsewhere", "x"), ("SUBSCRIBE", "elsewhere")):
+            with pytest.raises(NoPermissionError):
+                client.execute_command(*refused)
+
+
+def test_nobody_comes_in_without_a_name(server):
+    stranger = redis.Redis(unix_socket_path=str(server.socket))
+    with stranger, pytest.raises(redis.AuthenticationError):
+        stranger.ping()
+
+
+def test_the_conf_keeps_what_it_promises(server):
+    with server.client("operator") as client:
+        promised = {"maxmemory-policy": "noeviction", "appendonly": "yes", "appendfsync": "everysec"}
+        assert {name: client.config_get(name)[name] for name in promised} == promised
+        account = next(client.scan_iter("accounts:*:account"), None)
+        assert account is None or client.object("ENCODING", account) == b"listpack"

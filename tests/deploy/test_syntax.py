@@ -1,0 +1,150 @@
+"""Each file of deploy/ by the check of its own program.
+
+No container engine runs here: the image is not built, Dockerfile and compose.yaml are held to rules below.
+"""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from socialsite.quickstart import parts
+from tests.deploy.support import DEPLOY, nginx_files, program, users_file
+from tests.support.fleet import BASE_DIR
+from tests.support.ports import free_ports
+
+UNITS = sorted((DEPLOY / "systemd").iterdir())
+EXPOSURE_MAX = 2.0
+"""systemd-analyze security: 0 is closed, 10 is open."""
+
+
+@pytest.fixture
+def units(tmp_path):
+    """The units as systemd would find them, each template with an instance, the project where it is."""
+    for unit in UNITS:
+        text = unit.read_text().replace("/opt/socialsite/.venv", sys.prefix)
+        name = unit.name.replace("@.service", "@1.service")
+        (tmp_path / name).write_text(text.replace("/opt/socialsite", str(BASE_DIR)))
+    return tmp_path
+
+
+def test_systemd_reads_every_unit(units):
+    names = sorted(str(unit) for unit in units.iterdir())
+    found = subprocess.run(
+        [program("systemd-analyze", "systemd"), "verify", "--man=no", *names], capture_output=True, text=True
+    )
+    assert (found.returncode, found.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["socialsite-web@1.service", "socialsite-worker@1.service"])
+def test_a_broken_process_can_do_little_harm(units, name):
+    found = subprocess.run(
+        [program("systemd-analyze", "systemd"), "security", "--offline=true", "--no-pager",
+         f"--threshold={EXPOSURE_MAX * 10:.0f}", str(units / name)],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert found.returncode == 0, found.stdout[-500:] + found.stderr
+
+
+def test_the_web_unit_runs_the_daphne_that_quickstart_runs():
+    text = (DEPLOY / "systemd/socialsite-web@.service").read_text()
+    quickstart = parts.web(0, 3)._arguments[1:]
+    assert " ".join(quickstart) in text
+
+
+def test_nginx_reads_its_site(tmp_path):
+    upstream, plain, tls = free_ports(3)
+    conf = nginx_files(tmp_path, upstream=upstream, plain=plain, tls=tls)
+    found = subprocess.run(
+        [program("nginx", "nginx-light"), "-t", "-q", "-c", str(conf)], capture_output=True, text=True
+    )
+    assert (found.returncode, found.stderr) == (0, "")
+
+
+def test_the_users_of_redis_have_no_default_and_no_known_password(tmp_path):
+    text = users_file(tmp_path).read_text()
+    assert "user default reset off" in text.splitlines()
+    assert "nopass" not in text
+    assert "_SHA256" not in text
+    first, second = (
+        subprocess.run([DEPLOY / "redis/make-users"], capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    )
+    assert first != second, "a password that was not given is made anew"
+
+
+@pytest.mark.parametrize("script", ["rolling-restart", "redis/make-users", "redis/create-cluster.sh"])
+def test_a_shell_reads_every_script(script):
+    subprocess.run(["sh", "-n", str(DEPLOY / script)], check=True)
+    assert (DEPLOY / script).stat().st_mode & 0o111, "it can be run"
+
+
+def test_the_image_runs_as_nobody_in_particular_from_pinned_parts():
+    lines = _instructions()
+    assert [name for name, _ in lines if name == "FROM"] == ["FROM", "FROM"]
+    assert all(re.search(r":[\d.]+-", rest) for name, rest in lines if name == "FROM"), "versions are named"
+    users = [rest for name, rest in lines if name == "USER"]
+    assert users == ["socialsite"]
+    last_user = next(place for place, (name, _) in enumerate(lines) if name == "USER")
+    assert all(name not in ("RUN", "COPY") for name, _ in lines[last_user:])
+    assert any("--require-hashes" in rest for _, rest in lines)
+    for name, rest in lines:
+        if name == "COPY" and not rest.startswith("--from"):
+            source = rest.split()[0]
+            assert (BASE_DIR / source).exists(), source
+            assert f"!{source}" in (BASE_DIR / ".dockerignore").read_text().split(), source
+        if name == "CMD":
+            assert json.loads(rest)[-1] == "socialsite.asgi:application"
+    assert {name for name, _ in lines} <= {
+        "FROM", "ENV", "RUN", "COPY", "WORKDIR", "USER", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "CMD",
+    }  # fmt: skip
+
+
+def _instructions() -> list[tuple[str, str]]:
+    text = (DEPLOY / "Dockerfile").read_text().replace("\\\n", " ")
+    rows = (line.strip() for line in text.splitlines())
+    return [tuple(row.split(None, 1)) for row in rows if row and not row.startswith("#")]  # type: ignore[misc]
+
+
+def test_compose_names_services_that_are_bounded_and_checked():
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    assert set(services) == {"web", "worker", "redis"}
+    for name, service in services.items():
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["restart"] == "unless-stopped", name
+        assert "stop_grace_period" in service, name
+    assert services["web"]["ports"] == ["127.0.0.1:8000:8000"]
+    assert "ports" not in services["redis"]
+    assert services["web"]["depends_on"]["redis"]["condition"] == "service_healthy"
+
+
+def test_prometheus_and_grafana_name_only_metrics_that_exist():
+    """By the names in the code; tests/web/test_metrics.py scrapes them from a running site."""
+    code = "".join(file.read_text() for file in (BASE_DIR / "socialsite").glob("metrics*.py"))
+    told = set(re.findall(r'"(socialsite_[a-z_]+)"', code))
+    for file in (DEPLOY / "grafana/socialsite.json", DEPLOY / "socialsite.rules.yml"):
+        for name in re.findall(r"socialsite_[a-z_]+", file.read_text()):
+            assert re.sub("_(total|bucket|count|sum)$", "", name) in told, f"{file.name}: {name}"
+
+
+def test_the_dashboard_has_one_place_and_a_query_for_each_panel():
+    dashboard = json.loads((DEPLOY / "grafana/socialsite.json").read_text())
+    panels = dashboard["panels"]
+    assert {"title", "uid", "schemaVersion", "panels", "templating", "time"} <= set(dashboard)
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    assert len({tuple(panel["gridPos"].values()) for panel in panels}) == len(panels)
+    assert all(target["expr"] for panel in panels for target in panel["targets"])
+
+
+def test_each_alert_says_where_the_manual_goes_on():
+    rules = yaml.safe_load((DEPLOY / "socialsite.rules.yml").read_text())["groups"][0]["rules"]
+    headings = re.findall(r"^#+ (.+)$", (BASE_DIR / "docs/operations.md").read_text(), re.MULTILINE)
+    anchors = {re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    for rule in rules:
+        page, _, anchor = rule["annotations"]["see"].partition("#")
+        assert (page, anchor in anchors) == ("docs/operations.md", True), rule["alert"]
+    assert yaml.safe_load((DEPLOY / "prometheus.yml").read_text())["rule_files"] == ["socialsite.rules.yml"]
