@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import structlog
 
 from socialsite.recipes.jobs import stream_id
-from socialsite.store import Key, Store
+from socialsite.store import Key, Store, load
 
 TRAIL_CAP = 10_000
+NOTE = load("note_order.lua", __package__)
 
 log = structlog.stdlib.get_logger("socialsite.security")
 
@@ -54,7 +55,7 @@ class AuditTrail:
         """Write an order down, on as many replicas as any write of this site."""
         key, by = trail(), actor.account_id
         entry = ("by", by, "action", action, "target", target, "request", actor.request_id)
-        await self._store.write(key, ("XADD", key, "MAXLEN", "~", self._cap, "*", *entry))
+        await self._store.write(key, NOTE.command([key], [self._cap, *entry]))
         log.warning("staff_action", account=by, action=action, target=target)
 
     async def page(self, limit: int, cursor: str | None = None) -> list[TrailEntry]:

@@ -120,6 +120,21 @@ async def test_the_trail_is_part_of_a_backup(services: Services, tmp_path: Path)
     assert await AuditTrail(services.store).page(10) == [before]
 
 
+async def test_staff_can_act_on_a_server_that_is_full(services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    await AuditTrail(services.store).note(SAM, "reinstate", "account:2")  # the scripts are known by now
+    await services.accounts.reinstate(account_id=alice.id)
+    for node in services.store.nodes:
+        await node.execute("CONFIG", "SET", "maxmemory", 1)
+    try:
+        await Moderation(services).suspend(Actor(99, "abad1dea"), alice.id)
+    finally:
+        for node in services.store.nodes:
+            await node.execute("CONFIG", "SET", "maxmemory", 0)
+    entries = await AuditTrail(services.store).page(10)
+    assert [entry.action for entry in entries] == ["suspend", "reinstate"]
+
+
 async def test_a_fan_out_is_told_before_any_worker_has_been_there(services: Services, world: World) -> None:
     alice = await world.person("alice")
     await alice.publishes("hello")
