@@ -12,7 +12,7 @@ from timelines import keys
 if TYPE_CHECKING:
     from socialsite.services import Services
 
-WITHIN_S = 2.0
+WITHIN_S = 2.0  # less than its part of the dashboard has
 SLOW_SHOWN = 20
 KEYS_SHOWN = 4
 PLACED = 1_024

@@ -177,10 +177,14 @@ def goes_as_staff(path: str) -> Callable[[Scene], None]:
     """With everything that staff may find: a dead letter, a trail, posts on their way."""
 
     def act(scene: Scene) -> None:
-        own, friend = (scene.own.get(f"/@{each.handle}/")["account"]["id"] for each in (scene.own, scene.friend))
+        own, friend = (
+            scene.own.get(f"/@{each.handle}/")["account"]["id"] for each in (scene.own, scene.friend)
+        )
         with scene.site.redis() as client:
             client.hset(f"accounts:{{{own}}}:account", "staff", "1")
-            client.xadd("jobs:{outbox}:dead", {"payload": b"x", "reason": LONG_WORD, "tries": 5, "job": "1-1"})
+            client.xadd(
+                "jobs:{outbox}:dead", {"payload": b"x", "reason": LONG_WORD, "tries": 5, "job": "1-1"}
+            )
         scene.own.post(f"/ops/accounts/{friend}/sessions/end/")
         scene.reader.goes(path.format(friend=friend, own=own))
         for summary in scene.reader.page.locator(".ops details > summary").all():
