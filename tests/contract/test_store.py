@@ -32,6 +32,12 @@ def key(number: int) -> Key:
     return Key("posts", tag=str(number), name="post")
 
 
+def server_of(store: Store, key: Key) -> Node:
+    """The server that holds a key; behind a proxy any of them, asked directly."""
+    node = store.node(key)
+    return node if node in store.nodes else store.nodes[0]
+
+
 @pytest.fixture
 def own_server() -> Iterator[RedisServer]:
     """A server that the test may stop."""
@@ -58,7 +64,7 @@ async def test_many_tasks_share_one_connection_and_get_their_own_replies(store: 
 
 
 async def test_a_cancelled_caller_disturbs_nobody(store: Store) -> None:
-    node = store.nodes[0]
+    node = server_of(store, key(1))
     await node.execute("SET", key(1), "a")
     doomed = [asyncio.create_task(node.execute("GET", key(1))) for _ in range(50)]
     await asyncio.sleep(0)
@@ -70,14 +76,14 @@ async def test_a_cancelled_caller_disturbs_nobody(store: Store) -> None:
 
 
 async def test_an_error_reply_raises_and_the_commands_after_it_were_done(store: Store) -> None:
-    node = store.nodes[0]
+    node = server_of(store, key(1))
     with pytest.raises(CommandRefused, match="WRONGTYPE"):
         await node.pipeline([("SET", key(1), "a"), ("LPUSH", key(1), "b"), ("SET", key(2), "c")])
     assert await node.execute("GET", key(2)) == b"c"
 
 
 async def test_errors_stand_in_the_list_of_a_pass(store: Store) -> None:
-    node = store.nodes[0]
+    node = server_of(store, key(1))
     await node.execute("SET", key(1), "a")
     payload = b"*3\r\n$6\r\nLPUSHX\r\n$14\r\nposts:{1}:post\r\n$1\r\n7\r\n*1\r\n$4\r\nPING\r\n"
     refused, pong = await node.send_encoded(payload, 2)
@@ -86,14 +92,14 @@ async def test_errors_stand_in_the_list_of_a_pass(store: Store) -> None:
 
 
 async def test_scripts_survive_a_server_that_forgot_them(store: Store) -> None:
-    node = store.nodes[0]
+    node = server_of(store, key(1))
     for _ in range(2):
         assert await node.run(ECHO, [key(1)], ["x"]) == [key(1).encode(), b"x"]
         await node.execute("SCRIPT", "FLUSH")
 
 
 async def test_a_transaction_is_all_or_nothing(store: Store) -> None:
-    node = store.nodes[0]
+    node = server_of(store, key(1))
     assert await node.transaction([("INCR", key(1)), ECHO.command([key(1)], ["y"])]) == [
         1,
         [key(1).encode(), b"y"],
@@ -104,7 +110,7 @@ async def test_a_transaction_is_all_or_nothing(store: Store) -> None:
 
 
 async def test_a_full_server_is_told_apart(store: Store) -> None:
-    node = store.nodes[0]
+    node = server_of(store, key(1))
     await node.execute("CONFIG", "SET", "maxmemory", 1)
     try:
         with pytest.raises(StoreFull):
@@ -142,9 +148,9 @@ async def test_a_silent_server_costs_at_most_the_deadline(own_server: RedisServe
 
 
 async def test_a_blocking_command_holds_up_nobody(store: Store) -> None:
-    node = store.nodes[0]
-    await node.execute("PING")
     empty = Key("jobs", tag="outbox", name="list")
+    node = server_of(store, empty)
+    await node.execute("PING")
     waiting = asyncio.create_task(node.blocking("BLPOP", empty, 1, timeout_s=1))
     started = time.monotonic()
     assert await node.execute("PING") == b"PONG"
