@@ -47,7 +47,9 @@ screenshots: $(VENV)/.dev ## Take the pictures of docs/images (needs chromium)
 
 pins: $(VENV)/.dev ## Resolve requirements*.in into requirements*.txt again
 	$(BIN)/uv pip compile -q $(ARGS) $(PIN) requirements.in -o requirements.txt
-	$(BIN)/uv pip compile -q $(ARGS) $(PIN) -c requirements.txt requirements-dev.in -o requirements-dev.txt
+	$(BIN)/uv pip compile -q $(ARGS) $(PIN) -c requirements.txt requirements-postgres.in -o requirements-postgres.txt
+	$(BIN)/uv pip compile -q $(ARGS) $(PIN) -c requirements.txt -c requirements-postgres.txt \
+		requirements-dev.in -o requirements-dev.txt
 PIN := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--no-annotate --custom-compile-command "make pins"
 

@@ -1,4 +1,4 @@
-"""Archived posts read like any other, wherever they lie; deletes and backups reach them."""
+"""Archived posts read like any other, in a file or in PostgreSQL; deletes and backups reach them."""
 
 import asyncio
 import dataclasses
@@ -23,19 +23,25 @@ from tests.support.town import Town
 from tests.support.world import World, ids_on
 from timelines import keys
 from timelines.domain.post import Post, encode_post
-from timelines.errors import PostNotFound
-from timelines.repositories.archive import ArchiveUnavailable, BadArchiveUrl
-from timelines.repositories.archive_opening import archive_at
-from timelines.repositories.archive_sqlite import SQLiteArchive
+from timelines.repositories.archive import ArchiveUnavailable
 from timelines.repositories.posts import PostState
 from timelines.services.archiving import ArchivedBodies, ArchivingService, Moved
 from timelines.services.auditing import Audit
 from timelines.services.recovering import Recovering
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def archive_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Of an archive in which nothing ever lay."""
+    if request.param == "sqlite":
+        return f"sqlite://{tmp_path / 'archive.sqlite3'}"
+    url: str = request.getfixturevalue("postgres").url
+    return url
+
+
 @pytest_asyncio.fixture
-async def services(redis_urls: StoreUrls, tmp_path: Path) -> AsyncIterator[Services]:
-    config = Configuration(archive_url=f"sqlite://{tmp_path / 'archive.sqlite3'}")
+async def services(redis_urls: StoreUrls, archive_url: str) -> AsyncIterator[Services]:
+    config = Configuration(archive_url=archive_url)
     async with open_services(redis_urls, config) as opened:
         yield opened
 
@@ -80,7 +86,6 @@ async def test_only_old_posts_move(town: Town, services: Services) -> None:
 async def test_a_page_reads_the_archive_once(town: Town, services: Services) -> None:
     await archived(services)
     archive = services.repositories.archive
-    assert isinstance(archive, SQLiteArchive)
     asked: list[int] = []
     original = archive.get
 
@@ -155,7 +160,7 @@ async def test_without_the_archive_an_old_post_is_trouble_and_not_absent(
     town: Town, services: Services, redis_urls: StoreUrls
 ) -> None:
     await archived(services)
-    for url in ("", "sqlite:///nowhere/at/all.sqlite3"):
+    for url in ("", "sqlite:///nowhere/at/all.sqlite3", "postgresql://nobody@/nothing?host=/nowhere"):
         config = dataclasses.replace(services.config, archive_url=url)
         async with open_services(redis_urls, config) as blind:
             with pytest.raises(ArchiveUnavailable):
@@ -218,37 +223,9 @@ async def test_many_posts_take_a_fraction_of_their_memory_and_pages_stay_quick(
     assert cold < hot + 30, f"{cold:.1f} ms instead of {hot:.1f} ms"
 
 
-async def test_the_file_is_the_owners_and_made_by_the_first_move(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "archive.sqlite3"
-    archive = SQLiteArchive(path)
-    with pytest.raises(ArchiveUnavailable):
-        await archive.get([1])
-    assert not path.exists()
-    await archive.put([(n, b"%d" % n) for n in range(1200)])
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert len(await archive.get(range(2000))) == 1200
-    assert sum([len(page) async for page in archive.pages()]) == 1200
-    await archive.close()
-
-
-async def test_two_processes_share_the_file(tmp_path: Path) -> None:
-    one, other = (SQLiteArchive(tmp_path / "archive.sqlite3") for _ in range(2))
-    await one.put([(1, b"a")])
-    await asyncio.gather(*(each.put([(n, b"b")]) for n, each in enumerate([one, other] * 20)))
-    assert len(await other.get(range(40))) == 40
-    await one.close()
-    await other.close()
-
-
-@pytest.mark.parametrize("url", ["postgresql://host/db", "file.sqlite3", "sqlite://"])
-def test_an_unknown_archive_is_refused(url: str) -> None:
-    with pytest.raises(BadArchiveUrl):
-        archive_at(url)
-
-
-def test_the_command(redis_urls: StoreUrls, settings: Any, tmp_path: Path) -> None:
+def test_the_command(redis_urls: StoreUrls, settings: Any, archive_url: str) -> None:
     settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.placed
-    settings.ARCHIVE_URL = f"sqlite://{tmp_path / 'a.sqlite3'}"
+    settings.ARCHIVE_URL = archive_url
 
     def run(*words: str) -> str:
         out = io.StringIO()

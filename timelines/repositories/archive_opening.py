@@ -14,5 +14,15 @@ def archive_at(url: str) -> Archive:
     if scheme == "sqlite" and rest:
         return SQLiteArchive(Path(rest))
     if scheme in ("postgres", "postgresql"):
-        raise BadArchiveUrl("ARCHIVE_URL: PostgreSQL is not supported by this release, use sqlite:///path")
-    raise BadArchiveUrl("ARCHIVE_URL must be like sqlite:///var/lib/socialsite/archive.sqlite3")
+        return _postgres(url)
+    raise BadArchiveUrl("ARCHIVE_URL must be sqlite:///path/of/a/file or postgresql://user@host/database")
+
+
+def _postgres(url: str) -> Archive:
+    try:
+        from timelines.repositories.archive_postgres import PostgresArchive
+    except ImportError as error:
+        raise BadArchiveUrl(
+            "ARCHIVE_URL: PostgreSQL needs psycopg: pip install --require-hashes -r requirements-postgres.txt"
+        ) from error
+    return PostgresArchive(url)

@@ -7,6 +7,7 @@ was written there. So a stop anywhere, and any number of repetitions, lose and d
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
+from urllib.parse import urlsplit
 
 from socialsite.ids import id_at
 from socialsite.operations.backup import walked
@@ -99,6 +100,12 @@ class ArchivingService:
 async def weights(node: Node, found: Sequence[Key]) -> list[int]:
     """Bytes that each key takes, by the server's word."""
     return [int(size or 0) for size in await node.pipeline([("MEMORY", "USAGE", key) for key in found])]
+
+
+def place_of(url: str) -> str:
+    """ARCHIVE_URL for people to read: without user, password and parameters."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def marker_of(body: bytes) -> bytes:

@@ -13,7 +13,7 @@ from django.core.management.base import CommandError, CommandParser
 from socialsite.management.operator_command import OperatorCommand
 from socialsite.operations.scanning import key_count
 from socialsite.services import Services
-from timelines.services.archiving import ArchivingService
+from timelines.services.archiving import ArchivingService, place_of
 
 UNITS_MS = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 
@@ -46,7 +46,7 @@ class Command(OperatorCommand):
             self.say(f"Would move {moved.posts} posts that take {moved.bytes_before / 1e6:.1f} MB.")
             return
         self.say(
-            f"Moved {moved.posts} posts to {settings.ARCHIVE_URL}: their keys took "
+            f"Moved {moved.posts} posts to {place_of(settings.ARCHIVE_URL)}: their keys took "
             f"{moved.bytes_before / 1e6:.1f} MB and take {moved.bytes_after / 1e6:.1f} MB."
         )
         if moved.removed:

@@ -1,0 +1,238 @@
+"""The two kinds of archive themselves: what both promise, and what only one of them can suffer."""
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tests.support.postgres import PostgresServer
+from timelines.repositories.archive import Archive, ArchiveUnavailable, BadArchiveUrl
+from timelines.repositories.archive_opening import archive_at
+from timelines.repositories.archive_postgres import PostgresArchive
+from timelines.repositories.archive_sqlite import SQLiteArchive
+from timelines.services.archiving import place_of
+
+Opened = Callable[[], Archive]
+
+
+@pytest_asyncio.fixture(params=["sqlite", "postgresql"])
+async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Opened]:
+    """Makes archives, one a process, over the same place, in which nothing ever lay."""
+    if request.param == "sqlite":
+        url = f"sqlite://{tmp_path / 'deep' / 'archive.sqlite3'}"
+    else:
+        url = request.getfixturevalue("postgres").url
+    made: list[Archive] = []
+
+    def one() -> Archive:
+        made.append(archive_at(url))
+        return made[-1]
+
+    yield one
+    for archive in made:
+        await archive.close()
+
+
+def connections_named(postgres: PostgresServer, name: str) -> int:
+    with postgres.client() as client:
+        query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s"
+        return int(client.execute(query, (name,)).fetchall()[0][0])
+
+
+def soon_gone(postgres: PostgresServer, name: str) -> bool:
+    """The server notices a closed connection a moment later."""
+    until = time.monotonic() + 5
+    while connections_named(postgres, name) and time.monotonic() < until:
+        time.sleep(0.02)
+    return not connections_named(postgres, name)
+
+
+async def everything(archive: Archive) -> list[int]:
+    return [post_id async for page in archive.pages() for post_id, _ in page]
+
+
+async def test_before_the_first_move_there_is_nothing_and_reading_is_trouble(opened: Opened) -> None:
+    """A wrong URL shows as trouble: no post is ever taken for absent."""
+    archive = opened()
+    assert await everything(archive) == []
+    assert await archive.get([]) == {}
+    with pytest.raises(ArchiveUnavailable):
+        await archive.get([1])
+
+
+async def test_what_is_put_is_read_back_by_id_and_in_bounded_pages(opened: Opened) -> None:
+    archive = opened()
+    bodies = [(n << 30, b"\x00\xff%d" % n) for n in range(1, 1201)]
+    await archive.put(bodies)
+    assert await archive.get([n << 30 for n in range(6000)]) == dict(bodies)
+    pages = [page async for page in archive.pages()]
+    assert [body for page in pages for body in page] == bodies
+    assert max(map(len, pages)) <= 500
+
+
+async def test_everything_may_be_repeated(opened: Opened) -> None:
+    archive = opened()
+    await archive.put([])
+    for body in (b"a", b"b"):
+        await archive.put([(2, body), (1, body), (1, body + b"!")])
+    assert await archive.get([1, 2, 3]) == {1: b"b!", 2: b"b"}
+    for _ in range(2):
+        await archive.remove([1, 3])
+    await archive.remove([])
+    assert await archive.get([1, 2]) == {2: b"b"}
+
+
+async def test_many_processes_begin_at_once_and_share_the_place(opened: Opened) -> None:
+    archives = [opened() for _ in range(4)]
+    writes = (each.put([(n, b"b"), (99 - n, b"b")]) for n, each in enumerate(archives * 10))
+    await asyncio.gather(*writes)
+    assert len(await everything(archives[0])) == 80
+    found = await asyncio.gather(*(each.get(range(100)) for each in archives * 5))
+    assert {len(one) for one in found} == {80}
+
+
+async def test_the_file_is_the_owners_and_made_by_the_first_move(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "archive.sqlite3"
+    archive = SQLiteArchive(path)
+    with pytest.raises(ArchiveUnavailable):
+        await archive.get([1])
+    assert not path.exists()
+    await archive.put([(1, b"a")])
+    assert path.stat().st_mode & 0o777 == 0o600
+    await archive.close()
+
+
+async def test_a_server_that_dies_is_trouble_until_it_is_back(postgres: PostgresServer) -> None:
+    archive = PostgresArchive(postgres.url)
+    await asyncio.gather(*(archive.put([(n, b"kept")]) for n in range(8)))
+    postgres.crash()
+    try:
+        for _ in range(2):
+            with pytest.raises(ArchiveUnavailable):
+                await archive.get([1])
+        for use in (archive.put([(1, b"lost")]), archive.remove([1]), everything(archive)):
+            with pytest.raises(ArchiveUnavailable):
+                await use
+    finally:
+        postgres.start()
+    assert await archive.get([1]) == {1: b"kept"}
+    await archive.close()
+
+
+async def test_a_restart_between_two_uses_is_not_noticed(postgres: PostgresServer) -> None:
+    """All the connections that lay idle are dead, and none of them costs a page."""
+    archive = PostgresArchive(postgres.url)
+    await asyncio.gather(*(archive.put([(n, b"kept")]) for n in range(8)))
+    postgres.crash()
+    postgres.start()
+    found = await asyncio.gather(*(archive.get([n]) for n in range(8)))
+    assert found == [{n: b"kept"} for n in range(8)]
+    await archive.close()
+
+
+async def test_a_frozen_server_is_given_up_in_time(postgres: PostgresServer) -> None:
+    archive = PostgresArchive(postgres.url, patience_s=0.3)
+    with postgres.frozen():
+        started = time.monotonic()
+        with pytest.raises(ArchiveUnavailable, match="did not answer within"):
+            await archive.get([1])
+        assert time.monotonic() - started < 2
+    await archive.put([(1, b"a")])
+    assert await archive.get([1]) == {1: b"a"}
+    await archive.close()
+
+
+async def test_a_backend_that_hangs_is_given_up_in_time(postgres: PostgresServer) -> None:
+    """Its connection is not used again, and the server's own time-out frees what waits for the lock."""
+    archive = PostgresArchive(postgres.url, patience_s=0.3)
+    await archive.put([(1, b"a")])
+    with postgres.client() as client, client.transaction():
+        client.execute("LOCK TABLE archived_posts IN ACCESS EXCLUSIVE MODE")
+        started = time.monotonic()
+        for use in (archive.get([1]), archive.put([(1, b"b")])):
+            with pytest.raises(ArchiveUnavailable):
+                await use
+        assert time.monotonic() - started < 3
+    assert await archive.get([1]) == {1: b"a"}
+    await archive.close()
+
+
+async def test_readers_who_go_away_leave_the_archive_usable_and_nothing_open(
+    postgres: PostgresServer,
+) -> None:
+    archive = PostgresArchive(f"{postgres.url}&application_name=left")
+    await archive.put([(1, b"a")])
+    for number in range(40):
+        task = asyncio.create_task(archive.get([1]))
+        await asyncio.sleep(number / 10_000)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert await archive.get([1]) == {1: b"a"}
+    await archive.close()
+    assert await asyncio.to_thread(soon_gone, postgres, "left")
+
+
+async def test_few_connections_serve_many_readers_and_close_with_the_archive(
+    postgres: PostgresServer,
+) -> None:
+    archive = PostgresArchive(f"{postgres.url}&application_name=counted")
+    await archive.put([(1, b"a")])
+    await asyncio.gather(*(archive.get([1]) for _ in range(60)))
+    assert 1 <= connections_named(postgres, "counted") <= 4
+    await archive.close()
+    assert await asyncio.to_thread(soon_gone, postgres, "counted")
+
+
+async def test_a_body_is_on_the_disk_even_where_the_database_is_lax(postgres: PostgresServer) -> None:
+    with postgres.client() as client:
+        client.execute("ALTER ROLE archive SET synchronous_commit = off")
+    archive = PostgresArchive(postgres.url)
+    try:
+
+        async def setting(connection: object) -> object:
+            return await (await connection.execute("SHOW synchronous_commit")).fetchone()  # type: ignore[attr-defined]
+
+        assert await archive._connections.run(setting) == ("on",)
+    finally:
+        with postgres.client() as client:
+            client.execute("ALTER ROLE archive RESET synchronous_commit")
+        await archive.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://host/db",
+        "file.sqlite3",
+        "sqlite://",
+        "postgresql://user:secret@[host/db",
+        "postgresql://u:secret@host/db?no=1",
+    ],
+)
+def test_an_unknown_archive_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(BadArchiveUrl, match="ARCHIVE_URL must be") as refused:
+        archive_at(url)
+    assert "secret" not in str(refused.value)
+
+
+def test_a_missing_psycopg_is_told_with_the_file_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if "archive_postgres" in name]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(BadArchiveUrl, match=r"-r requirements-postgres\.txt$"):
+        archive_at("postgresql://host/db")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("sqlite:///var/archive.sqlite3", "sqlite:///var/archive.sqlite3"),
+        ("postgresql://me:secret@db:5433/site?sslmode=require&password=secret", "postgresql://db:5433/site"),
+    ],
+)
+def test_the_place_is_shown_without_secrets(url: str, shown: str) -> None:
+    assert place_of(url) == shown

@@ -1,0 +1,115 @@
+"""A real PostgreSQL server for tests: unix socket only, in a temporary directory, gone with the test run."""
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import psycopg
+import pytest
+
+PACKAGE = "postgresql"
+QUICK = ("fsync=off", "full_page_writes=off", "shared_buffers=16MB", "max_connections=40")
+
+
+class PostgresServer:
+    """`postgres` of Debian's package. As root it runs as another user: it refuses root."""
+
+    def __init__(self) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="ss-pg-", dir="/tmp"))
+        self._data = self.directory / "data"
+        self._process: subprocess.Popen[bytes] | None = None
+        if os.geteuid() == 0:
+            os.chown(self.directory, *_unprivileged())
+        self._run(program("initdb"), "--pgdata", str(self._data), "--username", "archive", "--auth", "trust",
+                  "--encoding", "UTF8", "--locale", "C", "--no-sync", "--no-instructions")  # fmt: skip
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://archive@/postgres?host={self.directory}"
+
+    def start(self) -> Self:
+        options = [f"unix_socket_directories={self.directory}", "listen_addresses=", *QUICK]
+        command = [program("postgres"), "-D", str(self._data), *(f"--{option}" for option in options)]
+        with (self.directory / "postgres.log").open("ab") as log:
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd="/", **_as_unprivileged())
+        self._wait_until_ready()
+        return self
+
+    def empty(self) -> None:
+        """As if nothing had ever been archived."""
+        with self.client() as client:
+            client.execute("DROP TABLE IF EXISTS archived_posts")
+
+    def client(self) -> "psycopg.Connection[Any]":
+        return psycopg.connect(self.url, autocommit=True)
+
+    def crash(self) -> None:
+        """Every connection breaks at once and nothing is written any more (SIGQUIT: "immediate")."""
+        self._end(signal.SIGQUIT)
+
+    def stop(self) -> None:
+        self._end(signal.SIGINT)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """It takes connections and says nothing on them."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(how)
+            self._process.wait(20)
+            self._process = None
+
+    def _wait_until_ready(self, timeout_s: float = 20.0) -> None:
+        until = time.monotonic() + timeout_s
+        while True:
+            try:
+                self.client().close()
+                return
+            except psycopg.OperationalError:
+                if time.monotonic() > until:
+                    raise
+            time.sleep(0.05)
+
+    def _run(self, *command: str) -> None:
+        done = subprocess.run(command, capture_output=True, text=True, cwd="/", **_as_unprivileged())
+        assert done.returncode == 0, done.stderr
+
+
+def program(name: str) -> str:
+    """Its path: Debian keeps servers off PATH, by version. Skips, naming the package, where it is missing."""
+    found = shutil.which(name) or max(
+        Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3]), default=None
+    )
+    if found is None:
+        pytest.skip(f"{name} is not installed: apt-get install {PACKAGE}")
+    return str(found)
+
+
+def _unprivileged() -> tuple[int, int]:
+    """User and group for the server."""
+    names = {entry.pw_name: entry for entry in pwd.getpwall()}
+    entry = names.get("postgres") or names["nobody"]
+    return entry.pw_uid, entry.pw_gid
+
+
+def _as_unprivileged() -> dict[str, Any]:
+    if os.geteuid() != 0:
+        return {}
+    user, group = _unprivileged()
+    return {"user": user, "group": group, "extra_groups": []}
