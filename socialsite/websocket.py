@@ -11,6 +11,7 @@ from http.cookies import CookieError
 from typing import Any
 from urllib.parse import urlsplit
 
+import structlog
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.cookie import parse_cookie
@@ -23,6 +24,9 @@ from socialsite.daphne_outlet import daphne_protocol
 from socialsite.middleware.address import client_address
 from socialsite.outlet import Send
 from socialsite.services import Services
+
+HEADER_LOGGED = 200  # characters
+log = structlog.stdlib.get_logger("accounts.security")
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -39,6 +43,8 @@ class OriginCheck:
         if is_own_origin(header(scope, b"origin"), header(scope, b"host")):
             await self._application(scope, receive, send)
         else:
+            origin, host = header(scope, b"origin")[:HEADER_LOGGED], header(scope, b"host")[:HEADER_LOGGED]
+            log.info("origin_refused", origin=origin, host=host, client=_address(scope))
             await refuse(scope, receive, send)
 
 

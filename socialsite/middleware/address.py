@@ -8,6 +8,7 @@ the right, beginning with the peer of the connection, for as long as the address
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
+import structlog
 from django.conf import settings
 from django.http.response import HttpResponseBase
 
@@ -60,7 +61,7 @@ def _is_among(address: Address, networks: Sequence[Network]) -> bool:
 
 
 class AddressMiddleware(Middleware):
-    """Sets `request.client_address`."""
+    """Sets `request.client_address`, also for every line that is logged of the request."""
 
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
         meta = request.META
@@ -68,4 +69,5 @@ class AddressMiddleware(Middleware):
         request.client_address = client_address(
             meta.get("REMOTE_ADDR"), forwarded_for, settings.TRUSTED_PROXIES
         )
+        structlog.contextvars.bind_contextvars(client=request.client_address)
         return await self.get_response(request)

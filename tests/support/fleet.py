@@ -26,6 +26,7 @@ class Fleet:
         self.notes: list[str] = []
         self._notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._directory = tempfile.TemporaryDirectory(prefix="fleet")
+        self._log = open(f"{self._directory.name}/log", "ab")  # noqa: SIM115 - closed with the fleet
         self._notify.bind(f"{self._directory.name}/notify")
         self._notify.setblocking(False)
         self.size = size
@@ -41,6 +42,11 @@ class Fleet:
             **{f"RATE_LIMIT_{rule}": "off" for rule in ("POST", "FOLLOW", "SIGNUP", "SOCKET", "ADDRESS")},
             **environment,
         }
+
+    @property
+    def logged(self) -> str:
+        """What they wrote on standard error."""
+        return Path(self._log.name).read_text()
 
     @property
     def port(self) -> int:
@@ -63,6 +69,7 @@ class Fleet:
             await self.ended(process)
         self.listening.close()
         self._notify.close()
+        self._log.close()
         self._directory.cleanup()
 
     async def restart(self, place: int) -> int:
@@ -99,4 +106,5 @@ class Fleet:
             cwd=BASE_DIR,
             env=self._environment,
             pass_fds=[fd],
+            stderr=self._log,
         )  # fmt: skip

@@ -1,0 +1,89 @@
+"""Logs: lines of JSON that share a request's id, say who came from where, hold no secret (CHARTER 33)."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+from websockets.typing import Origin
+
+from tests.support.fleet import Fleet
+from tests.support.visitor import JSON, PASSWORD, Visitor
+
+SECRET_TEXT = "words that only followers should read"
+Line = dict[str, Any]
+
+
+@pytest.fixture
+async def fleet(redis_url):
+    async with Fleet(redis_url, 1, LOG_LEVEL="DEBUG", TRUSTED_PROXIES="127.0.0.1") as running:
+        yield running
+
+
+def lines(fleet: Fleet) -> Iterator[Line]:
+    """Every line has to be JSON: a collector reads nothing else."""
+    return (json.loads(line) for line in fleet.logged.splitlines())
+
+
+def events(fleet: Fleet, name: str) -> list[Line]:
+    return [line for line in lines(fleet) if line["event"] == name]
+
+
+async def test_a_day_of_a_reader_leaves_no_secret_in_the_log(fleet):
+    cookies = await asyncio.to_thread(a_day, fleet.origin)
+    text = fleet.logged
+    for secret in (PASSWORD, "wrong password", SECRET_TEXT, "a query", "the-key-of-a-post", *cookies):
+        assert secret not in text, secret
+    assert "signed_up" in text
+
+
+def a_day(origin: str) -> list[str]:
+    with Visitor(origin, "alice", address="198.51.100.7") as alice:
+        alice.sign_up()
+        alice.publishes(SECRET_TEXT, idempotency_key="the-key-of-a-post")
+        alice.http.get("/public/?q=a query", headers=JSON)
+        kept = [value for name, value in alice.http.cookies.items()]
+        alice.post("/accounts/logout/")
+        alice.post("/accounts/login/", username="alice", password="wrong password")
+        return kept
+
+
+async def test_security_events_say_who_came_from_where_and_in_which_request(fleet):
+    await asyncio.to_thread(a_day, fleet.origin)
+    for event in ("signed_up", "signed_in", "signed_out", "sign_in_refused"):
+        found = events(fleet, event)
+        assert len(found) == 1, event
+        assert found[0]["account"] == 1
+        assert found[0]["client"] == "198.51.100.7"
+        assert len(found[0]["request_id"]) == 16
+
+
+async def test_the_lines_of_a_request_share_the_id_that_its_answer_carries(fleet):
+    async with httpx.AsyncClient(base_url=fleet.origin) as client:
+        answer = await client.post("/accounts/login/", data={"username": "a", "password": "b"})
+    assert answer.status_code == 403
+    mine = [line for line in lines(fleet) if line.get("request_id") == answer.headers["x-request-id"]]
+    assert {line["event"].partition(" ")[0] for line in mine} >= {"Forbidden", "request"}
+
+
+async def test_nobody_writes_lines_of_their_own(fleet):
+    async with httpx.AsyncClient(base_url=fleet.origin) as client:
+        await client.get("/%0A%7B%22event%22:%22forged%22%7D/%1B[2J%E2%80%A8/")
+        await client.get("/public/", headers={"X-Request-ID": "forged", "User-Agent": "forged"})
+    assert events(fleet, "forged") == []
+    assert "\x1b" not in fleet.logged
+    assert "\u2028" not in fleet.logged
+    assert all(line.get("request_id") != "forged" for line in lines(fleet))
+
+
+async def test_a_socket_from_another_site_is_one_line(fleet):
+    url = f"ws://127.0.0.1:{fleet.port}/ws/stream/"
+    with pytest.raises(InvalidStatus):
+        async with connect(url, origin=Origin("https://evil.example"), proxy=None):
+            pass
+    (line,) = events(fleet, "origin_refused")
+    assert (line["origin"], line["client"]) == ("https://evil.example", "127.0.0.1")
