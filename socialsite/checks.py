@@ -6,6 +6,7 @@
     socialsite.E004  a server may evict data
     socialsite.E005  FOLLOW_PARTITIONS is not the number this store was made with
     socialsite.E006  shards or a proxy do not stand as the URL says
+    socialsite.E007  ARCHIVE_URL names no archive, or psycopg is missing  (offline)
     socialsite.W001  a server keeps its data in memory only
 
 `manage.py check` stays offline; `manage.py check --tag redis` connects.
@@ -21,6 +22,8 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
 from socialsite.store import Node, Store, StoreError, StoreUnavailable, StoreUrls, open_store
+from timelines.repositories.archive import BadArchiveUrl
+from timelines.repositories.archive_opening import archive_at
 
 may_connect = contextvars.ContextVar("may_connect", default=False)
 """Set by the `check` command when the redis tag was asked for by name (management/commands/check.py)."""
@@ -39,6 +42,16 @@ CONFIRMED = ("posts", "timelines", "public")
 def placement(**_: Any) -> list[CheckMessage]:
     """Every component on a topology that can carry it. Reads settings only."""
     return [error for name, url in _places().items() if (error := _misplaced(name, url))]
+
+
+@register("archive")
+def archive(**_: Any) -> list[CheckMessage]:
+    """An archive that can be opened. Opens nothing."""
+    try:
+        archive_at(settings.ARCHIVE_URL)
+    except BadArchiveUrl as error:
+        return [Error(str(error), id="socialsite.E007")]
+    return []
 
 
 @register("redis")

@@ -5,9 +5,11 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
+from django.core.checks import run_checks
 
 from tests.support.postgres import PostgresServer
 from timelines.repositories.archive import Archive, ArchiveUnavailable, BadArchiveUrl
@@ -217,6 +219,14 @@ def test_an_unknown_archive_is_refused_without_its_password(url: str) -> None:
     with pytest.raises(BadArchiveUrl, match="ARCHIVE_URL must be") as refused:
         archive_at(url)
     assert "secret" not in str(refused.value)
+
+
+def test_the_checks_tell_of_an_archive_that_cannot_be(settings: Any) -> None:
+    settings.ARCHIVE_URL = "mysql://host/db"
+    assert [message.id for message in run_checks(tags=["archive"])] == ["socialsite.E007"]
+    for right in ("", "sqlite:///nowhere/a.sqlite3", "postgresql://user@/db?host=/nowhere"):
+        settings.ARCHIVE_URL = right
+        assert run_checks(tags=["archive"]) == []
 
 
 def test_a_missing_psycopg_is_told_with_the_file_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
