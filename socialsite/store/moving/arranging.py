@@ -1,14 +1,14 @@
 """A store arranged as the map says: opens the topologies, puts a relay before them while something moves.
 
-Each arrangement has fresh connections under a name of its own, and the nodes of the one before forward to it:
-so nothing can be sent under an old map once that name is cut.
+Each arrangement has fresh connections, named after the move it knows of, and the nodes of the one before
+forward to it: so nothing can be sent under an old map once the old names are cut.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
-from socialsite.store.moving.fencing import cut, name_of
+from socialsite.store.moving.fencing import name_of
 from socialsite.store.moving.forward import Forward
 from socialsite.store.moving.guard import Guard
 from socialsite.store.moving.record import HERE, Placement
@@ -47,7 +47,6 @@ class Arranger:
         self._process = process
         self._topology_of = topology_of
         self._require_lease = require_lease
-        self._count = 0
         self._store: Store | None = None
         self.now: Arrangement = Arrangement(self._guard(), {})
 
@@ -77,7 +76,8 @@ class Arranger:
     async def rebuild(self, record: Placement, home: str) -> Arrangement:
         """Arrange the store anew and return what it was; the caller buries that. Raises StoreError."""
         assert self._store is not None
-        placed, guard = resolved(record.placed, home), self._guard()
+        placed = resolved(record.placed, home)
+        guard = self._guard(record.move.id if record.move else "")
         urls = {home, *placed.values()}
         if record.move is not None:
             urls |= {url or home for path in record.move.paths.values() for url in (path.source, path.target)}
@@ -108,21 +108,11 @@ class Arranger:
         await asyncio.gather(*(node.settle() for node in nodes), return_exceptions=True)
         for topology in before.topologies.values():
             await topology.close()
-        if self.now.relay is not None:
-            # What was given up may still lie in a server's buffer: it goes with its connection.
-            await cut(self._servers(), [before.guard.name])
+        # What was given up may still lie in a server's buffer: the mover cuts every connection that bears
+        # the name of no move, or another's, before it begins (Places.cut_all_but).
 
-    async def settle_doubts(self, doubtful: Iterable[Node]) -> None:
-        """Commands whose answer was given up are carried out now or never."""
-        for node in doubtful:
-            await cut([node], [self.now.guard.name], but=await node.own_ids())
-
-    def _servers(self) -> list[Node]:
-        return [node for place in self.now.topologies.values() for node in place.nodes]
-
-    def _guard(self) -> Guard:
-        self._count += 1
-        return Guard(name_of(self._process, self._count), self._require_lease)
+    def _guard(self, move_id: str = "") -> Guard:
+        return Guard(name_of(self._process, move_id), self._require_lease)
 
     async def _open(self, urls: Iterable[str], guard: Guard) -> dict[str, Topology]:
         opened: dict[str, Topology] = {}

@@ -63,6 +63,10 @@ class Board:
             commands = [("ZREM", keys.leases_key(), *processes), ("HDEL", keys.seen_key(), *processes)]
             await self.node.pipeline(commands)
 
+    async def lists(self, process: str) -> bool:
+        """Whether a process has, or had, a lease: the mover takes it from the list when it has cut it off."""
+        return await self.node.execute("ZSCORE", keys.leases_key(), process) is not None
+
     async def wait_for_change(self, epoch: int, wait_ms: int) -> None:
         """Returns when there is a later epoch than this, or when the time is over."""
         command = ("XREAD", "BLOCK", wait_ms, "STREAMS", keys.changes_key(), f"{epoch}-1")

@@ -36,6 +36,6 @@ class Followers:
 
     async def _cut(self, processes: list[str]) -> None:
         """Processes that died, or stand still: what they have open is cut, so that they may be forgotten."""
-        await self._places.cut([name_of(process, "") for process in processes])
+        await self._places.cut([name_of(process) for process in processes])
         self._on_cut()
         await self._board.leave(*processes)

@@ -186,10 +186,12 @@ class Keeper:
         turns, changed, traffics = self._turns, set(self._changed), list(self._under_way)
         for traffic in traffics:
             await traffic.ended(changed)
-        doubtful = {node for traffic in traffics for node in traffic.doubtful}
-        await self._arranger.settle_doubts(doubtful)
-        for traffic in traffics:
-            traffic.doubtful -= doubtful
+            for node in tuple(traffic.unread):
+                await node.settle()
+                traffic.unread.discard(node)
+        if any(traffic.is_doubtful for traffic in traffics):
+            self.lease.let_end()  # the mover then cuts what we have open, and all is arranged anew
+            raise StoreUnavailable("an answer was lost while data moves: asking to be cut off")
         await self._note_touched(record)
         self._under_way = [traffic for traffic in self._under_way if traffic.is_busy()]
         if turns == self._turns:

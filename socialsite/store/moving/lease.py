@@ -18,6 +18,7 @@ from socialsite.store.store import Topology
 VALID_S = LEASE_MS / 1000 - 1.0
 """By the process's own clock: it ends before the server's view of it does."""
 LEAVE_WITHIN_S = 0.5
+MOST_AWAY_S = 20.0
 
 
 class Lease:
@@ -36,6 +37,13 @@ class Lease:
         self._valid_until = float("-inf")
         self._is_new = True
         self._renewing: asyncio.Task[None] | None = None
+        self._away_until: float | None = None
+
+    def let_end(self) -> None:
+        """Be cut off by the mover: not renewed until it has done so, or for MOST_AWAY_S."""
+        if self._away_until is None:
+            self._away_until = asyncio.get_running_loop().time() + MOST_AWAY_S
+            self._valid_until = float("-inf")
 
     async def take(self) -> None:
         """The first renewal. A store that is away is no hindrance: the first connection will ask again."""
@@ -80,6 +88,7 @@ class Lease:
 
     async def _renew(self) -> None:
         board = await self.board()
+        await self._stay_away(board)
         asked_at = asyncio.get_running_loop().time()
         held = await board.hold(self.process, seen=self.seen, known=self.known.epoch)
         if held.epoch < self.known.epoch:
@@ -89,9 +98,15 @@ class Lease:
             self.guard.close()  # the mover may rely on it that nothing of an older map is sent any more
         if held.record is not None:
             self.known = held.record
-        self._is_new = False
+        self._is_new, self._away_until = False, None
         self.has_mover = held.has_mover
         self._valid_until = asked_at + VALID_S
+
+    async def _stay_away(self, board: Board) -> None:
+        """Raises StoreUnavailable while the mover has not cut us off as we asked (`let_end`)."""
+        now = asyncio.get_running_loop().time()
+        if self._away_until is not None and now < self._away_until and await board.lists(self.process):
+            raise StoreUnavailable("this process waits to be cut off, because an answer was lost")
 
 
 def _looked_at(task: "asyncio.Task[None]") -> None:

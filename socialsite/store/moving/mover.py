@@ -84,6 +84,7 @@ class Mover:
             raise MoveRefused(
                 f"{error}: they may not reach the target; see their logs, then use --resume or --back"
             ) from error
+        await self._places.cut_all_but(self.move.id)
         self._step("begun")
 
     # One slice

@@ -1,11 +1,13 @@
 """The stores of a move as the mover reaches them: by connections of its own, while it holds the lock."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from functools import partial
 
 from socialsite.store.moving.arranging import TopologyOf, put_guard
 from socialsite.store.moving.board import LOCK_MS, Board
 from socialsite.store.moving.errors import MoveRefused, MoverReplaced
+from socialsite.store.moving.fencing import NAME as SITE
 from socialsite.store.moving.fencing import cut
 from socialsite.store.moving.guard import Guard
 from socialsite.store.node import Node
@@ -92,16 +94,26 @@ class Places:
         return [node for topology in self._topologies.values() for node in topology.nodes]
 
     async def cut(self, names: Iterable[str]) -> None:
-        """Cut connections of these names on all servers."""
-        await cut(self.nodes(), list(names))
+        """Cut connections whose names begin so, on all servers."""
+        beginnings = tuple(names)
+        await cut(self.nodes(), lambda id, name: name.startswith(beginnings))
+
+    async def cut_all_but(self, move_id: str) -> None:
+        """Cut what a process of the site has open from before it knew of a move."""
+        await cut(self.nodes(), lambda id, name: name.startswith(SITE) and not name.endswith(f".{move_id}"))
 
     async def cut_other_movers(self) -> None:
         for node in self.nodes():
-            await cut([node], [NAME], but=await node.own_ids())
+            own = await node.own_ids()
+            await cut([node], partial(_is_another, own))
 
     async def close(self) -> None:
         for topology in self._topologies.values():
             await topology.close()
+
+
+def _is_another(own: Collection[int], id: int, name: str) -> bool:
+    return name.startswith(NAME) and id not in own
 
 
 async def identity_of(topology: Topology) -> frozenset[str]:

@@ -57,6 +57,7 @@ class Reshaper:
         assert record.move is not None
         assert record.move.reshape is not None
         self._board = board
+        self._places = places
         self._lock = lock
         self._record = record
         self._reshape: Reshape = record.move.reshape
@@ -77,6 +78,7 @@ class Reshaper:
         assert self._record.move is not None
         await self._advance(self._record.move.slices[0] if self._state == MOVED else SOURCE)
         await self._followers.follow(self._record.epoch, FIRST_WITHIN_S)
+        await self._places.cut_all_but(self._record.move.id)
         if self._state != MOVED:
             await self._turn_over()
         self._on_step(Step("waiting", -1, 1, 1))

@@ -18,16 +18,21 @@ class Traffic:
     def __init__(self) -> None:
         self._under_way: Counter[int] = Counter()
         self._ended = asyncio.Event()
-        self.doubtful: set[Node] = set()
-        """Nodes that owe an answer which was given up: the command may still be carried out."""
+        self.unread: set[Node] = set()
+        """Nodes whose answer nobody waits for any more: it still comes, in its turn."""
+        self.is_doubtful = False
+        """An answer was lost with its connection: the command may still be carried out."""
 
     @contextlib.contextmanager
     def sending(self, slices: Collection[int], node: Node) -> Iterator[None]:
         self._under_way.update(slices)
         try:
             yield
-        except (StoreUnavailable, asyncio.CancelledError):
-            self.doubtful.add(node)
+        except asyncio.CancelledError:
+            self.unread.add(node)
+            raise
+        except StoreUnavailable as error:
+            self.is_doubtful |= type(error) is StoreUnavailable  # the others are what a server answered
             raise
         finally:
             self._under_way.subtract(slices)
