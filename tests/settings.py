@@ -1,4 +1,4 @@
-"""The site's own settings under test: a key made here, a fast password hasher, no limits unless a test asks."""
+"""The site's own settings under test: a key made here, a fast hasher, no limits unless a test asks."""
 
 import os
 import secrets
