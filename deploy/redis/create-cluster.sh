@@ -12,7 +12,7 @@
 # site ever has: give ADMIN_USER and REDISCLI_AUTH of one made for the occasion (`ACL SETUSER admin on >... ~* &* +@all`).
 set -eu
 if [ $# -lt 3 ]; then
-  sed -n '2,13p' "$0" >&2
+  sed -n '2,12p' "$0" >&2
   exit 2
 fi
 replicas=$(( $# >= 6 ? 1 : 0 ))
@@ -22,4 +22,5 @@ nodes=
 for node in "$@"; do
   case $node in --*) break ;; *:*) nodes="${nodes:+$nodes,}$node" ;; esac
 done
+echo # redis-cli ends without a line's end
 echo "REDIS_URL=redis+cluster://$nodes"

@@ -76,7 +76,10 @@ def test_the_users_of_redis_have_no_default_and_no_known_password(tmp_path):
     assert first != second, "a password that was not given is made anew"
 
 
-@pytest.mark.parametrize("script", ["rolling-restart", "socialsite", "redis/make-users", "redis/create-cluster.sh"])
+SCRIPTS = ("rolling-restart", "socialsite", "redis/make-users", "redis/create-cluster.sh")
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
 def test_a_shell_reads_every_script(script):
     subprocess.run(["sh", "-n", str(DEPLOY / script)], check=True)
     assert (DEPLOY / script).stat().st_mode & 0o111, "it can be run"
