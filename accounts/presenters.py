@@ -1,4 +1,4 @@
-"""Accounts and sessions as clients get them in JSON (DESIGN section 4). Ids are strings, times ISO 8601."""
+"""Accounts and sessions as clients get them in JSON (docs/interface.md). Ids are strings, times ISO 8601."""
 
 from collections.abc import Iterable
 

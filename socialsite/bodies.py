@@ -1,4 +1,4 @@
-"""Bodies as a dict of texts: form-encoded, multipart or a JSON object (CHARTER I1-I3).
+"""Bodies as a dict of texts: form-encoded, multipart or a JSON object.
 
 Django decodes forms with replacement characters and keeps NUL. Here what is not UTF-8, holds NUL or half a
 surrogate pair is refused at the door. JSON is decoded straight into its type, so nesting ends the decoding

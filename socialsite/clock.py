@@ -1,6 +1,6 @@
 """One clock a process: Redis TIME, carried on by the local monotonic clock, never stepping back.
 
-The wall clock of the machine is never asked, so it may jump without a post changing places (CHARTER R16).
+The wall clock of the machine is never asked, so it may jump without a post changing places.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Django's ASGI handler without its threads (DESIGN 2.10, LIMITS section 3).
+"""Django's ASGI handler without its threads (docs/architecture.md).
 
 The stock handler starts and joins a thread for every request (ThreadSensitiveContext), closes the response in
 one, and sends each sync receiver, hook and log line through another: three quarters of a small page's CPU.

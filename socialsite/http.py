@@ -1,6 +1,6 @@
 """The border between HTTP and everything below it: what a request is, and the two shapes of an answer.
 
-Each address answers in HTML or, to `Accept: application/json`, in JSON (DESIGN section 4). Bodies are read as
+Each address answers in HTML or, to `Accept: application/json`, in JSON. Bodies are read as
 a dict of texts whatever their form. No domain here: what the keys mean is said by the presenters.
 """
 

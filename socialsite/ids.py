@@ -6,7 +6,7 @@ Layout (53 bits, so an id is exact as a ZSET score and as a number in a browser;
     12 bits  counts up from a random start within each millisecond
 
 The random start keeps two processes that publish in the same millisecond apart (a collision has odds of
-about 1 in 4,096 and is found by the claim of DESIGN 2.7, which then takes the next id).
+about 1 in 4,096 and is found when the id is claimed, which then takes the next id).
 """
 
 import secrets

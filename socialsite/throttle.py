@@ -1,4 +1,4 @@
-"""Rate limits as requests meet them: which rule, whose hits (CHARTER 22).
+"""Rate limits as requests meet them: which rule, whose hits.
 
 An action counts for the account and for the address together. One account gets no more behind many addresses.
 Many accounts behind one address share what ADDRESS_SHARE accounts may do: a family, a school or a mobile

@@ -1,4 +1,4 @@
-"""Before a websocket is accepted: where it comes from, and who comes (CHARTER S3).
+"""Before a websocket is accepted: where it comes from, and who comes.
 
 Browsers send cookies with a websocket from any page, so the Origin is checked first; without one, or with
 another, the handshake ends with 403. The session is read from the store; trouble with it is 503, never

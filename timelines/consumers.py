@@ -1,6 +1,6 @@
 """The websocket `/ws/stream/`: from ASGI events to the process's Stream.
 
-Nothing travels through a channel layer (DESIGN 2.9), and the loop awaits `receive` itself: the one of
+Nothing travels through a channel layer (docs/live.md), and the loop awaits `receive` itself: the one of
 AsyncConsumer makes two tasks and a hop to a thread of every message.
 """
 

@@ -1,4 +1,4 @@
-"""What clients see of the domain: JSON dicts, and the HTML of entries (DESIGN section 4).
+"""What clients see of the domain: JSON dicts, and the HTML of entries (docs/interface.md).
 
 An entry's HTML is rendered once a language and kept: it holds no viewer state, no token and no relative time.
 What differs between readers or moments stands in slots (comments in timelines/_post.html) and is joined in at

@@ -1,4 +1,4 @@
-"""The addresses of posts, timelines, follows and lists (DESIGN section 4)."""
+"""The addresses of posts, timelines, follows and lists (docs/interface.md)."""
 
 from django.urls import path, register_converter
 

@@ -1,6 +1,6 @@
 """Sessions: a value under the digest of its token, and a place in its account's index.
 
-Both must be there for a session to count (the seed's double check), so taking ids out of the index ends
+Both must be there for a session to count (the Retwis article's double check), so taking ids out of the index ends
 sessions in one step, and a value left behind by a crash opens nothing.
 """
 

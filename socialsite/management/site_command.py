@@ -1,4 +1,4 @@
-"""The base of every command: whatever is wrong is one line, and exit status 1 (DESIGN section 4)."""
+"""The base of every command: whatever is wrong is one line, and exit status 1 (docs/interface.md)."""
 
 import sys
 from typing import Any

@@ -1,4 +1,4 @@
-"""Whose request this is, as the network tells it (CHARTER S7).
+"""Whose request this is, as the network tells it.
 
 `X-Forwarded-For` grows to the right: each proxy appends whom it heard from. What stands left of the first
 address that is no proxy of ours was written by the client, who may write anything. So the list is read from

@@ -1,4 +1,4 @@
-"""A request's deadline: for all of its work together, whatever it waits for (CHARTER 14).
+"""A request's deadline: for all of its work together, whatever it waits for.
 
 Each call of the store has a time-out of its own, but a page makes several calls, and some are tried again.
 """

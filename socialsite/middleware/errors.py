@@ -1,4 +1,4 @@
-"""The ONE table from errors to HTTP, and the two shapes a refusal has (DESIGN section 4, Errors).
+"""The ONE table from errors to HTTP, and the two shapes a refusal has (docs/interface.md, Errors).
 
 Services and requests raise; here each class has its status. What is not in the table is a defect: 500, and
 the page says nothing about it. Errors of the store are 503: the effect is unknown, repeating is safe.

@@ -1,5 +1,4 @@
-"""Headers that every answer carries: what a browser may load, and what a cache may keep (CHARTER 25, S10,
-S11).
+"""Headers that every answer carries: what a browser may load, and what a cache may keep.
 
 HSTS, nosniff, referrer and opener policy are Django's SecurityMiddleware's (stock.py).
 """

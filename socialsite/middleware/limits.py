@@ -1,4 +1,4 @@
-"""How much a request may bring: looked at before the body is read, and while it is (CHARTER I1).
+"""How much a request may bring: looked at before the body is read, and while it is.
 
 Django's own check trusts Content-Length and comes after the whole body lies in memory or on disk. Here a body
 without a length, or with an understated one, is counted as it comes. What breaks a limit is answered inside

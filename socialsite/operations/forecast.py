@@ -20,7 +20,7 @@ MOST_POSTS = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Entries of a full home or list timeline, and bytes an entry takes (measured, LIMITS.md section 2)."""
+    """Entries of a full home or list timeline, and bytes an entry takes (measured)."""
 
     entries: int
     bytes_an_entry: float = 10.5

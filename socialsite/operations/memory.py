@@ -20,7 +20,7 @@ from socialsite.store import Command, Key, Node, Store
 SAMPLE = 20_000
 FAMILIES = 4  # so few make up nearly all memory: each has at least this part of the sample
 COMPACT = frozenset({"listpack", "ziplist", "intset", "quicklist", "int", "embstr"})
-"""Encodings without a pointer an element (LIMITS.md section 2); a quicklist is a chain of listpacks."""
+"""Encodings without a pointer an element; a quicklist is a chain of listpacks."""
 COLLECTIONS = frozenset({"listpack", "ziplist", "intset", "quicklist", "skiplist", "hashtable", "stream"})
 POST_FAMILY = "posts:{N}:post"
 

@@ -1,4 +1,4 @@
-"""A gather whose nodes fail one by one: a node in trouble keeps nobody else's replies back (CHARTER A11).
+"""A gather whose nodes fail one by one: a node in trouble keeps nobody else's replies back.
 
 For work where part of the answer is worth having: flushing buffers, recording statistics.
 """

@@ -6,7 +6,7 @@ holder learns of it late. So what runs under one must be right without it; the l
     jobs:{flush}:lock    STRING  token of the holder, with a life
     jobs:{flush}:fence   STRING  counts the holders; a resource that keeps the largest can refuse older ones
 
-Both of the seed's ways: give up at once (`wait_s=0`), or wait so long and no longer.
+Both of the ways of "Scaling SQL with Redis": give up at once (`wait_s=0`), or wait so long and no longer.
 """
 
 import asyncio

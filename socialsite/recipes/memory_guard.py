@@ -1,4 +1,4 @@
-"""Refuse new content before the server has to: writes stop `reserve` bytes below maxmemory (CHARTER R6).
+"""Refuse new content before the server has to: writes stop `reserve` bytes below maxmemory.
 
 So that log-in, deletion and the work already owed still find room. The figure is at most a second old.
 """

@@ -1,4 +1,4 @@
-"""Who is here, and a word to those who are: the publisher's side, for any process (DESIGN 2.9).
+"""Who is here, and a word to those who are: the publisher's side, for any process (docs/live.md).
 
 App-blind: members are short words that something is present under (an account id), messages are bytes. Each
 listening process (hub.py) keeps a set of those present in it.

@@ -70,7 +70,7 @@ def _tags(letter: str, count: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A numbered piece of a component's data, fixed at birth (DESIGN 2.4)."""
+    """A numbered piece of a component's data, fixed at birth (docs/architecture.md)."""
 
     number: int
     node: Node

@@ -1,4 +1,4 @@
-"""Keys: `<component>:{<tag>}:<name>`. The text in braces decides placement on every topology (DESIGN 2.2).
+"""Keys: `<component>:{<tag>}:<name>`. The text in braces decides placement on every topology.
 
 Only fixed words, numbers and hex digests stand in keys, never user text; `GRAMMAR` says so exactly and the
 contract suite holds every key it has seen against it.

@@ -1,4 +1,4 @@
-"""Cached timelines, rule by rule (DESIGN 2.5): floor, push, trim, late insert, token, margin."""
+"""Cached timelines, rule by rule (docs/architecture.md): floor, push, trim, late insert, token, margin."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Homes against a model, under random interleavings of everything that touches them (DESIGN 2.5).
+"""Homes against a model, under random interleavings of everything that touches them (docs/architecture.md).
 
 Publish, deliver (at least once, out of order, late), follow, unfollow, delete, read, rebuild and loss of the
 cached key run as tasks that give way before and after every round trip. After each calm, all pages read with

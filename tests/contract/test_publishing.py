@@ -1,4 +1,4 @@
-"""Publishing: once per key, intent first, and what was deleted stays deleted (DESIGN 2.7)."""
+"""Publishing: once per key, intent first, and what was deleted stays deleted (docs/architecture.md)."""
 
 import asyncio
 import hashlib

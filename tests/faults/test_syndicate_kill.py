@@ -1,4 +1,4 @@
-"""`manage.py syndicate` killed with -9 amid its passes: homes have every post once (CHARTER R2 R17)."""
+"""`manage.py syndicate` killed with -9 amid its passes: homes have every post once."""
 
 import asyncio
 import os

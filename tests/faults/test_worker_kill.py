@@ -1,4 +1,4 @@
-"""Workers killed with -9, jobs that kill them, a server that goes away under them (CHARTER R2 R3 R17 R18)."""
+"""Workers killed with -9, jobs that kill them, a server that goes away under them."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""What clients were promised while processes died under them, and whether it was kept (CHARTER, R rows).
+"""What clients were promised while processes died under them, and whether it was kept.
 
 Each client notes a request in a file before sending it and the outcome after. It repeats a request with the
 same key until it is answered. The audit then reads the site as anybody does, and compares.

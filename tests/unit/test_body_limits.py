@@ -1,4 +1,4 @@
-"""Limits are looked at before a body is read, and while it is (CHARTER I1)."""
+"""Limits are looked at before a body is read, and while it is."""
 
 from collections.abc import Iterable
 

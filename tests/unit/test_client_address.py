@@ -1,4 +1,4 @@
-"""Whose request it is, against those who lie about it (CHARTER S7)."""
+"""Whose request it is, against those who lie about it."""
 
 from ipaddress import ip_network
 

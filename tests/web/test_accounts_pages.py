@@ -1,4 +1,4 @@
-"""The account pages as browsers and programs use them (DESIGN section 4)."""
+"""The account pages as browsers and programs use them (docs/interface.md)."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""No state changes by GET, nor by another site's doing: every route of the URLconf (CHARTER S2)."""
+"""No state changes by GET, nor by another site's doing: every route of the URLconf."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The same answers through a real daphne: what only a server can break (CHARTER I1)."""
+"""The same answers through a real daphne: what only a server can break."""
 
 import asyncio
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What every answer carries, and what a cache may keep (CHARTER S10, S11)."""
+"""What every answer carries, and what a cache may keep."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Huge, malformed and nonsensical input is the client's mistake, never ours: 4xx (CHARTER I1-I3, 29)."""
+"""Huge, malformed and nonsensical input is the client's mistake, never ours: 4xx."""
 
 import json
 from random import Random

@@ -1,4 +1,4 @@
-"""Logs: lines of JSON that share a request's id, say who came from where, hold no secret (CHARTER 33)."""
+"""Logs: lines of JSON that share a request's id, say who came from where, hold no secret."""
 
 import asyncio
 import json

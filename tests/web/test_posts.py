@@ -1,4 +1,4 @@
-"""Publishing, the page of a post, deleting (DESIGN section 4)."""
+"""Publishing, the page of a post, deleting (docs/interface.md)."""
 
 import re
 

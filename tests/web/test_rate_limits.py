@@ -1,4 +1,4 @@
-"""Too often is 429, says which rule and when to try again, and loses no text (CHARTER 22, S7)."""
+"""Too often is 429, says which rule and when to try again, and loses no text."""
 
 import re
 from ipaddress import ip_network

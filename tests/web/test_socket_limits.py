@@ -1,4 +1,4 @@
-"""What one socket may cost, and how soon a lost right closes it (CHARTER 18, 19, R13, S3, S13)."""
+"""What one socket may cost, and how soon a lost right closes it."""
 
 import asyncio
 import contextlib

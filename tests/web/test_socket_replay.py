@@ -1,4 +1,4 @@
-"""After a gap: exactly what was missed, whoever lost what (CHARTER 16, 17)."""
+"""After a gap: exactly what was missed, whoever lost what."""
 
 import asyncio
 import os
@@ -153,7 +153,7 @@ async def test_a_process_that_stood_still_catches_up(site, world, services) -> N
 
 
 async def test_a_stale_page_and_the_replay_make_the_fresh_page(site, world, services) -> None:
-    """CHARTER 17: old state + events == fresh state, however sockets came and went meanwhile."""
+    """Old state + events == fresh state, however sockets came and went meanwhile."""
     order = random.Random(5)
     alice, *authors = await world.people("alice", "bob", "carol", "dave")
     for author in authors:

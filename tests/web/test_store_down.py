@@ -1,4 +1,4 @@
-"""Without the store, or with a full one, the answer is 503 and nothing is lost or pretended (CHARTER 15)."""
+"""Without the store, or with a full one, the answer is 503 and nothing is lost or pretended."""
 
 import asyncio
 import signal

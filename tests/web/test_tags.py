@@ -1,4 +1,4 @@
-"""Pages of hashtags (DESIGN section 4: `/tags/<tag>/`)."""
+"""Pages of hashtags (`/tags/<tag>/`)."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Home, public and profile timelines as browsers and programs read them (DESIGN section 4)."""
+"""Home, public and profile timelines as browsers and programs read them (docs/interface.md)."""
 
 import re
 

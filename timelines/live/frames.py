@@ -1,4 +1,4 @@
-"""What the server says on the socket (DESIGN section 4), encoded once for everybody who gets it."""
+"""What the server says on the socket (docs/interface.md), encoded once for everybody who gets it."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""What a client may say on the socket (DESIGN section 4). Anything else is a bad message."""
+"""What a client may say on the socket (docs/interface.md). Anything else is a bad message."""
 
 from typing import Annotated
 

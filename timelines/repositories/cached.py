@@ -1,4 +1,4 @@
-"""Home and list timelines: short LISTs of ids, caches of the profiles they are made of (DESIGN 2.5).
+"""Home and list timelines: short LISTs of ids, caches of the profiles they are made of.
 
 The rules that make them exact, all in this module and its scripts:
 
@@ -193,7 +193,7 @@ class CachedTimelines:
             await node.pipeline([("DEL", self._kind.key_of(owner)) for owner in owners])
 
     async def _forget_for_sure(self, node: Node, owners: Sequence[int]) -> None:
-        """After a push whose fate is unknown: it may land late, so these timelines must go (DESIGN 2.5)."""
+        """After a push whose fate is unknown: it may land late, so these timelines must go."""
         for _ in range(FORGET_TRIES):
             try:
                 await self._forget_at(node, owners)
@@ -238,7 +238,7 @@ def part_of(head: Sequence[bytes], last: bytes) -> CachedPart:
 
 
 def pass_payload(pattern: bytes, owners: Sequence[int], post_id: PostId) -> bytes:
-    """LPUSHX of one id to many keys, encoded once: only the key differs (LIMITS.md section 2)."""
+    """LPUSHX of one id to many keys, encoded once: only the key differs."""
     number = b"%d" % post_id
     tail = b"\r\n$%d\r\n%b\r\n" % (len(number), number)
     bare = len(pattern) - 2  # the pattern without its %d

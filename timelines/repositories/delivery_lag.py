@@ -1,4 +1,4 @@
-"""How late entries reached their timelines lately: where a replay has to begin (DESIGN 2.9)."""
+"""How late entries reached their timelines lately: where a replay has to begin (docs/live.md)."""
 
 from socialsite.ids import PostId, ms_of
 from socialsite.store import Store

@@ -1,4 +1,4 @@
-"""Posts and what keeps publishing exact: claimed ids, idempotency keys, tombstones (DESIGN 2.7)."""
+"""Posts and what keeps publishing exact: claimed ids, idempotency keys, tombstones (docs/architecture.md)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

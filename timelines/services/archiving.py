@@ -1,4 +1,4 @@
-"""Old posts to the archive, and back (CHARTER: the book's sidebar). Pages read them as before.
+"""Old posts to the archive, and back (the sidebar of the book's section 10.3.3). Pages read them as before.
 
 The body is on the disk before the store lets go of it; the marker takes the place of exactly the value that
 was written there. So a stop anywhere, and any number of repetitions, lose and double nothing.

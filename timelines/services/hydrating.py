@@ -1,6 +1,6 @@
 """Hydration: ids become posts with authors, counts and what the reader has to do with them.
 
-Rights are checked here, at read, on every path (DESIGN 2.6): tombstones, author states and edges come with
+Rights are checked here, at read, on every path: tombstones, author states and edges come with
 the page, never from process memory. Only "who wrote post N" is remembered, because it can never change; it
 lets posts, authors and edges be read in one round trip.
 """

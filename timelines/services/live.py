@@ -1,4 +1,4 @@
-"""Live updates between processes: who has to hear of a post, a deletion, an ended session (DESIGN 2.9).
+"""Live updates between processes: who has to hear of a post, a deletion, an ended session (docs/live.md).
 
 Nothing here is the only copy of anything: a reader's cursor finds again what a lost message was about. So
 a word to all never fails the request that says it; a worker's passes do fail, because they are repeated.

@@ -1,4 +1,4 @@
-"""Publishing: intent first, so that an acknowledged post survives the death of any process (DESIGN 2.7).
+"""Publishing: intent first, so that an acknowledged post survives the death of any process.
 
 claim an id -> agree on the idempotency key -> outbox -> the post -> the author's own timelines -> answer.
 """

@@ -1,4 +1,4 @@
-"""Reading timelines: skeleton, hydrate, rules, page. Pages are full unless the timeline ends (DESIGN 2.6)."""
+"""Reading timelines: skeleton, hydrate, rules, page. Pages are full unless the timeline ends."""
 
 from collections.abc import Collection
 

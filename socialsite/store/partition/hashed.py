@@ -1,6 +1,6 @@
-"""Hash partitioning: CRC32 of the tag modulo the number of nodes, as the seeds have it.
+"""Hash partitioning: CRC32 of the tag modulo the number of nodes, as the book has it.
 
-Even and without a table; another number of nodes moves almost every tag (CHARTER A17), so the number is part
+Even and without a table; another number of nodes moves almost every tag, so the number is part
 of the stored map.
 """
 

@@ -1,6 +1,6 @@
 """Range partitioning over the tag's slot: partition n owns the n-th of `count` runs of neighbouring slots.
 
-The arithmetic is the map; the seed's bitmaps are how it is stored, and are held against it.
+The arithmetic is the map; the cluster chapter's bitmaps are how it is stored, and are held against it.
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 The map of slots is ours (CLUSTER SLOTS); commands are grouped by master and sent in one round trip each,
 measured at the rate of a single server, against 0.6 of it for redis-py's own cluster pipeline.
-MOVED, ASK, TRYAGAIN and CLUSTERDOWN are followed here, so that repositories never meet them (DESIGN 3).
+MOVED, ASK, TRYAGAIN and CLUSTERDOWN are followed here, so that repositories never meet them.
 """
 
 import asyncio

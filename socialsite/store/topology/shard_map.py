@@ -1,6 +1,6 @@
 """The map of client-side shards as every shard keeps it: which map, of which epoch, and which place is mine.
 
-Stored on every shard, so that no server is special (seed 004 kept it on the first alone, CHARTER D3):
+Stored on every shard, so that no server is special (a map on the first alone would make it special):
 
     map:{shards}:shard          HASH: id, epoch, partitioner, count, checksum; number of this shard, state
     map:{shards}:partition:<n>  STRING: the bitmap of partition n, where the partitioner is range or list

@@ -1,4 +1,4 @@
-"""Client-side shards: several plain servers, a partitioner that says who holds which tag (DESIGN 3).
+"""Client-side shards: several plain servers, a partitioner that says who holds which tag.
 
 The map is made at first start, stored on every shard and held against the URL at every other start; a running
 process looks once a second whether its shards still hold it, before it sends anything.

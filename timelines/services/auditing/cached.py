@@ -1,4 +1,4 @@
-"""Home and list timelines against a rebuild, by the rules of DESIGN 2.5.
+"""Home and list timelines against a rebuild, by the rules of repositories/cached.py.
 
 What is owed to the worker may still be missing; a deleted post may still be there; below the floor nothing is
 promised. The repair is always the same: forget the timeline, its next reader rebuilds it.

@@ -1,4 +1,4 @@
-"""Pair edges, both ways: follows between accounts, lists and their members (DESIGN 2.4).
+"""Pair edges, both ways: follows between accounts, lists and their members (docs/architecture.md).
 
 A side that stands alone is completed, with the time it has: a lost key takes more edges along than were ever
 half made, since both sides change in one script.
@@ -127,7 +127,7 @@ class EdgeChecks:
         return findings
 
     def _changing(self, side: Side, owner: int, member: bytes, *commands: Command) -> Repair:
-        """Sources change between two deletions of the timeline that is made of them (DESIGN 2.5)."""
+        """Sources change between two deletions of the timeline that is made of them."""
 
         async def repair() -> None:
             other = int(member) if member.isdigit() else owner
