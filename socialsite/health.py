@@ -23,7 +23,10 @@ from .middleware.services import loop_services
 from .services import Services
 
 WITHIN_S = 2.0
-COMPONENTS = ("accounts", "sessions", "posts", "timelines", "public", "follows", "limits", "jobs", "live")
+COMPONENTS = (
+    "accounts", "sessions", "posts", "timelines", "public", "follows", "limits", "jobs", "live", "series",
+)  # fmt: skip
+"""All that a key is made for today."""
 OK, FULL, READ_ONLY, NOT_SAVING = "ok", "full", "read_only", "not_saving"
 WORDS = {"LOADING": "loading", "MISCONF": NOT_SAVING, "NOREPLICAS": "no_replicas"}
 

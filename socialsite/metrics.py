@@ -68,9 +68,9 @@ refusals_of = cache(REFUSALS.labels)
 errors_of = cache(ERRORS.labels)
 
 
-def request_answered(view: str, status: int, seconds: float) -> None:
+def request_answered(view: str, status: int, seconds: float, *, signed_in: bool) -> None:
     _requests(view, f"{status // 100}xx").observe(seconds)
-    if view == PUBLISH and status < 400:
+    if view == PUBLISH and status < 400 and signed_in:  # others are sent to log in, with a 303 as well
         PUBLISHING.observe(seconds)
 
 

@@ -13,11 +13,12 @@ def count(request: SiteRequest, response: HttpResponseBase, seconds: float) -> N
     if request.path_info in PROBES:
         return
     match = request.resolver_match
-    metrics.request_answered((match and match.view_name) or "none", response.status_code, seconds)
+    account = getattr(request, "account", None)
+    view = (match and match.view_name) or "none"
+    metrics.request_answered(view, response.status_code, seconds, signed_in=account is not None)
     services = getattr(request, "services", None)
     if services is None:
         return
-    account = getattr(request, "account", None)
     services.statistics.meter.answered(
         response.status_code,
         is_page=request.method == "GET" and response.headers.get("Content-Type", "").startswith(HTML),

@@ -145,7 +145,7 @@ def test_stats_tell_what_happened() -> None:
 
 
 def test_stats_of_a_quiet_site() -> None:
-    assert "Post to home: median nothing delivered" in run("stats")
+    assert "Post to home: nothing was delivered." in run("stats")
     with pytest.raises(CommandError, match="--hours"):
         run("stats", "--hours", "0")
 

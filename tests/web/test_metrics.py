@@ -88,6 +88,14 @@ async def test_a_post_is_counted_on_its_whole_way(prometheus, alice, bob, world:
     assert sum(value for name, value in grown.items() if "redis_round_trip_seconds_count" in name) > 3
 
 
+async def test_a_visitor_who_is_sent_to_log_in_has_published_nothing(prometheus, visitor):
+    before = await scraped(prometheus)
+    answer = await visitor.post("/posts/", text="hello")
+    after = await scraped(prometheus)
+    assert answer.status_code == 303
+    assert after["socialsite_publish_seconds_count"] == before["socialsite_publish_seconds_count"]
+
+
 async def test_refusals_are_counted_by_rule(limited_site, open_browser):
     prometheus, alice = await open_browser(address=INSIDE), await open_browser("alice")
     before = (await scraped(prometheus)).get('socialsite_refusals_total{rule="post"}', 0)

@@ -32,8 +32,8 @@ def other() -> Iterator[RedisServer]:
 
 @pytest_asyncio.fixture
 async def site(server: RedisServer, other: RedisServer) -> AsyncIterator[Services]:
-    """Jobs stand on a server of their own."""
-    urls = StoreUrls(server.url, {"jobs": other.url})
+    """Jobs and series stand on a server of their own."""
+    urls = StoreUrls(server.url, {"jobs": other.url, "series": other.url})
     async with open_services(urls, Configuration(memory_reserve=RESERVE)) as opened:
         loop_services.bind(opened)
         yield opened
@@ -50,12 +50,12 @@ async def test_all_is_well(visitor):
     assert await asked(visitor) == (200, dict.fromkeys(COMPONENTS, "ok"))
 
 
-async def test_one_component_down_is_named_and_the_others_are_not(visitor, other):
+async def test_components_that_are_down_are_named_and_the_others_are_not(visitor, other):
     other.kill()
     status, states = await asked(visitor)
     assert status == 503
-    assert {name for name, state in states.items() if state != "ok"} == {"jobs"}
-    assert states["jobs"] == "unavailable"
+    assert {name for name, state in states.items() if state != "ok"} == {"jobs", "series"}
+    assert states["jobs"] == states["series"] == "unavailable"
 
 
 async def test_less_than_the_reserve_is_full(visitor, server):

@@ -96,7 +96,7 @@ def text_of(found: dict[str, Any]) -> list[str]:
     lines += [f"  {name:<12} {count:>12,}" for name, count in found["totals"].items()]
     lines += [f"  {'refused':<12} {count:>12,} by {rule}" for rule, count in found["refusals"].items()]
     lines += [f"  {'failed':<12} {count:>12,} with {status}" for status, count in found["errors"].items()]
-    lines += [f"Post to home: median {_ms(latency['p50_ms'])}, 99% within {_ms(latency['p99_ms'])}."]
+    lines += [f"Post to home: {_late(latency['p50_ms'], latency['p99_ms'])}."]
     lines += [f"Active accounts: {active['day']} today, {active['week']} in 7 days, {active['month']} in 30."]
     lines += [f"Most posts: {posters or 'none'}."]
     lines += [
@@ -105,5 +105,7 @@ def text_of(found: dict[str, Any]) -> list[str]:
     return [*lines, f"Buffers: {found['buffers']} to flush."]
 
 
-def _ms(value: float | None) -> str:
-    return "nothing delivered" if value is None else f"{value:,.0f} ms"
+def _late(p50_ms: float | None, p99_ms: float | None) -> str:
+    if p50_ms is None or p99_ms is None:
+        return "nothing was delivered"
+    return f"median {p50_ms:,.0f} ms, 99% within {p99_ms:,.0f} ms"
