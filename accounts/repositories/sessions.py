@@ -1,7 +1,7 @@
 """Sessions: a value under the digest of its token, and a place in its account's index.
 
-Both must be there for a session to count (the Retwis article's double check), so taking ids out of the index ends
-sessions in one step, and a value left behind by a crash opens nothing.
+Both must be there for a session to count (the Retwis article's double check), so taking ids out of the index
+ends sessions in one step, and a value left behind by a crash opens nothing.
 """
 
 from collections.abc import Sequence

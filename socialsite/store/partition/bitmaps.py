@@ -1,4 +1,5 @@
-"""The stored form of a map of slots: one bitmap of 16,384 bits a partition (as Packt's cluster chapter draws it), 2,048 bytes.
+"""The stored form of a map of slots: one bitmap of 16,384 bits a partition, 2,048 bytes (as Packt's cluster
+chapter draws it).
 
 Bit n is slot n, in the order of SETBIT and GETBIT: the highest bit of the first byte is slot 0. So an
 operator can ask any server: `GETBIT map:{shards}:partition:2 12948`.
