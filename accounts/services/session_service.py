@@ -138,7 +138,7 @@ class SessionService:
     def _live(
         self, account_id: AccountId, replies: Sequence[Reply], now_ms: int
     ) -> tuple[Account, FoundSession] | None:
-        """The Retwis article's double check, and more: indexed, stored, in time, of the account as it is now."""
+        """The double check of Retwis, and more: indexed, stored, in time, of an account as it is now."""
         score, value, facts = replies
         found = self._sessions.session_of(score, value)
         account = self._accounts.account_of(account_id, facts)
