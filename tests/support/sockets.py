@@ -142,11 +142,11 @@ class Client:
         )
 
     async def silence(self, for_s: float = 0.5) -> list[Message]:
-        """What comes within a while: usually nothing should."""
-        since = len(self.got)
+        """What comes within a while, however much it is: usually nothing should."""
+        since, until = len(self.got), time.monotonic() + for_s
         with contextlib.suppress(TimeoutError):
-            while True:
-                await self.next(for_s)
+            while (left_s := until - time.monotonic()) > 0:
+                await self.next(left_s)
         return self.got[since:]
 
     async def close_code(self, timeout_s: float = 8.0) -> int:
