@@ -78,12 +78,12 @@ class Moderation:
     async def case(self, account_id: AccountId) -> Case:
         """Raises AccountNotFound."""
         services, account = self._services, await self._get(account_id)
-        (visits,) = await services.statistics.figures.visits([Entity("account", account_id)])
+        visits = await services.statistics.figures.visits_if_known(Entity("account", account_id))
         return Case(
             account=account,
             counts=await services.following.counts(account_id),
             posts=await services.reading.post_count(account_id),
-            visits=visits,
+            visits=visits or Visits(),
             sessions=await services.sessions.open_sessions(account_id),
             usage=await services.limits.peek(
                 Subject.account(account_id), list(services.rules.values()), services.clock.now_ms()

@@ -6,7 +6,7 @@ So that log-in, deletion and the work already owed still find room. The figure i
 import asyncio
 import time
 
-from socialsite.store import Node, Store, StoreFull
+from socialsite.store import Node, Store, StoreFull, StoreUnavailable
 
 FRESH_FOR_S = 1.0
 
@@ -21,7 +21,10 @@ class MemoryGuard:
         self._full: str | None = None
 
     async def check(self) -> None:
-        """Raises StoreFull where a node has less than the reserve left."""
+        """Raises StoreFull where a node has less than the reserve left.
+
+        A node that is away is not full; whether it is needed, the writes will find out.
+        """
         if time.monotonic() - self._looked_at > FRESH_FOR_S:
             answers = await asyncio.gather(*(self._is_short(node) for node in self._store.nodes))
             self._full = next((name for name in answers if name is not None), None)
@@ -30,7 +33,10 @@ class MemoryGuard:
             raise StoreFull(f"{self._full} has less than {self._reserve} bytes left")
 
     async def _is_short(self, node: Node) -> str | None:
-        facts = memory_facts(await node.execute("INFO", "memory"))
+        try:
+            facts = memory_facts(await node.execute("INFO", "memory"))
+        except StoreUnavailable:
+            return None
         most = facts.get("maxmemory", 0)
         short = most > 0 and facts.get("used_memory", 0) + self._reserve > most
         return str(node.address) if short else None

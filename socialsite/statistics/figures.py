@@ -8,7 +8,7 @@ from socialsite.recipes.buffer_totals import Totals
 from socialsite.recipes.rollups import Rollup
 from socialsite.recipes.series import ALL, Kind, Point, RankedKind, Series
 from socialsite.statistics.kinds import ACTIVE, BUSY, LATENCY, SITE, Histogram
-from socialsite.store import Store
+from socialsite.store import Store, StoreUnavailable
 
 DAY_MS = 86_400_000
 
@@ -89,3 +89,11 @@ class Figures:
             )
             for change in found
         ]
+
+    async def visits_if_known(self, entity: Entity) -> Visits | None:
+        """For pages that have more to say: None while the counters are away."""
+        try:
+            (visits,) = await self.visits([entity])
+        except StoreUnavailable:
+            return None
+        return visits

@@ -14,6 +14,7 @@ from tests.support.browser import Browser
 from tests.support.redis_server import RedisServer
 
 RESERVE = 16 * 1024 * 1024
+PASSWORD = "rather long words 9"
 
 
 @pytest.fixture
@@ -56,6 +57,25 @@ async def test_components_that_are_down_are_named_and_the_others_are_not(visitor
     assert status == 503
     assert {name for name, state in states.items() if state != "ok"} == {"jobs", "series"}
     assert states["jobs"] == states["series"] == "unavailable"
+
+
+async def test_without_the_series_people_post_and_read_and_staff_act(server, other, open_browser):
+    urls = StoreUrls(server.url, {"series": other.url})
+    async with open_services(urls, Configuration(memory_reserve=RESERVE)) as services:
+        loop_services.bind(services)
+        await services.accounts.sign_up(
+            handle="sam", password=PASSWORD, now_ms=services.clock.now_ms(), staff=True, may_be_reserved=True
+        )
+        sam, bob = await open_browser(), await open_browser("bob")
+        await sam.post_json("/accounts/login/", username="sam", password=PASSWORD)
+        account = await services.accounts.get_by_handle("bob")
+        other.kill()
+        assert (await asked(sam))[1]["series"] == "unavailable"
+        await bob.publishes("nobody counts this")
+        assert "nobody counts this" in (await bob.get("/@bob/")).text
+        assert (await sam.get("/ops/")).status_code == 200
+        assert (await sam.post(f"/ops/accounts/{account.id}/suspend/")).status_code == 303
+        assert (await bob.get("/accounts/settings/")).status_code != 200
 
 
 async def test_less_than_the_reserve_is_full(visitor, server):

@@ -27,8 +27,8 @@ async def looked_at(request: SiteRequest, entity: Entity, owner_id: AccountId) -
         return None
     if wants_json(request):
         return None
-    (visits,) = await statistics.figures.visits([entity])
-    return Slot(_words(visits))
+    visits = await statistics.figures.visits_if_known(entity)
+    return Slot(_words(visits)) if visits else None
 
 
 def _words(visits: Visits) -> str:
