@@ -87,4 +87,4 @@ class Csrf(OnTheLoop, CsrfViewMiddleware):
         if request.COOKIES.get(settings.CSRF_COOKIE_NAME) == request.META["CSRF_COOKIE"]:
             patch_vary_headers(response, ("Cookie",))
         else:
-            super()._set_csrf_cookie(request, response)
+            super()._set_csrf_cookie(request, response)  # type: ignore[misc]
