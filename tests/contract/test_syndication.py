@@ -135,3 +135,13 @@ async def test_what_is_not_a_job_is_refused_at_once(services: Services) -> None:
     for payload in (b"", b"\xff", b"\x80", b"not a job"):
         with pytest.raises(JobRefused):
             await services.syndication.handle(payload)
+
+
+async def test_an_authors_own_home_holds_each_post_once(world: World, services: Services) -> None:
+    author = await world.person("author")
+    assert await author.home_ids() == []
+    posts = [await author.publishes(f"post {n}") for n in range(3)]
+    await world.work()
+    key = keys.home_timeline(author.id)
+    held = await services.store.node(key).execute("LRANGE", key, 0, -1)
+    assert held == [*(b"%d" % post.id for post in reversed(posts)), b"-0"]

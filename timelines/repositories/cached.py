@@ -119,7 +119,7 @@ class CachedTimelines:
         if not owners:
             return
         if self._is_late(post_id):
-            await self._insert(owners, post_id)
+            await self.insert(owners, post_id)
             return
         groups = self._store.group("timelines", owners, self._kind.key_of)
         await asyncio.gather(*(self._push_to(node, part, post_id) for node, part in groups))
@@ -141,7 +141,7 @@ class CachedTimelines:
             most = self._kind.cap + 1 + self._slack  # the least of _most
             await self._trim(node, [o for o, n in landed if n > most and n > self._most(o)])
         # Their slots are on their way to another node: scripts are followed there, bare bytes are not.
-        await self._insert(moved, post_id)
+        await self.insert(moved, post_id)
 
     async def _send(self, node: Node, owners: Sequence[int], post_id: PostId) -> list[Reply]:
         """The pushes of a pass in a few parts: the server works on one while the next is written."""
@@ -165,7 +165,8 @@ class CachedTimelines:
     async def _trim(self, node: Node, owners: Sequence[int]) -> None:
         await self._run_each(node, [trim_command(self._kind.key_of(o), self._kind.cap) for o in owners])
 
-    async def _insert(self, owners: Sequence[int], post_id: PostId) -> None:
+    async def insert(self, owners: Sequence[int], post_id: PostId) -> None:
+        """Deliver one id that is late, or may have been delivered before: in its place, and only once."""
         for node, part in self._store.group("timelines", owners, self._kind.key_of):
             commands = [INSERT.command([self._kind.key_of(owner)], [post_id]) for owner in part]
             lengths = await self._run_each(node, commands)

@@ -30,13 +30,17 @@ class Placing:
         self._tags = tags
         self._homes = homes
 
-    async def place(self, post: Post) -> None:
-        """`still_stands` has to follow: a delete on the way would have found nothing to take out."""
+    async def place(self, post: Post, *, repeated: bool = False) -> None:
+        """`still_stands` has to follow: a delete on the way would have found nothing to take out.
+
+        `repeated`: somebody may have placed it before, so the author's home is looked through first.
+        """
+        into_home = self._homes.insert if repeated else self._homes.push
         await asyncio.gather(
             self._profiles.add(post.author_id, post.id),
             self._public.add(post.id),
             self._tags.add([post]),
-            self._homes.push([post.author_id], post.id),
+            into_home([post.author_id], post.id),
             self._link(post),
         )
 

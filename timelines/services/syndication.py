@@ -103,7 +103,7 @@ class SyndicationService:
             return ()
         if written is Written.NEW:
             self._meter.published(post.author_id)
-        await self._placing.place(post)
+        await self._placing.place(post, repeated=True)
         if not await self._placing.still_stands(post):
             return ()
         if written is Written.NEW or self._clock.now_ms() - ms_of(post.id) > OVERDUE_MS:
