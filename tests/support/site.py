@@ -93,7 +93,7 @@ class Site:
         """Process ids by role: web and worker."""
         found: dict[str, int] = {}
         listing = subprocess.run(
-            ["ps", "-axo", "pid=,ppid=,command="], capture_output=True, text=True, check=True
+            ["ps", "-axwwo", "pid=,ppid=,command="], capture_output=True, text=True, check=True
         )
         for line in listing.stdout.splitlines():
             pid, parent, command = line.split(None, 2)
