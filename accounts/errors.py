@@ -1,27 +1,20 @@
 """What can go wrong with accounts and sessions.
 
-One class a rule; services raise them. `code` is for programs, `message` for people, `fields` says which
-input is at fault. What HTTP status each becomes stands in ONE table, socialsite/middleware/errors.py.
+One class a rule; services raise them. What HTTP status each becomes stands in ONE table,
+socialsite/middleware/errors.py.
 """
 
 from collections.abc import Mapping
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-Text = str | Promise  # a message, translated when it is shown
+from socialsite.errors import Refusal, Text
 
 
-class AccountsError(Exception):
+class AccountsError(Refusal):
     """Base of every refusal of this app."""
 
-    code: str = "accounts_error"
-    message: Text = _("This cannot be done.")
-
-    def __init__(self, message: Text | None = None, *, fields: Mapping[str, Text] | None = None) -> None:
-        self.message = message if message is not None else type(self).message
-        self.fields: dict[str, Text] = dict(fields or {})
-        super().__init__(self.code)
+    code = "accounts_error"
 
 
 class FieldErrors(AccountsError):

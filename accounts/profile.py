@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from django.utils.translation import gettext_lazy as _
 
 from accounts import handles, text
-from accounts.errors import FieldErrors, Text
+from accounts.errors import FieldErrors
+from socialsite.errors import Text
 
 HANDLE_WORDS: Mapping[str, Text] = {
     "empty": _("Please choose a handle."),

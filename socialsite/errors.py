@@ -1,4 +1,4 @@
-"""What can be wrong with a request before any app has looked at it. Shaped like the errors of the apps.
+"""The shape of every refusal, and what can be wrong with a request before any app has looked at it.
 
 What HTTP status each becomes stands in ONE table, socialsite/middleware/errors.py.
 """
@@ -12,16 +12,24 @@ from django.utils.translation import gettext_lazy as _
 Text = str | Promise  # a message, translated when it is shown
 
 
-class RequestError(Exception):
-    """Base of every refusal of a request as such."""
+class Refusal(Exception):
+    """Something that is not to be: `code` is for programs, `message` for people, `fields` says which input
+    is at fault. Each app derives a base of its own from it, and from that one class a rule."""
 
-    code: str = "malformed"
-    message: Text = _("This request cannot be understood.")
+    code: str = "refused"
+    message: Text = _("This cannot be done.")
 
     def __init__(self, message: Text | None = None, *, fields: Mapping[str, Text] | None = None) -> None:
         self.message = message if message is not None else type(self).message
         self.fields: dict[str, Text] = dict(fields or {})
         super().__init__(self.code)
+
+
+class RequestError(Refusal):
+    """Base of every refusal of a request as such."""
+
+    code = "malformed"
+    message = _("This request cannot be understood.")
 
 
 class Malformed(RequestError):
