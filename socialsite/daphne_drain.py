@@ -36,9 +36,14 @@ def drain_at_stop(opening: Hook, closing: Hook) -> None:
     if cli is None or protocol is None:
         return
 
-    class LastRequest(protocol.WebRequest):  # type: ignore[misc]
-        """Ends its connection with its answer while the server drains."""
+    protocol.WebRequest = last_request(protocol.WebRequest)
+    cli.CommandLineInterface.server_class = draining_server(cli.Server, opening, closing)
 
+
+def last_request(request: Any) -> Any:
+    """daphne's class of a request, that ends its connection with its answer while the server drains."""
+
+    class LastRequest(request):  # type: ignore[misc]
         def handle_reply(self, message: dict[str, Any]) -> None:
             if self.server.is_draining and message.get("type") == "http.response.start":
                 self.responseHeaders.setRawHeaders(b"connection", [b"close"])
@@ -46,7 +51,13 @@ def drain_at_stop(opening: Hook, closing: Hook) -> None:
                     self.channel.persistent = False
             super().handle_reply(message)
 
-    class DrainingServer(cli.Server):  # type: ignore[misc]
+    return LastRequest
+
+
+def draining_server(server: Any, opening: Hook, closing: Hook) -> Any:
+    """daphne's class of the server, with our beginning and end."""
+
+    class DrainingServer(server):  # type: ignore[misc]
         is_draining = False
 
         def run(self) -> None:
@@ -57,21 +68,9 @@ def drain_at_stop(opening: Hook, closing: Hook) -> None:
             """daphne calls this before its reactor ends, and waits for what it returns."""
             from twisted.internet.defer import Deferred
 
-            return Deferred.fromFuture(asyncio.ensure_future(self._end()))
+            return Deferred.fromFuture(asyncio.ensure_future(_end(self, closing)))
 
-        async def _end(self) -> None:
-            self.is_draining = True
-            tell_systemd("STOPPING=1")
-            await drain(self)
-            await _cancel_the_rest(self)
-            try:
-                async with asyncio.timeout(CLOSING_S):
-                    await closing()
-            except TimeoutError:
-                log.warning("the services were not closed in time")
-
-    protocol.WebRequest = LastRequest
-    cli.CommandLineInterface.server_class = DrainingServer
+    return DrainingServer
 
 
 def reactor() -> Any:
@@ -85,6 +84,18 @@ async def _begin(opening: Hook) -> None:
         await opening()
     finally:
         tell_systemd("READY=1")  # without its store, too: it answers 503 and tries again
+
+
+async def _end(server: Any, closing: Hook) -> None:
+    server.is_draining = True
+    tell_systemd("STOPPING=1")
+    await drain(server)
+    await _cancel_the_rest(server)
+    try:
+        async with asyncio.timeout(CLOSING_S):
+            await closing()
+    except TimeoutError:
+        log.warning("the services were not closed in time")
 
 
 async def drain(server: Any) -> None:

@@ -20,7 +20,7 @@ from socialsite import metrics, metrics_shared
 from socialsite.store.errors import StoreError
 from socialsite.store.node import Node
 
-from .health import OK, WITHIN_S, Readiness, facts_of, readiness
+from .health import OK, OPENING_WITHIN_S, WITHIN_S, Readiness, facts_of, readiness
 from .http import SiteRequest
 from .middleware.services import loop_services
 
@@ -31,7 +31,7 @@ NodeFacts = tuple[str, dict[str, str]]
 async def metrics_page(request: SiteRequest) -> HttpResponse:
     if not is_from_inside(request):
         raise Http404
-    families = site_figures(await readiness(), await node_facts())
+    families = site_figures(*await asyncio.gather(readiness(), node_facts()))
     # In a thread: the files of many processes take a while to add up, and pages go on meanwhile.
     page = await asyncio.to_thread(exposition, families)
     return HttpResponse(page, content_type=CONTENT_TYPE_LATEST)
@@ -80,20 +80,22 @@ class Figures(Collector):
 
 
 async def node_facts() -> list[NodeFacts]:
-    """INFO memory of each node that answers."""
+    """INFO memory of each node that answers in time."""
+    until = asyncio.get_running_loop().time() + WITHIN_S
     try:
-        async with asyncio.timeout(WITHIN_S):
+        async with asyncio.timeout(OPENING_WITHIN_S):
             services = await loop_services.get()
-            found = await asyncio.gather(*(_memory_of(node) for node in services.store.nodes))
     except (StoreError, TimeoutError):
         return []
+    found = await asyncio.gather(*(_memory_of(node, until) for node in services.store.nodes))
     return [facts for facts in found if facts is not None]
 
 
-async def _memory_of(node: Node) -> NodeFacts | None:
+async def _memory_of(node: Node, until: float) -> NodeFacts | None:
     try:
-        return str(node.address), facts_of(await node.execute("INFO", "memory"))
-    except StoreError:
+        async with asyncio.timeout_at(until):
+            return str(node.address), facts_of(await node.execute("INFO", "memory"))
+    except (StoreError, TimeoutError):
         return None
 
 

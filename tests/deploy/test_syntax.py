@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -102,8 +103,27 @@ def test_the_image_runs_as_nobody_in_particular_from_pinned_parts():
         if name == "CMD":
             assert json.loads(rest)[-1] == "socialsite.asgi:application"
     assert {name for name, _ in lines} <= {
-        "FROM", "ENV", "RUN", "COPY", "WORKDIR", "USER", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "CMD",
+        "FROM", "ARG", "ENV", "RUN", "COPY", "WORKDIR", "USER", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "CMD",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("extra", ["", "requirements-postgres.txt"])
+def test_the_image_takes_what_an_archive_in_postgresql_needs_where_it_is_asked_to(tmp_path, extra):
+    """The line that installs, run by a shell against a pip that only says what it was told."""
+    (line,) = (rest for name, rest in _instructions() if name == "RUN" and "--require-hashes" in rest)
+    lines = _instructions()
+    assert ("ARG", 'EXTRA_REQUIREMENTS=""') in lines[: lines.index(("RUN", line))]
+    pip = tmp_path / "pip"
+    pip.write_text('#!/bin/sh\necho "$@"\n')
+    pip.chmod(0o755)
+    said = subprocess.run(
+        ["sh", "-c", line.replace("/opt/venv/bin/pip", str(pip))],
+        env={"EXTRA_REQUIREMENTS": extra, "PATH": "/usr/bin:/bin"},
+        capture_output=True, text=True, check=True,
+    ).stdout.split()  # fmt: skip
+    files = [Path(word).name for word in said if word.endswith(".txt")]
+    assert files == (["requirements.txt", extra] if extra else ["requirements.txt"])
+    assert all((BASE_DIR / name).exists() for name in files)
 
 
 def _instructions() -> list[tuple[str, str]]:

@@ -1,12 +1,15 @@
 """/readyz says which component is in trouble, and which: away, loading, read-only, full, not saving."""
 
+import os
+import signal
+import time
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 import pytest_asyncio
 
 from socialsite.configuration import Configuration
-from socialsite.health import COMPONENTS, state_of
+from socialsite.health import COMPONENTS, readiness, state_of
 from socialsite.middleware.services import loop_services
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
@@ -57,6 +60,40 @@ async def test_components_that_are_down_are_named_and_the_others_are_not(visitor
     assert status == 503
     assert {name for name, state in states.items() if state != "ok"} == {"jobs", "series"}
     assert states["jobs"] == states["series"] == "unavailable"
+
+
+@pytest.mark.parametrize("is_all", [False, True], ids=["one", "both"])
+async def test_servers_that_hang_are_told_within_two_seconds(visitor, server, other, is_all):
+    assert (await asked(visitor))[0] == 200
+    hung = [server, other] if is_all else [other]
+    for each in hung:
+        os.kill(each.pid, signal.SIGSTOP)
+    try:
+        started = time.monotonic()
+        status, states = await asked(visitor)
+        took_s = time.monotonic() - started
+    finally:
+        for each in hung:
+            os.kill(each.pid, signal.SIGCONT)
+    assert took_s < 2, took_s
+    assert status == 503
+    away = {name for name, state in states.items() if state == "unavailable"}
+    assert away == (set(COMPONENTS) if is_all else {"jobs", "series"})
+
+
+async def test_a_process_that_starts_before_its_store_says_so_within_two_seconds(server, settings):
+    """Nothing is open yet: opening waits for a server that takes connections and answers none."""
+    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = server.url, {}
+    os.kill(server.pid, signal.SIGSTOP)
+    try:
+        started = time.monotonic()
+        found = await readiness()
+        took_s = time.monotonic() - started
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
+        await loop_services.close()
+    assert took_s < 2, took_s
+    assert found.components == dict.fromkeys(COMPONENTS, "unavailable")
 
 
 async def test_without_the_series_people_post_and_read_and_staff_act(server, other, open_browser):
