@@ -37,6 +37,14 @@ def key(number: int) -> Key:
     return Key("posts", tag=str(number), name="post")
 
 
+async def test_thousands_of_redirections_cost_one_look_at_the_map(store: Store) -> None:
+    """As after a failover or a reshard, when a page or a pass meets the old master."""
+    wrong, began = store.nodes[0], time.monotonic()
+    await wrong.pipeline([("SET", key(n), n) for n in range(3_000)])
+    assert await wrong.pipeline([("GET", key(n)) for n in range(3_000)]) == [b"%d" % n for n in range(3_000)]
+    assert time.monotonic() - began < 2
+
+
 @pytest.mark.parametrize(
     ("tag", "slot"), [("book:1", 759), ("book:2", 12948), ("book:3", 8885), ("book:4", 4690), ("book", 1337)]
 )

@@ -150,7 +150,8 @@ class ClusterNode(Node):
             redirections = [reply for reply in replies if isinstance(reply, Redirected)]
             if not redirections:
                 return results_of(await target._mended(block, replies))
-            target, asking = await self._next(redirections[0], commands[0])
+            await self._await_map(redirections[:1])
+            target, asking = self._next(redirections[0], commands[0])
             block = [("ASKING",), *block[-len(commands) - 2 :]] if asking else block[-len(commands) - 2 :]
         raise StoreUnavailable("a slot of the cluster did not settle in time")
 
@@ -161,7 +162,8 @@ class ClusterNode(Node):
             try:
                 return await Node.confirmed(node, commands, replicas)
             except Redirected as redirection:
-                node, asking = await self._next(redirection, commands[0])
+                await self._await_map([redirection])
+                node, asking = self._next(redirection, commands[0])
                 if asking:  # half of the slot is there, half here: wait until it is whole again
                     await asyncio.sleep(UNSETTLED_WAIT_S)
                     node = self
@@ -169,6 +171,17 @@ class ClusterNode(Node):
                 self._cluster.refresh_soon()
                 raise
         raise StoreUnavailable("a slot of the cluster did not settle in time")
+
+    async def blocking(self, *command: Any, timeout_s: float) -> Reply:
+        """Who waits is told that the slot went elsewhere, and asks again: by then the map is right."""
+        try:
+            return await super().blocking(*command, timeout_s=timeout_s)
+        except Redirected as redirection:
+            await self._await_map([redirection])
+            raise
+        except StoreUnavailable:
+            self._cluster.refresh_soon()
+            raise
 
     async def send_encoded(self, payload: bytes, replies: int, *, confirm: int = 0) -> list[Reply]:
         try:
@@ -186,9 +199,10 @@ class ClusterNode(Node):
             left = [n for n, reply in enumerate(replies) if isinstance(reply, Redirected)]
             if not left:
                 return
+            await self._await_map([replies[position] for position in left])
             batches: dict[tuple[int, bool], tuple[ClusterNode, list[int]]] = {}
             for position in left:
-                node, asking = await self._next(replies[position], commands[position])
+                node, asking = self._next(replies[position], commands[position])
                 batches.setdefault((id(node), asking), (node, []))[1].append(position)
             for (_, asking), (node, positions) in batches.items():
                 answers = await node._asked([commands[n] for n in positions], asking=asking)
@@ -196,15 +210,18 @@ class ClusterNode(Node):
                     replies[position] = answer
         raise StoreUnavailable("a slot of the cluster did not settle in time")
 
-    async def _next(self, redirection: Redirected, command: Command) -> "tuple[ClusterNode, bool]":
-        """Where to go with a redirected command, and whether as one who only asks."""
-        if redirection.kind == "ASK":
-            return self._cluster.node_at(*self._where(redirection)), True
-        if redirection.kind != "MOVED":
+    async def _await_map(self, redirections: Sequence[Redirected]) -> None:
+        """One look at the map for all of them: a slot that failed over redirects thousands of commands."""
+        kinds = {redirection.kind for redirection in redirections}
+        if kinds - {"MOVED", "ASK"}:
             await asyncio.sleep(UNSETTLED_WAIT_S)
-        await self._cluster.refresh()
-        if redirection.kind == "MOVED":
-            return self._cluster.node_at(*self._where(redirection)), False
+        if kinds != {"ASK"}:
+            await self._cluster.refresh()
+
+    def _next(self, redirection: Redirected, command: Command) -> "tuple[ClusterNode, bool]":
+        """Where to go with a redirected command, and whether as one who only asks."""
+        if redirection.kind in ("MOVED", "ASK"):
+            return self._cluster.node_at(*self._where(redirection)), redirection.kind == "ASK"
         node = self._cluster.node_for(_tag_of(command))
         assert isinstance(node, ClusterNode)
         return node, False
