@@ -71,7 +71,7 @@ async def test_a_rename_that_comes_late_revives_nothing(store: Store, lists: Lis
     await lists.erase(ALICE, made.id)
     assert not await lists.rename(ALICE, made.id, "again")
     key = keys.account_list(made.id)
-    assert await store.node(key).execute("EXISTS", key) == 0
+    assert await store.node(key).execute("HKEYS", key) == [b"owner", b"deleted"]
 
 
 async def test_nobody_finds_a_list_that_is_marked_deleted(lists: Lists) -> None:

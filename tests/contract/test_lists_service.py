@@ -13,7 +13,7 @@ from timelines import keys
 from timelines.domain.account_list import ListId
 from timelines.domain.follow import FIRST_PASS
 from timelines.errors import ListNotFound, ListsCapReached, ListTitleInvalid, MembersCapReached
-from timelines.repositories.lists import ListMembers, Lists
+from timelines.repositories.lists import TRACE_MS, ListMembers, Lists
 from timelines.services.lists import ListService
 
 ALICE, BOB, CAROL = map(AccountId, (1, 2, 3))
@@ -148,9 +148,32 @@ async def test_a_deleted_list_leaves_nothing_behind(
     timelines.ids.clear()
     await service.delete(owner_id=ALICE, list_id=news)
     assert timelines.ids == [news]
-    assert deployment.all_keys() == [keys.list_ids()]
+    assert deployment.all_keys() == sorted([keys.account_list(news), keys.list_ids()])
+    with pytest.raises(ListNotFound):
+        await service.get(owner_id=ALICE, list_id=news)
+    with pytest.raises(ListNotFound):
+        await add(service, news, BOB)
+    with pytest.raises(ListNotFound):
+        await service.rename(owner_id=ALICE, list_id=news, title="again")
+
+
+async def test_deleting_a_list_again_is_a_success_for_a_day_and_for_its_owner_alone(
+    store: Store, deployment: Deployment, service: ListService, news: ListId
+) -> None:
+    trace = keys.account_list(news)
+    await service.delete(owner_id=ALICE, list_id=news)
+    left_ms = await store.node(trace).execute("PTTL", trace)
+    assert 0 < left_ms <= TRACE_MS
+    before = await store.node(trace).execute("HGETALL", trace)
+    await service.delete(owner_id=ALICE, list_id=news)
+    assert await store.node(trace).execute("HGETALL", trace) == before
+    assert await store.node(trace).execute("PTTL", trace) <= left_ms
+    with pytest.raises(ListNotFound):
+        await service.delete(owner_id=BOB, list_id=news)
+    await store.node(trace).execute("DEL", trace)  # as a day later
     with pytest.raises(ListNotFound):
         await service.delete(owner_id=ALICE, list_id=news)
+    assert deployment.all_keys() == [keys.list_ids()]
 
 
 async def test_a_deletion_that_crashed_anywhere_is_finished_by_the_next(
@@ -177,7 +200,9 @@ async def test_a_deletion_that_crashed_anywhere_is_finished_by_the_next(
             await service.get(owner_id=ALICE, list_id=made.id)
         assert (await service.lists(ALICE)).lists == ()
         await service.delete(owner_id=ALICE, list_id=made.id)
-        assert deployment.all_keys() == [keys.list_ids()]
+        trace = keys.account_list(made.id)
+        assert [key for key in deployment.all_keys() if key != trace] == [keys.list_ids()]
+        await store.node(trace).execute("DEL", trace)
 
 
 async def test_a_member_that_a_deletion_overtakes_is_withdrawn(
@@ -213,7 +238,7 @@ async def test_members_and_deletion_at_once_leave_no_edge(
         service.delete(owner_id=ALICE, list_id=news),
         return_exceptions=True,
     )
-    assert deployment.all_keys() == [keys.list_ids()]
+    assert deployment.all_keys() == sorted([keys.account_list(news), keys.list_ids()])
 
 
 async def test_members_are_counted_for_a_page_of_lists(service: ListService, news: ListId) -> None:

@@ -68,7 +68,8 @@ async def test_a_list_can_be_renamed_and_deleted(alice, friends):
     renamed = await alice.post_json(f"{friends}edit/", title="Old friends")
     assert (renamed.status_code, renamed.json()["title"]) == (200, "Old friends")
     gone = await alice.post_json(f"{friends}delete/")
-    assert (gone.status_code, gone.json()) == (200, {})
+    again = await alice.post_json(f"{friends}delete/")
+    assert (gone.status_code, gone.json()) == (again.status_code, again.json()) == (200, {})
     assert (await alice.get(friends)).status_code == 404
     assert (await alice.get_json("/lists/")).json()["lists"] == []
 

@@ -18,7 +18,10 @@ from timelines.repositories.edges import PairEdges
 from timelines.repositories.follows import OVER_THE_CAP, page_of
 
 EDIT_LIST = load("edit_list.lua", __package__)
+ERASE_LIST = load("erase_list.lua", __package__)
 FIELDS = ("owner", "title", "created_ms", "deleted")
+TRACE_MS = 24 * 3_600_000
+"""So long a deleted list's hash says whose it was, as idempotency keys live: a deletion may be repeated."""
 
 
 class Lists:
@@ -82,9 +85,12 @@ class Lists:
         return await self._timelines[index].execute("ZSCORE", index, list_id) is not None
 
     async def erase(self, owner_id: AccountId, list_id: ListId) -> None:
-        """The last step of a deletion; the index goes last, so that a crash before leaves the way to it."""
+        """The last step of a deletion; the index goes last, so that a crash before leaves the way to it.
+
+        For TRACE_MS the hash keeps its owner beside the mark: found by nobody, deleted again by its owner.
+        """
         key, index = keys.account_list(list_id), keys.list_index(owner_id)
-        await self._timelines[key].execute("DEL", key)
+        await self._timelines[key].run(ERASE_LIST, (key,), (TRACE_MS,))
         await self._timelines[index].execute("ZREM", index, list_id)
 
     async def _edit(self, owner_id: AccountId, list_id: ListId, field: str, value: str | int) -> bool:

@@ -58,7 +58,10 @@ class ListService:
         return await self.get(owner_id=owner_id, list_id=list_id)
 
     async def delete(self, *, owner_id: AccountId, list_id: ListId) -> None:
-        """Delete a list. A crash on the way leaves it marked, found by nobody; repeating it does the rest."""
+        """Delete a list. A crash on the way leaves it marked, found by nobody; repeating it does the rest.
+
+        Repeating it within a day is a success that changes nothing; later there is no such list.
+        """
         marked = await self._lists.mark_deleted(owner_id, list_id)
         if not marked and not await self._lists.is_indexed(owner_id, list_id):
             raise ListNotFound

@@ -51,10 +51,10 @@ class CachedChecks:
 
     async def list_timelines(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
         ids = [ListId(int(key.tag[1:])) for key in found]
-        there = await look.gather(("EXISTS", keys.account_list(list_id)) for list_id in ids)
+        lives = await look.gather(("PTTL", keys.account_list(list_id)) for list_id in ids)
         findings: list[Finding] = []
-        for key, list_id, stands in zip(found, ids, there, strict=True):
-            if not stands:
+        for key, list_id, left_ms in zip(found, ids, lives, strict=True):
+            if left_ms != -1:  # the trace of a deleted list has a lifetime
                 forget = partial(self._places.at.list_timelines.forget, list_id)
                 findings.append(Finding("list_timeline_of_nobody", key, repair=forget))
             else:

@@ -146,7 +146,8 @@ async def accounts_standing(look: Looking, ids: Iterable[int]) -> set[int]:
 
 
 async def lists_standing(look: Looking, ids: Iterable[int]) -> set[int]:
-    """Those being deleted still stand here: their deletion takes the members along."""
+    """Those being deleted still stand here: their deletion takes the members along. The trace of a deleted
+    one does not; it alone has a lifetime."""
     asked = list(dict.fromkeys(ids))
-    replies = await look.gather(("EXISTS", keys.account_list(ListId(list_id))) for list_id in asked)
-    return {list_id for list_id, stands in zip(asked, replies, strict=True) if stands}
+    lives = await look.gather(("PTTL", keys.account_list(ListId(list_id))) for list_id in asked)
+    return {list_id for list_id, left_ms in zip(asked, lives, strict=True) if left_ms == -1}

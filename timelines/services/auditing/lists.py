@@ -30,8 +30,12 @@ class ListChecks:
             findings.append(Finding("list_counter_low", highest, repair=partial(self._raise, max(ids))))
         owners = {key: int(row[0]) for key, row in zip(found, rows, strict=True) if row[0] is not None}
         states = await look.states(owners.values())
-        for key, (owner, title, created_ms, deleted) in zip(found, rows, strict=True):
+        lives = await look.gather(("PTTL", key) for key in found)
+        for key, (owner, title, created_ms, deleted), left_ms in zip(found, rows, lives, strict=True):
             if owner is None and title is None and created_ms is None and deleted is None:
+                continue
+            if left_ms > 0:
+                findings += self._expiring(key, deleted)
                 continue
             if owner is None or states[int(owner)] == ABSENT:
                 repair = partial(self._erase, key, int(owner or 0))
@@ -44,6 +48,11 @@ class ListChecks:
                 findings.append(Finding("list_half", key, repair=self._places.run(*fill)))
         kept = {key: owner for key, owner in owners.items() if states[owner] not in (ABSENT, DELETED)}
         return findings + await self._unindexed(look, kept)
+
+    def _expiring(self, key: Key, deleted: object) -> list[Finding]:
+        """The trace of a deleted list is to go; a list that stands is not."""
+        repair = self._places.run(("PERSIST", key))
+        return [] if deleted is not None else [Finding("list_expires", key, repair=repair)]
 
     async def indexes(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
         """A crash at the end of a deletion leaves a name in the index: a leftover."""
