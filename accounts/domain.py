@@ -28,6 +28,8 @@ class Author(msgspec.Struct, frozen=True):
     display_name: str
     state: State
     version: int
+    private: bool = False
+    """Only followers, whom the account lets in, see its posts."""
 
     @property
     def is_visible(self) -> bool:

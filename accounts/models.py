@@ -27,6 +27,7 @@ class Account(AbstractBaseUser):
     state = models.CharField(max_length=9, default=ACTIVE)
     is_staff = models.BooleanField(default=False)
     version = models.BigIntegerField(default=1)
+    is_private = models.BooleanField(default=False)
     last_login = None  # sessions carry it
 
     USERNAME_FIELD = "handle"
@@ -48,7 +49,8 @@ class Account(AbstractBaseUser):
     def author(self) -> Author:
         """The part that pages show beside posts."""
         state: State = self.state  # type: ignore[assignment]
-        return Author(AccountId(self.id), self.handle, self.display_name, state, self.version)
+        facts = self.handle, self.display_name, state, self.version, self.is_private
+        return Author(AccountId(self.id), *facts)
 
     def get_absolute_url(self) -> str:
         """The profile page; its address is part of the interface clients rely on."""

@@ -21,9 +21,73 @@ def replies(post_id: int) -> Key:
     return Key("posts", tag=str(post_id), name="replies")
 
 
+def likes(post_id: int) -> Key:
+    """ZSET: id of an account that likes the post -> ms. Deleted with the post."""
+    return Key("posts", tag=str(post_id), name="likes")
+
+
+def boosts(post_id: int) -> Key:
+    """ZSET: id of an account that boosts the post -> id of its boost. Deleted with the post."""
+    return Key("posts", tag=str(post_id), name="boosts")
+
+
+@kept
+def counts(post_id: int) -> Key:
+    """STRING "<replies> <boosts> <likes>": the sizes of the three sets, written with them. Absent: none."""
+    return Key("posts", tag=str(post_id), name="counts")
+
+
 def idempotency(account_id: int, digest: str) -> Key:
     """STRING "<post id>:<digest of the request>", 25 h. Claimed by the first request of a form."""
     return Key("posts", tag=f"a{account_id}", name=f"idempotency:{digest}")
+
+
+# What an account has to do with posts and with others: sources of truth, all under the account's tag.
+
+
+def liked(account_id: int) -> Key:
+    """ZSET: id of a post that the account likes -> ms, the other side of `likes`."""
+    return Key("timelines", tag=str(account_id), name="liked")
+
+
+def boosted(account_id: int) -> Key:
+    """ZSET: id of a post that the account boosts -> ms, the other side of `boosts`."""
+    return Key("timelines", tag=str(account_id), name="boosted")
+
+
+def bookmarks(account_id: int) -> Key:
+    """ZSET: id of a bookmarked post -> ms. BOOKMARKS_CAP, the newest."""
+    return Key("timelines", tag=str(account_id), name="bookmarks")
+
+
+def blocks(account_id: int) -> Key:
+    """ZSET: id of a blocked account -> ms."""
+    return Key("timelines", tag=str(account_id), name="blocks")
+
+
+def blocked_by(account_id: int) -> Key:
+    """ZSET: id of an account that blocks this one -> ms, the other side of `blocks`."""
+    return Key("timelines", tag=str(account_id), name="blockers")
+
+
+def mutes(account_id: int) -> Key:
+    """ZSET: id of a muted account -> the ms until which it is."""
+    return Key("timelines", tag=str(account_id), name="mutes")
+
+
+def quieted(account_id: int) -> Key:
+    """ZSET: id of an account whose boosts are hidden -> ms."""
+    return Key("timelines", tag=str(account_id), name="quieted")
+
+
+def exclusive(account_id: int) -> Key:
+    """SET of the account's exclusive lists: their members leave its home."""
+    return Key("timelines", tag=str(account_id), name="exclusive")
+
+
+def filters(account_id: int) -> Key:
+    """HASH: number of a keyword filter -> MessagePack Filter. FILTERS_CAP."""
+    return Key("timelines", tag=str(account_id), name="filters")
 
 
 # Timelines: profiles are sources, homes and list timelines are caches.

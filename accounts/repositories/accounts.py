@@ -28,8 +28,9 @@ FIELDS: Final = (
     "state",
     "staff",
     "version",
+    "private",
 )
-AUTHOR_FIELDS: Final = ("handle", "display_name", "state", "version")
+AUTHOR_FIELDS: Final = ("handle", "display_name", "state", "version", "private")
 STATES: Final[Mapping[bytes, State]] = {b"active": "active", b"suspended": "suspended", b"deleted": "deleted"}
 NOBODY = AccountId(0)
 """Never given out: INCR starts at 1."""
@@ -136,7 +137,7 @@ class AccountRepository:
     def account_of(self, account_id: AccountId, reply: Reply) -> Account | None:
         if reply[0] is None:
             return None
-        handle, display_name, bio, link, password, created_ms, state, staff, version = reply
+        handle, display_name, bio, link, password, created_ms, state, staff, version, private = reply
         return Account(
             id=account_id,
             handle=handle.decode(),
@@ -148,6 +149,7 @@ class AccountRepository:
             state=state.decode(),
             is_staff=staff == b"1",
             version=int(version),
+            is_private=private == b"1",
         )
 
     async def _write_under_new_ids(self, accounts: Sequence[Account]) -> None:
@@ -180,6 +182,7 @@ def _fields(account: Account) -> dict[str, str]:
         "state": account.state or ACTIVE,
         "staff": "1" if account.is_staff else "0",
         "version": str(account.version),
+        "private": "1" if account.is_private else "0",
     }
 
 
@@ -194,10 +197,16 @@ def _author_command(account_id: AccountId) -> Prepared:
 
 @lru_cache(maxsize=20_000)
 def _author(
-    account_id: AccountId, handle: bytes, display_name: bytes, state: bytes, version: bytes
+    account_id: AccountId,
+    handle: bytes,
+    display_name: bytes,
+    state: bytes,
+    version: bytes,
+    private: bytes | None,
 ) -> Author:
     """Facts read anew each time; only their decoding is kept."""
-    return Author(account_id, handle.decode(), display_name.decode(), STATES[state], int(version))
+    is_private = private == b"1"
+    return Author(account_id, handle.decode(), display_name.decode(), STATES[state], int(version), is_private)
 
 
 def _changed(reply: int) -> bool:

@@ -62,12 +62,23 @@ class ViewerState(msgspec.Struct, frozen=True, gc=False):
 
 
 class HydratedPost(msgspec.Struct, frozen=True, gc=False):
-    """A post with everything that a page or a JSON answer shows of it."""
+    """A post with everything that a page or a JSON answer shows of it.
+
+    Of a boost `post` and `author` are the boost and the booster, `original` is what it shows, `counts` and
+    `viewer` are the original's. `filtered`: the phrase of a filter that asks the reader first.
+    """
 
     post: Post
     author: Author
     counts: Counts
     viewer: ViewerState | None
+    original: "HydratedPost | None" = None
+    filtered: str | None = None
+
+    @property
+    def shown(self) -> "HydratedPost":
+        """The entry whose text is shown: the original of a boost."""
+        return self if self.original is None else self.original
 
 
 @dataclass(frozen=True, slots=True)

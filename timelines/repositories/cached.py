@@ -25,6 +25,7 @@ from socialsite.store import (
     Store,
     StoreError,
     StoreUnavailable,
+    Unconfirmed,
     load,
 )
 
@@ -127,6 +128,8 @@ class CachedTimelines:
     async def _push_to(self, node: Node, owners: Sequence[int], post_id: PostId) -> None:
         try:
             lengths = await self._send(node, owners, post_id)
+        except Unconfirmed:
+            raise  # it stands; whoever pushes again inserts it, and readers see it once
         except StoreUnavailable:
             await self._forget_for_sure(node, owners)
             raise
@@ -136,7 +139,7 @@ class CachedTimelines:
             moved = [owner for owner, length in landed if isinstance(length, Redirected)]
             landed = [(o, require_length(n)) for o, n in landed if not isinstance(n, Redirected)]
         if self._is_late(post_id):
-            await self._forget_at(node, [owner for owner, length in landed if length])
+            await self.forget_many([owner for owner, length in landed if length])
         else:
             most = self._kind.cap + 1 + self._slack  # the least of _most
             await self._trim(node, [o for o, n in landed if n > most and n > self._most(o)])
@@ -169,7 +172,7 @@ class CachedTimelines:
         """Deliver one id that is late, or may have been delivered before: in its place, and only once."""
         for node, part in self._store.group("timelines", owners, self._kind.key_of):
             commands = [INSERT.command([self._kind.key_of(owner)], [post_id]) for owner in part]
-            lengths = await self._run_each(node, commands)
+            lengths = await self._store.write_each(commands)
             await self._trim(node, [o for o, n in zip(part, lengths, strict=True) if n > self._most(o)])
 
     @staticmethod
@@ -186,18 +189,14 @@ class CachedTimelines:
         await self.forget_many([owner])
 
     async def forget_many(self, owners: Sequence[int]) -> None:
-        for node, part in self._store.group("timelines", owners, self._kind.key_of):
-            await self._forget_at(node, part)
-
-    async def _forget_at(self, node: Node, owners: Sequence[int]) -> None:
-        if owners:
-            await node.pipeline([("DEL", self._kind.key_of(owner)) for owner in owners])
+        """Confirmed like what is forgotten for: a replica that takes over must not bring back an old one."""
+        await self._store.write_each([("DEL", self._kind.key_of(owner)) for owner in owners])
 
     async def _forget_for_sure(self, node: Node, owners: Sequence[int]) -> None:
         """After a push whose fate is unknown: it may land late, so these timelines must go."""
         for _ in range(FORGET_TRIES):
             try:
-                await self._forget_at(node, owners)
+                await node.pipeline([("DEL", self._kind.key_of(owner)) for owner in owners])
             except StoreUnavailable:
                 await asyncio.sleep(FORGET_WAIT_S)
             else:

@@ -139,8 +139,8 @@ class EdgeSide:
     def count_commands(self, owner: int) -> list[Command]:
         return [("ZCARD", key) for key in self.keys(owner)]
 
-    async def gather(self, commands: list[Command]) -> list[Reply]:
-        return await self._pairs.gather(commands)
+    async def gather(self, commands: list[Command], *, may_lag: bool = False) -> list[Reply]:
+        return await self._pairs.gather(commands, may_lag=may_lag)
 
     def _by_partition(self, owner: int, ids: Iterable[int]) -> dict[int, list[int]]:
         groups: dict[int, list[int]] = {}
@@ -150,10 +150,10 @@ class EdgeSide:
         return groups
 
 
-async def counts(*sides: tuple[EdgeSide, int]) -> list[int]:
+async def counts(*sides: tuple[EdgeSide, int], may_lag: bool = False) -> list[int]:
     """How many edges each (side, id) has, summed over the partitions of all of them in one round trip."""
     commands = [side.count_commands(owner) for side, owner in sides]
-    replies = await sides[0][0].gather([command for part in commands for command in part])
+    replies = await sides[0][0].gather([command for part in commands for command in part], may_lag=may_lag)
     sums = []
     for part in commands:
         sums.append(sum(replies[: len(part)]))

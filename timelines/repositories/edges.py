@@ -94,7 +94,7 @@ class PairEdges:
         """A lane of `_change`: some of the scripts left in one round trip, until none is left."""
         changed = 0
         while some := list(islice(scripts, SCRIPTS_PER_ROUND)):
-            changed += sum(await self._pairs.gather(some))
+            changed += sum(await self._pairs.write_each(some))
         return changed
 
     def _command(self, script: Script, tag: str, edges: Sequence[Edge], args_of: ArgsOf) -> Command:

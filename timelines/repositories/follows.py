@@ -45,8 +45,9 @@ class Follows:
     async def is_following(self, follower_id: AccountId, followed_id: AccountId) -> bool:
         return await self._edges.has(follower_id, followed_id)
 
-    async def counts(self, account_id: AccountId) -> FollowCounts:
-        return FollowCounts(*await counts((self._followers, account_id), (self._following, account_id)))
+    async def counts(self, account_id: AccountId, *, may_lag: bool = False) -> FollowCounts:
+        sides = (self._followers, account_id), (self._following, account_id)
+        return FollowCounts(*await counts(*sides, may_lag=may_lag))
 
     async def following_count(self, account_id: AccountId) -> int:
         return await self._following.count(account_id)

@@ -13,7 +13,7 @@ from socialsite.ids import PostId
 from socialsite.store import Command, Key, Reply, Store
 from timelines import keys
 from timelines.domain.post import Post, encode_post
-from timelines.repositories.posts import PENDING, WRITE
+from timelines.repositories.posts import PENDING, WRITE, join_command
 from timelines.repositories.tags import add_commands
 
 COMMANDS_PER_ROUND = 500
@@ -72,7 +72,7 @@ class ImportedPosts:
         for post in posts:
             commands.append(("ZADD", self._profiles.of(post.author_id, post.id), post.id, post.id))
             if post.in_reply_to is not None:
-                commands.append(("ZADD", keys.replies(post.in_reply_to), post.id, post.id))
+                commands.append(join_command(keys.replies, post.in_reply_to, post.id, post.id))
         for profile in {self._profiles.of(post.author_id, post.id) for post in posts}:
             commands.append(("ZREMRANGEBYRANK", profile, 0, -self._profile_cap - 1))
         commands += add_commands(posts)

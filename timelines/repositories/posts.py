@@ -1,13 +1,13 @@
 """Posts and what keeps publishing exact: claimed ids, idempotency keys, tombstones (docs/architecture.md)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Command, Prepared, Question, Reply, Store, load, prepared
+from socialsite.store import Command, Key, Prepared, Question, Reply, Store, load, prepared
 from timelines import keys
 from timelines.domain.page import Counts
 from timelines.domain.post import Post, decode_post, encode_post
@@ -22,6 +22,9 @@ WRITE = load("write_post.lua", __package__)
 DELETE = load("delete_post.lua", __package__)
 SUPERSEDE = load("supersede_post.lua", __package__)
 SWAP = load("swap_key.lua", __package__)
+JOIN = load("join_set.lua", __package__)
+LEAVE = load("leave_set.lua", __package__)
+NO_COUNTS = Counts()
 WAS_ARCHIVED = 2
 
 
@@ -100,15 +103,17 @@ class PostRepository:
     async def delete(self, post_id: PostId, author_id: AccountId) -> bool:
         """Lay the tombstone; False where no post stands."""
         key = keys.post(post_id)
-        answer = await self._posts[key].run(DELETE, [key, keys.post_totals(post_id)], [author_id])
+        beside = keys.post_totals(post_id), keys.likes(post_id), keys.boosts(post_id)
+        (answer,) = await self._posts.write(key, DELETE.command([key, *beside], [author_id]))
         if answer == WAS_ARCHIVED:
             await self._archive.remove([post_id])
         return bool(answer)
 
     async def was_deleted_by(self, account_id: AccountId, post_id: PostId) -> bool:
-        """Whether a tombstone of one of the account's own posts stands there."""
+        """Whether a tombstone of one of the account's own posts stands there, confirmed as when it was laid."""
         key = keys.post(post_id)
-        return bool(await self._posts[key].execute("GET", key) == DELETED_BY + b"%d" % account_id)
+        (held,) = await self._posts.write(key, ("GET", key))
+        return bool(held == DELETED_BY + b"%d" % account_id)
 
     async def state(self, post_id: PostId) -> Post | PostState:
         key = keys.post(post_id)
@@ -157,10 +162,10 @@ class PostRepository:
 
     @staticmethod
     def counts_question(post_ids: Sequence[PostId]) -> Question[dict[PostId, Counts]]:
-        """How many replies each post has."""
+        """How many replies, boosts and likes each post has."""
         return Question(
-            [_replies_command(post_id) for post_id in post_ids],
-            lambda replies: {i: counts_of(number) for i, number in zip(post_ids, replies, strict=True)},
+            [_counts_command(post_id) for post_id in post_ids],
+            lambda replies: dict(zip(post_ids, map(counts_of, replies), strict=True)),
         )
 
     # Idempotency keys
@@ -189,18 +194,17 @@ class PostRepository:
     async def give_up(self, post_id: PostId) -> Written:
         """Turn a claim that was never written into a tombstone. HELD: a post stands there after all."""
         key = keys.post(post_id)
-        answer = int(await self._posts[key].run(SUPERSEDE, [key]))
-        return {1: Written.SUPERSEDED, 0: Written.HELD, -1: Written.DELETED}[answer]
+        (answer,) = await self._posts.write(key, SUPERSEDE.command([key]))
+        return {1: Written.SUPERSEDED, 0: Written.HELD, -1: Written.DELETED}[int(answer)]
 
     # Replies
 
     async def add_reply(self, parent_id: PostId, reply_id: PostId) -> None:
-        key = keys.replies(parent_id)
-        await self._posts[key].execute("ZADD", key, reply_id, reply_id)
+        command = join_command(keys.replies, parent_id, reply_id, reply_id)
+        await self._posts.write(keys.replies(parent_id), command)
 
     async def remove_reply(self, parent_id: PostId, reply_id: PostId) -> None:
-        key = keys.replies(parent_id)
-        await self._posts[key].execute("ZREM", key, reply_id)
+        await self._posts.gather([LEAVE.command(counted_keys(parent_id, keys.replies), [reply_id])])
 
     async def replies(self, parent_id: PostId, above: int, limit: int) -> list[PostId]:
         """Direct replies with an id above `above`, oldest first."""
@@ -215,13 +219,25 @@ def _find_command(post_id: PostId) -> Prepared:
 
 
 @lru_cache(maxsize=20_000)
-def _replies_command(post_id: PostId) -> Prepared:
-    return prepared("ZCARD", keys.replies(post_id))
+def _counts_command(post_id: PostId) -> Prepared:
+    return prepared("GET", keys.counts(post_id))
 
 
-@lru_cache(maxsize=1_000)
-def counts_of(replies: int) -> Counts:
-    return Counts(replies=replies)
+def counted_keys(post_id: PostId, changed: Callable[[int], Key]) -> list[Key]:
+    """The keys of join_set.lua and leave_set.lua: the set that changes, the counts, what they count."""
+    sets = keys.replies(post_id), keys.boosts(post_id), keys.likes(post_id)
+    return [changed(post_id), keys.counts(post_id), *sets]
+
+
+def join_command(changed: Callable[[int], Key], post_id: PostId, member: int, score: int) -> Command:
+    """Puts a member into a set of the post: replies, boosts or likes."""
+    return JOIN.command(counted_keys(post_id, changed), [member, score])
+
+
+@lru_cache(maxsize=10_000)
+def counts_of(reply: bytes | None) -> Counts:
+    """Counts as they stand in the store."""
+    return NO_COUNTS if reply is None else Counts(*map(int, reply.split()))
 
 
 def parsed(value: bytes) -> Agreement:

@@ -22,8 +22,11 @@ class ScoredTimelines:
     async def _remove(self, key: Key, post_id: PostId) -> None:
         await self._place[key].execute("ZREM", key, post_id)
 
-    async def _read(self, key: Key, edge: int, limit: int, *, upward: bool) -> list[PostId]:
-        return ids_of(await self._place[key].execute(*range_command(key, edge, limit, upward=upward)))
+    async def _read(
+        self, key: Key, edge: int, limit: int, *, upward: bool, may_lag: bool = False
+    ) -> list[PostId]:
+        command = range_command(key, edge, limit, upward=upward)
+        return ids_of((await self._place.gather([command], may_lag=may_lag))[0])
 
 
 def range_command(key: Key, edge: int, limit: int, *, upward: bool) -> Command:
@@ -54,11 +57,13 @@ class ProfileRepository(ScoredTimelines):
     async def remove(self, account_id: AccountId, post_id: PostId) -> None:
         await self._remove(self.keys.of(account_id, post_id), post_id)
 
-    async def read(self, account_id: AccountId, edge: int, limit: int, *, upward: bool) -> list[PostId]:
-        return (await self.read_many([(account_id, edge, limit)], upward=upward))[0]
+    async def read(
+        self, account_id: AccountId, edge: int, limit: int, *, upward: bool, may_lag: bool = False
+    ) -> list[PostId]:
+        return (await self.read_many([(account_id, edge, limit)], upward=upward, may_lag=may_lag))[0]
 
     async def read_many(
-        self, parts: Sequence[tuple[AccountId, int, int]], *, upward: bool
+        self, parts: Sequence[tuple[AccountId, int, int]], *, upward: bool, may_lag: bool = False
     ) -> list[list[PostId]]:
         """(account, edge, limit) for each profile, one round trip a node."""
         asked = [self.keys.all(account_id) for account_id, _, _ in parts]
@@ -67,12 +72,13 @@ class ProfileRepository(ScoredTimelines):
             for places, (_, edge, limit) in zip(asked, parts, strict=True)
             for key in places
         ]
-        replies = iter(await self._place.gather(commands))
+        replies = iter(await self._place.gather(commands, may_lag=may_lag))
         found = ([ids_of(next(replies)) for _ in places] for places in asked)
         return [merged(each, limit, upward=upward) for each, (_, _, limit) in zip(found, parts, strict=True)]
 
-    async def count(self, account_id: AccountId) -> int:
-        return sum(await self._place.gather(("ZCARD", key) for key in self.keys.all(account_id)))
+    async def count(self, account_id: AccountId, *, may_lag: bool = False) -> int:
+        sizes = (("ZCARD", key) for key in self.keys.all(account_id))
+        return sum(await self._place.gather(sizes, may_lag=may_lag))
 
 
 def merged(parts: Sequence[list[PostId]], limit: int, *, upward: bool) -> list[PostId]:
@@ -101,8 +107,8 @@ class PublicRepository(ScoredTimelines):
     async def remove(self, post_id: PostId) -> None:
         await self._remove(keys.public_timeline(), post_id)
 
-    async def read(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
-        return await self._read(keys.public_timeline(), edge, limit, upward=upward)
+    async def read(self, edge: int, limit: int, *, upward: bool, may_lag: bool = False) -> list[PostId]:
+        return await self._read(keys.public_timeline(), edge, limit, upward=upward, may_lag=may_lag)
 
     async def replace(self, stale: Iterable[PostId], post_ids: Iterable[PostId]) -> None:
         """Rebuild: `stale` is what stood there before the sources were read; posts added since stay."""

@@ -32,8 +32,10 @@ class TagTimelines(ScoredTimelines):
         drops: list[Command] = [("ZREM", tag_key(tag), post.id) for tag in hashtags(post.text)]
         await self._place.gather(drops)
 
-    async def read(self, tag: str, edge: int, limit: int, *, upward: bool) -> list[PostId]:
-        return await self._read(tag_key(tag), edge, limit, upward=upward)
+    async def read(
+        self, tag: str, edge: int, limit: int, *, upward: bool, may_lag: bool = False
+    ) -> list[PostId]:
+        return await self._read(tag_key(tag), edge, limit, upward=upward, may_lag=may_lag)
 
 
 def tag_key(tag: str) -> Key:

@@ -1,21 +1,26 @@
 """Hydration: ids become posts with authors, counts and what the reader has to do with them.
 
-Rights are checked here, at read, on every path: tombstones, author states and edges come with
-the page, never from process memory. Only "who wrote post N" is remembered, because it can never change; it
-lets posts, authors and edges be read in one round trip.
+Rights are checked here, at read, on every path: tombstones, author states, edges, blocks and mutes come with
+the page, never from process memory. Only "who wrote post N, and what does it boost" is remembered, because it
+can never change; it lets nearly every page be read in one round trip.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 from accounts.domain import AccountId, Author
-from socialsite.ids import PostId
+from socialsite.ids import Now, PostId
 from socialsite.store import Question, Store
 from timelines.domain.page import HydratedPost, ViewerState
 from timelines.domain.post import Post
-from timelines.repositories.posts import Found, PostRepository
-
-REMEMBERED = 200_000  # post -> author pairs in memory: about 20 MB when full
+from timelines.domain.rights import FOLLOWED, Place
+from timelines.repositories.follows import Follows
+from timelines.repositories.lists import ListMembers
+from timelines.repositories.posts import PostRepository
+from timelines.repositories.readers import Readers
+from timelines.services.boost_showing import BoostShowing
+from timelines.services.looking_up import Lookup, Reach
+from timelines.services.remembering import Remembered
 
 Rights = Callable[[Collection[AccountId]], Question[set[AccountId]]]
 """Which of some authors a timeline may show."""
@@ -33,49 +38,78 @@ def everybody(authors: Collection[AccountId]) -> Question[set[AccountId]]:
 class Hydrator:
     """Turns ids into what a reader may see of them."""
 
-    def __init__(self, store: Store, posts: PostRepository, authors: Authors) -> None:
-        self._store = store
-        self._posts = posts
-        self._authors = authors
-        self._author_of: dict[PostId, AccountId] = {}
+    def __init__(
+        self,
+        *,
+        store: Store,
+        posts: PostRepository,
+        authors: Authors,
+        readers: Readers,
+        follows: Follows,
+        members: ListMembers,
+        clock: Now,
+    ) -> None:
+        self._reach = Reach(store, posts, authors, readers, follows, members)
+        self._clock = clock
+        self._remembered = Remembered()
 
     async def hydrate(
-        self, post_ids: Sequence[PostId], *, viewer_id: AccountId | None, rights: Rights = everybody
+        self,
+        post_ids: Sequence[PostId],
+        *,
+        viewer_id: AccountId | None,
+        rights: Rights = everybody,
+        place: Place = Place.POST,
     ) -> list[HydratedPost]:
         """The visible ones of `post_ids`, in their order."""
         if not post_ids:
             return []
-        expected = {self._author_of[post_id] for post_id in post_ids if post_id in self._author_of}
-        found: dict[PostId, Found]
-        found, counts, authors, allowed = await self._store.ask(
-            self._posts.find_question(post_ids),
-            self._posts.counts_question(post_ids),
-            self._authors.authors_question(expected),
-            rights(expected),
-        )
-        posts = await self._posts.standing(found)
-        self._remember(posts.values())
-        missing = {post.author_id for post in posts.values()} - expected
-        if missing:
-            more, allowed_too = await self._store.ask(
-                self._authors.authors_question(missing), rights(missing)
-            )
-            authors, allowed = authors | more, allowed | allowed_too
+        found = Lookup(self._reach, self._remembered, viewer_id, rights, place, self._clock.now_ms())
+        await found.look_at(post_ids)
+        boosts = [post for post_id in post_ids if (post := found.posts.get(post_id)) and post.boost_of]
+        showing = BoostShowing(found)
+        if boosts and place in FOLLOWED:
+            await showing.ask(boosts)
         return [
-            HydratedPost(post, author, counts[post_id], viewer_state(post, viewer_id))
+            entry
             for post_id in post_ids
-            if (post := posts.get(post_id)) is not None
-            and post.author_id in allowed
-            and (author := authors.get(post.author_id)) is not None
-            and author.is_visible
+            if (post := found.posts.get(post_id)) is not None
+            and showing.shows(post)
+            and (entry := entry_of(found, post)) is not None
         ]
 
-    def _remember(self, posts: Iterable[Post]) -> None:
-        if len(self._author_of) > REMEMBERED:
-            self._author_of.clear()
-        for post in posts:
-            self._author_of[post.id] = post.author_id
+
+def entry_of(found: Lookup, post: Post) -> HydratedPost | None:
+    """The post as its reader may see it, or None."""
+    author = found.visible_author(post)
+    if author is None:
+        return None
+    if post.boost_of is None:
+        return _own_words(found, post, author)
+    original = found.posts.get(post.boost_of)
+    writer = found.visible_author(original, boosted=True) if original else None
+    if original is None or writer is None or original.boost_of is not None:
+        return None
+    shown = _own_words(found, original, writer)
+    return shown and HydratedPost(post, author, shown.counts, shown.viewer, shown, shown.filtered)
 
 
-def viewer_state(post: Post, viewer_id: AccountId | None) -> ViewerState | None:
-    return None if viewer_id is None else ViewerState(own=post.author_id == viewer_id)
+def _own_words(found: Lookup, post: Post, author: Author) -> HydratedPost | None:
+    """The entry of a post that is no boost; a reader's filters look at its text."""
+    filtered = found.filter_of(post)
+    if filtered is not None and filtered.action == "hide":
+        return None
+    phrase = filtered.phrase if filtered else None
+    return HydratedPost(post, author, found.counts[post.id], viewer_state(found, post), None, phrase)
+
+
+def viewer_state(found: Lookup, post: Post) -> ViewerState | None:
+    reader = found.reader
+    if reader is None:
+        return None
+    return ViewerState(
+        own=post.author_id == reader.viewer_id,
+        liked=post.id in reader.liked,
+        boosted=post.id in reader.boosted,
+        bookmarked=post.id in reader.bookmarked,
+    )

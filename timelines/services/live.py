@@ -47,10 +47,10 @@ class LiveService:
         self._members = members
         self._lag = lag
 
-    async def entry_published(self, post: Post, *, public: bool = True) -> None:
+    async def entry_published(self, post: Post) -> None:
         """For profile, public, tags and the author's own home; after all of them are written."""
-        tags = tuple(hashtags(post.text)) if public else ()
-        await self._to_all(post.id, EntryPublished(post.id, post.author_id, public, tags))
+        tags = tuple(hashtags(post.text)) if post.is_listed else ()
+        await self._to_all(post.id, EntryPublished(post.id, post.author_id, post.is_listed, tags))
 
     async def entry_delivered(self, post: Post, follower_ids: Sequence[AccountId]) -> None:
         """One pass's followers; after their homes are written, so that nobody falls between.

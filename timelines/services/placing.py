@@ -36,13 +36,10 @@ class Placing:
         `repeated`: somebody may have placed it before, so the author's home is looked through first.
         """
         into_home = self._homes.insert if repeated else self._homes.push
-        await asyncio.gather(
-            self._profiles.add(post.author_id, post.id),
-            self._public.add(post.id),
-            self._tags.add([post]),
-            into_home([post.author_id], post.id),
-            self._link(post),
-        )
+        places = [self._profiles.add(post.author_id, post.id), into_home([post.author_id], post.id)]
+        if post.is_listed:
+            places += [self._public.add(post.id), self._tags.add([post])]
+        await asyncio.gather(*places, self._link(post))
 
     async def still_stands(self, post: Post) -> bool:
         """False where the post was deleted meanwhile; then nothing of it is left in a source."""

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from django.utils.translation import gettext as _
+from msgspec.structs import replace
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId, PostIds, ms_of
 from socialsite.store import Unconfirmed as NotConfirmed
 from timelines.domain.jobs import SyndicatePost, encode_job
-from timelines.domain.post import Post
+from timelines.domain.post import PUBLIC, Post
 from timelines.domain.text import TextRefused, check_post_text
 from timelines.errors import IdempotencyConflict, PostNotFound, PostRefused, Unconfirmed
 from timelines.repositories.posts import Agreement, PostRepository, PostState, Written
@@ -25,14 +26,15 @@ from timelines.services.refusals import text_refusal
 
 GIVE_UP_AFTER_MS = 60_000  # an id claimed this long ago and never written would appear too deep in timelines
 MOST_TRIES = 20
+NO_ID = PostId(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Agreed:
-    """The id a request publishes under. `stands`: the post is there, so it has its job, too."""
+    """The id a request publishes under. `standing`: the post that is there, so it has its job, too."""
 
     post_id: PostId
-    stands: bool = False
+    standing: Post | None = None
 
 
 class Outbox(Protocol):
@@ -77,6 +79,7 @@ class PublishingService:
         author_id: AccountId,
         text: str,
         in_reply_to: PostId | None = None,
+        audience: int = PUBLIC,
         idempotency_key: str | None = None,
         now_ms: int,
     ) -> Post:
@@ -87,20 +90,21 @@ class PublishingService:
         """
         text = self._checked(text)
         await self._check_room()
-        await self._check_answered(author_id, in_reply_to, idempotency_key)
+        draft = await self._draft(author_id, text, in_reply_to, audience, idempotency_key)
         try:
-            return await self._publish(author_id, text, in_reply_to, idempotency_key, now_ms)
+            return await self._publish(draft, in_reply_to, idempotency_key, now_ms)
         except NotConfirmed as error:
             raise Unconfirmed from error
 
-    async def _publish(
-        self, author_id: AccountId, text: str, in_reply_to: PostId | None, key: str | None, now_ms: int
-    ) -> Post:
-        digest = request_digest(text, in_reply_to)
+    async def _publish(self, draft: Post, asked_reply: PostId | None, key: str | None, now_ms: int) -> Post:
+        """`draft` has everything but its id; `asked_reply` is what the request said it answers."""
+        digest = request_digest(draft.text, asked_reply, draft.audience)
         for _attempt in range(MOST_TRIES):
-            agreed = await self._agreed(author_id, key, digest, now_ms)
-            post = Post(agreed.post_id, author_id, text, in_reply_to)
-            written = Written.HELD if agreed.stands else await self._store_with_intent(post)
+            agreed = await self._agreed(draft.author_id, key, digest, now_ms)
+            post = agreed.standing or replace(draft, id=agreed.post_id)
+            # What an earlier try wrote is written again: it changes nothing, and has replicas confirm it.
+            write = self._posts.write if agreed.standing else self._store_with_intent
+            written = await write(post)
             if written is Written.DELETED:
                 raise PostNotFound
             if written is not Written.SUPERSEDED:
@@ -143,14 +147,30 @@ class PublishingService:
         if post.in_reply_to is not None:
             await self._live.counts_changed(post.in_reply_to)
 
-    async def _check_answered(
+    async def _draft(
+        self, author_id: AccountId, text: str, in_reply_to: PostId | None, audience: int, key: str | None
+    ) -> Post:
+        """The post without its id; what answers a boost answers the original."""
+        parent = await self._answered(author_id, in_reply_to, key)
+        if parent is None:
+            return Post(NO_ID, author_id, text, in_reply_to, audience=audience)
+        root = parent.root or parent.id
+        return Post(
+            NO_ID, author_id, text, parent.id, audience=audience, reply_to_author=parent.author_id, root=root
+        )
+
+    async def _answered(
         self, author_id: AccountId, in_reply_to: PostId | None, key: str | None
-    ) -> None:
-        """The post that is answered stands, or stood when a request with this key came first."""
-        if in_reply_to is None or await self._posts.find(in_reply_to) is not None:
-            return
-        if key is None or not await self._posts.is_agreed(author_id, digest_of_key(key)):
+    ) -> Post | None:
+        """The post that is answered: it stands, or stood when a request with this key came first."""
+        if in_reply_to is None:
+            return None
+        found = await self._posts.find(in_reply_to)
+        if found is not None and found.boost_of is not None:
+            found = await self._posts.find(found.boost_of)
+        if found is None and (key is None or not await self._posts.is_agreed(author_id, digest_of_key(key))):
             raise PostRefused({"in_reply_to": _("The post you answer does not exist, or no longer does.")})
+        return found
 
     def _checked(self, text: str) -> str:
         try:
@@ -182,13 +202,13 @@ class PublishingService:
         if state is PostState.DELETED:
             raise PostNotFound
         if isinstance(state, Post):
-            return Agreed(post_id, stands=True)
+            return Agreed(post_id, state)
         if state is not PostState.SUPERSEDED and now_ms - ms_of(post_id) <= GIVE_UP_AFTER_MS:
             return Agreed(post_id)
         answer = await self._posts.give_up(post_id)
         if answer is Written.DELETED:
             raise PostNotFound
-        return None if answer is Written.SUPERSEDED else Agreed(post_id, stands=True)
+        return None if answer is Written.SUPERSEDED else Agreed(post_id, await self._posts.find(post_id))
 
     async def _claimed_id(self) -> PostId:
         post_id = self._ids.next()
@@ -202,6 +222,7 @@ def digest_of_key(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def request_digest(text: str, in_reply_to: PostId | None) -> str:
+def request_digest(text: str, in_reply_to: PostId | None, audience: int = PUBLIC) -> str:
     """What makes two requests the same one."""
-    return hashlib.sha256(f"{in_reply_to}\n{text}".encode()).hexdigest()[:32]
+    said = f"{in_reply_to}\n{text}" if audience == PUBLIC else f"{in_reply_to} {audience}\n{text}"
+    return hashlib.sha256(said.encode()).hexdigest()[:32]

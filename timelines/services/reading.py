@@ -7,6 +7,7 @@ from socialsite.ids import PostId
 from socialsite.store import Question
 from timelines.domain.account_list import ListId
 from timelines.domain.page import DEFAULT_LIMIT, Cut, HydratedPost, RepliesPage, TimelinePage
+from timelines.domain.rights import Place
 from timelines.errors import PostNotFound
 from timelines.repositories.cached import CachedTimelines
 from timelines.repositories.follows import Follows
@@ -66,7 +67,7 @@ class ReadingService:
     ) -> TimelinePage:
         """Posts of the accounts the viewer follows, and their own. Has no bottom."""
         skeleton, rights = self.home_skeleton(viewer_id), self.home_rights(viewer_id)
-        return await self._page(skeleton, Cut(before, after, limit), viewer_id, rights)
+        return await self._page(skeleton, Cut(before, after, limit), viewer_id, Place.HOME, rights)
 
     async def profile(
         self,
@@ -78,7 +79,7 @@ class ReadingService:
         limit: int = DEFAULT_LIMIT,
     ) -> TimelinePage:
         skeleton = ProfileSkeleton(self._profiles, account_id)
-        return await self._page(skeleton, Cut(before, after, limit), viewer_id, everybody)
+        return await self._page(skeleton, Cut(before, after, limit), viewer_id, Place.PROFILE)
 
     async def public(
         self,
@@ -89,7 +90,7 @@ class ReadingService:
         limit: int = DEFAULT_LIMIT,
     ) -> TimelinePage:
         skeleton = PublicSkeleton(self._public)
-        return await self._page(skeleton, Cut(before, after, limit), viewer_id, everybody)
+        return await self._page(skeleton, Cut(before, after, limit), viewer_id, Place.PUBLIC)
 
     async def tag(
         self,
@@ -102,7 +103,7 @@ class ReadingService:
     ) -> TimelinePage:
         """Posts with a hashtag, which comes normalized (`normalize_tag`)."""
         skeleton = TagSkeleton(self._tags, tag)
-        return await self._page(skeleton, Cut(before, after, limit), viewer_id, everybody)
+        return await self._page(skeleton, Cut(before, after, limit), viewer_id, Place.TAG)
 
     async def list_timeline(
         self,
@@ -115,11 +116,11 @@ class ReadingService:
     ) -> TimelinePage:
         """Posts of the list's members. Whose list it is, is the caller's question."""
         skeleton, rights = self.list_skeleton(list_id), self.list_rights(list_id)
-        return await self._page(skeleton, Cut(before, after, limit), viewer_id, rights)
+        return await self._page(skeleton, Cut(before, after, limit), viewer_id, Place.LIST, rights)
 
     async def post(self, post_id: PostId, *, viewer_id: AccountId | None) -> HydratedPost:
         """Raises PostNotFound where it is absent, deleted or hidden."""
-        found = await self._hydrator.hydrate([post_id], viewer_id=viewer_id)
+        found = await self._hydrator.hydrate([post_id], viewer_id=viewer_id, place=Place.POST)
         if not found:
             raise PostNotFound
         return found[0]
@@ -129,7 +130,7 @@ class ReadingService:
     ) -> RepliesPage:
         """Direct replies, oldest first."""
         skeleton = RepliesSkeleton(self._posts, post_id)
-        page = await self._page(skeleton, Cut(after=after, limit=limit), viewer_id, everybody)
+        page = await self._page(skeleton, Cut(after=after, limit=limit), viewer_id, Place.THREAD)
         return RepliesPage(page.entries[::-1], page.previous_after)
 
     async def post_count(self, account_id: AccountId) -> int:
@@ -171,7 +172,12 @@ class ReadingService:
         return allowed
 
     async def _page(
-        self, skeleton: Skeleton, cut: Cut, viewer_id: AccountId | None, rights: Rights
+        self,
+        skeleton: Skeleton,
+        cut: Cut,
+        viewer_id: AccountId | None,
+        place: Place,
+        rights: Rights = everybody,
     ) -> TimelinePage:
         """Read on until the page is full, one entry more tells whether there is a next one."""
         entries: list[HydratedPost] = []
@@ -179,7 +185,7 @@ class ReadingService:
         for _ in range(MOST_ROUNDS):
             asked = max(FEWEST, cut.limit + 1 - len(entries))
             ids = await skeleton.ids(edge, asked, upward=cut.upward)
-            entries += await self._hydrator.hydrate(ids, viewer_id=viewer_id, rights=rights)
+            entries += await self._hydrator.hydrate(ids, viewer_id=viewer_id, rights=rights, place=place)
             ended = len(ids) < asked
             if ended or len(entries) > cut.limit:
                 break

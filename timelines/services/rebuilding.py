@@ -82,7 +82,8 @@ class RebuildingService:
         """
         entries, edge = 0, ABOVE_ALL
         while ids := await self._profiles.read(account_id, edge, POSTS_AT_ONCE, upward=False):
-            entries += await self._tags.add((await self._posts.find_many(ids)).values())
+            posts = (await self._posts.find_many(ids)).values()
+            entries += await self._tags.add([post for post in posts if post.is_listed])
             edge = ids[-1]
         return entries
 

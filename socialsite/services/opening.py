@@ -1,0 +1,74 @@
+"""Services opened over a store, with what has to go on beside them, and closed again."""
+
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+from django.conf import settings
+
+from accounts import current
+from socialsite import metrics
+from socialsite.clock import Clock
+from socialsite.configuration import Configuration
+from socialsite.recipes.upkeep import Upkeep
+from socialsite.store import Node, Store, StoreError, StoreUrls, open_store
+
+from .building import Services, build_services
+from .partitions import check_partitions
+
+log = logging.getLogger(__name__)
+
+Node.on_answer = staticmethod(metrics.round_trip)
+
+
+def as_cut(store: Store, config: Configuration) -> Configuration:
+    """Follow edges that were cut anew: what the store says wins over a setting of before."""
+    layout = store.layouts.get("follows")
+    if layout is None or layout.count == config.follow_partitions:
+        return config
+    log.warning("FOLLOW_PARTITIONS is %s; edges stand in %s", config.follow_partitions, layout.count)
+    return replace(config, follow_partitions=layout.count)
+
+
+@contextlib.asynccontextmanager
+async def open_services(
+    urls: StoreUrls | str | None = None, config: Configuration | None = None
+) -> AsyncIterator[Services]:
+    """Services over the store of the settings (or of `urls`), with a clock kept right meanwhile."""
+    config = config or Configuration.from_settings()
+    store = await open_store(
+        urls or StoreUrls(settings.REDIS_URL, placed_urls()), require_replicas=config.require_replicas
+    )
+
+    async def server_ms() -> int | None:
+        try:
+            return await store.now_ms()
+        except StoreError:
+            return None
+
+    clock = Clock(server_ms)
+    try:
+        config = as_cut(store, config)
+        await check_partitions(store, config.follow_partitions, config.profile_partitions)
+        await clock.refresh()
+        services = build_services(store, clock, config)
+        meter = services.statistics.meter
+        upkeep = Upkeep()
+        upkeep.start(clock.keep_right)
+        upkeep.start(meter.keep_flushing)
+        upkeep.start(metrics.keep_looking)
+        current.bind(services.accounts, services.sessions)
+        try:
+            yield services
+        finally:
+            await upkeep.close()
+            await meter.close()
+            await services.repositories.archive.close()
+    finally:
+        await store.close()
+
+
+def placed_urls() -> dict[str, str]:
+    """`REDIS_<COMPONENT>_URL`s, but for the cache, which is Django's."""
+    return {name: url for name, url in settings.REDIS_COMPONENT_URLS.items() if name != "cache"}

@@ -1,0 +1,28 @@
+"""The numbers of partitions a store was born with: keys name them, so no process may have others."""
+
+from socialsite.store import Key, Store, StoreError
+from timelines import keys
+
+
+class WrongPartitions(StoreError):
+    """FOLLOW_PARTITIONS or PROFILE_PARTITIONS is not the number this store was born with."""
+
+
+def partitions_key() -> Key:
+    """STRING: the number of follow partitions, recorded at first start, checked at every other."""
+    return Key("follows", tag="map", name="partitions")
+
+
+async def check_partitions(store: Store, follows: int, profiles: int = 1) -> None:
+    """Record the numbers of partitions, or hold them against the recorded ones. Raises WrongPartitions."""
+    recorded = {
+        "FOLLOW_PARTITIONS": (partitions_key(), follows),
+        "PROFILE_PARTITIONS": (keys.profile_partitions(), profiles),
+    }
+    for setting, (key, partitions) in recorded.items():
+        held = await store.node(key).execute("SET", key, partitions, "NX", "GET")
+        if held is not None and int(held) != partitions:
+            raise WrongPartitions(
+                f"this store was made with {setting}={int(held)}, the setting says {partitions}: "
+                "put the old number back, or move the data with `manage.py repartition`"
+            )

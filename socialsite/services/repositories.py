@@ -1,0 +1,66 @@
+"""The places where data lives, each with the sizes that the settings give it."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from accounts.repositories import AccountRepository, SessionRepository
+from socialsite.clock import Clock, FixedClock
+from socialsite.configuration import Configuration
+from socialsite.store import Store
+from timelines import keys
+from timelines.repositories.archive import Archive
+from timelines.repositories.archive_opening import archive_at
+from timelines.repositories.cached import CachedKind, CachedTimelines
+from timelines.repositories.delivery_lag import DeliveryLag
+from timelines.repositories.follows import Follows
+from timelines.repositories.lists import ListMembers, Lists
+from timelines.repositories.posts import PostRepository
+from timelines.repositories.profiles import ProfileRepository, PublicRepository
+from timelines.repositories.readers import Readers
+from timelines.repositories.tags import TagTimelines
+
+AnyClock = Clock | FixedClock
+
+
+@dataclass(frozen=True, slots=True)
+class Repositories:
+    """One of each, over one store."""
+
+    accounts: AccountRepository
+    sessions: SessionRepository
+    archive: Archive
+    posts: PostRepository
+    profiles: ProfileRepository
+    public: PublicRepository
+    tags: TagTimelines
+    homes: CachedTimelines
+    list_timelines: CachedTimelines
+    follows: Follows
+    lists: Lists
+    members: ListMembers
+    lag: DeliveryLag
+    readers: Readers
+
+    @classmethod
+    def over(cls, store: Store, clock: AnyClock, config: Configuration) -> Self:
+        ttl_ms, ahead = config.home_ttl_ms, config.read_ahead
+        homes = CachedKind(keys.home_timeline, keys.HOME_PATTERN, config.home_cap, ttl_ms, ahead)
+        of_lists = CachedKind(keys.list_timeline, keys.LIST_PATTERN, config.list_cap, ttl_ms, ahead)
+        partitions = config.follow_partitions
+        archive = archive_at(config.archive_url)
+        return cls(
+            accounts=AccountRepository(store),
+            sessions=SessionRepository(store),
+            archive=archive,
+            posts=PostRepository(store, archive),
+            profiles=ProfileRepository(store, config.profile_cap, config.profile_partitions),
+            public=PublicRepository(store, config.public_cap),
+            tags=TagTimelines(store),
+            homes=CachedTimelines(store, clock, homes),
+            list_timelines=CachedTimelines(store, clock, of_lists),
+            follows=Follows(store, partitions=partitions, following_cap=config.following_cap),
+            lists=Lists(store),
+            members=ListMembers(store, partitions=partitions, members_cap=config.list_members_cap),
+            lag=DeliveryLag(store),
+            readers=Readers(store),
+        )

@@ -1,0 +1,101 @@
+"""What of a text can be searched for: its tokens in order, and the terms that the index keeps of them.
+
+Words are runs of letters, marks, digits and underscores in any script, in one spelling (NFKC, case-folded,
+nothing invisible). Scripts that put no space between words (and Hangul, whose words take endings) are cut into
+single characters, each with its marks: alone and in pairs of neighbours they are the terms (bigrams).
+"""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import lru_cache, partial
+
+import msgspec
+import regex
+
+from timelines.domain.linkify import hashtags, mentions
+
+KEPT = 4_096  # analysed texts: about 8 MB when full
+NAME_STARTS_CAP = 8
+NAME_LENGTH_CAP = 40  # characters of a name that are compared
+GAP = "\0"
+"""Between the tokens of a joined sequence; no token holds it."""
+
+_UNSPACED = (
+    r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Bopomofo}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc\u3005-\u3007"
+)
+_TOKEN = regex.compile(
+    rf"(?P<unit>[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]]\p{{M}}*+)|[\w--[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]]]++",
+    regex.VERSION1,
+)
+_UNIT = regex.compile(rf"[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]]", regex.VERSION1)
+_INVISIBLE = regex.compile(r"[\p{Cf}\p{Default_Ignorable_Code_Point}]+")
+_nfkc = partial(unicodedata.normalize, "NFKC")
+
+
+def folded(text: str) -> str:
+    """The one spelling that texts, names and queries are compared in."""
+    if text.isascii():
+        return text.lower()
+    return _INVISIBLE.sub("", _nfkc(_nfkc(text).casefold()))
+
+
+def tokens_of(text: str) -> tuple[str, ...]:
+    """Words and single characters, in their order."""
+    return tuple(match.group() for match in _TOKEN.finditer(folded(text)))
+
+
+def name_starts(name: str) -> list[str]:
+    """What a name may be found by the beginning of: itself, and itself from each of its first tokens on."""
+    tokens = tokens_of(name)
+    return [called(tokens[at:])[:NAME_LENGTH_CAP] for at in range(min(len(tokens), NAME_STARTS_CAP))]
+
+
+def called(tokens: Iterable[str]) -> str:
+    """Tokens as names are compared: with one space between them, whatever stood there."""
+    return " ".join(tokens)
+
+
+def is_unit(token: str) -> bool:
+    """Whether it is a character of a script without spaces."""
+    return _UNIT.match(token) is not None
+
+
+def narrowing_terms(phrase: Sequence[str]) -> list[str]:
+    """Terms that every text with this sequence of tokens has."""
+    units = [is_unit(token) for token in phrase]
+    terms = []
+    for at, token in enumerate(phrase):
+        follows = at + 1 < len(phrase) and units[at] and units[at + 1]
+        if follows:
+            terms.append(token + phrase[at + 1])
+        elif not (units[at] and at and units[at - 1]):  # else the pair before holds it
+            terms.append(token)
+    return terms
+
+
+class Analysis(msgspec.Struct, frozen=True):
+    """A text as search sees it. `sequence`: its tokens, joined and enclosed by gaps."""
+
+    sequence: str
+    tags: frozenset[str]
+    mentions: frozenset[str]
+
+
+@lru_cache(maxsize=KEPT)
+def analysed(text: str) -> Analysis:
+    return Analysis(joined(tokens_of(text)), frozenset(hashtags(text)), frozenset(mentions(text)))
+
+
+def joined(tokens: Iterable[str]) -> str:
+    """A sequence of tokens as a text in which another sequence can be looked for."""
+    return f"{GAP}{GAP.join(tokens)}{GAP}"
+
+
+def terms_of(text: str) -> set[str]:
+    """All that the index keeps of a text: words, characters, pairs of characters, `#` and each hashtag."""
+    tokens = tokens_of(text)
+    terms = {*tokens, *(f"#{tag}" for tag in hashtags(text))}
+    units = [is_unit(token) for token in tokens]
+    pairs = zip(tokens, tokens[1:], units, units[1:], strict=False)
+    terms.update(one + other for one, other, is_one, is_other in pairs if is_one and is_other)
+    return terms

@@ -1,0 +1,27 @@
+"""Who boosts a post: `posts:{<original>}:boosts`, account -> id of its boost, which all agree on."""
+
+from collections.abc import Sequence
+
+from accounts.domain import DAY_MS, AccountId
+from socialsite.ids import PostId, id_at, ms_of
+from socialsite.store import Command, Question
+from timelines import keys
+
+BEFORE_MOST = 50
+"""Earlier boosts that are looked at before one is shown."""
+
+
+def earlier_question(boosts: Sequence[tuple[PostId, PostId]]) -> Question[dict[PostId, list[AccountId]]]:
+    """For (original, boost) pairs: who boosted directly before, at most 50 and 24 h, the last first."""
+    return Question(
+        [_earlier_command(original, boost) for original, boost in boosts],
+        lambda replies: {
+            boost: [AccountId(int(member)) for member in reply]
+            for (_, boost), reply in zip(boosts, replies, strict=True)
+        },
+    )
+
+
+def _earlier_command(original: PostId, boost: PostId) -> Command:
+    oldest = id_at(max(ms_of(original), ms_of(boost) - DAY_MS))
+    return ("ZREVRANGEBYSCORE", keys.boosts(original), f"({boost}", oldest, "LIMIT", 0, BEFORE_MOST)

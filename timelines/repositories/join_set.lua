@@ -1,0 +1,10 @@
+-- Put a member into one of the sets of a post, and write the counts that pages show: they are the sets' sizes.
+-- KEYS[1] the set (ZSET), [2] counts (STRING), [3] replies, [4] boosts, [5] likes
+-- ARGV[1] member, [2] score, kept where the member is there already
+-- returns 1 or 0 (was there), and the member's score
+local held = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if not held then redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1]) end
+local sizes = {}
+for i = 3, 5 do sizes[i - 2] = redis.call('ZCARD', KEYS[i]) end
+redis.call('SET', KEYS[2], table.concat(sizes, ' '))
+return {held and 0 or 1, held or ARGV[2]}

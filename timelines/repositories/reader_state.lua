@@ -1,0 +1,24 @@
+#!lua flags=no-writes
+-- What a reader has to do with some posts and accounts: the hits only, most pages have none.
+-- KEYS[1] liked, [2] boosted, [3] bookmarks, [4] blocks, [5] blockers, [6] mutes, [7] quieted,
+-- KEYS[8] exclusive (SET), [9] filters (HASH)
+-- ARGV[1] how many post ids follow the next argument, ARGV[2] now in ms, then post ids, then account ids
+-- returns seven lists of ids as KEYS[1] to [7], the exclusive lists, the filters' values
+local posts, now = tonumber(ARGV[1]), tonumber(ARGV[2])
+
+local function hits(key, first, last, since)
+  local found = {}
+  if last < first or redis.call('EXISTS', key) == 0 then return found end
+  local scores = redis.call('ZMSCORE', key, unpack(ARGV, first, last))
+  for i, score in ipairs(scores) do
+    if score and (not since or tonumber(score) > since) then found[#found + 1] = ARGV[first + i - 1] end
+  end
+  return found
+end
+
+local answer = {}
+for i = 1, 3 do answer[i] = hits(KEYS[i], 3, 2 + posts) end
+for i = 4, 7 do answer[i] = hits(KEYS[i], 3 + posts, #ARGV, i == 6 and now or nil) end
+answer[8] = redis.call('SMEMBERS', KEYS[8])
+answer[9] = redis.call('HVALS', KEYS[9])
+return answer

@@ -1,0 +1,53 @@
+"""What a reader has to do with the posts and authors of a page: one script, one round trip, only the hits."""
+
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from socialsite.store import Key, Question, Reply, Store, load
+from timelines import keys
+from timelines.domain.account_list import ListId
+from timelines.domain.filters import decode_filter
+from timelines.domain.rights import ReaderState
+
+STATE = load("reader_state.lua", __package__)
+NOTHING: list[list[bytes]] = [[]] * 9
+POSTS_MOST, AUTHORS_MOST = 400, 1_000  # unpack of more would be refused by Lua
+
+
+class Readers:
+    """`timelines:{<account>}:liked`, `blocks` and the like, read together."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @staticmethod
+    def state_question(
+        viewer_id: AccountId, post_ids: Collection[PostId], author_ids: Collection[AccountId], now_ms: int
+    ) -> Question[ReaderState]:
+        """At most 400 posts and 1,000 accounts."""
+        command = STATE.command(_keys(viewer_id), [len(post_ids), now_ms, *post_ids, *author_ids])
+
+        def understand(replies: Sequence[Reply]) -> ReaderState:
+            (hits,) = replies
+            return ReaderState(viewer_id, now_ms) if hits == NOTHING else _state(viewer_id, now_ms, hits)
+
+        return Question((command,), understand)
+
+
+def _state(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> ReaderState:
+    posts = [frozenset(PostId(int(id)) for id in found) for found in hits[:3]]
+    accounts = [frozenset(AccountId(int(id)) for id in found) for found in hits[3:7]]
+    lists = tuple(sorted(ListId(int(id)) for id in hits[7]))
+    filters = tuple(sorted((decode_filter(value) for value in hits[8]), key=lambda each: each.id))
+    return ReaderState(viewer_id, now_ms, *posts, *accounts, lists, filters)
+
+
+@lru_cache(maxsize=5_000)
+def _keys(viewer_id: AccountId) -> tuple[Key, ...]:
+    builders = (
+        keys.liked, keys.boosted, keys.bookmarks, keys.blocks, keys.blocked_by, keys.mutes, keys.quieted,
+        keys.exclusive, keys.filters,
+    )  # fmt: skip
+    return tuple(build(viewer_id) for build in builders)

@@ -1,0 +1,139 @@
+"""One page's look at posts, authors and edges: asks for what it does not know yet, most often once.
+
+Everything here lives for one request.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from accounts.domain import AccountId, Author
+from socialsite.ids import PostId
+from socialsite.store import Question, Store
+from timelines.domain.filters import Filter, matching
+from timelines.domain.page import Counts
+from timelines.domain.post import FOLLOWERS, Post
+from timelines.domain.rights import SOUGHT, Place, ReaderState, may_see
+from timelines.repositories.follows import Follows
+from timelines.repositories.lists import ListMembers
+from timelines.repositories.posts import PostRepository
+from timelines.repositories.readers import Readers
+from timelines.services.remembering import Remembered
+
+
+class Authors(Protocol):
+    def authors_question(self, ids: Iterable[AccountId]) -> Question[dict[AccountId, Author]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a look may ask."""
+
+    store: Store
+    posts: PostRepository
+    authors: Authors
+    readers: Readers
+    follows: Follows
+    members: ListMembers
+
+
+class Lookup:
+    """What is known of a page so far."""
+
+    def __init__(
+        self,
+        reach: Reach,
+        remembered: Remembered,
+        viewer_id: AccountId | None,
+        rights: Callable[[Collection[AccountId]], Question[set[AccountId]]],
+        place: Place,
+        now_ms: int,
+    ) -> None:
+        self.reach = reach
+        self.place = place
+        self.now_ms = now_ms
+        self.reader: ReaderState | None = None
+        self.posts: dict[PostId, Post] = {}
+        self.counts: dict[PostId, Counts] = {}
+        self.authors: dict[AccountId, Author] = {}
+        self.allowed: set[AccountId] = set()
+        self.followed: set[AccountId] = set()
+        self._viewer_id = viewer_id
+        self._rights = rights
+        self._remembered = remembered
+        self._asked_of: set[AccountId] = set()
+
+    async def look_at(self, post_ids: Sequence[PostId]) -> None:
+        """Posts with what they boost, their authors, and what the reader has to do with them."""
+        wanted = list(dict.fromkeys([*post_ids, *self._remembered.originals(post_ids)]))
+        await self._ask(wanted, self._remembered.authors(wanted))
+        boosted = {post.boost_of for post in self.posts.values() if post.boost_of} - set(wanted)
+        people = {post.author_id for post in self.posts.values()}
+        people |= {post.boosted_author for post in self.posts.values() if post.boosted_author}
+        if boosted or people - self._asked_of:
+            await self._ask(sorted(boosted), people - self._asked_of)
+        await self._look_closer()
+
+    async def look_at_accounts(self, account_ids: Iterable[AccountId]) -> None:
+        """Others who matter here: whether they may be shown."""
+        missing = set(account_ids) - self._asked_of
+        if missing:
+            await self._ask((), missing)
+            await self._look_closer()
+
+    def visible_author(self, post: Post, *, boosted: bool = False) -> Author | None:
+        """The author, where the reader may see the post here. `boosted`: it came by somebody's boost."""
+        author = self.authors.get(post.author_id)
+        if author is None or not (boosted or post.author_id in self.allowed):
+            return None
+        follows = post.author_id in self.followed
+        seen = may_see(post, author, reader=self.reader, follows=follows, place=self.place)
+        return author if seen else None
+
+    def filter_of(self, post: Post) -> Filter | None:
+        """The reader's filter that the text of another's post runs into."""
+        reader = self.reader
+        if reader is None or not reader.filters or self.place in SOUGHT or post.author_id == self._viewer_id:
+            return None
+        return matching(reader.filters, post.text, self.now_ms)
+
+    async def _ask(self, post_ids: Sequence[PostId], author_ids: Collection[AccountId]) -> None:
+        reach, viewer_id = self.reach, self._viewer_id
+        questions = [
+            reach.posts.find_question(post_ids),
+            reach.posts.counts_question(post_ids),
+            reach.authors.authors_question(author_ids),
+            self._rights(author_ids),
+        ]
+        if viewer_id is not None:
+            questions.append(reach.readers.state_question(viewer_id, post_ids, author_ids, self.now_ms))
+        found, counts, authors, allowed, *states = await reach.store.ask(*questions)
+        posts = await reach.posts.standing(found)
+        self._remembered.note(posts.values())
+        self.posts |= posts
+        self.counts |= counts
+        self.authors |= authors
+        self.allowed |= allowed
+        if self.place is Place.HOME:
+            self.followed |= allowed
+        self._asked_of.update(author_ids)
+        for state in states:
+            self.reader = state if self.reader is None else self.reader.joined(state)
+
+    async def _look_closer(self) -> None:
+        """What few pages need: who is followed, where only followers see something; exclusive lists."""
+        if self.reader is None:
+            return
+        guarded = {post.author_id for post in self.posts.values() if post.audience == FOLLOWERS}
+        guarded |= {author.id for author in self.authors.values() if author.private}
+        if self.place is not Place.HOME and guarded:
+            self.followed = await self.reach.follows.followed_among(self.reader.viewer_id, guarded)
+        if self.place is Place.HOME and self.reader.exclusive:
+            await self._leave_out(self.reader)
+
+    async def _leave_out(self, reader: ReaderState) -> None:
+        """Members of an exclusive list are read there, not at home."""
+        others = self.allowed - {reader.viewer_id}
+        questions = [self.reach.members.members_question(each, others) for each in reader.exclusive]
+        for members in await self.reach.store.ask(*questions):
+            self.allowed -= set(map(AccountId, members))
