@@ -1,5 +1,6 @@
 """REQUIRE_REPLICAS=1: a post is acknowledged once a replica has it, else "unconfirmed", safe to repeat."""
 
+import contextlib
 import signal
 from collections.abc import AsyncIterator, Iterator
 
@@ -8,6 +9,7 @@ import pytest_asyncio
 
 from socialsite.configuration import Configuration
 from socialsite.services import Services, open_services
+from socialsite.store import StoreUnavailable
 from tests.support.cluster import RedisCluster
 from tests.support.world import World
 from timelines.errors import Unconfirmed
@@ -29,6 +31,15 @@ async def services(cluster: RedisCluster) -> AsyncIterator[Services]:
         yield opened
 
 
+@contextlib.contextmanager
+def lagging_replica(cluster: RedisCluster) -> Iterator[None]:
+    cluster.replicas[0].signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        cluster.replicas[0].signal(signal.SIGCONT)
+
+
 async def test_a_confirmed_post_is_on_the_replica(services: Services, cluster: RedisCluster) -> None:
     world = World(services)
     author, reader = await world.people("author", "reader")
@@ -48,14 +59,59 @@ async def test_without_the_replica_nothing_is_acknowledged_and_a_retry_publishes
 ) -> None:
     world = World(services)
     alice = await world.person("alice")
-    cluster.replicas[0].signal(signal.SIGSTOP)
-    try:
-        with pytest.raises(Unconfirmed):
-            await alice.publishes("hello", key="k")
-    finally:
-        cluster.replicas[0].signal(signal.SIGCONT)
+    with lagging_replica(cluster), pytest.raises(Unconfirmed):
+        await alice.publishes("hello", key="k")
     post = await alice.publishes("hello", key="k")
     again = await alice.publishes("hello", key="k")
     assert post.id == again.id
     await world.work()
     assert await alice.home_ids() == await alice.profile_ids() == [post.id]
+
+
+async def test_a_repeated_request_is_not_answered_before_the_post_of_the_first_is_confirmed(
+    services: Services, cluster: RedisCluster
+) -> None:
+    world = World(services)
+    alice = await world.person("alice")
+    post = await alice.publishes("hello", key="k")
+    with lagging_replica(cluster):
+        with pytest.raises(Unconfirmed):
+            await alice.publishes("something else", key="another")
+        with pytest.raises(Unconfirmed):
+            await alice.publishes("hello", key="k")
+    assert (await alice.publishes("hello", key="k")).id == post.id
+
+
+async def test_a_deletion_is_not_acknowledged_before_a_replica_has_it_nor_is_its_repetition(
+    services: Services, cluster: RedisCluster
+) -> None:
+    world = World(services)
+    alice = await world.person("alice")
+    post = await alice.publishes("hello")
+    with lagging_replica(cluster):
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                await alice.deletes(post)
+    await alice.deletes(post)
+    with cluster.replicas[0].client() as replica:
+        replica.execute_command("READONLY")
+        assert replica.get(f"posts:{{{post.id}}}:post") == f"deleted:{alice.id}"
+
+
+async def test_a_follow_is_not_acknowledged_before_a_replica_has_it(
+    services: Services, cluster: RedisCluster
+) -> None:
+    world = World(services)
+    alice, bob = await world.people("alice", "bob")
+    post = await bob.publishes("hello")
+    assert await alice.home_ids() == []
+    with lagging_replica(cluster):
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                await alice.follows(bob)
+    await alice.follows(bob)
+    assert await alice.home_ids() == [post.id]
+    with lagging_replica(cluster), pytest.raises(StoreUnavailable):
+        await alice.unfollows(bob)
+    await alice.unfollows(bob)
+    assert await alice.home_ids() == []
