@@ -34,7 +34,7 @@ SCHEMES = (
 )  # fmt: skip
 NOT_BEHIND_TWEMPROXY = ("jobs", "live", "sessions")
 """Streams, pub/sub and the sessions' control messages: Twemproxy closes the connection on them."""
-CONFIRMED = ("posts", "timelines", "public")
+CONFIRMED = ("posts", "timelines", "public", "follows")
 """What REQUIRE_REPLICAS has confirmed by WAIT, which Twemproxy does not know."""
 
 

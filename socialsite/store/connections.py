@@ -4,7 +4,7 @@
 for (b, a), so that both sides of a follow lie together and change in one script.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -110,6 +110,10 @@ class KeyDataShardedConnection:
     async def gather(self, commands: Iterable[Command]) -> list[Reply]:
         """Commands on keys of any partitions, one round trip a node, replies in order."""
         return await self._store.gather(commands)
+
+    async def write_each(self, commands: Sequence[Command]) -> list[Reply]:
+        """Commands on keys of one partition each; see Store.write_each."""
+        return await self._store.write_each(commands)
 
 
 def partition_of(one: int, other: int, count: int) -> int:

@@ -15,6 +15,8 @@ from socialsite.store.question import Question
 from socialsite.store.scripts import Command, key_of
 from socialsite.store.topology.single import Single
 
+WRITES_AT_ONCE = 200  # scripts in one round trip: about 10 ms of the server at most
+
 
 class Topology(Protocol):
     """How the nodes of a component stand."""
@@ -129,6 +131,18 @@ class Store:
         if not self.require_replicas:
             return await node.pipeline(commands)
         return await node.confirmed(commands, self.require_replicas)
+
+    async def write_each(self, commands: Sequence[Command]) -> list[Reply]:
+        """As `write`, for commands of many tags; where replicas have to confirm, each waits for itself."""
+        replies: list[Reply] = []
+        for start in range(0, len(commands), WRITES_AT_ONCE):
+            some = commands[start : start + WRITES_AT_ONCE]
+            if self.require_replicas:
+                confirmed = await asyncio.gather(*(self.write(key_of(each), each) for each in some))
+                replies += [reply for (reply,) in confirmed]
+            else:
+                replies += await self.gather(some)
+        return replies
 
     def group(
         self, component: str, owners: Sequence[int], key_of: Callable[[int], Key]
