@@ -11,12 +11,18 @@ import structlog
 from accounts.domain import AccountId
 from socialsite.store.errors import StoreError
 
+AccountMade = Callable[[], None]
+"""Somebody signed up, or an operator made an account: to count it."""
 SessionsEnded = Callable[[AccountId, str | None], Awaitable[None]]
 """(account, session id), or None for every session of the account."""
 AccountDeleted = Callable[[AccountId], Awaitable[None]]
 """The account's state is "deleted" by now: sweep what it leaves."""
 
 log = structlog.get_logger("accounts.security")
+
+
+def ignore_made() -> None:
+    """Nobody counts."""
 
 
 async def ignore_ended(account_id: AccountId, session_id: str | None) -> None:

@@ -11,7 +11,15 @@ from accounts import handles, passwords
 from accounts.domain import ACTIVE, DELETED, SUSPENDED, AccountId, Author
 from accounts.errors import AccountNotFound, FieldErrors, HandleTaken
 from accounts.models import Account
-from accounts.ports import AccountDeleted, SessionsEnded, ignore_deleted, ignore_ended, tell_ended
+from accounts.ports import (
+    AccountDeleted,
+    AccountMade,
+    SessionsEnded,
+    ignore_deleted,
+    ignore_ended,
+    ignore_made,
+    tell_ended,
+)
 from accounts.profile import checked_handle, checked_texts
 from accounts.repositories import AccountRepository, SessionRepository
 from socialsite.clock import Clock, FixedClock
@@ -30,12 +38,14 @@ class AccountService:
         clock: Clock | FixedClock,
         on_ended: SessionsEnded = ignore_ended,
         on_deleted: AccountDeleted = ignore_deleted,
+        on_made: AccountMade = ignore_made,
     ) -> None:
         self._accounts = accounts
         self._sessions = sessions
         self._clock = clock
         self._on_ended = on_ended
         self._on_deleted = on_deleted
+        self._on_made = on_made
 
     @sensitive_variables("password")
     async def sign_up(
@@ -65,6 +75,7 @@ class AccountService:
         )
         if await self._accounts.create(account) is None:
             raise HandleTaken
+        self._on_made()
         log.info("signed_up", account=account.id)
         return account
 
