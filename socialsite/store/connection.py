@@ -57,6 +57,15 @@ class Address:
         """Another server let in by the same credentials."""
         return replace(self, url="", path=None, host=host, port=port)
 
+    def elsewhere(self, place: str) -> Self:
+        """`host:port`, or the path of a socket, let in by the same credentials. Raises ValueError."""
+        if place.startswith("/"):
+            return replace(self, url="", path=place)
+        host, _, port = place.rpartition(":")
+        if not host or not port.isdigit() or not 0 < int(port) < 65_536:
+            raise ValueError(f'{place!r} is not "host:port" or the path of a socket')
+        return self.at(host, int(port))
+
     def __str__(self) -> str:
         return self.path or f"{self.host}:{self.port}"
 

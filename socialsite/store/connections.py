@@ -36,9 +36,9 @@ class KeyShardedConnection:
         """Commands on keys of one tag; see Store.write."""
         return await self._store.write(key, *commands)
 
-    async def gather(self, commands: Iterable[Command]) -> list[Reply]:
+    async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
         """Commands on any keys of the component, one round trip a node, replies in order."""
-        return await self._store.gather(commands)
+        return await self._store.gather(commands, may_lag=may_lag)
 
 
 class Layout(msgspec.Struct, frozen=True, array_like=True):
@@ -107,9 +107,9 @@ class KeyDataShardedConnection:
     def partitions(self) -> tuple[Partition, ...]:
         return tuple(self.partition(number) for number in range(self.count))
 
-    async def gather(self, commands: Iterable[Command]) -> list[Reply]:
+    async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
         """Commands on keys of any partitions, one round trip a node, replies in order."""
-        return await self._store.gather(commands)
+        return await self._store.gather(commands, may_lag=may_lag)
 
     async def write_each(self, commands: Sequence[Command]) -> list[Reply]:
         """Commands on keys of one partition each; see Store.write_each."""

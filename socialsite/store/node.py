@@ -25,12 +25,19 @@ class Admission(Protocol):
     async def admit(self, connection: PipelinedConnection) -> None: ...
 
 
+class Readers(Protocol):
+    """The replicas of a node (replicas.py)."""
+
+    def pick(self) -> "Node | None": ...
+
+
 class Node:
     """One server (or proxy), reached by one shared connection of this event loop."""
 
     on_answer: ClassVar[Callable[[str, float, bool], None]] = staticmethod(lambda node, seconds, came: None)
     """Told of each round trip: the node, how long it was waited for, and whether an answer came."""
     guard: Admission | None = None
+    replicas: Readers | None = None
     successor: "Node | None" = None
     """Who answers since the data of this node moved, for those who still hold it."""
 
@@ -98,6 +105,12 @@ class Node:
     def carrier(self, key: Key) -> "Node":
         """The server that answers readers of a key, or carries a channel; this one but for relays."""
         return self
+
+    def reader(self) -> "Node":
+        """Who answers reads that may be a second old: a replica known to be fresh enough, or this node."""
+        if self.replicas is None or self.successor is not None:
+            return self
+        return self.replicas.pick() or self
 
     async def locate(self) -> Address:
         """Where to connect to now. Raises StoreUnavailable where nobody can tell."""

@@ -11,7 +11,7 @@ from socialsite.store.errors import StoreError
 from socialsite.store.moving.keeper import Keeper
 from socialsite.store.partition import KINDS
 from socialsite.store.store import Store, Topology
-from socialsite.store.topology.addresses import ManyUrl, places_of
+from socialsite.store.topology.addresses import ManyUrl, places_of, taken_out
 from socialsite.store.topology.cluster import Cluster
 from socialsite.store.topology.proxy import Proxy
 from socialsite.store.topology.sentinel import Sentinel
@@ -92,11 +92,11 @@ def topology_of(url: str, components: Collection[str] = COMPONENTS) -> Topology:
         return Single(EmbeddedServer.running(Path(rest)).url)
     if scheme in ("redis", "rediss", "unix"):
         try:
-            return Single(url)
+            return _single(url)
         except ValueError as error:
             raise BadUrl(f"{url!r} is not a Redis URL: {error}") from error
     if scheme == "redis+cluster":
-        return Cluster(addresses_of(url, rest))
+        return _cluster(url)
     if scheme in MANY:
         try:
             return MANY[scheme](url, components)
@@ -104,6 +104,25 @@ def topology_of(url: str, components: Collection[str] = COMPONENTS) -> Topology:
             raise BadUrl(f"{url!r} is not a {scheme} URL: {error}") from error
     schemes = ("redis", "rediss", "unix", "embedded", "redis+cluster", *MANY)
     raise BadUrl(f"no topology is called {scheme!r}: use {', '.join(f'{each}://' for each in schemes)}")
+
+
+def _single(url: str) -> Topology:
+    """`redis://user:password@host:port/0?replica=host:port&replica=host:port`; the login holds for all."""
+    own, replicas = taken_out(url, "replica")
+    master = Address.parse(own)
+    return Single(
+        own, [master.elsewhere(place) for place in places_of(",".join(replicas))] if replicas else ()
+    )
+
+
+def _cluster(url: str) -> Topology:
+    """`redis+cluster://user:password@h:p,h:p?replicas=1`"""
+    own, wanted = taken_out(url, "replicas")
+    if wanted not in ([], ["0"], ["1"]):
+        raise BadUrl(
+            f"{url!r} is not a redis+cluster URL: replicas=1 reads from replicas, replicas=0 does not"
+        )
+    return Cluster(addresses_of(url, own.partition("://")[2]), reads_replicas=wanted == ["1"])
 
 
 def _shards(url: str, components: Collection[str]) -> Topology:

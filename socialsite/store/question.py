@@ -12,7 +12,11 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[Answer]):
-    """`understand` gets the replies to `commands`, in their order."""
+    """`understand` gets the replies to `commands`, in their order.
+
+    `may_lag`: reads whose answer may be a second old, so a replica may give it (docs/topologies.md).
+    """
 
     commands: Sequence[Command]
     understand: Callable[[Sequence[Reply]], Answer]
+    may_lag: bool = False

@@ -5,6 +5,7 @@ One store belongs to one event loop. It knows no application; where a key lives 
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, repeat
 from typing import Any, Protocol
 
 from socialsite.store.connections import KeyDataShardedConnection, KeyShardedConnection, Layout
@@ -93,16 +94,30 @@ class Store:
         """The server that carries a channel; it may be another once `watchers` were called."""
         return self.node(channel).carrier(channel)
 
-    async def gather(self, commands: Iterable[Command]) -> list[Reply]:
-        """Commands on any keys: grouped by node, one round trip each, all nodes at once, replies in order."""
+    async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
+        """Commands on any keys: grouped by node, one round trip each, all nodes at once, replies in order.
+
+        `may_lag`: they only read, and an answer that is a second old will do (Node.reader).
+        """
         if self._only is not None:
-            return await self._only.pipeline(commands)
+            return await (self._only.reader() if may_lag else self._only).pipeline(commands)
         commands = list(commands)
+        return await self._spread(commands, repeat(may_lag, len(commands)))
+
+    async def _spread(self, commands: Sequence[Command], may_lag: Iterable[bool]) -> list[Reply]:
         by_node: dict[int, tuple[Node, list[int]]] = {}
-        for position, command in enumerate(commands):
-            node = self.node(key_of(command))
+        readers: dict[int, Node] = {}  # one choice for all that a caller reads of a node
+        for position, (command, lags) in enumerate(zip(commands, may_lag, strict=True)):
+            node = self._only or self.node(key_of(command))
+            if lags and node.replicas is not None:
+                chosen = readers.get(id(node))
+                if chosen is None:
+                    chosen = readers[id(node)] = node.reader()
+                node = chosen
             by_node.setdefault(id(node), (node, []))[1].append(position)
         groups = list(by_node.values())
+        if len(groups) == 1:
+            return await groups[0][0].pipeline(commands)
         answers = await asyncio.gather(
             *(node.pipeline([commands[position] for position in positions]) for node, positions in groups)
         )
@@ -114,7 +129,13 @@ class Store:
 
     async def ask(self, *questions: Question[Any]) -> list[Any]:
         """The answers to all questions, in one round trip a node."""
-        replies = await self.gather([command for question in questions for command in question.commands])
+        commands = [command for question in questions for command in question.commands]
+        lags = any(question.may_lag for question in questions)
+        if lags and (self._only is None or self._only.replicas is not None):
+            places = (repeat(question.may_lag, len(question.commands)) for question in questions)
+            replies = await self._spread(commands, chain.from_iterable(places))
+        else:
+            replies = await self.gather(commands)
         answers, start = [], 0
         for question in questions:
             end = start + len(question.commands)

@@ -11,7 +11,7 @@ import pytest_asyncio
 from socialsite.configuration import Configuration
 from socialsite.services import open_services
 from socialsite.store import Key, Script, Store, StoreUnavailable, open_store
-from socialsite.store.topology.cluster import slot_of
+from socialsite.store.partition.slots import slot_of
 from tests.support.cluster import RedisCluster
 from tests.support.world import World, ids_of
 

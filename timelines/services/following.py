@@ -44,9 +44,9 @@ class FollowingService:
         """Those of `ids` that the viewer follows: one question for a whole page."""
         return await self._follows.followed_among(viewer_id, ids)
 
-    async def counts(self, account_id: AccountId) -> FollowCounts:
+    async def counts(self, account_id: AccountId, *, may_lag: bool = False) -> FollowCounts:
         """Counted from the edges; suspended accounts count on, as their follows stand on."""
-        return await self._follows.counts(account_id)
+        return await self._follows.counts(account_id, may_lag=may_lag)
 
     async def followers(
         self, account_id: AccountId, *, cursor: FollowCursor | None = None, limit: int = 30

@@ -24,22 +24,24 @@ class Skeleton(Protocol):
 class ProfileSkeleton:
     """One author's posts."""
 
-    def __init__(self, profiles: ProfileRepository, account_id: AccountId) -> None:
+    def __init__(self, profiles: ProfileRepository, account_id: AccountId, *, may_lag: bool = False) -> None:
         self._profiles = profiles
         self._account_id = account_id
+        self._may_lag = may_lag
 
     async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
-        return await self._profiles.read(self._account_id, edge, limit, upward=upward)
+        return await self._profiles.read(self._account_id, edge, limit, upward=upward, may_lag=self._may_lag)
 
 
 class PublicSkeleton:
     """Everybody's newest posts."""
 
-    def __init__(self, public: PublicRepository) -> None:
+    def __init__(self, public: PublicRepository, *, may_lag: bool = False) -> None:
         self._public = public
+        self._may_lag = may_lag
 
     async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
-        return await self._public.read(edge, limit, upward=upward)
+        return await self._public.read(edge, limit, upward=upward, may_lag=self._may_lag)
 
 
 class RepliesSkeleton:
@@ -57,12 +59,13 @@ class RepliesSkeleton:
 class TagSkeleton:
     """The newest posts with a hashtag."""
 
-    def __init__(self, tags: TagTimelines, tag: str) -> None:
+    def __init__(self, tags: TagTimelines, tag: str, *, may_lag: bool = False) -> None:
         self._tags = tags
         self._tag = tag
+        self._may_lag = may_lag
 
     async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
-        return await self._tags.read(self._tag, edge, limit, upward=upward)
+        return await self._tags.read(self._tag, edge, limit, upward=upward, may_lag=self._may_lag)
 
 
 class CachedSkeleton:

@@ -6,7 +6,7 @@ database hold for all of them. Raises ValueError with one sentence, which the ca
 
 from dataclasses import dataclass
 from typing import Self
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 from socialsite.store.connection import Address
 
@@ -48,6 +48,17 @@ class ManyUrl:
         if not host or not port.isdigit():
             raise ValueError(f'{place!r} is not "host:port" or the path of a socket')
         return Address.parse(f"redis://{login}{place}/{db}")
+
+
+def taken_out(url: str, name: str) -> tuple[str, list[str]]:
+    """The URL without a query parameter that is ours alone, and the values it had."""
+    own, _, query = url.partition("?")
+    options = parse_qsl(query, keep_blank_values=True)
+    values = [value for key, value in options if key == name]
+    if not values:
+        return url, []
+    left = urlencode([option for option in options if option[0] != name])
+    return own + ("?" + left if left else ""), values
 
 
 def places_of(text: str) -> tuple[str, ...]:

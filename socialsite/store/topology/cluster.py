@@ -6,7 +6,6 @@ MOVED, ASK, TRYAGAIN and CLUSTERDOWN are followed here, so that repositories nev
 """
 
 import asyncio
-import binascii
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -14,27 +13,30 @@ from socialsite.store.connection import Address
 from socialsite.store.errors import Redirected, StoreError, StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Admission, Node, Reply, results_of
+from socialsite.store.partition.slots import SLOTS, slot_of_tag
+from socialsite.store.replicas import ClusterReplica, Replicas
 from socialsite.store.scripts import Command
 
-SLOTS = 16_384
 MOST_REDIRECTIONS = 60
 UNSETTLED_WAIT_S = 0.05
 """Between two looks at a slot that is on its way; with MOST_REDIRECTIONS this is the deadline, 3 s."""
 REFRESH_AT_MOST_EVERY_S = 0.1
-
-
-def slot_of(tag: str) -> int:
-    """The slot of every key with this tag: CRC16 (XMODEM) of the text in braces."""
-    return binascii.crc_hqx(tag.encode(), 0) % SLOTS
+LOOK_FOR_REPLICAS_EVERY_S = 5.0
+"""While they are read from: those that joined or left since the map was read."""
 
 
 class Cluster:
-    """Slots on masters. `open` reads the map; a redirection or a lost master has it read again."""
+    """Slots on masters. `open` reads the map; a redirection or a lost master has it read again.
 
-    def __init__(self, seeds: Sequence[Address]) -> None:
+    `reads_replicas`: what may lag is read from the masters' replicas (replicas.py).
+    """
+
+    def __init__(self, seeds: Sequence[Address], *, reads_replicas: bool = False) -> None:
         if not seeds:
             raise ValueError("a cluster needs at least one address to begin with")
         self._seeds = tuple(seeds)
+        self._reads_replicas = reads_replicas
+        self._replicas: dict[tuple[str, int], ClusterReplica] = {}
         self._known: dict[tuple[str, int], ClusterNode] = {}
         self._slots: list[ClusterNode | None] = [None] * SLOTS
         self._refreshing: asyncio.Task[None] | None = None
@@ -52,9 +54,9 @@ class Cluster:
         return tuple(dict.fromkeys(node for node in self._slots if node is not None))
 
     def node_for(self, tag: str) -> Node:
-        node = self._slots[slot_of(tag)]
+        node = self._slots[slot_of_tag(tag)]
         if node is None:
-            raise StoreUnavailable(f"no master of the cluster holds slot {slot_of(tag)} (CLUSTERDOWN)")
+            raise StoreUnavailable(f"no master of the cluster holds slot {slot_of_tag(tag)} (CLUSTERDOWN)")
         return node
 
     async def open(self) -> None:
@@ -74,6 +76,10 @@ class Cluster:
             self._refreshing = asyncio.create_task(self._refresh(max(0.0, REFRESH_AT_MOST_EVERY_S - since)))
         await asyncio.shield(self._refreshing)
 
+    def look_for_replicas(self) -> None:
+        if asyncio.get_running_loop().time() - self._refreshed_at > LOOK_FOR_REPLICAS_EVERY_S:
+            self.refresh_soon()
+
     def refresh_soon(self) -> None:
         """Somebody met a dead or a wrong master; the next to come shall find the right one."""
         if self._refreshing is None or self._refreshing.done():
@@ -84,7 +90,7 @@ class Cluster:
         if self._refreshing is not None:
             self._refreshing.cancel()
             await asyncio.gather(self._refreshing, return_exceptions=True)
-        for node in self._known.values():
+        for node in (*self._replicas.values(), *self._known.values()):
             await node.close()
 
     def node_at(self, host: str, port: int) -> "ClusterNode":
@@ -113,10 +119,20 @@ class Cluster:
 
     def _learn(self, reply: Reply) -> None:
         slots: list[ClusterNode | None] = [None] * SLOTS
-        for first, last, master, *_replicas in reply:
-            host, port = master[0].decode(), int(master[1])
-            slots[first : last + 1] = [self.node_at(host, port)] * (last - first + 1)
+        for first, last, master, *replicas in reply:
+            node = self.node_at(*_place(master))
+            slots[first : last + 1] = [node] * (last - first + 1)
+            if self._reads_replicas:
+                node.replicas = Replicas(self._replica_at(*_place(each), node) for each in replicas)
         self._slots = slots
+
+    def _replica_at(self, host: str, port: int, master: "ClusterNode") -> ClusterReplica:
+        """The same one for as long as the store lives, whomever it follows."""
+        replica = self._replicas.get((host, port))
+        if replica is None:
+            replica = self._replicas[host, port] = ClusterReplica(self._seeds[0].at(host, port), master)
+        replica.follow(master)
+        return replica
 
 
 class ClusterNode(Node):
@@ -138,6 +154,11 @@ class ClusterNode(Node):
         if any(isinstance(reply, Redirected) for reply in replies):
             await self._follow(commands, replies)
         return await self._mended(commands, replies)
+
+    def reader(self) -> Node:
+        if self.replicas is not None:
+            self._cluster.look_for_replicas()
+        return super().reader()
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
         """The whole transaction goes where its slot is; a slot on its way is waited for."""
@@ -242,6 +263,11 @@ def _tag_of(command: Command) -> str:
     if key is None:
         raise LookupError(f"{command[0]} names no key, so no node can be chosen for it")
     return str(key.tag)
+
+
+def _place(member: Sequence[Any]) -> tuple[str, int]:
+    """Of a member of the cluster, as CLUSTER SLOTS names it."""
+    return member[0].decode(), int(member[1])
 
 
 def _seen(task: "asyncio.Task[None]") -> None:

@@ -111,6 +111,7 @@ class Sentinel(Single):
 
     def __init__(self, sentinels: Sequence[Address], name: str, login: Address) -> None:
         self._node = SentinelNode(sentinels, name, login)
+        self._replicas = ()
 
     async def open(self) -> None:
         """Find the master. Raises StoreUnavailable where no Sentinel names one that answers."""

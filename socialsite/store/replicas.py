@@ -1,0 +1,222 @@
+"""Replicas: who answers reads that may be a second old, and only while their age is known to be less.
+
+Age is measured, never believed. A look asks the master for its replication offset, then the replica how far
+it has come. A replica at or beyond an offset has every write that was acknowledged before that offset was
+asked for, so its age is at most the time since then, by the clock of this process alone: no clocks are
+compared, nothing is written, and a link that only claims to be up proves nothing. Where a look fails, or the
+replica has not come far enough, the master answers; callers never notice.
+"""
+
+import asyncio
+import itertools
+import logging
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from socialsite.store.connection import Address, PipelinedConnection
+from socialsite.store.errors import StoreError, StoreUnavailable
+from socialsite.store.node import Node, Reply, encode
+from socialsite.store.scripts import Command
+
+MOST_LAG_S = 1.0
+"""How old an answer of a replica may be when it reaches the caller."""
+ANSWER_WITHIN_S = 0.5
+"""A replica that has not answered by then is left, and the master asked instead."""
+MOST_AGE_S = MOST_LAG_S - ANSWER_WITHIN_S
+"""How old its data may be when it is asked."""
+LOOK_EVERY_S = 0.1
+RETRY_S = 1.0
+WANTED_FOR_S = 10.0
+"""Looks go on for so long after the last read, so that a quiet minute costs nothing."""
+
+log = logging.getLogger(__name__)
+
+
+class NotAReplica(StoreError):
+    """A server named as a replica is none of this master. The message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The master's history and how far it had come, asked for at `at_s` (the event loop's clock)."""
+
+    at_s: float
+    history: str
+    offset: int
+
+
+class ReplicaNode(Node):
+    """A replica, for reads alone. What it cannot answer in time the master answers."""
+
+    def __init__(self, address: Address, master: Node) -> None:
+        super().__init__(address, reply_timeout_s=ANSWER_WITHIN_S / 2)
+        self.master = master
+        self._marks: deque[Mark] = deque(maxlen=int(MOST_AGE_S / LOOK_EVERY_S) + 1)
+        self._fresh_until = self._wanted_until = float("-inf")
+        self._looking: asyncio.Task[None] | None = None
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether its data is less than MOST_AGE_S old."""
+        return self._connection is not None and asyncio.get_running_loop().time() < self._fresh_until
+
+    def want(self) -> None:
+        """Keep looking at it: somebody would read here."""
+        self._wanted_until = asyncio.get_running_loop().time() + WANTED_FOR_S
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._keep_looking())
+
+    def follow(self, master: Node) -> None:
+        """It is a replica of this one from now on."""
+        if master is not self.master:
+            self.master = master
+            self.leave()
+
+    def leave(self) -> None:
+        """Do not use it before it was looked at anew."""
+        self._marks.clear()
+        self._fresh_until = float("-inf")
+
+    async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
+        """Reads. Answered by the master where the replica fails or refuses."""
+        commands = list(commands)
+        try:
+            return await super().pipeline(commands)
+        except StoreError as error:
+            log.debug("the replica %s is left: %s", self.address, error)
+            self.leave()
+            return await self.master.pipeline(commands)
+
+    async def look(self) -> None:
+        """See how far master and replica have come. Raises StoreError."""
+        mark = await self._mark()
+        (told,) = await Node.pipeline(self, [("INFO", "replication")])
+        facts = facts_of(told)
+        if mark is None or not is_following(facts):
+            self.leave()
+            return
+        self._marks.append(mark)
+        reached = [mark.at_s for mark in self._marks if has_reached(facts, mark)]
+        if reached:
+            self._fresh_until = reached[-1] + MOST_AGE_S
+
+    async def check(self) -> None:
+        """At start: refuse a server that follows another master, or none. One that is away may come back.
+
+        Raises NotAReplica.
+        """
+        try:
+            await self.look()
+            (told,) = await Node.pipeline(self, [("INFO", "replication")])
+        except StoreUnavailable as error:
+            log.warning("the replica %s cannot be read from yet: %s", self.address, error)
+            return
+        facts = facts_of(told)
+        if facts.get("role") != "slave":
+            raise NotAReplica(
+                f"{self.address} is not a replica: "
+                f"make it one of {self.master.address} (replicaof), or take it out of the URL"
+            )
+        if is_following(facts) and self._marks and facts["master_replid"] != self._marks[-1].history:
+            raise NotAReplica(
+                f"{self.address} is a replica of another master than {self.master.address}: "
+                "let it follow this one (replicaof), or take it out of the URL"
+            )
+
+    async def close(self) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+        await super().close()
+
+    async def _keep_looking(self) -> None:
+        now = asyncio.get_running_loop().time
+        while now() < self._wanted_until:
+            wait_s = LOOK_EVERY_S
+            try:
+                await self.look()
+            except StoreError as error:
+                log.debug("the replica %s cannot be read from: %s", self.address, error)
+                self.leave()
+                wait_s = RETRY_S
+            await asyncio.sleep(wait_s)
+
+    async def _mark(self) -> Mark | None:
+        """How far the master is; None where its replicas are of no use now."""
+        if self.master.successor is not None:  # its data has moved: who answers there has other replicas
+            return None
+        asked_s = asyncio.get_running_loop().time()
+        (told,) = await self.master.pipeline([("INFO", "replication")])
+        facts = facts_of(told)
+        if facts.get("role") != "master" or self.master.successor is not None:
+            return None
+        return Mark(asked_s, facts["master_replid"], int(facts["master_repl_offset"]))
+
+    async def _open(self) -> PipelinedConnection:
+        self.guard = self.master.guard
+        return await super()._open()
+
+
+class ClusterReplica(ReplicaNode):
+    """Of a cluster's master. Not asked while slots move: for a key that went it would answer "empty"."""
+
+    async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
+        """An empty list may be a key that left since the last look, so the master is asked for it again."""
+        commands = list(commands)
+        replies = await super().pipeline(commands)
+        empty = [number for number, reply in enumerate(replies) if reply == []]
+        if empty:
+            again = await self.master.pipeline([commands[number] for number in empty])
+            for number, reply in zip(empty, again, strict=True):
+                replies[number] = reply
+        return replies
+
+    async def _mark(self) -> Mark | None:
+        (nodes,) = await self.master.pipeline([("CLUSTER", "NODES")])
+        return None if is_moving_slots(nodes) else await super()._mark()
+
+    async def _open(self) -> PipelinedConnection:
+        connection = await super()._open()
+        (answer,) = await connection.send(encode(("READONLY",)), 1)
+        if isinstance(answer, StoreError):
+            connection.close()
+            raise answer
+        return connection
+
+
+class Replicas:
+    """The replicas of one master; those that are fresh take turns."""
+
+    def __init__(self, nodes: Iterable[ReplicaNode]) -> None:
+        self.nodes = tuple(nodes)
+        self._turn = itertools.count()
+
+    def pick(self) -> Node | None:
+        """A fresh one, None where there is none."""
+        for node in self.nodes:
+            node.want()
+        fresh = [node for node in self.nodes if node.is_fresh]
+        return fresh[next(self._turn) % len(fresh)] if fresh else None
+
+
+def facts_of(told: bytes) -> dict[str, str]:
+    """The lines of INFO."""
+    pairs = (line.partition(":") for line in told.decode().splitlines())
+    return {name: value for name, colon, value in pairs if colon}
+
+
+def is_following(facts: Mapping[str, str]) -> bool:
+    """Whether a server is a replica and connected to its master."""
+    return facts.get("role") == "slave" and facts.get("master_link_status") == "up"
+
+
+def has_reached(facts: Mapping[str, str], mark: Mark) -> bool:
+    """Whether a replica carried out (`slave_repl_offset`) all that its master had by the mark."""
+    return facts["master_replid"] == mark.history and int(facts["slave_repl_offset"]) >= mark.offset
+
+
+def is_moving_slots(nodes: bytes) -> bool:
+    """Whether the node that answered CLUSTER NODES gives or takes a slot: `[93->-id]`, `[77-<-id]`."""
+    own = next((line for line in nodes.decode().splitlines() if "myself" in line), "")
+    return "[" in own

@@ -1,0 +1,196 @@
+"""Read replicas: used while they are fresh, not noticed while they are not, trusted with nobody's rights."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from socialsite.store import BadUrl, Key, Question, Store, StoreError, open_store
+from socialsite.store.partition.slots import slot_of
+from socialsite.store.replicas import MOST_LAG_S
+from tests.support.cluster import SLOTS, RedisCluster
+from tests.support.redis_server import RedisServer
+from tests.support.replicas import ReplicatedServer, reads, replicated_server
+
+KEY = Key("posts", tag="1", name="counts")
+LAGGING = Question([("GET", KEY)], lambda replies: replies[0], may_lag=True)
+EXACT = Question([("GET", KEY)], lambda replies: replies[0])
+
+
+@pytest_asyncio.fixture
+async def servers() -> AsyncIterator[ReplicatedServer]:
+    async with replicated_server() as started:
+        yield started
+
+
+@pytest_asyncio.fixture
+async def store(servers: ReplicatedServer) -> AsyncIterator[Store]:
+    opened = await open_store(servers.url)
+    yield opened
+    await opened.close()
+
+
+async def test_what_may_lag_is_read_from_the_replica_and_nothing_else(
+    servers: ReplicatedServer, store: Store
+) -> None:
+    await store.gather([("SET", KEY, "one")])
+    await until_used(servers, store)
+    before = reads(servers.master.client()), reads(servers.replica.client())
+    for _ in range(20):
+        assert await store.ask(LAGGING, EXACT) == [b"one", b"one"]
+    after = reads(servers.master.client()), reads(servers.replica.client())
+    assert (after[0] - before[0], after[1] - before[1]) == (20, 20)
+
+
+async def test_a_replica_that_lags_while_its_link_is_up_is_left_within_a_second(
+    servers: ReplicatedServer, store: Store
+) -> None:
+    await store.gather([("SET", KEY, "old")])
+    await until_used(servers, store)
+    servers.wire.hold()
+    await store.gather([("SET", KEY, "new")])
+    written = time.monotonic()
+    oldest = 0.0
+    while time.monotonic() < written + 2 * MOST_LAG_S:
+        answers = await store.ask(LAGGING)
+        if answers == [b"old"]:
+            oldest = time.monotonic() - written
+        await asyncio.sleep(0.01)
+    assert servers.is_synced(), "the link claims to be up all the while"
+    assert oldest < MOST_LAG_S
+    servers.wire.let_go()
+    await until_used(servers, store)
+    assert await store.ask(LAGGING) == [b"new"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL])
+async def test_a_replica_that_is_away_costs_nobody_an_error(
+    servers: ReplicatedServer, store: Store, number: signal.Signals
+) -> None:
+    await store.gather([("SET", KEY, "one")])
+    await until_used(servers, store)
+    if number == signal.SIGKILL:
+        servers.replica.kill()
+    else:
+        signal_of(servers.replica, number)
+    longest = 0.0
+    for _ in range(60):
+        asked = time.monotonic()
+        assert await store.ask(LAGGING) == [b"one"]
+        longest = max(longest, time.monotonic() - asked)
+        await asyncio.sleep(0.02)
+    assert longest < MOST_LAG_S
+    if number == signal.SIGSTOP:
+        signal_of(servers.replica, signal.SIGCONT)
+        await until_used(servers, store)
+
+
+async def test_a_replica_that_was_promoted_is_left(servers: ReplicatedServer, store: Store) -> None:
+    await store.gather([("SET", KEY, "one")])
+    await until_used(servers, store)
+    with servers.replica.client() as client:
+        client.replicaof("NO", "ONE")
+        client.set(KEY, "of another history")
+    await asyncio.sleep(MOST_LAG_S)
+    assert await store.ask(LAGGING) == [b"one"]
+
+
+async def test_a_site_starts_while_its_replica_is_away(servers: ReplicatedServer) -> None:
+    servers.replica.kill()
+    store = await open_store(servers.url)
+    await store.gather([("SET", KEY, "one")])
+    assert await store.ask(LAGGING) == [b"one"]
+    await store.close()
+
+
+async def test_a_server_that_is_no_replica_is_refused(redis_server: RedisServer, redis_url: str) -> None:
+    other = RedisServer().start()
+    try:
+        with pytest.raises(StoreError, match="is not a replica: make it one of") as refused:
+            await open_store(f"{redis_url}&replica={other.socket}")
+        assert "\n" not in str(refused.value)
+    finally:
+        other.stop()
+
+
+async def test_a_replica_of_another_master_is_refused(servers: ReplicatedServer, redis_url: str) -> None:
+    with pytest.raises(StoreError, match="is a replica of another master"):
+        await open_store(f"{redis_url}&replica={servers.replica.socket}")
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("redis://a:1?replica=", "names no server"),
+        ("redis://a:1?replica=b", 'is not "host:port"'),
+        ("redis://a:1?replica=b:x", 'is not "host:port"'),
+        ("redis://a:1?replica=b:70000", 'is not "host:port"'),
+        ("redis://a:1?replica=b:2&replica=b:2", "names a server twice"),
+        ("redis+cluster://a:1?replicas=yes", "replicas=1 reads from replicas"),
+    ],
+)
+async def test_a_bad_url_of_a_replica_is_refused_in_one_sentence(url: str, reason: str) -> None:
+    with pytest.raises(BadUrl, match=reason) as refused:
+        await open_store(url)
+    assert "\n" not in str(refused.value)
+
+
+async def test_a_clusters_replicas_are_read_from_but_not_while_slots_move() -> None:
+    cluster = RedisCluster(masters=2, replicas=1)
+    try:
+        cluster.start()
+        store = await open_store(f"{cluster.url}?replicas=1")
+        keys = [Key("posts", tag=str(number), name="counts") for number in range(50)]
+        await store.gather([("SET", key, number) for number, key in enumerate(keys)])
+        source, target = cluster.masters
+        await until_many(store, keys, cluster)
+        slot = next(s for s in map(slot_of, keys) if s < SLOTS // 2)
+        moving = cluster.move_slot(slot, source, target)
+        next(moving)
+        await asyncio.sleep(MOST_LAG_S)
+        before = sum(reads(replica.client()) for replica in cluster.replicas)
+        for _step in moving:
+            assert await many(store, keys) == list(range(50))
+        assert sum(reads(replica.client()) for replica in cluster.replicas) == before
+        await until_many(store, keys, cluster)
+        assert await many(store, keys) == list(range(50))
+        for replica in cluster.replicas:
+            replica.signal(signal.SIGKILL)
+        for _ in range(20):
+            assert await many(store, keys) == list(range(50))
+            await asyncio.sleep(0.02)
+        await store.close()
+    finally:
+        cluster.stop()
+
+
+async def many(store: Store, keys: list[Key]) -> list[int]:
+    return [int(reply) for reply in await store.gather([("GET", key) for key in keys], may_lag=True)]
+
+
+async def until_many(store: Store, keys: list[Key], cluster: RedisCluster) -> None:
+    """Read until every replica answers."""
+    until = time.monotonic() + 20
+    before = [reads(replica.client()) for replica in cluster.replicas]
+    while any(reads(r.client()) == b for r, b in zip(cluster.replicas, before, strict=True)):
+        assert time.monotonic() < until, "a replica is never read from"
+        await many(store, keys)
+        await asyncio.sleep(0.02)
+
+
+async def until_used(servers: ReplicatedServer, store: Store) -> None:
+    """Read until the replica answers; a moment after the start, or after it was away."""
+    until = time.monotonic() + 10
+    before = reads(servers.replica.client())
+    while reads(servers.replica.client()) == before:
+        assert time.monotonic() < until, "the replica is never read from"
+        await store.ask(LAGGING)
+        await asyncio.sleep(0.02)
+
+
+def signal_of(server: RedisServer, number: int) -> None:
+    os.kill(server.pid, number)

@@ -1,0 +1,106 @@
+"""A master and its replica on loopback, with a wire between them that can be held."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import redis
+
+from tests.support.cluster import wait_until
+from tests.support.ports import free_ports
+from tests.support.redis_server import RedisServer
+
+
+class Wire:
+    """Carries the replication stream; while it is held nothing passes, and neither end sees it close."""
+
+    def __init__(self, target_port: int) -> None:
+        (self.port,) = free_ports(1)
+        self._target_port = target_port
+        self._passing = asyncio.Event()
+        self._passing.set()
+        self._carrying: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+
+    async def start(self) -> None:
+        self._server = await asyncio.start_server(self._carry, "127.0.0.1", self.port)
+
+    def hold(self) -> None:
+        self._passing.clear()
+
+    def let_go(self) -> None:
+        self._passing.set()
+
+    async def stop(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        for task in self._carrying:
+            task.cancel()
+        await asyncio.gather(*self._carrying, return_exceptions=True)
+
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        to, back = await asyncio.open_connection("127.0.0.1", self._target_port)
+        for source, sink in ((reader, back), (to, writer)):
+            task = asyncio.create_task(self._pass_on(source, sink))
+            self._carrying.add(task)
+
+    async def _pass_on(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while data := await source.read(65_536):
+                await self._passing.wait()
+                sink.write(data)
+                await sink.drain()
+        sink.close()
+
+
+class ReplicatedServer:
+    """`master` and `replica`; they talk over `wire`."""
+
+    def __init__(self) -> None:
+        ports = free_ports(2)
+        self.master, self.replica = (
+            RedisServer(options=("--port", str(port), "--bind", "127.0.0.1", *QUICK)) for port in ports
+        )
+        self.wire = Wire(ports[0])
+        self.url = f"{self.master.url}&replica={self.replica.socket}"
+
+    async def start(self) -> None:
+        self.master.start()
+        self.replica.start()
+        await self.wire.start()
+        with self.replica.client() as client:
+            client.replicaof("127.0.0.1", str(self.wire.port))
+        await asyncio.to_thread(wait_until, self.is_synced, "the replica to have the data")
+
+    def is_synced(self) -> bool:
+        with self.replica.client() as client:
+            return bool(client.info("replication")["master_link_status"] == "up")
+
+    async def stop(self) -> None:
+        await self.wire.stop()
+        self.master.stop()
+        self.replica.stop()
+
+
+QUICK = ("--repl-diskless-sync-delay", "0", "--repl-timeout", "60")
+
+
+@contextlib.asynccontextmanager
+async def replicated_server() -> AsyncIterator[ReplicatedServer]:
+    servers = ReplicatedServer()
+    try:
+        await servers.start()
+        yield servers
+    finally:
+        await servers.stop()
+
+
+def reads(client: redis.Redis) -> int:
+    """How many ranges, sizes and values were read of a server, ever."""
+    with client:
+        told = client.info("commandstats")
+    return sum(
+        int(told[f"cmdstat_{command}"]["calls"])
+        for command in ("zrevrangebyscore", "zrangebyscore", "zcard", "get")
+        if f"cmdstat_{command}" in told
+    )
