@@ -37,11 +37,23 @@ class Readers:
 
 
 def _state(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> ReaderState:
-    posts = [frozenset(PostId(int(id)) for id in found) for found in hits[:3]]
-    accounts = [frozenset(AccountId(int(id)) for id in found) for found in hits[3:7]]
-    lists = tuple(sorted(ListId(int(id)) for id in hits[7]))
-    filters = tuple(sorted((decode_filter(value) for value in hits[8]), key=lambda each: each.id))
-    return ReaderState(viewer_id, now_ms, *posts, *accounts, lists, filters)
+    liked, boosted, bookmarked = (frozenset(PostId(int(id)) for id in found) for found in hits[:3])
+    blocks, blocked_by, muted, quieted = (
+        frozenset(AccountId(int(id)) for id in found) for found in hits[3:7]
+    )
+    return ReaderState(
+        viewer_id,
+        now_ms,
+        liked=liked,
+        boosted=boosted,
+        bookmarked=bookmarked,
+        blocks=blocks,
+        blocked_by=blocked_by,
+        muted=muted,
+        quieted=quieted,
+        exclusive=tuple(sorted(ListId(int(id)) for id in hits[7])),
+        filters=tuple(sorted((decode_filter(value) for value in hits[8]), key=lambda each: each.id)),
+    )
 
 
 @lru_cache(maxsize=5_000)

@@ -5,7 +5,7 @@ Everything here lives for one request.
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from accounts.domain import AccountId, Author
 from socialsite.ids import PostId
@@ -99,7 +99,7 @@ class Lookup:
 
     async def _ask(self, post_ids: Sequence[PostId], author_ids: Collection[AccountId]) -> None:
         reach, viewer_id = self.reach, self._viewer_id
-        questions = [
+        questions: list[Question[Any]] = [
             reach.posts.find_question(post_ids),
             reach.posts.counts_question(post_ids),
             reach.authors.authors_question(author_ids),

@@ -4,6 +4,7 @@ Publish does it before it answers, the worker repeats it: every step may run any
 """
 
 import asyncio
+from collections.abc import Awaitable
 
 from timelines.domain.post import Post
 from timelines.repositories.cached import CachedTimelines
@@ -36,9 +37,13 @@ class Placing:
         `repeated`: somebody may have placed it before, so the author's home is looked through first.
         """
         into_home = self._homes.insert if repeated else self._homes.push
-        places = [self._profiles.add(post.author_id, post.id), into_home([post.author_id], post.id)]
+        places: list[Awaitable[object]] = [
+            self._profiles.add(post.author_id, post.id),
+            into_home([post.author_id], post.id),
+        ]
         if post.is_listed:
-            places += [self._public.add(post.id), self._tags.add([post])]
+            places.append(self._public.add(post.id))
+            places.append(self._tags.add([post]))
         await asyncio.gather(*places, self._link(post))
 
     async def still_stands(self, post: Post) -> bool:
