@@ -222,6 +222,40 @@ def delivery_lag() -> Key:
     return Key("live", tag="lag", name="hours")
 
 
+# Search: caches, filled again by `rebuild_timelines --search`. `partition` counts from 0 to SEARCH_PARTITIONS - 1.
+
+
+def search_term(partition: int, digest: str) -> Key:
+    """STRING: 7-byte ids of the partition's posts with the term of this digest, after a floor. TERM_CAP.
+
+    Filled by the worker and imports, emptied by delete (timelines/repositories/search_add.lua).
+    """
+    return Key("search", tag=f"s{partition}", name=f"term:{digest}")
+
+
+def search_author(partition: int, account_id: int) -> Key:
+    """STRING: as of a term, of the partition's posts by an account, for `from:`."""
+    return Key("search", tag=f"s{partition}", name=f"author:{account_id}")
+
+
+def search_names(partition: int) -> Key:
+    """ZSET, by text: "<beginning of a name, or @handle>\\0<account id>" of the partition's accounts.
+
+    Written with `search_named` in one script at sign-up, profile edits, moderation and deletion.
+    """
+    return Key("search", tag=f"s{partition}", name="names")
+
+
+def search_named(partition: int) -> Key:
+    """HASH: account id -> what stands of it in `search_names`."""
+    return Key("search", tag=f"s{partition}", name="named")
+
+
+def search_tags(partition: int) -> Key:
+    """ZSET, by text: hashtags that were used, for completion. TAGS_CAP. Added by the worker and imports."""
+    return Key("search", tag=f"s{partition}", name="tags")
+
+
 # Operators
 
 
