@@ -22,6 +22,8 @@ from timelines.services.boost_showing import BoostShowing
 from timelines.services.looking_up import Lookup, Reach
 from timelines.services.remembering import Remembered
 
+OWN, NOTHING_DONE = ViewerState(own=True), ViewerState(own=False)
+
 Rights = Callable[[Collection[AccountId]], Question[set[AccountId]]]
 """Which of some authors a timeline may show."""
 
@@ -60,11 +62,13 @@ class Hydrator:
         viewer_id: AccountId | None,
         rights: Rights = everybody,
         place: Place = Place.POST,
+        may_lag: bool = False,
     ) -> list[HydratedPost]:
-        """The visible ones of `post_ids`, in their order."""
+        """The visible ones of `post_ids`, in their order. `may_lag`: their counts may be a second old."""
         if not post_ids:
             return []
         found = Lookup(self._reach, self._remembered, viewer_id, rights, place, self._clock.now_ms())
+        found.counts_may_lag = may_lag
         await found.look_at(post_ids)
         boosts = [post for post_id in post_ids if (post := found.posts.get(post_id)) and post.boost_of]
         showing = BoostShowing(found)
@@ -107,8 +111,11 @@ def viewer_state(found: Lookup, post: Post) -> ViewerState | None:
     reader = found.reader
     if reader is None:
         return None
+    own = post.author_id == reader.viewer_id
+    if not (reader.liked or reader.boosted or reader.bookmarked):
+        return OWN if own else NOTHING_DONE
     return ViewerState(
-        own=post.author_id == reader.viewer_id,
+        own=own,
         liked=post.id in reader.liked,
         boosted=post.id in reader.boosted,
         bookmarked=post.id in reader.bookmarked,

@@ -4,7 +4,7 @@ Everything here lives for one request.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from accounts.domain import AccountId, Author
@@ -12,7 +12,7 @@ from socialsite.ids import PostId
 from socialsite.store import Question, Store
 from timelines.domain.filters import Filter, matching
 from timelines.domain.page import Counts
-from timelines.domain.post import FOLLOWERS, Post
+from timelines.domain.post import FOLLOWERS, PUBLIC, Post
 from timelines.domain.rights import SOUGHT, Place, ReaderState, may_see
 from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers
@@ -52,6 +52,7 @@ class Lookup:
         self.reach = reach
         self.place = place
         self.now_ms = now_ms
+        self.counts_may_lag = False
         self.reader: ReaderState | None = None
         self.posts: dict[PostId, Post] = {}
         self.counts: dict[PostId, Counts] = {}
@@ -62,6 +63,7 @@ class Lookup:
         self._rights = rights
         self._remembered = remembered
         self._asked_of: set[AccountId] = set()
+        self._judged: dict[AccountId, Author | None] = {}
 
     async def look_at(self, post_ids: Sequence[PostId]) -> None:
         """Posts with what they boost, their authors, and what the reader has to do with them."""
@@ -83,6 +85,14 @@ class Lookup:
 
     def visible_author(self, post: Post, *, boosted: bool = False) -> Author | None:
         """The author, where the reader may see the post here. `boosted`: it came by somebody's boost."""
+        if boosted or post.audience != PUBLIC or post.boost_of is not None:
+            return self._judge(post, boosted=boosted)
+        judged = self._judged  # of ordinary posts, those of one author are all shown or none
+        if post.author_id not in judged:
+            judged[post.author_id] = self._judge(post)
+        return judged[post.author_id]
+
+    def _judge(self, post: Post, *, boosted: bool = False) -> Author | None:
         author = self.authors.get(post.author_id)
         if author is None or not (boosted or post.author_id in self.allowed):
             return None
@@ -101,7 +111,7 @@ class Lookup:
         reach, viewer_id = self.reach, self._viewer_id
         questions: list[Question[Any]] = [
             reach.posts.find_question(post_ids),
-            reach.posts.counts_question(post_ids),
+            replace(reach.posts.counts_question(post_ids), may_lag=self.counts_may_lag),
             reach.authors.authors_question(author_ids),
             self._rights(author_ids),
         ]
@@ -122,6 +132,7 @@ class Lookup:
 
     async def _look_closer(self) -> None:
         """What few pages need: who is followed, where only followers see something; exclusive lists."""
+        self._judged.clear()
         if self.reader is None:
             return
         guarded = {post.author_id for post in self.posts.values() if post.audience == FOLLOWERS}
