@@ -32,7 +32,11 @@ FEWEST = 10
 
 
 class ReadingService:
-    """Pages of every timeline, for anybody who may see them."""
+    """Pages of every timeline, for anybody who may see them.
+
+    `may_lag`: ids and counts may be a second old (docs/topologies.md, "Read replicas"), for visitors' pages.
+    What may be shown never is: posts, authors and rights come from where they are written.
+    """
 
     def __init__(
         self,
@@ -77,9 +81,12 @@ class ReadingService:
         before: int | None = None,
         after: int | None = None,
         limit: int = DEFAULT_LIMIT,
+        may_lag: bool = False,
     ) -> TimelinePage:
-        skeleton = ProfileSkeleton(self._profiles, account_id)
-        return await self._page(skeleton, Cut(before, after, limit), viewer_id, Place.PROFILE)
+        skeleton = ProfileSkeleton(self._profiles, account_id, may_lag=may_lag)
+        return await self._page(
+            skeleton, Cut(before, after, limit), viewer_id, Place.PROFILE, may_lag=may_lag
+        )
 
     async def public(
         self,
@@ -88,9 +95,10 @@ class ReadingService:
         before: int | None = None,
         after: int | None = None,
         limit: int = DEFAULT_LIMIT,
+        may_lag: bool = False,
     ) -> TimelinePage:
-        skeleton = PublicSkeleton(self._public)
-        return await self._page(skeleton, Cut(before, after, limit), viewer_id, Place.PUBLIC)
+        skeleton = PublicSkeleton(self._public, may_lag=may_lag)
+        return await self._page(skeleton, Cut(before, after, limit), viewer_id, Place.PUBLIC, may_lag=may_lag)
 
     async def tag(
         self,
@@ -100,10 +108,11 @@ class ReadingService:
         before: int | None = None,
         after: int | None = None,
         limit: int = DEFAULT_LIMIT,
+        may_lag: bool = False,
     ) -> TimelinePage:
         """Posts with a hashtag, which comes normalized (`normalize_tag`)."""
-        skeleton = TagSkeleton(self._tags, tag)
-        return await self._page(skeleton, Cut(before, after, limit), viewer_id, Place.TAG)
+        skeleton = TagSkeleton(self._tags, tag, may_lag=may_lag)
+        return await self._page(skeleton, Cut(before, after, limit), viewer_id, Place.TAG, may_lag=may_lag)
 
     async def list_timeline(
         self,
@@ -133,8 +142,8 @@ class ReadingService:
         page = await self._page(skeleton, Cut(after=after, limit=limit), viewer_id, Place.THREAD)
         return RepliesPage(page.entries[::-1], page.previous_after)
 
-    async def post_count(self, account_id: AccountId) -> int:
-        return await self._profiles.count(account_id)
+    async def post_count(self, account_id: AccountId, *, may_lag: bool = False) -> int:
+        return await self._profiles.count(account_id, may_lag=may_lag)
 
     # What builds and live feeds share with the pages
 
@@ -178,6 +187,8 @@ class ReadingService:
         viewer_id: AccountId | None,
         place: Place,
         rights: Rights = everybody,
+        *,
+        may_lag: bool = False,
     ) -> TimelinePage:
         """Read on until the page is full, one entry more tells whether there is a next one."""
         entries: list[HydratedPost] = []
@@ -185,7 +196,9 @@ class ReadingService:
         for _ in range(MOST_ROUNDS):
             asked = max(FEWEST, cut.limit + 1 - len(entries))
             ids = await skeleton.ids(edge, asked, upward=cut.upward)
-            entries += await self._hydrator.hydrate(ids, viewer_id=viewer_id, rights=rights, place=place)
+            entries += await self._hydrator.hydrate(
+                ids, viewer_id=viewer_id, rights=rights, place=place, may_lag=may_lag
+            )
             ended = len(ids) < asked
             if ended or len(entries) > cut.limit:
                 break

@@ -18,13 +18,13 @@ from timelines.views.tags import by_tag
 @by_handle
 async def account(request: SiteRequest, handle: str) -> HttpResponseBase:
     found = await request.services.accounts.get_by_handle(handle)
-    page = await request.services.reading.profile(AccountId(found.id), viewer_id=None)
+    page = await request.services.reading.profile(AccountId(found.id), viewer_id=None, may_lag=True)
     return _answer(request, account_feed(_site_url(request), found, page.entries))
 
 
 @by_tag
 async def tag(request: SiteRequest, tag: str) -> HttpResponseBase:
-    page = await request.services.reading.tag(tag, viewer_id=None)
+    page = await request.services.reading.tag(tag, viewer_id=None, may_lag=True)
     return _answer(request, tag_feed(_site_url(request), settings.SITE_NAME, tag, page.entries))
 
 

@@ -32,16 +32,16 @@ async def welcome(request: SiteRequest) -> HttpResponseBase:
     if wants_json(request):
         raise SignInNeeded
     query = PageQuery(None, None, TASTE)
-    page = await request.services.reading.public(viewer_id=None, limit=TASTE)
+    page = await request.services.reading.public(viewer_id=None, limit=TASTE, may_lag=True)
     return page_response(
         request, "timelines/welcome.html", {"timeline": timeline(request, query, page, "public")}
     )
 
 
 async def public(request: SiteRequest) -> HttpResponseBase:
-    query = PageQuery.of(request.GET)
+    query, me = PageQuery.of(request.GET), viewer_id(request)
     page = await request.services.reading.public(
-        viewer_id=viewer_id(request), before=query.before, after=query.after, limit=query.limit
+        viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
     )
     return respond(
         request,

@@ -53,18 +53,20 @@ def by_handle(view: HandleView) -> HandleView:
 async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
     query, services = PageQuery.of(request.GET), request.services
     account = await services.accounts.get_by_handle(handle)
-    id = AccountId(account.id)
+    id, me = AccountId(account.id), viewer_id(request)
+    may_lag = me is None
     views, page, counts, posts, relation = await asyncio.gather(
         looked_at(request, Entity("account", id), id),
         services.reading.profile(
             id,
-            viewer_id=viewer_id(request),
+            viewer_id=me,
             before=query.before,
             after=query.after,
             limit=query.limit,
+            may_lag=may_lag,
         ),
-        services.following.counts(id),
-        services.reading.post_count(id),
+        services.following.counts(id, may_lag=may_lag),
+        services.reading.post_count(id, may_lag=may_lag),
         _relation(request, id),
     )
     return respond(

@@ -37,9 +37,9 @@ def by_tag(view: TagView) -> TagView:
 
 @by_tag
 async def show(request: SiteRequest, tag: str) -> HttpResponseBase:
-    query = PageQuery.of(request.GET)
+    query, me = PageQuery.of(request.GET), viewer_id(request)
     page = await request.services.reading.tag(
-        tag, viewer_id=viewer_id(request), before=query.before, after=query.after, limit=query.limit
+        tag, viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
     )
     return respond(
         request,

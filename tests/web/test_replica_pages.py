@@ -1,0 +1,87 @@
+"""Visitors' pages from a replica: read there while it is fresh, and never showing what may not be shown."""
+
+import time
+from collections.abc import AsyncIterator
+
+import pytest_asyncio
+
+from accounts.domain import AccountId
+from socialsite.configuration import Configuration
+from socialsite.middleware.services import loop_services
+from socialsite.services import Services, open_services
+from tests.support.browser import Browser
+from tests.support.replicas import ReplicatedServer, reads, replicated_server
+from tests.support.world import World
+from tests.web.conftest import OpenBrowser
+
+PAGES = ("/public/", "/@bob/", "/tags/news/", "/@bob/feed.atom")
+
+
+@pytest_asyncio.fixture
+async def servers() -> AsyncIterator[ReplicatedServer]:
+    async with replicated_server() as started:
+        yield started
+
+
+@pytest_asyncio.fixture
+async def site(servers: ReplicatedServer) -> AsyncIterator[Services]:
+    async with open_services(servers.url, Configuration()) as opened:
+        loop_services.bind(opened)
+        yield opened
+
+
+async def test_visitors_pages_are_read_from_the_replica(
+    servers: ReplicatedServer, site: Services, open_browser: OpenBrowser
+) -> None:
+    bob = await World(site).person("bob")
+    await bob.publishes("hello #news")
+    visitor = await open_browser()
+    await until_read_there(servers, visitor)
+    for page in PAGES:
+        before = reads(servers.replica.client())
+        assert "hello" in (await visitor.get(page)).text
+        assert reads(servers.replica.client()) > before, page
+
+
+async def test_pages_of_people_who_are_signed_in_are_not(
+    servers: ReplicatedServer, site: Services, open_browser: OpenBrowser
+) -> None:
+    bob = await World(site).person("bob")
+    await bob.publishes("hello #news")
+    visitor, alice = await open_browser(), await open_browser("alice")
+    await until_read_there(servers, visitor)
+    before = reads(servers.replica.client())
+    for page in ("/", *PAGES[:3]):
+        assert (await alice.get(page)).status_code == 200
+    assert reads(servers.replica.client()) == before
+
+
+async def test_a_replica_that_lags_shows_nothing_deleted_and_nobody_suspended(
+    servers: ReplicatedServer, site: Services, open_browser: OpenBrowser
+) -> None:
+    bob, eve = await World(site).people("bob", "eve")
+    first, _ = await bob.publishes("hello #news"), await bob.publishes("second #news")
+    await eve.publishes("spam #news")
+    visitor = await open_browser()
+    await until_read_there(servers, visitor)
+    servers.wire.hold()
+    held = time.monotonic()
+    await bob.deletes(first)
+    await site.accounts.suspend(account_id=AccountId(eve.id))
+    stale = 0
+    while time.monotonic() < held + 1.5:
+        before = reads(servers.replica.client())
+        pages = [(await visitor.get(page)).text for page in PAGES]
+        stale += reads(servers.replica.client()) > before
+        assert not any("hello" in page or "spam" in page for page in pages)
+        assert all("second" in page for page in pages)
+    assert stale, "the replica was asked while it was behind"
+    await bob.publishes("third #news")
+    assert all(["third" in (await visitor.get(page)).text for page in PAGES])
+
+
+async def until_read_there(servers: ReplicatedServer, visitor: Browser) -> None:
+    until, before = time.monotonic() + 10, reads(servers.replica.client())
+    while reads(servers.replica.client()) == before:
+        assert time.monotonic() < until, "the replica is never read from"
+        await visitor.get("/public/")
