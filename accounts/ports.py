@@ -4,7 +4,7 @@ A port must be safe to repeat. `SessionsEnded` is a hint (the live layer checks 
 trouble with the store in it does not undo what was done.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
@@ -13,6 +13,8 @@ from socialsite.store.errors import StoreError
 
 AccountMade = Callable[[], None]
 """Somebody signed up, or an operator made an account: to count it."""
+AccountsNamed = Callable[[Sequence[AccountId]], Awaitable[None]]
+"""What these accounts are called changed, or whether they are shown at all: search may keep up."""
 SessionsEnded = Callable[[AccountId, str | None], Awaitable[None]]
 """(account, session id), or None for every session of the account."""
 AccountDeleted = Callable[[AccountId], Awaitable[None]]
@@ -23,6 +25,10 @@ log = structlog.get_logger("accounts.security")
 
 def ignore_made() -> None:
     """Nobody counts."""
+
+
+async def ignore_named(account_ids: Sequence[AccountId]) -> None:
+    """Nobody keeps names."""
 
 
 async def ignore_ended(account_id: AccountId, session_id: str | None) -> None:

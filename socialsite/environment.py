@@ -21,6 +21,7 @@ RATE_DEFAULTS = {
     "login": "10/m",
     "signup": "20/m",
     "search": "60/m",
+    "complete": "300/m",
     "socket": "120/m",
     "address": "1200/m",
 }

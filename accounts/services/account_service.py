@@ -14,10 +14,12 @@ from accounts.models import Account
 from accounts.ports import (
     AccountDeleted,
     AccountMade,
+    AccountsNamed,
     SessionsEnded,
     ignore_deleted,
     ignore_ended,
     ignore_made,
+    ignore_named,
     tell_ended,
 )
 from accounts.profile import checked_handle, checked_texts
@@ -39,6 +41,7 @@ class AccountService:
         on_ended: SessionsEnded = ignore_ended,
         on_deleted: AccountDeleted = ignore_deleted,
         on_made: AccountMade = ignore_made,
+        on_named: AccountsNamed = ignore_named,
     ) -> None:
         self._accounts = accounts
         self._sessions = sessions
@@ -46,6 +49,7 @@ class AccountService:
         self._on_ended = on_ended
         self._on_deleted = on_deleted
         self._on_made = on_made
+        self._on_named = on_named
 
     @sensitive_variables("password")
     async def sign_up(
@@ -76,6 +80,7 @@ class AccountService:
         if await self._accounts.create(account) is None:
             raise HandleTaken
         self._on_made()
+        await self._on_named([AccountId(account.id)])
         log.info("signed_up", account=account.id)
         return account
 
@@ -91,6 +96,7 @@ class AccountService:
             owners |= await self._accounts.owners(some)
             new = [await _without_password(handle, now_ms) for handle in some if handle not in owners]
             owners |= await self._accounts.create_many(new)
+            await self._on_named([owners[account.handle] for account in new])
         return owners
 
     # Finding
@@ -176,18 +182,21 @@ class AccountService:
         """The account as it is then. Raises FieldErrors, AccountNotFound (also for a deleted account)."""
         texts = checked_texts({"display_name": display_name, "bio": bio, "link": link})
         await self._accounts.edit(account_id, texts)
+        await self._on_named([account_id])
         return await self._get(account_id)
 
     async def suspend(self, *, account_id: AccountId) -> bool:
         """Hide the account and sign it out everywhere, until it is reinstated. Whether that is new."""
         changed = await self._accounts.change_state(account_id, SUSPENDED, {})
         await self._end_sessions(account_id)
+        await self._on_named([account_id])
         log.info("suspended", account=account_id)
         return changed
 
     async def reinstate(self, *, account_id: AccountId) -> bool:
         """Undo a suspension. Whether there was one."""
         changed = await self._accounts.change_state(account_id, ACTIVE, {})
+        await self._on_named([account_id])
         log.info("reinstated", account=account_id)
         return changed
 
@@ -202,6 +211,7 @@ class AccountService:
         changed = await self._accounts.change_state(account_id, DELETED, {**nothing, "password": unusable})
         await self._end_sessions(account_id)
         await self._on_deleted(account_id)
+        await self._on_named([account_id])
         log.info("deleted", account=account_id, at_ms=now_ms)
         return changed
 

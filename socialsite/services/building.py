@@ -15,8 +15,10 @@ from socialsite.statistics.statistics import Statistics
 from socialsite.store import Store
 from timelines import keys
 from timelines.domain.jobs import PurgeAccount, encode_job
+from timelines.services.completing import CompletingService
 from timelines.services.following import FollowingService
 from timelines.services.hydrating import Hydrator
+from timelines.services.indexing import Indexing
 from timelines.services.lists import ListService
 from timelines.services.live import LiveService
 from timelines.services.placing import Placing
@@ -24,6 +26,7 @@ from timelines.services.publishing import PublishingService
 from timelines.services.purging import Purging
 from timelines.services.reading import ReadingService
 from timelines.services.rebuilding import RebuildingService
+from timelines.services.searching import SearchService
 from timelines.services.syndication import SyndicationService
 
 from .repositories import AnyClock, Repositories
@@ -52,6 +55,9 @@ class Services:
     limits: RateLimiter
     rules: dict[str, Rule]
     statistics: Statistics
+    search: SearchService
+    completing: CompletingService
+    indexing: Indexing
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,7 @@ class Ground:
     statistics: Statistics
     accounts: AccountService
     hydrator: Hydrator
+    indexing: Indexing
     placing: Placing
     reading: ReadingService
 
@@ -96,11 +103,15 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
         limits=RateLimiter(store),
         rules={name: Rule(name, limit) for name, limit in config.rate_limits.items()},
         statistics=ground.statistics,
+        search=SearchService(index=at.index, hydrator=ground.hydrator, accounts=ground.accounts),
+        completing=_completing(ground),
+        indexing=ground.indexing,
     )
 
 
 def _ground(store: Store, clock: AnyClock, config: Configuration) -> Ground:
     at = Repositories.over(store, clock, config)
+    indexing = Indexing(at.index, at.names, at.accounts)
     live = LiveService(store=store, clock=clock, follows=at.follows, members=at.members, lag=at.lag)
     outbox = JobQueue(store)
     statistics = Statistics.over(store, clock, {"post": keys.post_totals, "account": account_keys.totals})
@@ -117,6 +128,7 @@ def _ground(store: Store, clock: AnyClock, config: Configuration) -> Ground:
         on_ended=live.session_ended,
         on_deleted=sweep,
         on_made=statistics.meter.signed_up,
+        on_named=indexing.name_if_there,
     )
     hydrator = Hydrator(
         store=store,
@@ -138,7 +150,15 @@ def _ground(store: Store, clock: AnyClock, config: Configuration) -> Ground:
         statistics=statistics,
         accounts=accounts,
         hydrator=hydrator,
-        placing=Placing(posts=at.posts, profiles=at.profiles, public=at.public, tags=at.tags, homes=at.homes),
+        indexing=indexing,
+        placing=Placing(
+            posts=at.posts,
+            profiles=at.profiles,
+            public=at.public,
+            tags=at.tags,
+            homes=at.homes,
+            indexing=indexing,
+        ),
         reading=_reading(at, hydrator),
     )
 
@@ -195,6 +215,7 @@ def _syndication(ground: Ground) -> SyndicationService:
         posts=at.posts,
         placing=ground.placing,
         purging=_purging(at, ground.placing),
+        indexing=ground.indexing,
         follows=at.follows,
         members=at.members,
         homes=at.homes,
@@ -221,6 +242,19 @@ def _purging(at: Repositories, placing: Placing) -> Purging:
     )
 
 
+def _completing(ground: Ground) -> CompletingService:
+    at = ground.at
+    return CompletingService(
+        store=ground.store,
+        names=at.names,
+        tags=at.tags,
+        authors=ground.accounts,
+        follows=at.follows,
+        readers=at.readers,
+        clock=ground.clock,
+    )
+
+
 def _rebuilding(ground: Ground) -> RebuildingService:
     at = ground.at
     return RebuildingService(
@@ -232,5 +266,6 @@ def _rebuilding(ground: Ground) -> RebuildingService:
         public=at.public,
         tags=at.tags,
         posts=at.posts,
+        indexing=ground.indexing,
         public_cap=ground.config.public_cap,
     )

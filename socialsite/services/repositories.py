@@ -17,6 +17,8 @@ from timelines.repositories.lists import ListMembers, Lists
 from timelines.repositories.posts import PostRepository
 from timelines.repositories.profiles import ProfileRepository, PublicRepository
 from timelines.repositories.readers import Readers
+from timelines.repositories.search import PostIndex
+from timelines.repositories.search_names import NameIndex
 from timelines.repositories.tags import TagTimelines
 
 AnyClock = Clock | FixedClock
@@ -40,6 +42,8 @@ class Repositories:
     members: ListMembers
     lag: DeliveryLag
     readers: Readers
+    index: PostIndex
+    names: NameIndex
 
     @classmethod
     def over(cls, store: Store, clock: AnyClock, config: Configuration) -> Self:
@@ -63,4 +67,6 @@ class Repositories:
             members=ListMembers(store, partitions=partitions, members_cap=config.list_members_cap),
             lag=DeliveryLag(store),
             readers=Readers(store),
+            index=PostIndex(store),
+            names=NameIndex(store),
         )

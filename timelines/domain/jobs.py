@@ -37,7 +37,13 @@ class PurgeAccount(msgspec.Struct, frozen=True, tag="purge"):
     account_id: AccountId
 
 
-Job = SyndicatePost | SyndicatePass | PurgeAccount
+class IndexPost(msgspec.Struct, frozen=True, tag="index"):
+    """Put a post into the search index, whose servers were away when it was published."""
+
+    post_id: PostId
+
+
+Job = SyndicatePost | SyndicatePass | PurgeAccount | IndexPost
 
 encode_job = msgspec.msgpack.Encoder().encode
 decode_job = msgspec.msgpack.Decoder(Job).decode

@@ -20,9 +20,7 @@ NAME_LENGTH_CAP = 40  # characters of a name that are compared
 GAP = "\0"
 """Between the tokens of a joined sequence; no token holds it."""
 
-_UNSPACED = (
-    r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Bopomofo}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc\u3005-\u3007"
-)
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Bopomofo}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc\u3005-\u3007"
 _TOKEN = regex.compile(
     rf"(?P<unit>[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]]\p{{M}}*+)|[\w--[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]]]++",
     regex.VERSION1,

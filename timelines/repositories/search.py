@@ -70,8 +70,7 @@ class PostIndex:
     async def remove(self, post: Post) -> None:
         """From under all of its terms."""
         commands = [
-            REMOVE.command(some, [packed([post.id])])
-            for some in in_parts(keys_of(post), KEYS_PER_SCRIPT)
+            REMOVE.command(some, [packed([post.id])]) for some in in_parts(keys_of(post), KEYS_PER_SCRIPT)
         ]
         await self._place.gather(commands)
 

@@ -51,8 +51,10 @@ class NameIndex:
         for tag in dict.fromkeys(tags):
             by_partition[crc32(tag.encode()) % SEARCH_PARTITIONS].append(tag)
         await self._place.gather(
-            [ADD_TAGS.command([keys.search_tags(number)], [TAGS_CAP, *some])
-             for number, some in by_partition.items()]
+            [
+                ADD_TAGS.command([keys.search_tags(number)], [TAGS_CAP, *some])
+                for number, some in by_partition.items()
+            ]
         )
 
     async def tags(self, prefix: str, most: int) -> list[str]:

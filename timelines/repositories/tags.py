@@ -32,6 +32,11 @@ class TagTimelines(ScoredTimelines):
         drops: list[Command] = [("ZREM", tag_key(tag), post.id) for tag in hashtags(post.text)]
         await self._place.gather(drops)
 
+    async def sizes(self, tags: Sequence[str]) -> dict[str, int]:
+        """How many posts stand under each tag, up to the cap."""
+        replies = await self._place.gather(("ZCARD", tag_key(tag)) for tag in tags)
+        return dict(zip(tags, replies, strict=True))
+
     async def read(
         self, tag: str, edge: int, limit: int, *, upward: bool, may_lag: bool = False
     ) -> list[PostId]:

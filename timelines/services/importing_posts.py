@@ -17,6 +17,7 @@ from timelines.repositories.profiles import PublicRepository
 from timelines.services.importing import LineFile, LineRefused, Tally, batches
 from timelines.services.importing_authors import ImportAuthors, assigned_by_rank
 from timelines.services.importing_rows import PostRow, RowRules, newest_ms
+from timelines.services.indexing import Indexing
 from timelines.services.touched_timelines import TouchedTimelines
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class PostsImport:
         posts: ImportedPosts,
         public: PublicRepository,
         touched: TouchedTimelines,
+        indexing: Indexing,
         ranks: GraphRanks,
         rows_per_segment: int = ROWS_PER_SEGMENT,
     ) -> None:
@@ -58,6 +60,7 @@ class PostsImport:
         self._posts = posts
         self._public = public
         self._touched = touched
+        self._indexing = indexing
         self._ranks = ranks
         self._rows_per_segment = rows_per_segment
 
@@ -73,6 +76,7 @@ class PostsImport:
             ),
             public=at.public,
             touched=TouchedTimelines(at.follows, at.members, at.homes, at.list_timelines),
+            indexing=services.indexing,
             ranks=GraphRanks(services.store),
         )
 
@@ -116,6 +120,7 @@ class PostsImport:
         await self._posts.place(standing)
         for some in batches((post.id for post in standing), 1000):
             await self._public.add_many(some)
+        await self._indexing.add(standing)
         await touched.forget()
         tally.counts["posts"] += len(standing)
         tally.counts["deleted"] += len(posts) - len(standing)

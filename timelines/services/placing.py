@@ -11,6 +11,7 @@ from timelines.repositories.cached import CachedTimelines
 from timelines.repositories.posts import PostRepository, PostState
 from timelines.repositories.profiles import ProfileRepository, PublicRepository
 from timelines.repositories.tags import TagTimelines
+from timelines.services.indexing import Indexing
 
 
 class Placing:
@@ -24,12 +25,14 @@ class Placing:
         public: PublicRepository,
         tags: TagTimelines,
         homes: CachedTimelines,
+        indexing: Indexing,
     ) -> None:
         self._posts = posts
         self._profiles = profiles
         self._public = public
         self._tags = tags
         self._homes = homes
+        self._indexing = indexing
 
     async def place(self, post: Post, *, repeated: bool = False) -> None:
         """`still_stands` has to follow: a delete on the way would have found nothing to take out.
@@ -59,6 +62,7 @@ class Placing:
             self._profiles.remove(post.author_id, post.id),
             self._public.remove(post.id),
             self._tags.remove(post),
+            self._indexing.remove(post),
             self._unlink(post),
         )
 

@@ -14,6 +14,7 @@ from timelines.repositories.lists import Lists
 from timelines.repositories.posts import PostRepository
 from timelines.repositories.profiles import ProfileRepository, PublicRepository
 from timelines.repositories.tags import TagTimelines
+from timelines.services.indexing import Indexing
 from timelines.services.merging import nearest
 from timelines.services.reading import ReadingService
 
@@ -34,6 +35,7 @@ class RebuildingService:
         public: PublicRepository,
         tags: TagTimelines,
         posts: PostRepository,
+        indexing: Indexing,
         public_cap: int,
     ) -> None:
         self._reading = reading
@@ -44,6 +46,7 @@ class RebuildingService:
         self._public = public
         self._tags = tags
         self._posts = posts
+        self._indexing = indexing
         self._public_cap = public_cap
 
     async def rebuild(self, account_id: AccountId) -> int:
@@ -86,6 +89,20 @@ class RebuildingService:
             entries += await self._tags.add([post for post in posts if post.is_listed])
             edge = ids[-1]
         return entries
+
+    async def rebuild_search(self, account_id: AccountId) -> int:
+        """The account's name and posts, put back into the search index; the number of posts.
+
+        Nothing is taken out: what should not be there is hidden from readers.
+        """
+        found, edge = 0, ABOVE_ALL
+        await self._indexing.name([account_id])
+        while ids := await self._profiles.read(account_id, edge, POSTS_AT_ONCE, upward=False):
+            posts = (await self._posts.find_many(ids)).values()
+            await self._indexing.add(posts)
+            found += sum(post.is_listed for post in posts)
+            edge = ids[-1]
+        return found
 
     async def _rebuild_list(self, list_id: ListId) -> None:
         await self._list_timelines.forget(list_id)

@@ -4,6 +4,7 @@ A pass handles at most POSTS_PER_PASS followers (seed listing 10.15); its succes
 its acknowledgement by the queue, so large fan-outs take turns with everything else.
 """
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from socialsite.recipes.jobs import JobRefused
 from timelines.domain.account_list import ListId
 from timelines.domain.follow import FIRST_PASS, PassCursor
 from timelines.domain.jobs import (
+    IndexPost,
     Phase,
     PurgeAccount,
     SyndicatePass,
@@ -28,6 +30,7 @@ from timelines.repositories.delivery_lag import DeliveryLag
 from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers
 from timelines.repositories.posts import PostRepository, Written
+from timelines.services.indexing import Indexing
 from timelines.services.placing import Placing
 from timelines.services.ports import PostMeter
 from timelines.services.purging import Purging
@@ -57,6 +60,7 @@ class SyndicationService:
         posts: PostRepository,
         placing: Placing,
         purging: Purging,
+        indexing: Indexing,
         follows: Follows,
         members: ListMembers,
         homes: CachedTimelines,
@@ -71,6 +75,7 @@ class SyndicationService:
         self._posts = posts
         self._placing = placing
         self._purging = purging
+        self._indexing = indexing
         self._follows = follows
         self._members = members
         self._homes = homes
@@ -93,6 +98,8 @@ class SyndicationService:
         if isinstance(job, PurgeAccount):
             return (payload,) if await self._purging.purge(job.account_id) else ()
         post = await self._posts.find(job.post_id)
+        if isinstance(job, IndexPost):
+            return () if post is None else await self._index(post)
         cursor = PassCursor(job.partition, job.at_ms, job.id)
         return () if post is None else await self._pass(post, job.phase, cursor)
 
@@ -103,13 +110,22 @@ class SyndicationService:
             return ()
         if written is Written.NEW:
             self._meter.published(post.author_id)
-        await self._placing.place(post, repeated=True)
+        _placed, indexed = await asyncio.gather(
+            self._placing.place(post, repeated=True), self._indexing.add_if_there(post)
+        )
         if not await self._placing.still_stands(post):
             return ()
         if written is Written.NEW or self._clock.now_ms() - ms_of(post.id) > OVERDUE_MS:
             # In the place of a web process that died on the way; a second word shows nothing twice.
             await self._live.entry_published(post)
-        return await self._pass(post, "homes", FIRST_PASS)
+        owed = () if indexed else (encode_job(IndexPost(post.id)),)
+        return owed + await self._pass(post, "homes", FIRST_PASS)
+
+    async def _index(self, post: Post) -> tuple[bytes, ...]:
+        """What was owed to the search index. A delete on the way would have found nothing to take out."""
+        await self._indexing.add([post])
+        await self._placing.still_stands(post)
+        return ()
 
     async def _pass(self, post: Post, phase: Phase, cursor: PassCursor) -> tuple[bytes, ...]:
         """One pass; when the homes are done with little work, the lists follow at once."""

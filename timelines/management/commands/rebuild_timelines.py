@@ -1,4 +1,4 @@
-"""manage.py rebuild_timelines [HANDLE ... | --all | --tags]: build caches anew from their sources."""
+"""manage.py rebuild_timelines [HANDLE ... | --all | --tags | --search]: build caches anew from their sources."""
 
 import asyncio
 from typing import Any
@@ -15,23 +15,28 @@ from socialsite.store.errors import StoreError
 
 class Command(SiteCommand):
     help = (
-        "Build home and list timelines of accounts anew; --all: every cached one, the public timeline and "
-        "those of all hashtags; --tags: those of the hashtags alone."
+        "Build home and list timelines of accounts anew; --all: every cached one, the public timeline, "
+        "those of all hashtags and the search index; --tags, --search: these alone."
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("handles", nargs="*", metavar="HANDLE", help="accounts, with or without @")
-        parser.add_argument("--all", action="store_true", help="every cached timeline, public and tags")
+        parser.add_argument(
+            "--all", action="store_true", help="every cached timeline, public, tags and search"
+        )
         parser.add_argument("--tags", action="store_true", help="the timelines of all hashtags")
+        parser.add_argument("--search", action="store_true", help="the search index")
         parser.add_argument("--dry-run", action="store_true", help="say what would be rebuilt")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        asked = [bool(options["handles"]), options["all"], options["tags"]].count(True)
+        asked = [bool(options["handles"]), options["all"], options["tags"], options["search"]].count(True)
         if asked == 0:
-            raise CommandError("Name the accounts, or say --all or --tags.")
+            raise CommandError("Name the accounts, or say --all, --tags or --search.")
         if asked > 1:
-            raise CommandError("Either accounts by name, or --all, or --tags: one of them at a time.")
+            raise CommandError(
+                "Either accounts by name, or --all, --tags or --search: one of them at a time."
+            )
         try:
             line = asyncio.run(self._run(options))
         except StoreError as error:
@@ -44,7 +49,7 @@ class Command(SiteCommand):
             dry_run, quiet = options["dry_run"], options["verbosity"] == 0
             if options["handles"]:
                 return await _named(services, options["handles"], dry_run=dry_run)
-            rebuild = _all if options["all"] else _tags
+            rebuild = _all if options["all"] else _tags if options["tags"] else _search
             return await rebuild(services, dry_run=dry_run, quiet=quiet)
 
 
@@ -64,14 +69,15 @@ async def _named(services: Services, handles: list[str], *, dry_run: bool) -> st
 async def _all(services: Services, *, dry_run: bool, quiet: bool) -> str:
     ids = await _everybody(services)
     if dry_run:
-        return f"Would rebuild what is cached of {len(ids)} accounts, the public timeline and all tags."
+        return f"Would rebuild what is cached of {len(ids)} accounts, the public timeline, all tags and the search index."
     timelines = 0
     with Progress(disable=quiet, console=Console(stderr=True)) as progress:
         for account_id in progress.track(ids, description="Timelines"):
             timelines += await services.rebuilding.rebuild_cached(account_id)
     entries = await services.rebuilding.rebuild_public(ids)
     tags = await _tags(services, dry_run=False, quiet=quiet)
-    return f"Rebuilt {timelines} timelines, and the public one with {entries} entries. {tags}"
+    search = await _search(services, dry_run=False, quiet=quiet)
+    return f"Rebuilt {timelines} timelines, and the public one with {entries} entries. {tags} {search}"
 
 
 async def _tags(services: Services, *, dry_run: bool, quiet: bool) -> str:
@@ -83,6 +89,17 @@ async def _tags(services: Services, *, dry_run: bool, quiet: bool) -> str:
         for account_id in progress.track(ids, description="Tags"):
             entries += await services.rebuilding.rebuild_tags(account_id)
     return f"Put {entries} entries back under their tags."
+
+
+async def _search(services: Services, *, dry_run: bool, quiet: bool) -> str:
+    ids = await _everybody(services)
+    if dry_run:
+        return f"Would put the names and posts of {len(ids)} accounts back into the search index."
+    posts = 0
+    with Progress(disable=quiet, console=Console(stderr=True)) as progress:
+        for account_id in progress.track(ids, description="Search"):
+            posts += await services.rebuilding.rebuild_search(account_id)
+    return f"Put {posts} posts of {len(ids)} accounts back into the search index."
 
 
 async def _everybody(services: Services) -> list[AccountId]:

@@ -1,0 +1,89 @@
+"""Finding accounts and hashtags by how they begin: for the composer, and above the posts that a search found."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Protocol
+
+from accounts.domain import AccountId, Author
+from socialsite.ids import Now
+from socialsite.store import Question, Store
+from timelines.domain.rights import ReaderState
+from timelines.domain.searching import NAME_LENGTH_CAP, called, tokens_of
+from timelines.repositories.follows import Follows
+from timelines.repositories.readers import Readers
+from timelines.repositories.search_names import NameIndex
+from timelines.repositories.tags import TagTimelines
+
+LOOKED_AT = 20
+"""Names of one partition that begin so; the ones to show are chosen from these."""
+
+
+class Authors(Protocol):
+    def authors_question(self, ids: Iterable[AccountId]) -> Question[dict[AccountId, Author]]: ...
+
+
+class CompletingService:
+    def __init__(
+        self,
+        *,
+        store: Store,
+        names: NameIndex,
+        tags: TagTimelines,
+        authors: Authors,
+        follows: Follows,
+        readers: Readers,
+        clock: Now,
+    ) -> None:
+        self._store = store
+        self._names = names
+        self._tags = tags
+        self._authors = authors
+        self._follows = follows
+        self._readers = readers
+        self._clock = clock
+
+    async def accounts(self, prefix: str, *, viewer_id: AccountId | None, limit: int) -> list[Author]:
+        """Visible accounts whose handle or name begins so: the very one, then followed ones, then by handle."""
+        start = called(tokens_of(prefix))[:NAME_LENGTH_CAP]
+        if not start:
+            return []
+        ids = await self._names.accounts([f"@{start}", start], LOOKED_AT)
+        authors, followed, reader = await self._known(viewer_id, ids)
+        shown = [
+            author for author in authors.values() if author.is_visible and not _is_blocked(author, reader)
+        ]
+
+        def rank(author: Author) -> tuple[bool, bool, bool, int, str]:
+            by_handle = author.handle.startswith(start)
+            return (
+                author.handle != start,
+                author.id not in followed,
+                not by_handle,
+                len(author.handle),
+                author.handle,
+            )
+
+        return sorted(shown, key=rank)[:limit]
+
+    async def tags(self, prefix: str, *, limit: int) -> list[str]:
+        """Hashtags in use that begin so (it comes normalized): the very one, then the most used."""
+        found = await self._names.tags(prefix, LOOKED_AT)
+        sizes = await self._tags.sizes(found)
+        used = [tag for tag in found if sizes[tag]]
+        return sorted(used, key=lambda tag: (tag != prefix, -sizes[tag], tag))[:limit]
+
+    async def _known(
+        self, viewer_id: AccountId | None, ids: Sequence[AccountId]
+    ) -> tuple[dict[AccountId, Author], Collection[int], ReaderState | None]:
+        """The accounts, which of them the viewer follows, and what else there is between them."""
+        authors = self._authors.authors_question(ids)
+        if viewer_id is None:
+            (found,) = await self._store.ask(authors)
+            return found, (), None
+        followed = self._follows.followed_question(viewer_id, ids)
+        state = self._readers.state_question(viewer_id, [], ids, self._clock.now_ms())
+        found, following, reader = await self._store.ask(authors, followed, state)
+        return found, following, reader
+
+
+def _is_blocked(author: Author, reader: ReaderState | None) -> bool:
+    return reader is not None and (author.id in reader.blocks or author.id in reader.blocked_by)
