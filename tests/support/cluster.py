@@ -50,6 +50,10 @@ class ClusterMember:
     def client(self) -> redis.Redis:
         return redis.Redis(port=self.port, socket_timeout=5, decode_responses=True)
 
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
     def start(self) -> None:
         binary = shutil.which("redis-server")
         assert binary, "redis-server is not installed (Debian package redis-server)"

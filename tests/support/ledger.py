@@ -17,6 +17,7 @@ from pathlib import Path
 
 import httpx
 
+from tests.support.outcomes import Gaps, outcome_of
 from tests.support.visitor import JSON, Answer, Visitor
 
 PAUSE_S = 0.02
@@ -36,12 +37,16 @@ class Entry:
 
 
 class Ledger:
-    """Lines of JSON, each flushed before anything else happens; `outcomes` counts all answers."""
+    """Lines of JSON, each flushed before anything else happens; `outcomes` counts all answers.
+
+    `gaps` tells for how long somebody could not write, or not read.
+    """
 
     def __init__(self, file: Path) -> None:
         self.entries: dict[str, Entry] = {}
         self.outcomes: Counter[str] = Counter()
         self.ghosts: list[str] = []
+        self.gaps = {"write": Gaps(), "read": Gaps()}
         self._file = file.open("a")
         self._lock = threading.Lock()
 
@@ -55,6 +60,7 @@ class Ledger:
     def notes(self, entry: Entry, outcome: str, post_id: str | None = None) -> None:
         with self._lock:
             self.outcomes[outcome] += 1
+            self.gaps["write"].note(entry.author, outcome)
             entry.post_id = post_id
             self._write({"key": entry.key, "outcome": outcome, "post": post_id})
 
@@ -74,9 +80,15 @@ class Ledger:
         with self._lock:
             self.ghosts.append(f"{where}: {entry.text}, although its deletion was acknowledged")
 
-    def notes_read(self, outcome: str) -> None:
+    def notes_read(self, outcome: str, reader: str = "") -> None:
         with self._lock:
             self.outcomes[f"read {outcome}"] += 1
+            self.gaps["read"].note(reader, outcome)
+
+    def notes_follow(self, follower: str, outcome: str) -> None:
+        with self._lock:
+            self.outcomes[f"follow {outcome}"] += 1
+            self.gaps["write"].note(f"follows of {follower}", outcome)
 
     @property
     def acknowledged(self) -> list[Entry]:
@@ -137,7 +149,7 @@ class Crowd:
         while not entry.is_deleted:
             try:
                 answer = author.post(f"/posts/{entry.post_id}/delete/")
-                self._ledger.notes_deletion(entry, str(answer.status_code))
+                self._ledger.notes_deletion(entry, outcome_of(answer))
             except httpx.TransportError:
                 self._ledger.notes_deletion(entry, "no answer")
             time.sleep(PAUSE_S)
@@ -156,7 +168,7 @@ class Crowd:
             self._ledger.notes(entry, "no answer")
             return False
         post_id = str(answer.json()["id"]) if answer.status_code == HTTPStatus.CREATED else None
-        self._ledger.notes(entry, str(answer.status_code), post_id)
+        self._ledger.notes(entry, outcome_of(answer), post_id)
         return answer.status_code != HTTPStatus.SERVICE_UNAVAILABLE
 
     def _read(self, reader: Visitor) -> None:
@@ -166,9 +178,9 @@ class Crowd:
             while not self._stopping.is_set():
                 try:
                     answer = other.http.get("/", headers=JSON)
-                    self._ledger.notes_read(str(answer.status_code))
+                    self._ledger.notes_read(outcome_of(answer), reader.handle)
                 except httpx.TransportError:
-                    self._ledger.notes_read("no answer")
+                    self._ledger.notes_read("no answer", reader.handle)
                 time.sleep(0.2)
 
 

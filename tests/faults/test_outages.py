@@ -1,0 +1,57 @@
+"""Masters that die, replicas that lag, slots that move, under a steady load: what is promised, is kept.
+
+One run of each; `python -m tests.support.outages` makes more and prints the table of docs/reliability.md.
+"""
+
+import random
+import shutil
+
+import pytest
+
+from tests.support import outages
+from tests.support.outages import Result
+
+pytestmark = [pytest.mark.slow, pytest.mark.faults]
+
+MASTERS = 3
+
+
+def require_kept(result: Result) -> None:
+    print(result)
+    assert result.outcome.audit.is_clean, result.outcome.audit
+    require_fair(result)
+
+
+def require_fair(result: Result) -> None:
+    """Enough was tried, and users were told nothing but to come again."""
+    assert result.outcome.audit.acknowledged > 30, result.outcome.audit
+    assert result.outcome.follows > 30, result.outcome.audit
+    assert not result.outcome.beyond_allowed, result.outcome.audit
+
+
+def test_a_killed_master_costs_nothing_that_a_replica_had_to_confirm() -> None:
+    require_kept(outages.a_master_is_killed(random.randrange(MASTERS), confirmed=True))
+
+
+def test_a_lagging_replica_that_takes_over_has_all_that_was_acknowledged() -> None:
+    require_kept(outages.a_lagging_replica_takes_over(random.randrange(MASTERS), confirmed=True))
+
+
+def test_slots_that_move_cost_nothing() -> None:
+    if shutil.which("redis-cli") is None:
+        pytest.skip("redis-cli is not installed (Debian package redis-tools)")
+    require_kept(outages.slots_are_moved(random.randrange(MASTERS)))
+
+
+def test_a_failover_by_sentinel_costs_nothing_that_a_replica_had_to_confirm() -> None:
+    require_kept(outages.sentinel_fails_over(confirmed=True))
+
+
+@pytest.mark.parametrize("case", ["a_master_is_killed", "a_lagging_replica_takes_over"])
+def test_without_confirmation_users_still_see_nothing_but_503(case: str) -> None:
+    """What is lost then is published (docs/reliability.md), not promised."""
+    require_fair(getattr(outages, case)(random.randrange(MASTERS), confirmed=False))
+
+
+def test_without_confirmation_users_still_see_nothing_but_503_while_sentinel_fails_over() -> None:
+    require_fair(outages.sentinel_fails_over(confirmed=False))

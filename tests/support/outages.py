@@ -1,0 +1,201 @@
+"""Servers that die under a steady load, and what users kept and saw (docs/reliability.md).
+
+Each case starts its servers, a real daphne and a worker, and reads the whole site afterwards. The tests in
+tests/faults run them once; `python -m tests.support.outages` runs them several times and prints the table.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from socialsite.store.partition.slots import slot_of_tag
+from tests.support.cluster import ClusterMember, RedisCluster, wait_until
+from tests.support.redis_server import RedisServer
+from tests.support.sentinel import SentinelSite
+from tests.support.serving import serving
+from tests.support.steady import Load, Outcome
+
+CALM_S = float(os.environ.get("OUTAGE_CALM_SECONDS", "2"))
+"""Load before and after the blow."""
+LAG_S = 2.0
+"""For so long the load goes on while a replica hears nothing."""
+RESTART_S = 3.0
+"""After this a supervisor starts a killed server again."""
+RESHARD_SLOTS = 2_000
+OUTBOX = "jobs:{outbox}:stream"
+
+
+@dataclass(frozen=True)
+class Servers:
+    """What a site stands on; `owed` is how many jobs wait there."""
+
+    url: str
+    owed: Callable[[], int]
+
+
+@dataclass(frozen=True)
+class Result:
+    """`outage_s`: from the blow until every server was whole again."""
+
+    outcome: Outcome
+    outage_s: float
+
+
+def suffered(servers: Servers, blow: Callable[[], None], *, confirmed: bool) -> Result:
+    """Serve, load, let the blow fall, wait until it is over, read everything.
+
+    `confirmed`: under REQUIRE_REPLICAS=1.
+    """
+    settings = {"REQUIRE_REPLICAS": "1" if confirmed else "0"}
+    with (
+        tempfile.TemporaryDirectory(prefix="outage") as directory,
+        serving(servers.url, **settings) as site,
+    ):
+        load = Load(site.url, Path(directory))
+        with load:
+            time.sleep(CALM_S)
+            began = time.monotonic()
+            blow()
+            outage_s = time.monotonic() - began
+            time.sleep(CALM_S)
+        wait_until(lambda: servers.owed() == 0, "the worker to have nothing left", 60)
+        assert site.is_alive, site.log[-2000:]
+        return Result(load.outcome(), outage_s)
+
+
+# Redis Cluster
+
+
+@contextlib.contextmanager
+def standing_cluster() -> Iterator[RedisCluster]:
+    """Three masters with a replica each."""
+    cluster = RedisCluster(masters=3, replicas=1)
+    try:
+        yield cluster.start()
+    finally:
+        cluster.stop()
+
+
+def servers_of(cluster: RedisCluster) -> Servers:
+    return Servers(cluster.url, lambda: jobs_in(cluster))
+
+
+def jobs_in(cluster: RedisCluster) -> int:
+    slot = slot_of_tag("outbox")
+    living = next(member for member in cluster.members if member.is_running)
+    with living.client() as client:
+        slots = client.execute_command("CLUSTER SLOTS")
+    port = next(int(master[1]) for first, last, master, *_ in slots if first <= slot <= last)
+    owner = next(member for member in cluster.members if member.port == port)
+    with owner.client() as client:
+        return int(client.xlen(OUTBOX))
+
+
+def a_master_is_killed(victim: int, *, confirmed: bool) -> Result:
+    """kill -9; its replica is elected; a supervisor brings the dead one back, as a replica."""
+    with standing_cluster() as cluster:
+        return suffered(servers_of(cluster), lambda: lose_master(cluster, victim), confirmed=confirmed)
+
+
+def a_lagging_replica_takes_over(victim: int, *, confirmed: bool) -> Result:
+    """The replica hears nothing for a while; then the master is killed, and that replica elected."""
+    with standing_cluster() as cluster:
+
+        def blow() -> None:
+            replica = cluster.replicas[victim]
+            replica.signal(signal.SIGSTOP)
+            with cluster.masters[victim].client() as client:
+                # What lies in the sockets would arrive after all; a network that was cut delivers nothing.
+                client.execute_command("CLIENT", "KILL", "TYPE", "replica")
+            time.sleep(LAG_S)
+            lose_master(cluster, victim, wake=replica)
+
+        return suffered(servers_of(cluster), blow, confirmed=confirmed)
+
+
+def slots_are_moved(victim: int) -> Result:
+    """`redis-cli --cluster reshard`, as an operator does it."""
+    with standing_cluster() as cluster:
+        return suffered(servers_of(cluster), lambda: reshard(cluster, victim), confirmed=False)
+
+
+def lose_master(cluster: RedisCluster, victim: int, *, wake: ClusterMember | None = None) -> None:
+    master, replica = cluster.masters[victim], cluster.replicas[victim]
+    master.signal(signal.SIGKILL)
+    killed = time.monotonic()
+    if wake is not None:
+        wake.signal(signal.SIGCONT)
+    wait_until(lambda: role_of(replica) == "master", "the replica to take over")
+    time.sleep(max(0.0, killed + RESTART_S - time.monotonic()))
+    master.start()
+    wait_until(lambda: is_mended(cluster), "the cluster to be whole again")
+
+
+def role_of(member: ClusterMember) -> str:
+    with member.client() as client:
+        return str(client.info("replication")["role"])
+
+
+def is_mended(cluster: RedisCluster) -> bool:
+    """As many masters as at first, and everybody else has a master's data."""
+    roles = []
+    for member in cluster.members:
+        with member.client() as client:
+            facts = client.info("replication")
+        roles.append(facts["role"] if facts.get("master_link_status", "up") == "up" else "cut off")
+    return sorted(roles) == ["master"] * len(cluster.masters) + ["slave"] * len(cluster.replicas)
+
+
+def reshard(cluster: RedisCluster, victim: int) -> None:
+    source, target = cluster.masters[victim], cluster.masters[(victim + 1) % len(cluster.masters)]
+    ids = []
+    for master in (source, target):
+        with master.client() as client:
+            ids.append(client.execute_command("CLUSTER MYID"))
+    command = [
+        "redis-cli", "--cluster", "reshard", source.address, "--cluster-from", ids[0], "--cluster-to", ids[1],
+        "--cluster-slots", str(RESHARD_SLOTS), "--cluster-yes",
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-2000:]
+
+
+# Sentinel
+
+
+def sentinel_fails_over(*, confirmed: bool) -> Result:
+    """kill -9 of the master; Sentinels put the replica in its place; the dead one comes back to follow."""
+    site = SentinelSite()
+    try:
+        site.start()
+        servers = Servers(site.url, lambda: jobs_at(site.master))
+        return suffered(servers, lambda: lose_sentinel_master(site), confirmed=confirmed)
+    finally:
+        site.stop()
+
+
+def lose_sentinel_master(site: SentinelSite) -> None:
+    dead = site.master
+    heir = site.other(dead)
+    dead.kill()
+    killed = time.monotonic()
+    wait_until(lambda: is_master(heir), "Sentinel to promote the replica")
+    time.sleep(max(0.0, killed + RESTART_S - time.monotonic()))
+    dead.start()
+    wait_until(site.is_synced, "the dead master to follow the new one", 60)
+
+
+def is_master(server: RedisServer) -> bool:
+    with server.client() as client:
+        return bool(client.info("replication")["role"] == "master")
+
+
+def jobs_at(server: RedisServer) -> int:
+    with server.client() as client:
+        return int(client.xlen(OUTBOX))

@@ -1,0 +1,92 @@
+"""A site as production runs it, daphne and a worker, on servers that somebody else started."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+from django.conf import settings
+
+from tests.support.ports import free_ports
+from tests.support.site import ROOT
+
+NO_LIMITS = {f"RATE_LIMIT_{rule}": "off" for rule in ("POST", "FOLLOW", "SIGNUP", "LOGIN", "ADDRESS")}
+READY_WITHIN_S = 40.0
+
+
+class Serving:
+    """`url` is where it answers; `log` what its processes wrote on standard error."""
+
+    def __init__(self, redis_url: str, directory: Path, **environment: str) -> None:
+        (self.port,) = free_ports(1)
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._log = directory / "log"
+        self._environment = {
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "tests.settings",
+            "SECRET_KEY": settings.SECRET_KEY,
+            "REDIS_URL": redis_url,
+            "ALLOWED_HOSTS": "*",
+            "LOG_LEVEL": "WARNING",
+            **NO_LIMITS,
+            **environment,
+        }
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text() if self._log.exists() else ""
+
+    def start(self) -> None:
+        daphne = ["-m", "daphne", "-b", "127.0.0.1", "-p", str(self.port), "--verbosity", "0"]
+        self._run(*daphne, "--no-server-name", "socialsite.asgi:application")
+        self._run("manage.py", "syndicate", "--verbosity", "0")
+        until = time.monotonic() + READY_WITHIN_S
+        while self.status("/readyz") != 200:
+            assert time.monotonic() < until, self.log[-2000:]
+            time.sleep(0.05)
+
+    def status(self, path: str) -> int:
+        """Status of a GET; 0 where nobody answers."""
+        try:
+            return httpx.get(self.url + path, timeout=5, trust_env=False).status_code
+        except httpx.TransportError:
+            return 0
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether none of its processes ended."""
+        return all(process.poll() is None for process in self._processes)
+
+    def stop(self) -> None:
+        for process in self._processes:
+            process.terminate()
+        for process in self._processes:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(15)
+            process.kill()
+            process.wait(5)
+
+    def _run(self, *arguments: str) -> None:
+        with self._log.open("ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, *arguments], cwd=ROOT, env=self._environment, stderr=log
+            )
+        self._processes.append(process)
+
+
+@contextlib.contextmanager
+def serving(redis_url: str, **environment: str) -> Iterator[Serving]:
+    """A site that is ready, until the block ends."""
+    with tempfile.TemporaryDirectory(prefix="serving") as directory:
+        site = Serving(redis_url, Path(directory), **environment)
+        try:
+            site.start()
+            yield site
+        finally:
+            site.stop()

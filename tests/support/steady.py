@@ -1,0 +1,155 @@
+"""A steady load on a running site, and what became of it: posts, deletions, follows and reads, by the ledger.
+
+Whoever is refused repeats the request until it is answered, so at the end it is known what must stand.
+"""
+
+import random
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+
+from tests.support.ledger import PAUSE_S, Audit, Crowd, Ledger, audit
+from tests.support.outcomes import outcome_of
+from tests.support.visitor import Visitor
+
+PEOPLE, QUIET = 4, 4
+DELETING = 0.3
+ALLOWED = {
+    *("201", "503", "read 200", "read 503", "follow 200", "follow 503"),
+    *("delete 200", "delete 404", "delete 503"),
+}
+"""What users may be told while servers fail."""
+
+
+class Fans:
+    """Everybody of `people` follows and unfollows accounts of `followed` at random, until told to stop."""
+
+    def __init__(self, ledger: Ledger, people: Sequence[Visitor], followed: Sequence[Visitor]) -> None:
+        self.edges: dict[tuple[str, str], bool] = {}
+        """As last acknowledged."""
+        self.acknowledged = 0
+        self._ledger = ledger
+        self._people = people
+        self._followed = followed
+        self._stopping = threading.Event()
+        self._threads = [threading.Thread(target=self._follow, args=(one,)) for one in people]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join(60)
+        assert not any(thread.is_alive() for thread in self._threads), "a client still waits for its answer"
+
+    def compare(self, found: Audit) -> None:
+        """Hold the edges that stand against what was acknowledged."""
+        for one in self._people:
+            standing = handles_at(one, f"/@{one.handle}/following/")
+            for (follower, followed), is_following in self.edges.items():
+                if follower != one.handle or (followed in standing) == is_following:
+                    continue
+                wrong = found.lost if is_following else found.ghosts
+                wrong.append(f"{follower} {'follows' if is_following else 'unfollowed'} {followed}")
+
+    def _follow(self, one: Visitor) -> None:
+        """A device of its own: a person's posts do not wait for their follows."""
+        with Visitor(str(one.http.base_url)) as device:
+            device.http.cookies.update(one.http.cookies)
+            while not self._stopping.is_set():
+                other = random.choice(self._followed)
+                edge = one.handle, other.handle
+                wanted = not self.edges.get(edge, False)
+                while not self._ask(device, one, f"/@{other.handle}/{'follow' if wanted else 'unfollow'}/"):
+                    time.sleep(PAUSE_S)
+                self.edges[edge] = wanted
+                self.acknowledged += 1
+                time.sleep(4 * PAUSE_S)
+
+    def _ask(self, device: Visitor, one: Visitor, path: str) -> bool:
+        try:
+            outcome = outcome_of(device.post(path))
+        except httpx.TransportError:
+            outcome = "no answer"
+        self._ledger.notes_follow(one.handle, outcome)
+        return not outcome.startswith(("503", "no"))
+
+
+def handles_at(visitor: Visitor, path: str) -> set[str]:
+    """Everybody on a page of accounts and on those that follow."""
+    found: set[str] = set()
+    following: str | None = path
+    while following:
+        page = visitor.get(following)
+        found |= {account["handle"] for account in page["accounts"]}
+        following = page["next"]
+    return found
+
+
+@dataclass
+class Outcome:
+    """What a load met. Seconds: the longest that one client went without a success."""
+
+    audit: Audit
+    follows: int
+    deletions: int
+    no_write_s: float
+    no_read_s: float
+    refusals: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def is_kept(self) -> bool:
+        """Every promise held."""
+        return self.audit.is_clean
+
+    @property
+    def beyond_allowed(self) -> set[str]:
+        """Answers that nobody should have seen."""
+        return set(self.audit.outcomes) - ALLOWED
+
+
+class Load:
+    """People who follow each other and use the site; `with` starts them and lets them finish."""
+
+    def __init__(self, url: str, directory: Path) -> None:
+        self.ledger = Ledger(directory / "ledger.jsonl")
+        self.people = [Visitor(url, f"person{number}", timeout_s=15).sign_up() for number in range(PEOPLE)]
+        quiet = [Visitor(url, f"quiet{number}", timeout_s=15).sign_up() for number in range(QUIET)]
+        for one in self.people:
+            for other in self.people:
+                if other is not one:
+                    one.follows(other.handle)
+            one.get("/")  # from now on posts are pushed into this home
+        self.fans = Fans(self.ledger, self.people, quiet)
+        self._crowd = Crowd(self.ledger, self.people, random.randrange(1 << 32), deleting=DELETING)
+
+    def __enter__(self) -> "Load":
+        self._crowd.start()
+        self.fans.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._crowd.stop()
+        self.fans.stop()
+        self.ledger.close()
+
+    def outcome(self) -> Outcome:
+        """Read the whole site, once nothing is owed to the worker any more."""
+        found = audit(self.ledger, self.people)
+        self.fans.compare(found)
+        refused = {name: count for name, count in found.outcomes.items() if not is_success(name)}
+        deletions = sum(entry.is_deleted for entry in self.ledger.entries.values())
+        gaps = self.ledger.gaps
+        return Outcome(
+            found, self.fans.acknowledged, deletions, gaps["write"].longest_s, gaps["read"].longest_s, refused
+        )
+
+
+def is_success(outcome: str) -> bool:
+    return outcome.split()[-1][:1] == "2" or outcome == "delete 404"
