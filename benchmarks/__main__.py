@@ -13,6 +13,7 @@ import time
 from types import ModuleType
 
 from benchmarks import machine, report
+from benchmarks.figures import NotHere
 from benchmarks.running import arguments, plan_of, show
 from socialsite.store.errors import StoreError
 
@@ -30,6 +31,8 @@ MODULES = {
     "B9": "b9_growth",
     "B10": "b10_rebuild",
     "B11": "b11_statistics",
+    "B12": "b12_backup",
+    "B13": "b13_forecast",
 }
 
 
@@ -48,8 +51,9 @@ def main() -> None:
 
 
 def known(name: str) -> str:
-    """The name as we write it: B5b for b5b and B5B."""
-    return next((each for each in MODULES if each.lower() == name.lower()), name)
+    """The name as we write it: B5b for b5b and B5B, B12 for backup."""
+    word = name.lower()
+    return next((n for n, module in MODULES.items() if word in (n.lower(), module.partition("_")[2])), name)
 
 
 def measure(name: str, modules: dict[str, ModuleType], options: argparse.Namespace) -> bool:
@@ -57,6 +61,9 @@ def measure(name: str, modules: dict[str, ModuleType], options: argparse.Namespa
     plan, started = plan_of(options), time.perf_counter()
     try:
         figures = asyncio.run(modules[name].measure(plan))
+    except NotHere as missing:
+        print(f"{name:4} skipped: {missing}", flush=True)
+        return True
     except (RuntimeError, OSError, StoreError, subprocess.SubprocessError) as error:
         print(f"{name:4} FAILED: {type(error).__name__}: {error}", flush=True)
         return False

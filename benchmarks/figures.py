@@ -6,6 +6,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 
+class NotHere(Exception):
+    """Data or a program that the benchmark needs is not on this machine; the message says which."""
+
+
 @dataclass(frozen=True, slots=True)
 class Samples:
     """One value a round."""

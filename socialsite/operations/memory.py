@@ -18,6 +18,8 @@ from socialsite.recipes.memory_guard import memory_facts
 from socialsite.store import Command, Key, Node, Store
 
 SAMPLE = 20_000
+LARGE_BYTES = 1 << 20
+"""A key that weighs more is weighed for itself, where keys are picked at random."""
 FAMILIES = 4  # so few make up nearly all memory: each has at least this part of the sample
 COMPACT = frozenset({"listpack", "ziplist", "intset", "quicklist", "int", "embstr"})
 """Encodings without a pointer an element; a quicklist is a chain of listpacks."""
@@ -27,21 +29,25 @@ POST_FAMILY = "posts:{N}:post"
 
 @dataclass(slots=True)
 class FamilyMemory:
-    """`bytes` is inferred from `weighed` keys; `collections` of them are sets, lists or hashes."""
+    """`bytes` is inferred from `weighed` keys; `collections` of them are sets, lists or hashes. Keys above
+    LARGE_BYTES that speak for no other (`large`) are not among the weighed."""
 
     keys: int = 0
     weighed: int = 0
     weight: int = 0
     collections: int = 0
     compact: int = 0
+    large: int = 0
+    large_bytes: int = 0
 
     @property
     def bytes_a_key(self) -> float:
-        return self.weight / self.weighed if self.weighed else 0.0
+        return self.bytes / self.keys if self.keys else 0.0
 
     @property
     def bytes(self) -> int:
-        return round(self.bytes_a_key * self.keys)
+        usual = self.weight / self.weighed if self.weighed else 0.0
+        return round(usual * (self.keys - self.large)) + self.large_bytes
 
     @property
     def compact_share(self) -> float | None:

@@ -8,10 +8,12 @@ from accounts.domain import AccountId
 from socialsite import environment
 from socialsite.operations.backup import Backup
 from socialsite.operations.backup_file import BackupReader
+from socialsite.operations.memory import node_memory
 from socialsite.operations.restore import Restore, into_store
 from socialsite.ops.dashboard import dashboard
 from socialsite.ops.fanouts import running_fan_outs
 from socialsite.ops.memory import MemoryWatch
+from socialsite.ops.memory_sample import MemorySample, unseen_bytes
 from socialsite.ops.moderation import Moderation
 from socialsite.ops.nodes import delivery_shares, node_health, slow_call
 from socialsite.ops.processes import running_processes
@@ -19,6 +21,7 @@ from socialsite.ops.trail import Actor, AuditTrail, trail
 from socialsite.services import Services
 from socialsite.store.topology.single import Single
 from tests.support.world import World
+from timelines import keys
 from timelines.domain.jobs import SyndicatePass, encode_job
 from timelines.repositories.edge_side import GENERATION
 
@@ -70,6 +73,32 @@ async def test_families_are_weighed_by_all_keys_or_by_a_sample(
     assert (60 < family.keys < 240) if look.is_sampled else family.keys == 120
     assert 50 < family.bytes_a_key < 500
     assert look.ahead.bytes_a_post > 0
+
+
+async def test_one_huge_key_counts_for_itself_and_for_no_other(services: Services, world: World) -> None:
+    """Among 600 keys, of which a look picks 50 at random: met by chance or not, the sum stays honest."""
+    alice = await world.person("alice")
+    for number in range(300):
+        await alice.publishes(f"post {number}")
+    post = await alice.publishes("much answered")
+    huge = keys.replies(post.id)
+    members = [part for number in range(200_000) for part in (number, number)]
+    for start in range(0, len(members), 20_000):
+        await services.store.node(huge).execute("ZADD", huge, *members[start : start + 20_000])
+    weight = await services.store.node(huge).execute("MEMORY", "USAGE", huge, "SAMPLES", 0)
+    sample, facts = MemorySample(50), [await node_memory(node) for node in services.store.nodes]
+    unseen: list[int] = []
+    for _ in range(sum(fact.keys for fact in facts) // 50 + 3):
+        report = await sample.report(services.store.nodes, facts, services.clock.now_ms())
+        assert report.bytes < 2 * weight, "it stands for no other key"
+        unseen.append(unseen_bytes(report))
+    family = report.families["posts:{N}:replies"]
+    assert family.large == 1, "the walk has come by, once"
+    assert abs(family.bytes - weight) < 0.1 * weight
+    assert unseen[-1] < 0.3 * weight
+    await services.store.node(huge).execute("DEL", huge)
+    report = await sample.report(services.store.nodes, facts, services.clock.now_ms())
+    assert report.bytes < weight / 2, "what is gone is forgotten"
 
 
 async def test_a_look_is_kept_for_a_minute(services: Services, world: World) -> None:

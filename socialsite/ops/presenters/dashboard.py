@@ -19,6 +19,8 @@ from socialsite.ops.presenters.words import PHASES, Json, Page, duration, percen
 from timelines.templatetags.timelines_tags import number
 
 FAMILIES_SHOWN = 12
+MUCH_UNSEEN = 0.1
+"""Part of the memory: buffers of connections and the like are less."""
 
 
 def dashboard_page(found: Dashboard) -> Page:
@@ -109,7 +111,7 @@ def slow_page(call: SlowCall) -> Page:
 
 
 def memory_page(look: MemoryLook) -> Page:
-    report, total = look.report, max(1, look.report.bytes)
+    report, total = look.report, max(1, look.report.bytes + look.unseen)
     families = sorted(report.families.items(), key=lambda pair: -pair[1].bytes)[:FAMILIES_SHOWN]
     return {
         "families": [
@@ -123,6 +125,7 @@ def memory_page(look: MemoryLook) -> Page:
             for name, family in families
         ],
         "is_sampled": look.is_sampled,
+        "unseen": filesizeformat(look.unseen) if look.unseen > MUCH_UNSEEN * total else "",
         "prospect": prospect(look),
     }
 
@@ -153,6 +156,7 @@ def memory_json(look: MemoryLook) -> Json:
     return {
         "at": time_text(look.at_ms),
         "sampled": look.is_sampled,
+        "unseen": look.unseen,
         "families": families,
         "forecast": asdict(look.ahead),
     }

@@ -1,0 +1,155 @@
+"""A backup of the slashdot import while posts come in, restored onto another server; and what an audit costs.
+
+82,168 accounts, 870,161 follows, 72,567 posts (slashdot0902, ubuntu-irc). People post and the worker delivers
+in the same process while the backup is written. Then everything is audited; the file is checked, written and
+read back, caches are rebuilt, and the restored site is audited. Wanted: both audits find the same, which is
+nothing, and every post that stood when the backup began stands in the restored site. One round.
+"""
+
+import asyncio
+import contextlib
+import random
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.environment import prepare
+from benchmarks.figures import Figure, Plan, Samples, at_most
+from benchmarks.imported import GRAPH, POSTS, cut, import_graph, import_posts, one_server
+from benchmarks.running import alone
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from socialsite.services import Services
+    from timelines.services.auditing import AuditReport
+
+POSTS_A_S = 50
+LOOKED_AT = 500  # posts read at once
+
+
+async def measure(plan: Plan) -> list[Figure]:
+    prepare()
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        (graph,), (posts,) = cut(GRAPH, folder, plan, 1), cut(POSTS, folder, plan, 1)
+        async with one_server() as site, one_server() as restored:
+            await import_graph(site, graph)
+            await import_posts(site, posts)
+            return await _figures(site, restored, folder / "site.backup")
+
+
+async def _figures(site: "Services", restored: "Services", path: Path) -> list[Figure]:
+    from socialsite.operations.backup_file import BackupReader
+
+    before = await standing(site)
+    backup, came = await _backup(site, path)
+    load_s, recover_s = await _restore(restored, path)
+    audit_s, found = await _audit(site)
+    _, found_after = await _audit(restored)
+    lost = len(before - await standing(restored))
+    size = f"{BackupReader(path).size / 1e6:.0f} MB"
+    return [
+        Figure(f"backup while {came / backup:.0f} posts a second come in ({size})", "s", Samples.of(backup)),
+        Figure("restore: check, write, read back", "s", Samples.of(load_s)),
+        Figure("restore: rebuild caches, audit", "s", Samples.of(recover_s)),
+        Figure("audit of everything", "s", Samples.of(audit_s), note=f"{found.keys:,} keys"),
+        Figure("findings of the audit, of the site", "findings", total(found), at_most(0)),
+        Figure("findings of the audit, of the restored site", "findings", total(found_after), at_most(0)),
+        Figure(f"of {len(before):,} posts not restored", "posts", Samples.of(lost), at_most(0)),
+    ]
+
+
+def total(report: "AuditReport") -> Samples:
+    """Damage and leftovers."""
+    return Samples.of((report.damage + report.leftovers).total())
+
+
+async def standing(services: "Services") -> set[int]:
+    """Ids of all posts that can be read."""
+    from socialsite.ids import PostId
+    from socialsite.operations.scanning import scanned
+
+    found: set[int] = set()
+    async for keys in scanned(services.store):
+        ids = [PostId(int(key.tag)) for key in keys if key.endswith("}:post")]
+        found |= set(await services.repositories.posts.find_many(ids))
+    return found
+
+
+async def _backup(services: "Services", path: Path) -> tuple[float, int]:
+    """Seconds, and the posts that came meanwhile."""
+    from socialsite.operations.backup import Backup
+
+    async with posting(services) as came:
+        started = time.perf_counter()
+        await Backup(services.store, services.config.born_with).write(path, services.clock.now_ms())
+        took_s, count = time.perf_counter() - started, len(came)
+    return took_s, count
+
+
+@contextlib.asynccontextmanager
+async def posting(services: "Services") -> "AsyncIterator[list[int]]":
+    """Somebody posts POSTS_A_S times a second, and a worker delivers; ends when all is delivered."""
+    stop, came = asyncio.Event(), list[int]()
+    tasks = [asyncio.create_task(_post(services, stop, came)), asyncio.create_task(_work(services, stop))]
+    try:
+        yield came
+    finally:
+        stop.set()
+        await asyncio.gather(*tasks)
+
+
+async def _post(services: "Services", stop: asyncio.Event, came: list[int]) -> None:
+    from accounts.domain import AccountId
+
+    last, picks = await services.repositories.accounts.last_id(), random.Random(5)
+    while not stop.is_set():
+        author = AccountId(picks.randint(1, last))
+        now_ms = services.clock.now_ms()
+        post = await services.publishing.publish(author_id=author, text=f"while #backup runs {len(came)}",
+                                                 now_ms=now_ms)  # fmt: skip
+        came.append(post.id)
+        await asyncio.sleep(1 / POSTS_A_S)
+
+
+async def _work(services: "Services", stop: asyncio.Event) -> None:
+    outbox, is_last = services.outbox, False
+    await outbox.prepare()
+    while True:
+        jobs = await outbox.take("abad1dea", 100, 1)
+        for job in jobs:
+            await outbox.finish(job, await services.syndication.handle(job.payload))
+        if not jobs and is_last:
+            return
+        is_last = not jobs and stop.is_set()
+        await asyncio.sleep(0 if jobs else 0.01)
+
+
+async def _restore(services: "Services", path: Path) -> tuple[float, float]:
+    """Seconds to bring the file in, and to rebuild and audit."""
+    from socialsite.operations.backup_file import BackupReader
+    from socialsite.operations.restore import Restore, into_store
+    from timelines.services.recovering import Recovering
+
+    started, file = time.perf_counter(), BackupReader(path)
+    await asyncio.to_thread(file.check)
+    restore = Restore(services.store, into_store(services.store))
+    await restore.require_empty()
+    await restore.load(file, services.clock.now_ms())
+    loaded = time.perf_counter()
+    await Recovering(services).recover()
+    return loaded - started, time.perf_counter() - loaded
+
+
+async def _audit(services: "Services") -> "tuple[float, AuditReport]":
+    from timelines.services.auditing import Audit
+
+    started = time.perf_counter()
+    report = await Audit.over(services).run()
+    return time.perf_counter() - started, report
+
+
+if __name__ == "__main__":
+    alone("B12", measure)

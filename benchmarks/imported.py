@@ -1,0 +1,73 @@
+"""The large import that backup and forecast are measured on: the slashdot graph, and posts for its accounts.
+
+The files lie beside the checkout (../shared/data); where they are absent, what needs them is skipped.
+"""
+
+import gzip
+import itertools
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.figures import NotHere, Plan
+from benchmarks.servers import redis_server
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from socialsite.services import Services
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+GRAPH, POSTS = "graphs/slashdot0902-directed.tsv.gz", "posts/ubuntu-irc.jsonl.gz"
+
+
+def data(name: str) -> Path:
+    """Raises NotHere."""
+    if not (path := DATA / name).exists():
+        raise NotHere(f"needs the reference data ../shared/data/{name}")
+    return path
+
+
+def cut(name: str, into: Path, plan: Plan, *parts: float) -> list[Path]:
+    """The lines of a file in consecutive parts, each that share of all; `quick` takes a tenth of them."""
+    with gzip.open(data(name), "rt", encoding="utf-8") as file:
+        lines = list(file)
+    lines = lines[: plan.size(len(lines))]
+    ends = [round(len(lines) * share) for share in itertools.accumulate(parts)]
+    paths: list[Path] = []
+    for number, (start, end) in enumerate(itertools.pairwise([0, *ends])):
+        paths.append(into / f"{number}-{Path(name).stem}")
+        paths[-1].write_text("".join(lines[start:end]), encoding="utf-8")
+    return paths
+
+
+@asynccontextmanager
+async def one_server() -> "AsyncIterator[Services]":
+    """A site on a server of its own."""
+    from socialsite.configuration import Configuration
+    from socialsite.services import open_services
+
+    with redis_server() as server:
+        async with open_services(server.url, Configuration()) as services:
+            yield services
+
+
+async def import_graph(services: "Services", path: Path) -> None:
+    from timelines.services.importing import LineFile, Tally
+    from timelines.services.importing_graph import GraphImport, GraphOptions
+
+    now_ms = services.clock.now_ms()
+    await GraphImport.over(services).run(LineFile(path), GraphOptions(), Tally(), now_ms)
+
+
+async def import_posts(services: "Services", path: Path) -> int:
+    """How many posts there are new."""
+    from timelines.services.importing import LineFile, Tally
+    from timelines.services.importing_posts import PostsImport, PostsOptions
+    from timelines.services.importing_rows import RowRules
+
+    now_ms, tally = services.clock.now_ms(), Tally()
+    rules = RowRules(max_graphemes=services.config.post_max_length, latest_ms=now_ms)
+    options = PostsOptions(rules, assign_to_graph=True)
+    await PostsImport.over(services).run(LineFile(path), options, tally, now_ms)
+    return tally.counts["posts"]
