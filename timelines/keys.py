@@ -154,6 +154,11 @@ def profile_partitions() -> Key:
     return Key("timelines", tag="map", name="partitions")
 
 
+def pulled_authors() -> Key:
+    """ZSET: id of an author whose posts are not syndicated to homes -> ms since when. PULLED_CAP."""
+    return Key("timelines", tag="pulled", name="authors")
+
+
 def public_timeline() -> Key:
     """ZSET of post ids (score = member). PUBLIC_CAP. A cache: `rebuild_timelines` fills it."""
     return Key("public", tag="public", name="posts")

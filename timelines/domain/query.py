@@ -17,7 +17,7 @@ from timelines.domain.searching import analysed, called, joined, narrowing_terms
 
 LENGTH_CAP = 300  # characters of a query
 NARROWING_CAP = 12
-"""Terms that the index is asked for; a long query is narrowed by the longest, the text decides about the rest."""
+"""Terms that the index is asked for: the longest of a long query. The text decides about the rest."""
 DAY_MS = 86_400_000
 
 _QUOTES = str.maketrans("“”„‟＂", '"' * 5)

@@ -1,8 +1,8 @@
 """What of a text can be searched for: its tokens in order, and the terms that the index keeps of them.
 
 Words are runs of letters, marks, digits and underscores in any script, in one spelling (NFKC, case-folded,
-nothing invisible). Scripts that put no space between words (and Hangul, whose words take endings) are cut into
-single characters, each with its marks: alone and in pairs of neighbours they are the terms (bigrams).
+nothing invisible). Scripts that put no space between words (and Hangul, whose words take endings) are cut
+into single characters, each with its marks: alone and in pairs of neighbours they are the terms (bigrams).
 """
 
 import unicodedata
@@ -20,7 +20,10 @@ NAME_LENGTH_CAP = 40  # characters of a name that are compared
 GAP = "\0"
 """Between the tokens of a joined sequence; no token holds it."""
 
-_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Bopomofo}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc\u3005-\u3007"
+_UNSPACED = (
+    r"\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Hangul}\u3005-\u3007\u30fc"
+    r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+)
 _TOKEN = regex.compile(
     rf"(?P<unit>[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]]\p{{M}}*+)|[\w--[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]]]++",
     regex.VERSION1,
@@ -34,7 +37,7 @@ def folded(text: str) -> str:
     """The one spelling that texts, names and queries are compared in."""
     if text.isascii():
         return text.lower()
-    return _INVISIBLE.sub("", _nfkc(_nfkc(text).casefold()))
+    return _INVISIBLE.sub("", _nfkc(_nfkc(_INVISIBLE.sub("", text)).casefold()))
 
 
 def tokens_of(text: str) -> tuple[str, ...]:

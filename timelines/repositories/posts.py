@@ -110,7 +110,7 @@ class PostRepository:
         return bool(answer)
 
     async def was_deleted_by(self, account_id: AccountId, post_id: PostId) -> bool:
-        """Whether a tombstone of one of the account's own posts stands there, confirmed as when it was laid."""
+        """Whether a tombstone of one of the account's own posts stands there, confirmed as when laid."""
         key = keys.post(post_id)
         (held,) = await self._posts.write(key, ("GET", key))
         return bool(held == DELETED_BY + b"%d" % account_id)

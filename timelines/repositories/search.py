@@ -1,8 +1,8 @@
 """The search index of posts: an inverted index (the book's chapter 7), partitioned by post.
 
-A term's postings are a string of 7-byte ids (search_add.lua): a tenth of what a ZSET takes, sought by halving,
-cut at a floor. Each partition holds its posts under all of their terms, so it answers the whole query alone;
-all are asked at once. A cache: it narrows, the posts themselves decide.
+A term's postings are a string of 7-byte ids (search_add.lua): a tenth of what a ZSET takes, sought by
+halving, cut at a floor. Each partition holds its posts under all of their terms, so it answers the whole
+query alone; all are asked at once. A cache: it narrows, the posts themselves decide.
 """
 
 from collections import defaultdict
@@ -48,7 +48,7 @@ class Sought:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What a partition answered: ids, newest first; all from `edge` on are decided (0: the partition is done)."""
+    """What a partition answered: ids, newest first; all from `edge` on are decided (0: it is done)."""
 
     edge: int
     ids: list[PostId]

@@ -1,4 +1,4 @@
-"""What accounts and hashtags are called, to be found by the beginning: sorted sets read by text (ZRANGEBYLEX).
+"""What accounts and hashtags are called, found by the beginning: sorted sets read by text (ZRANGEBYLEX).
 
 Accounts lie in the partition of their id, hashtags in that of their text; every partition is asked at once.
 """

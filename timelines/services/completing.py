@@ -1,4 +1,4 @@
-"""Finding accounts and hashtags by how they begin: for the composer, and above the posts that a search found."""
+"""Finding accounts and hashtags by how they begin: for the composer, and above the posts a search found."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
@@ -48,21 +48,11 @@ class CompletingService:
             return []
         ids = await self._names.accounts([f"@{start}", start], LOOKED_AT)
         authors, followed, reader = await self._known(viewer_id, ids)
-        shown = [
-            author for author in authors.values() if author.is_visible and not _is_blocked(author, reader)
-        ]
-
-        def rank(author: Author) -> tuple[bool, bool, bool, int, str]:
-            by_handle = author.handle.startswith(start)
-            return (
-                author.handle != start,
-                author.id not in followed,
-                not by_handle,
-                len(author.handle),
-                author.handle,
-            )
-
-        return sorted(shown, key=rank)[:limit]
+        shown = (each for each in authors.values() if each.is_visible and not _is_blocked(each, reader))
+        ranked = sorted(
+            shown, key=lambda each: (each.handle != start, each.id not in followed, *_nearness(each, start))
+        )
+        return ranked[:limit]
 
     async def tags(self, prefix: str, *, limit: int) -> list[str]:
         """Hashtags in use that begin so (it comes normalized): the very one, then the most used."""
@@ -87,3 +77,7 @@ class CompletingService:
 
 def _is_blocked(author: Author, reader: ReaderState | None) -> bool:
     return reader is not None and (author.id in reader.blocks or author.id in reader.blocked_by)
+
+
+def _nearness(author: Author, start: str) -> tuple[bool, int, str]:
+    return not author.handle.startswith(start), len(author.handle), author.handle

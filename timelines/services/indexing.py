@@ -1,7 +1,7 @@
 """Keeping the search index: posts under their terms, accounts and hashtags under what they are called.
 
-The index is a cache beside everything else. Where its servers are away nothing waits for it: what could not be
-put in is owed as a job, and what could not be taken out is hidden from readers, like all they may not see.
+The index is a cache beside everything else. Where its servers are away nothing waits for it: what could not
+be put in is owed as a job, what could not be taken out is hidden from readers, like all they may not see.
 """
 
 from collections.abc import Iterable, Sequence

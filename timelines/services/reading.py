@@ -1,6 +1,8 @@
 """Reading timelines: skeleton, hydrate, rules, page. Pages are full unless the timeline ends."""
 
 from collections.abc import Collection
+from functools import partial
+
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
@@ -16,6 +18,7 @@ from timelines.repositories.posts import PostRepository
 from timelines.repositories.profiles import ProfileRepository, PublicRepository
 from timelines.repositories.tags import TagTimelines
 from timelines.services.hydrating import Hydrator, Rights, everybody
+from timelines.services.pulling import Pulling
 from timelines.services.skeletons import (
     CachedSkeleton,
     ProfileSkeleton,
@@ -50,6 +53,7 @@ class ReadingService:
         list_timelines: CachedTimelines,
         follows: Follows,
         members: ListMembers,
+        pulling: Pulling,
     ) -> None:
         self._hydrator = hydrator
         self._posts = posts
@@ -60,6 +64,7 @@ class ReadingService:
         self._list_timelines = list_timelines
         self._follows = follows
         self._members = members
+        self._pulling = pulling
 
     async def home(
         self,
@@ -151,7 +156,8 @@ class ReadingService:
         async def authors() -> list[AccountId]:
             return [*await self._follows.following_ids(viewer_id), viewer_id]
 
-        return CachedSkeleton(self._homes, self._profiles, viewer_id, authors)
+        pulled = partial(self._pulling.followed_by, viewer_id)
+        return CachedSkeleton(self._homes, self._profiles, viewer_id, authors, pulled)
 
     def list_skeleton(self, list_id: ListId) -> CachedSkeleton:
         async def authors() -> list[AccountId]:

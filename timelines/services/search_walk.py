@@ -7,7 +7,7 @@ FEWEST = 4
 
 
 class Walk:
-    """Ids come out in descending order, each once; none is skipped, however little a partition read at a time."""
+    """Ids come out in descending order, each once; none is skipped, however little a partition reads."""
 
     def __init__(self, index: PostIndex, sought: Sought, highest: int) -> None:
         self._index = index
@@ -39,7 +39,7 @@ class Walk:
         return self._decided()
 
     def _decided(self) -> list[PostId]:
-        """What nothing can come before any more. Whoever holds the others back has nothing left, so it is asked next."""
+        """What nothing can come before any more. Whoever holds the others back has nothing left: asked next."""
         edge, ids = self.edge, list[PostId]()
         for number, found in tuple(self._found.items()):
             ids += [post_id for post_id in found if post_id >= edge]

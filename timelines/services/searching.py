@@ -1,7 +1,7 @@
 """Searching posts: the index narrows, the posts decide, rights are checked as everywhere.
 
-A page is full unless the posts end. One whose words are rare together may come short, or empty, with a cursor:
-the work of a request is bounded, the next one goes on where it stopped.
+A page is full unless the posts end. One whose words are rare together may come short, or empty, with a
+cursor: the work of a request is bounded, the next one goes on where it stopped.
 """
 
 import asyncio

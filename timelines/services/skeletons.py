@@ -3,7 +3,7 @@
 A skeleton serves one request. `ids` answers with fewer than asked only where the timeline ends.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Protocol
 
 from accounts.domain import AccountId
@@ -77,12 +77,15 @@ class CachedSkeleton:
         profiles: ProfileRepository,
         owner: int,
         authors: Callable[[], Awaitable[Sequence[AccountId]]],
+        pulled: Callable[[], Awaitable[Collection[AccountId]]] | None = None,
     ) -> None:
         self._timelines = timelines
         self._profiles = profiles
         self._owner = owner
         self._read_authors = authors
+        self._read_pulled = pulled
         self._authors: Sequence[AccountId] | None = None
+        self._pulled: Sequence[AccountId] | None = None
         self._part: CachedPart | None = None
         self._looked = False
 
@@ -90,6 +93,9 @@ class CachedSkeleton:
         if upward:
             return await self._above(edge, limit)
         found, below = await self._cached_below(edge, limit)
+        pulled = [post_id for post_id in await self._by_pulled(edge, limit, upward=False) if post_id >= below]
+        if pulled:
+            found = sorted({*found, *pulled}, reverse=True)[:limit]
         if len(found) < limit:
             found += await self._merged(below, limit - len(found), upward=False)
         return found
@@ -111,7 +117,9 @@ class CachedSkeleton:
         part = await self._look(None)
         if part is None or edge < part.floor:
             return await self._merged(edge, limit, upward=True)
-        return [post_id for post_id in reversed(part.ids) if post_id > edge][:limit]
+        found = [post_id for post_id in reversed(part.ids) if post_id > edge][:limit]
+        pulled = await self._by_pulled(edge, limit, upward=True)
+        return sorted({*found, *pulled})[:limit] if pulled else found
 
     async def _look(self, head: int | None) -> CachedPart | None:
         """The cached part, built first where it is absent; None while somebody else builds it."""
@@ -144,6 +152,12 @@ class CachedSkeleton:
         ids = await self._merged(ABOVE_ALL, cap + 1, upward=False)
         floor = ids[cap] if len(ids) > cap else 0
         return await self._timelines.finish(self._owner, token, ids[:cap], floor)
+
+    async def _by_pulled(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
+        """What the cached part may lack: posts of followed authors who are not syndicated (pulling.py)."""
+        if self._pulled is None:
+            self._pulled = tuple(await self._read_pulled()) if self._read_pulled is not None else ()
+        return await nearest(self._profiles, self._pulled, edge, limit, upward=upward)
 
     async def _merged(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
         if self._authors is None:

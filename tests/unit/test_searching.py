@@ -1,0 +1,152 @@
+"""What of a text can be searched for, and what a query asks."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialsite.ids import MAX_ID, ms_of
+from timelines.domain.query import LENGTH_CAP, NARROWING_CAP, Query, QueryRefused, parsed
+from timelines.domain.searching import folded, name_starts, narrowing_terms, terms_of, tokens_of
+
+texts = st.text(max_size=80) | st.text(alphabet="ab 日本語カー나ไทย#@_-.\"é'", max_size=40)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("Don't STOP, the Straße!", ["don", "t", "stop", "the", "strasse"]),
+        ("cafe\u0301 ＡＢＣ ﬁn", ["café", "abc", "fin"]),
+        ("日本語v2です", ["日", "本", "語", "v2", "で", "す"]),
+        ("ﾊﾟｰﾃｨｰ", ["パ", "ー", "テ", "ィ", "ー"]),
+        ("서울 갔다", ["서", "울", "갔", "다"]),
+        ("สวัสดี", ["ส", "วั", "ส", "ดี"]),
+        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("می\u200cخواهم", ["میخواهم"]),
+        ("Ωραία ΟΔΟΣ", ["ωραία", "οδοσ"]),
+        ("snake_case 3.14 a\u00adb", ["snake_case", "3", "14", "ab"]),
+        ("😀 … — \u200d", []),
+    ],
+)
+def test_a_text_is_cut_into_words_and_characters(text: str, tokens: list[str]) -> None:
+    assert list(tokens_of(text)) == tokens
+
+
+def test_characters_without_spaces_stand_alone_and_in_pairs() -> None:
+    assert terms_of("日本語 ab #Tag") == {"日", "本", "語", "日本", "本語", "ab", "tag", "#tag"}
+    assert narrowing_terms(tokens_of("日本語")) == ["日本", "本語"]
+    assert narrowing_terms(tokens_of("語 ab 日")) == ["語", "ab", "日"]
+
+
+@given(texts)
+def test_folding_again_changes_no_token(text: str) -> None:
+    assert tokens_of(folded(text)) == tokens_of(text)
+
+
+@given(texts)
+def test_spelling_makes_no_difference(text: str) -> None:
+    for form in ("NFC", "NFD"):
+        assert tokens_of(unicodedata.normalize(form, text)) == tokens_of(text)
+
+
+@given(texts, st.integers(0, 20), st.integers(1, 20))
+def test_every_part_of_a_text_is_found_in_it_and_narrowed_to_it(text: str, start: int, length: int) -> None:
+    phrase = tokens_of(text)[start : start + length]
+    if phrase:
+        assert Query(phrases=(phrase,)).matches(text)
+        assert set(narrowing_terms(phrase)) <= terms_of(text)
+
+
+@given(texts, texts)
+def test_what_matches_stands_under_all_terms_that_are_asked_for(query: str, text: str) -> None:
+    try:
+        found = parsed(query)
+    except QueryRefused:
+        return
+    assert len(found.terms) <= NARROWING_CAP
+    if found.matches(text):
+        assert set(found.terms) <= terms_of(text)
+
+
+@given(st.text(max_size=LENGTH_CAP + 20))
+def test_any_query_is_understood_or_refused(text: str) -> None:
+    try:
+        found = parsed(text)
+    except QueryRefused as refused:
+        assert refused.code in ("too_long", "nothing", "day", "handle", "authors")
+    else:
+        assert 0 <= found.lowest <= MAX_ID + 1
+        assert found.highest <= MAX_ID
+
+
+def test_words_phrases_and_operators() -> None:
+    found = parsed('"Hello  world" from:@Bob SINCE:2024-02-29 #Redis, @al cats')
+    assert found.phrases == (("hello", "world"), ("cats",))
+    assert (found.tags, found.mentions, found.author) == (("redis",), ("al",), "bob")
+    assert ms_of(found.lowest) == 1_709_164_800_000
+    assert found.terms == ["#redis", "hello", "world", "cats", "al"]
+
+
+def test_a_day_has_its_first_and_its_last_post() -> None:
+    found = parsed("a since:2024-01-01 until:2024-01-01")
+    assert (ms_of(found.lowest), ms_of(found.highest)) == (1_704_067_200_000, 1_704_153_599_999)
+    assert parsed("a until:1999-12-31").highest < 1
+    assert parsed("a since:0001-01-01").lowest == 0
+    assert parsed("a since:9999-12-31").lowest > MAX_ID - 2**13
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("", "nothing"),
+        ("!? 😀", "nothing"),
+        ('""', "nothing"),
+        ("since:2024-01-01", "nothing"),
+        ("a since:2024-02-30", "day"),
+        ("a until:", "day"),
+        ("a since:٢٠٢٤-٠١-٠١x", "day"),
+        ("from:", "handle"),
+        ("from:no-handle", "handle"),
+        ("from:a from:b", "authors"),
+        ("x" * (LENGTH_CAP + 1), "too_long"),
+    ],
+)
+def test_a_query_that_cannot_be_meant_is_refused(query: str, code: str) -> None:
+    with pytest.raises(QueryRefused) as refused:
+        parsed(query)
+    assert refused.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "is_found"),
+    [
+        ("hello", "Hello!", True),
+        ("hell", "Hello!", False),
+        ("don't", "I don’t know", True),
+        ("don't", "t don", False),
+        ('"red is"', "it is red", False),
+        ('"red is', "red  is it", True),
+        ("“red is”", "red is it", True),
+        ("本語", "日本語です", True),
+        ("日語", "日本語です", False),
+        ("日", "日本語です", True),
+        ("#redis", "redis", False),
+        ("#redis", "#Redis!", True),
+        ("redis", "#Redis!", True),
+        ("@bob", "bob said", False),
+        ("@bob", "hi @Bob", True),
+        ("a b", "b a", True),
+    ],
+)
+def test_what_a_query_finds(query: str, text: str, is_found: bool) -> None:
+    assert parsed(query).matches(text) is is_found
+
+
+def test_a_name_is_found_from_each_of_its_words() -> None:
+    assert name_starts("Alice  Liddell") == ["alice liddell", "liddell"]
+    assert name_starts("山田 太郎") == ["山 田 太 郎", "田 太 郎", "太 郎", "郎"]
+    assert parsed("山田").name == "山 田"
+    assert parsed("Alice li").name == "alice li"
+    assert parsed("#red").name == "red"
+    assert parsed("a from:bob").name == ""
