@@ -33,7 +33,7 @@ NOTHING, LIST, SET, ZSET, HASH = (
 ECHO = Script("echo", "return {KEYS[1], ARGV[1]}")
 WITH_KEY_ONLY = (
     "DEL", "EXISTS", "PERSIST", "TTL", "PTTL", "TYPE", "DUMP", "UNLINK", "TOUCH", "GET", "MGET", "GETDEL",
-    "STRLEN", "INCR", "DECR", "HGETALL", "HLEN", "LPOP", "RPOP", "LLEN", "SCARD", "SPOP", "SRANDMEMBER",
+    "STRLEN", "INCR", "DECR", "HGETALL", "HLEN", "HKEYS", "LPOP", "RPOP", "LLEN", "SCARD", "SPOP", "SRANDMEMBER",
     "ZCARD", "ZPOPMIN", "ZPOPMAX", "GETEX", "BITCOUNT",
 )  # fmt: skip
 FORMS: list[tuple[Any, ...]] = [

@@ -22,7 +22,8 @@ CARRIED: dict[str, tuple[int, int | None]] = {
     "APPEND": (2, 2), "STRLEN": (1, 1), "INCR": (1, 1), "INCRBY": (2, 2), "DECR": (1, 1), "DECRBY": (2, 2),
     # hashes
     "HSET": (3, None), "HSETNX": (3, 3), "HGET": (2, 2), "HMGET": (2, None), "HGETALL": (1, 1),
-    "HDEL": (2, None), "HEXISTS": (2, 2), "HLEN": (1, 1), "HINCRBY": (3, 3), "HSCAN": (2, None),
+    "HDEL": (2, None), "HEXISTS": (2, 2), "HLEN": (1, 1), "HKEYS": (1, 1), "HINCRBY": (3, 3),
+    "HSCAN": (2, None),
     # lists
     "LPUSH": (2, None), "LPUSHX": (2, None), "RPUSH": (2, None), "RPUSHX": (2, None), "LPOP": (1, None),
     "RPOP": (1, None), "LINDEX": (2, 2), "LINSERT": (4, 4), "LLEN": (1, 1), "LRANGE": (3, 3), "LREM": (3, 3),
