@@ -34,7 +34,6 @@ async def sign_up(request: SiteRequest) -> HttpResponse:
         )
     except Correctable as error:
         return again(request, "accounts/signup.html", form, error)
-    request.services.statistics.meter.signed_up()
     await sign_in(request, account)
     return done(request, "/", {"account": account_json(account)}, 201)
 

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from accounts.errors import HandleTaken
 from socialsite.services import Services
 from tests.support.browser import Browser
 
@@ -28,6 +29,15 @@ async def test_requests_pages_log_ins_and_sign_ups_are_counted(
     assert (found["signups"], found["pages"]) == (1, 2)  # public, and the page that gave alice her token
     assert found["requests"] > found["pages"]
     assert found["errors"] == 0
+
+
+async def test_accounts_that_an_operator_makes_are_counted_as_sign_ups(site: Services) -> None:
+    now_ms = site.clock.now_ms()
+    await site.accounts.sign_up(handle="made", password=None, now_ms=now_ms, staff=True)
+    with pytest.raises(HandleTaken):
+        await site.accounts.sign_up(handle="made", password=None, now_ms=now_ms)
+    await site.accounts.import_accounts(handles=["carried_over"], now_ms=now_ms)
+    assert (await told(site))["signups"] == 1
 
 
 async def test_an_author_sees_how_often_others_looked(
