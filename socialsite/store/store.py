@@ -12,6 +12,7 @@ from socialsite.store.connections import KeyDataShardedConnection, KeyShardedCon
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
+from socialsite.store.owners import Groups, KeyOf
 from socialsite.store.question import Question
 from socialsite.store.scripts import Command, key_of
 from socialsite.store.topology.single import Single
@@ -29,6 +30,10 @@ class Topology(Protocol):
 
     def node_for(self, tag: str) -> Node:
         """The node of a tag. Raises LookupError where nobody owns it, never a default."""
+        ...
+
+    def group(self, owners: Sequence[int], key_of: KeyOf) -> Groups:
+        """Owners of keys by the node that holds them; an owner's key is `key_of(owner)`."""
         ...
 
     async def open(self) -> None:
@@ -165,18 +170,9 @@ class Store:
                 replies += await self.gather(some)
         return replies
 
-    def group(
-        self, component: str, owners: Sequence[int], key_of: Callable[[int], Key]
-    ) -> list[tuple[Node, Sequence[int]]]:
+    def group(self, component: str, owners: Sequence[int], key_of: KeyOf) -> Groups:
         """Owners of keys by the node that holds them, for passes over thousands."""
-        if self._only is not None:
-            return [(self._only, owners)] if owners else []
-        place = self.topology(component)
-        by_node: dict[int, tuple[Node, list[int]]] = {}
-        for owner in owners:
-            node = place.node_for(key_of(owner).tag)
-            by_node.setdefault(id(node), (node, []))[1].append(owner)
-        return list(by_node.values())
+        return self.topology(component).group(owners, key_of) if owners else []
 
     async def now_ms(self) -> int:
         """Redis TIME in Unix milliseconds, of the first server of the accounts that answers.

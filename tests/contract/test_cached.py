@@ -1,5 +1,7 @@
 """Cached timelines, rule by rule (docs/architecture.md): floor, push, trim, late insert, token, margin."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from socialsite.clock import FixedClock
@@ -123,6 +125,9 @@ class On:
 
     def node_for(self, tag: str) -> Node:
         return self.nodes[0]
+
+    def group(self, owners: Sequence[int], key_of: object) -> list[tuple[Node, Sequence[int]]]:
+        return [(self.nodes[0], owners)]
 
     async def open(self) -> None:
         pass

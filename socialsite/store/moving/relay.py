@@ -17,6 +17,7 @@ from socialsite.store.moving.forward import encoded
 from socialsite.store.moving.record import FROZEN, MOVED, TURNED, slice_of
 from socialsite.store.moving.traffic import Traffic
 from socialsite.store.node import Node, Reply
+from socialsite.store.owners import Groups, KeyOf
 from socialsite.store.scripts import Command
 from socialsite.store.store import Topology
 
@@ -239,6 +240,9 @@ class Moving:
 
     def node_for(self, tag: str) -> Node:
         return self.relay
+
+    def group(self, owners: Sequence[int], key_of: KeyOf) -> Groups:
+        return [(self.relay, owners)]
 
     async def open(self) -> None: ...
 

@@ -13,6 +13,7 @@ from socialsite.store.connection import Address
 from socialsite.store.errors import Redirected, StoreError, StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Admission, Node, Reply, results_of
+from socialsite.store.owners import Groups, KeyOf, OwnersByNode
 from socialsite.store.partition.slots import SLOTS, slot_of_tag
 from socialsite.store.replicas import ClusterReplica, Replicas
 from socialsite.store.scripts import Command
@@ -39,6 +40,7 @@ class Cluster:
         self._replicas: dict[tuple[str, int], ClusterReplica] = {}
         self._known: dict[tuple[str, int], ClusterNode] = {}
         self._slots: list[ClusterNode | None] = [None] * SLOTS
+        self._owners = OwnersByNode(self.node_for)
         self._refreshing: asyncio.Task[None] | None = None
         self._refreshed_at = float("-inf")
         self.guard: Admission | None = None
@@ -58,6 +60,9 @@ class Cluster:
         if node is None:
             raise StoreUnavailable(f"no master of the cluster holds slot {slot_of_tag(tag)} (CLUSTERDOWN)")
         return node
+
+    def group(self, owners: Sequence[int], key_of: KeyOf) -> Groups:
+        return self._owners.group(owners, key_of)
 
     async def open(self) -> None:
         """Read the map for the first time. Raises StoreUnavailable where no address answers."""
@@ -124,6 +129,8 @@ class Cluster:
             slots[first : last + 1] = [node] * (last - first + 1)
             if self._reads_replicas:
                 node.replicas = Replicas(self._replica_at(*_place(each), node) for each in replicas)
+        if slots != self._slots:
+            self._owners.forget()
         self._slots = slots
 
     def _replica_at(self, host: str, port: int, master: "ClusterNode") -> ClusterReplica:

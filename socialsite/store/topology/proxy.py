@@ -16,6 +16,7 @@ from socialsite.store.connection import Address, PipelinedConnection
 from socialsite.store.errors import ScriptMissing, StoreError
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply, encode, whole
+from socialsite.store.owners import Groups, KeyOf
 from socialsite.store.scripts import Command, Script, key_of
 from socialsite.store.topology.proxy_commands import not_carried, require_carried
 
@@ -92,6 +93,9 @@ class Proxy:
 
     def node_for(self, tag: str) -> Node:
         return self._proxy
+
+    def group(self, owners: Sequence[int], key_of: KeyOf) -> Groups:
+        return [(self._proxy, owners)]
 
     async def close(self) -> None:
         for node in (self._proxy, *self._servers):

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from socialsite.store.connection import Address, PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
 from socialsite.store.node import Node, Reply, encode
+from socialsite.store.owners import Groups, KeyOf, OwnersByNode
 from socialsite.store.partition import Partitioner
 from socialsite.store.scripts import Command
 from socialsite.store.topology.shard_checks import require_one_map, require_own_keys, require_place
@@ -100,6 +101,7 @@ class Shards:
         self._kind = kind
         self._components = frozenset(components)
         self._partitioner: Partitioner | None = None
+        self._owners = OwnersByNode(self.node_for)
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -108,6 +110,9 @@ class Shards:
     def node_for(self, tag: str) -> Node:
         assert self._partitioner is not None, "open() reads the map first"
         return self._nodes[self._partitioner.partition_of(tag)]
+
+    def group(self, owners: Sequence[int], key_of: KeyOf) -> Groups:
+        return self._owners.group(owners, key_of)
 
     async def open(self) -> None:
         """Read the map from every shard, make it at the first start. Raises MapRefused, StoreUnavailable."""

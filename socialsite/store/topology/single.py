@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from socialsite.store.connection import Address
 from socialsite.store.node import Node
+from socialsite.store.owners import Groups, KeyOf
 from socialsite.store.replicas import ReplicaNode, Replicas
 
 
@@ -22,6 +23,9 @@ class Single:
 
     def node_for(self, tag: str) -> Node:
         return self._node
+
+    def group(self, owners: Sequence[int], key_of: KeyOf) -> Groups:
+        return [(self._node, owners)]
 
     async def open(self) -> None:
         """Nothing to look at but replicas: the first command connects. Raises NotAReplica."""

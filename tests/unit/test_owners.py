@@ -1,0 +1,77 @@
+"""Owners by node: remembered, and the same answer as the map's."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialsite.store import Key, Node
+from socialsite.store.connection import Address
+from socialsite.store.owners import MOST, Groups, OwnersByNode, grouped
+
+NODES = [Node(Address.parse(f"redis://server:{number}")) for number in range(1, 5)]
+
+
+def key_of(owner: int) -> Key:
+    return Key("timelines", tag=str(owner), name="home")
+
+
+class Map:
+    """Owners dealt out in turn; `turned` by another number after a change."""
+
+    def __init__(self) -> None:
+        self.turned = 0
+        self.asked = 0
+
+    def node_for(self, tag: str) -> Node:
+        self.asked += 1
+        return NODES[(int(tag) + self.turned) % len(NODES)]
+
+
+def as_sets(groups: Groups) -> dict[Node, set[int]]:
+    return {node: set(owners) for node, owners in groups}
+
+
+@given(st.lists(st.lists(st.integers(0, 2 * MOST), max_size=50), max_size=4))
+def test_owners_stand_where_the_map_says(passes: Sequence[list[int]]) -> None:
+    places = Map()
+    found = OwnersByNode(places.node_for)
+    for owners in passes:
+        assert as_sets(found.group(owners, key_of)) == as_sets(grouped(places.node_for, owners, key_of))
+
+
+def test_the_map_is_asked_once_about_each_until_it_changes() -> None:
+    places = Map()
+    found = OwnersByNode(places.node_for)
+    for _ in range(3):
+        found.group(range(100), key_of)
+    assert places.asked == 100
+    places.turned = 1
+    found.forget()
+    assert as_sets(found.group([4], key_of)) == {NODES[1]: {4}}
+
+
+def test_each_kind_is_remembered_by_itself() -> None:
+    found = OwnersByNode(lambda tag: NODES[1 if tag.startswith("l") else 0])
+    assert as_sets(found.group([7], key_of)) == {NODES[0]: {7}}
+    assert as_sets(found.group([7], lambda owner: Key("timelines", tag=f"l{owner}", name="posts"))) == {
+        NODES[1]: {7}
+    }
+
+
+def test_an_owner_met_twice_in_a_pass_is_delivered_to_twice() -> None:
+    found = OwnersByNode(lambda tag: NODES[0])
+    assert [list(owners) for _, owners in found.group([3, 3], key_of)] == [[3, 3]]
+
+
+def test_who_asks_nothing_gets_nothing() -> None:
+    assert OwnersByNode(Map().node_for).group([], key_of) == []
+
+
+def test_a_slot_without_a_master_is_said() -> None:
+    def nobody(tag: str) -> Node:
+        raise LookupError(tag)
+
+    with pytest.raises(LookupError):
+        OwnersByNode(nobody).group([1], key_of)
