@@ -1,6 +1,6 @@
 """Masters that die, replicas that lag, slots that move, under a steady load: what is promised, is kept.
 
-One run of each; `python -m tests.support.outages` makes more and prints the table of docs/reliability.md.
+One run of each; `python -m tests.support.reliability` makes more and prints the table of docs/reliability.md.
 """
 
 import random

@@ -1,7 +1,7 @@
 """Servers that die under a steady load, and what users kept and saw (docs/reliability.md).
 
 Each case starts its servers, a real daphne and a worker, and reads the whole site afterwards. The tests in
-tests/faults run them once; `python -m tests.support.outages` runs them several times and prints the table.
+tests/faults run each once; `python -m tests.support.reliability` runs them often and prints the table.
 """
 
 import contextlib

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -10,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
-from django.conf import settings
 
 from tests.support.ports import free_ports
 from tests.support.site import ROOT
@@ -29,7 +29,7 @@ class Serving:
         self._environment = {
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "tests.settings",
-            "SECRET_KEY": settings.SECRET_KEY,
+            "SECRET_KEY": secrets.token_urlsafe(50),
             "REDIS_URL": redis_url,
             "ALLOWED_HOSTS": "*",
             "LOG_LEVEL": "WARNING",
