@@ -6,6 +6,7 @@ from typing import Self
 from django.conf import settings
 
 DAY_MS = 86_400_000
+GRACE_MS = 15_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class Configuration:
     list_members_cap: int = 1000
     following_cap: int = 5000
     posts_per_pass: int = 1000
+    pull_threshold: int = 0
+    pull_grace_ms: int = GRACE_MS
     follow_partitions: int = 16
     profile_partitions: int = 1
     require_replicas: int = 0
@@ -46,6 +49,7 @@ class Configuration:
             list_members_cap=settings.LIST_MEMBERS_CAP,
             following_cap=settings.FOLLOWING_CAP,
             posts_per_pass=settings.POSTS_PER_PASS,
+            pull_threshold=settings.PULL_THRESHOLD,
             follow_partitions=settings.FOLLOW_PARTITIONS,
             profile_partitions=settings.PROFILE_PARTITIONS,
             require_replicas=settings.REQUIRE_REPLICAS,

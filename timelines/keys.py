@@ -21,6 +21,15 @@ def replies(post_id: int) -> Key:
     return Key("posts", tag=str(post_id), name="replies")
 
 
+@kept
+def gone_replies(post_id: int) -> Key:
+    """ZSET of ids of deleted replies that are answered themselves (score = member): threads go on through them.
+
+    Added by delete, and by publish where it answers a post that is deleted meanwhile.
+    """
+    return Key("posts", tag=str(post_id), name="gone")
+
+
 def likes(post_id: int) -> Key:
     """ZSET: id of an account that likes the post -> ms. Deleted with the post."""
     return Key("posts", tag=str(post_id), name="likes")
@@ -73,6 +82,16 @@ def blocked_by(account_id: int) -> Key:
 def mutes(account_id: int) -> Key:
     """ZSET: id of a muted account -> the ms until which it is."""
     return Key("timelines", tag=str(account_id), name="mutes")
+
+
+def requests(account_id: int) -> Key:
+    """ZSET: id of an account that asks to follow this private one -> ms. No cap; read in pages."""
+    return Key("timelines", tag=str(account_id), name="requests")
+
+
+def requested(account_id: int) -> Key:
+    """ZSET: id of a private account that this one asks to follow -> ms, the other side of `requests`."""
+    return Key("timelines", tag=str(account_id), name="requested")
 
 
 def quieted(account_id: int) -> Key:

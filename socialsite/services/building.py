@@ -23,6 +23,7 @@ from timelines.services.lists import ListService
 from timelines.services.live import LiveService
 from timelines.services.placing import Placing
 from timelines.services.publishing import PublishingService
+from timelines.services.pulling import Pulling
 from timelines.services.purging import Purging
 from timelines.services.reading import ReadingService
 from timelines.services.rebuilding import RebuildingService
@@ -76,6 +77,7 @@ class Ground:
     hydrator: Hydrator
     indexing: Indexing
     placing: Placing
+    pulling: Pulling
     reading: ReadingService
 
 
@@ -139,6 +141,13 @@ def _ground(store: Store, clock: AnyClock, config: Configuration) -> Ground:
         members=at.members,
         clock=clock,
     )
+    pulling = Pulling(
+        pulled=at.pulled,
+        follows=at.follows,
+        clock=clock,
+        threshold=config.pull_threshold,
+        grace_ms=config.pull_grace_ms,
+    )
     return Ground(
         store=store,
         clock=clock,
@@ -151,6 +160,7 @@ def _ground(store: Store, clock: AnyClock, config: Configuration) -> Ground:
         accounts=accounts,
         hydrator=hydrator,
         indexing=indexing,
+        pulling=pulling,
         placing=Placing(
             posts=at.posts,
             profiles=at.profiles,
@@ -159,11 +169,11 @@ def _ground(store: Store, clock: AnyClock, config: Configuration) -> Ground:
             homes=at.homes,
             indexing=indexing,
         ),
-        reading=_reading(at, hydrator),
+        reading=_reading(at, hydrator, pulling),
     )
 
 
-def _reading(at: Repositories, hydrator: Hydrator) -> ReadingService:
+def _reading(at: Repositories, hydrator: Hydrator, pulling: Pulling) -> ReadingService:
     return ReadingService(
         hydrator=hydrator,
         posts=at.posts,
@@ -174,6 +184,7 @@ def _reading(at: Repositories, hydrator: Hydrator) -> ReadingService:
         list_timelines=at.list_timelines,
         follows=at.follows,
         members=at.members,
+        pulling=pulling,
     )
 
 
@@ -216,6 +227,7 @@ def _syndication(ground: Ground) -> SyndicationService:
         placing=ground.placing,
         purging=_purging(at, ground.placing),
         indexing=ground.indexing,
+        pulling=ground.pulling,
         follows=at.follows,
         members=at.members,
         homes=at.homes,

@@ -16,6 +16,7 @@ from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers, Lists
 from timelines.repositories.posts import PostRepository
 from timelines.repositories.profiles import ProfileRepository, PublicRepository
+from timelines.repositories.pulled import PulledAuthors
 from timelines.repositories.readers import Readers
 from timelines.repositories.search import PostIndex
 from timelines.repositories.search_names import NameIndex
@@ -42,6 +43,7 @@ class Repositories:
     members: ListMembers
     lag: DeliveryLag
     readers: Readers
+    pulled: PulledAuthors
     index: PostIndex
     names: NameIndex
 
@@ -67,6 +69,7 @@ class Repositories:
             members=ListMembers(store, partitions=partitions, members_cap=config.list_members_cap),
             lag=DeliveryLag(store),
             readers=Readers(store),
+            pulled=PulledAuthors(store),
             index=PostIndex(store),
             names=NameIndex(store),
         )

@@ -154,6 +154,7 @@ async def test_every_key_has_its_line_and_every_line_its_key(
     world = World(site)
     await hub.enter("42")
     await DeliveryLag(site.store).note(PostId(1 << 20), site.clock.now_ms())
+    await site.repositories.pulled.enter(AccountId(1), site.clock.now_ms())
     await AuditDrift(site.store).note({"kind": 1})
     await AuditTrail(site.store).note(Actor(1, "abad1dea"), "suspend", "account:2")
     for use in (use_pages, use_lists, use_queue, use_statistics):

@@ -33,6 +33,13 @@ class EntryDelivered(msgspec.Struct, frozen=True, array_like=True, tag="delivere
     lists: tuple[ListId, ...] = ()
 
 
+class EntryPulled(msgspec.Struct, frozen=True, array_like=True, tag="pulled1"):
+    """For the homes of the author's followers, to every process: the author has too many to name them."""
+
+    post_id: PostId
+    author_id: AccountId
+
+
 class PostDeleted(msgspec.Struct, frozen=True, array_like=True, tag="deleted1"):
     """To every socket."""
 
@@ -53,7 +60,7 @@ class SessionsEnded(msgspec.Struct, frozen=True, array_like=True, tag="ended1"):
     but: str | None = None
 
 
-LiveMessage = EntryPublished | EntryDelivered | PostDeleted | CountsChanged | SessionsEnded
+LiveMessage = EntryPublished | EntryDelivered | EntryPulled | PostDeleted | CountsChanged | SessionsEnded
 
 encode_live = msgspec.msgpack.Encoder().encode
 _decoder: msgspec.msgpack.Decoder[LiveMessage] = msgspec.msgpack.Decoder(LiveMessage)

@@ -20,6 +20,7 @@ from timelines.domain.live import (
     CountsChanged,
     EntryDelivered,
     EntryPublished,
+    EntryPulled,
     LiveMessage,
     PostDeleted,
     SessionsEnded,
@@ -61,6 +62,9 @@ class Announcer:
                 await self._published(message)
             case EntryDelivered():
                 await self._delivered(message)
+            case EntryPulled(post_id, author_id):
+                readers = tuple(filter(lambda id: self._room.has(home_of(id)), self._room.accounts))
+                await self._delivered(EntryDelivered(post_id, author_id, readers))
             case PostDeleted(post_id):
                 self._room.lose(post_id)
                 await self._push(self._room.sockets, frames.deleted(post_id))

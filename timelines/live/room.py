@@ -135,6 +135,11 @@ class Room:
     def of_account(self, account_id: AccountId) -> list[Socket]:
         return list(self._by_account.get(account_id, ()))
 
+    @property
+    def accounts(self) -> list[AccountId]:
+        """Everybody who has a socket here."""
+        return list(self._by_account)
+
     def watching(self, post_id: PostId) -> list[Socket]:
         return list(self._by_watched.get(post_id, ()))
 

@@ -17,6 +17,7 @@ from timelines.domain.live import (
     CountsChanged,
     EntryDelivered,
     EntryPublished,
+    EntryPulled,
     LiveMessage,
     PostDeleted,
     SessionsEnded,
@@ -60,6 +61,10 @@ class LiveService:
         places = await self._presence.where(follower_ids)  # an account's member is its number
         online: Places = {name: (list(map(AccountId, present)), []) for name, present in places.items()}
         await self._to_those_online(post, online)
+
+    async def entry_pulled(self, post: Post) -> None:
+        """For the homes of all followers, whoever is online: each process asks for its own readers."""
+        await self._to_all(post.id, EntryPulled(post.id, post.author_id))
 
     async def list_entry_delivered(self, post: Post, list_ids: Sequence[ListId]) -> None:
         """One pass's lists; after their timelines are written. Raises StoreUnavailable, as above."""

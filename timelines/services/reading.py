@@ -3,7 +3,6 @@
 from collections.abc import Collection
 from functools import partial
 
-
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.store import Question

@@ -33,6 +33,7 @@ from timelines.repositories.posts import PostRepository, Written
 from timelines.services.indexing import Indexing
 from timelines.services.placing import Placing
 from timelines.services.ports import PostMeter
+from timelines.services.pulling import Pulling
 from timelines.services.purging import Purging
 
 OVERDUE_MS = 2_000
@@ -41,6 +42,8 @@ OVERDUE_MS = 2_000
 
 class Pusher(Protocol):
     async def entry_published(self, post: Post) -> None: ...
+
+    async def entry_pulled(self, post: Post) -> None: ...
 
     async def entry_delivered(self, post: Post, follower_ids: Sequence[AccountId]) -> None: ...
 
@@ -61,6 +64,7 @@ class SyndicationService:
         placing: Placing,
         purging: Purging,
         indexing: Indexing,
+        pulling: Pulling,
         follows: Follows,
         members: ListMembers,
         homes: CachedTimelines,
@@ -76,6 +80,7 @@ class SyndicationService:
         self._placing = placing
         self._purging = purging
         self._indexing = indexing
+        self._pulling = pulling
         self._follows = follows
         self._members = members
         self._homes = homes
@@ -119,6 +124,9 @@ class SyndicationService:
             # In the place of a web process that died on the way; a second word shows nothing twice.
             await self._live.entry_published(post)
         owed = () if indexed else (encode_job(IndexPost(post.id)),)
+        if await self._pulling.is_pulled(post):
+            await self._live.entry_pulled(post)
+            return owed + await self._pass(post, "lists", FIRST_PASS)
         return owed + await self._pass(post, "homes", FIRST_PASS)
 
     async def _index(self, post: Post) -> tuple[bytes, ...]:

@@ -4,11 +4,12 @@ What is owed to the worker may still be missing; a deleted post may still be the
 promised. The repair is always the same: forget the timeline, its next reader rebuilds it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from accounts.domain import AccountId
+from socialsite.ids import id_at
 from socialsite.store import Key
 from timelines import keys
 from timelines.domain.account_list import ListId
@@ -101,9 +102,20 @@ class CachedChecks:
         ]
         ids = {i for i in held.ids if i > held.floor}
         missing = [i for i in right if i not in ids and i not in owed] if all_owed else []
+        if missing and is_home:
+            missing = await self._pushed(look, missing)
         known = set(right)
         foreign = await self._foreign(look, [i for i in ids if i not in known], set(authors), owed)
         return [("incomplete", missing), ("of_strangers", foreign)]
+
+    async def _pushed(self, look: Looking, ids: Sequence[int]) -> list[int]:
+        """Without those that readers take from the profiles of much followed authors (pulling.py)."""
+        since = await self._places.at.pulled.all()
+        if not since:
+            return list(ids)
+        values = await look.gather(("GET", keys.post(post_id)) for post_id in ids)
+        written = zip(ids, map(read, values), strict=True)
+        return [i for i, post in written if not (isinstance(post, Post) and i >= since_id(since, post))]
 
     async def _foreign(
         self, look: Looking, ids: Sequence[int], authors: set[AccountId], owed: frozenset[int]
@@ -123,6 +135,11 @@ class CachedChecks:
             viewer = AccountId(owner)
             return [*await self._places.at.follows.following_ids(viewer), viewer]
         return await self._places.at.members.member_ids(ListId(owner))
+
+
+def since_id(since: Mapping[AccountId, int], post: Post) -> int:
+    """The id from which on posts of this author need not stand in homes."""
+    return id_at(since[post.author_id]) if post.author_id in since else ABOVE_ALL
 
 
 def elements_of(elements: Sequence[bytes]) -> Elements | None:

@@ -1,0 +1,144 @@
+"""Hybrid fan-out: whichever way a post reaches its readers, pushed or pulled, their pages are the same."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from accounts.domain import AccountId
+from socialsite.clock import FixedClock
+from socialsite.configuration import Configuration
+from socialsite.ids import PostId
+from socialsite.services import Services, build_services
+from socialsite.store import Store
+from tests.support.world import Person, World, ids_on
+from timelines.services.auditing import Audit
+
+SMALL = Configuration(home_cap=8, posts_per_pass=3, read_ahead=1, pull_grace_ms=3_000)
+PULLING = replace(SMALL, pull_threshold=1)
+PEOPLE, STEPS = 5, 120
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock(1_900_000_000_000)
+
+
+@pytest.fixture
+def pulling(store: Store, clock: FixedClock) -> World:
+    """A site where two followers are too many to push to."""
+    return World(build_services(store, clock, PULLING))
+
+
+async def popular_author(world: World, clock: FixedClock) -> tuple[Person, Person, Person]:
+    """An author in the set for long enough, and two readers whose homes are cached."""
+    author, one, other = await world.people("author", "one", "other")
+    for reader in (one, other):
+        await reader.follows(author)
+        await reader.home()
+    await author.publishes("the post that makes it known")
+    await world.work()
+    clock.advance(PULLING.pull_grace_ms + 1)
+    return author, one, other
+
+
+async def cached_ids(services: Services, person: Person) -> list[PostId]:
+    part = await services.repositories.homes.read_whole(person.id)
+    return list(part.ids) if part is not None else []
+
+
+async def test_a_much_followed_author_is_read_from_the_profile(pulling: World, clock: FixedClock) -> None:
+    author, one, _other = await popular_author(pulling, clock)
+    post = await author.publishes("hello")
+    await pulling.work()
+    assert post.id not in await cached_ids(pulling.services, one)
+    assert (await one.home_ids())[0] == post.id
+
+
+async def test_posts_are_pushed_until_every_process_must_know(pulling: World, clock: FixedClock) -> None:
+    author, one, _other = await popular_author(pulling, clock)
+    clock.advance(-PULLING.pull_grace_ms)
+    post = await author.publishes("in the grace time")
+    await pulling.work()
+    assert post.id in await cached_ids(pulling.services, one)
+
+
+async def test_a_pulled_author_who_is_unfollowed_leaves_the_home(pulling: World, clock: FixedClock) -> None:
+    author, one, _other = await popular_author(pulling, clock)
+    post = await author.publishes("hello")
+    await one.unfollows(author)
+    assert post.id not in await one.home_ids()
+
+
+async def test_the_audit_knows_what_homes_need_not_hold(pulling: World, clock: FixedClock) -> None:
+    author, _one, _other = await popular_author(pulling, clock)
+    await author.publishes("hello")
+    await pulling.work()
+    clock.advance(60_000)
+    report = await Audit.over(pulling.services, second_look_after_s=0).run()
+    assert not report.findings
+
+
+async def test_switched_off_again_nothing_that_was_pulled_is_missing(
+    pulling: World, store: Store, clock: FixedClock
+) -> None:
+    author, one, _other = await popular_author(pulling, clock)
+    pulled = await author.publishes("pulled")
+    await pulling.work()
+    clock.advance(1)
+    off = World(build_services(store, clock, SMALL))
+    pushed = await off.services.publishing.publish(author_id=author.id, text="pushed", now_ms=clock.now_ms())
+    await off.work()
+    page = await off.services.reading.home(one.id)
+    assert ids_on(page)[:2] == [pushed.id, pulled.id]
+    assert pushed.id in await cached_ids(off.services, one)
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_pages_are_the_same_pushed_or_pulled(store: Store, clock: FixedClock, seed: int) -> None:
+    """A random history: all pages of all homes merge the followed profiles, with cursors both ways."""
+    chance = random.Random(seed)
+    world = World(build_services(store, clock, PULLING))
+    people = [*await world.people(*(f"p{number}" for number in range(PEOPLE)))]
+    follows: set[tuple[int, int]] = set()
+    posts: dict[int, int] = {}
+    for _ in range(STEPS):
+        one, other = chance.choice(people), chance.choice(people)
+        clock.advance(chance.choice((1, 50, 1_500, 4_000)))
+        match chance.choice(("post", "post", "follow", "follow", "unfollow", "read", "delete")):
+            case "post":
+                posts[(await one.publishes("text")).id] = one.id
+            case "follow" if one is not other:
+                await one.follows(other)
+                follows.add((one.id, other.id))
+            case "unfollow":
+                await one.unfollows(other)
+                follows.discard((one.id, other.id))
+            case "read":
+                await one.home()
+            case "delete" if posts:
+                post_id = PostId(chance.choice(list(posts)))
+                author = AccountId(posts.pop(post_id))
+                await world.services.publishing.delete(account_id=author, post_id=post_id)
+        if chance.random() < 0.6:
+            await world.work()
+    await world.work()
+    for reader in people:
+        seen = {reader.id, *(followed for follower, followed in follows if follower == reader.id)}
+        expected = sorted((id for id, author in posts.items() if author in seen), reverse=True)
+        assert await walk(reader, down=True) == expected
+        assert await walk(reader, down=False) == expected[::-1]
+
+
+async def walk(reader: Person, *, down: bool) -> list[PostId]:
+    """All pages of a home, by their cursors."""
+    found: list[PostId] = []
+    cut: dict[str, int] = {} if down else {"after": 0}
+    while True:
+        page = await reader.home(limit=3, **cut)
+        ids = ids_on(page)
+        found += ids if down else ids[::-1]
+        cursor = page.next_before if down else page.previous_after
+        if cursor is None or not ids:
+            return found
+        cut = {"before": cursor} if down else {"after": cursor}
