@@ -47,6 +47,11 @@ def tag_url(tag: str) -> str:
 # JSON
 
 
+def tag_json(tag: str) -> Json:
+    """`tag` is normalized."""
+    return {"name": tag, "url": tag_url(tag)}
+
+
 def author_json(author: Author | Account) -> Json:
     return {
         "id": str(author.id),

@@ -4,7 +4,7 @@ from django.urls import path, register_converter
 
 from socialsite.http import methods
 from socialsite.ids import MAX_ID
-from timelines.views import feeds, home, lists, posts, profiles, tags, visits
+from timelines.views import feeds, home, lists, posts, profiles, search, tags, visits
 
 
 class IdConverter:
@@ -53,6 +53,8 @@ urlpatterns = [
     path("@<handle:handle>/<id:post_id>/", methods(GET=posts.show), name="post"),
     path("tags/<str:tag>/", methods(GET=tags.show), name="tag"),
     path("tags/<str:tag>/feed.atom", methods(GET=feeds.tag), name="tag-feed"),
+    path("search/", methods(GET=search.search), name="search"),
+    path("search/complete/", methods(GET=search.complete), name="complete"),
     path("lists/", methods(GET=lists.index, POST=lists.create), name="lists"),
     path("lists/<id:list_id>/", methods(GET=lists.show), name="list"),
     path("lists/<id:list_id>/edit/", methods(POST=lists.edit), name="list-edit"),

@@ -11,14 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.domain import AccountId
+from socialsite.configuration import Configuration
 from socialsite.ids import MAX_ID, PostId
-from socialsite.services import Services
-from socialsite.store import Store, StoreUnavailable
+from socialsite.services import Services, open_services
+from socialsite.store import Store, StoreUnavailable, StoreUrls
 from socialsite.store.key import GRAMMAR
+from tests.support.redis_server import RedisServer
 from tests.support.topologies import Deployment
 from tests.support.world import Person, World, ids_of, ids_on
 from timelines import keys
-from timelines.domain.jobs import IndexPost, decode_job, encode_job
+from timelines.domain.jobs import IndexPost, decode_job
 from timelines.domain.post import FOLLOWERS, UNLISTED, Post
 from timelines.domain.query import Query, parsed
 from timelines.repositories.search import (
@@ -32,7 +34,6 @@ from timelines.repositories.search import (
 from timelines.services.importing import LineFile, Tally
 from timelines.services.importing_posts import PostsImport, PostsOptions
 from timelines.services.importing_rows import RowRules
-from timelines.services.indexing import Indexing
 from timelines.services.search_walk import Walk
 
 ON_ONE_SERVER = settings(
@@ -47,14 +48,14 @@ QUERIES = st.lists(st.sampled_from((*WORDS, '"ant bee"', "日", "from:one")), mi
 AUTHORS = {"one": AccountId(1), "two": AccountId(2)}
 
 
-async def found(index: PostIndex, query: Query, wanted: int = 3, highest: int = MAX_ID) -> list[PostId]:
-    """Every id, as one request after another would read them."""
-    author_id = AUTHORS.get(query.author or "")
-    sought = Sought(tuple(query.terms), author_id, query.lowest)
-    walk, ids = Walk(index, sought, highest), list[PostId]()
+async def found(index: PostIndex, query: Query, wanted: int = 3, *, resumed: bool = True) -> list[PostId]:
+    """Every id: by one walk to its end, or `resumed` by a cursor after each round, as requests do."""
+    sought = Sought(tuple(query.terms), AUTHORS.get(query.author or ""), query.lowest)
+    walk, ids = Walk(index, sought, MAX_ID), list[PostId]()
     while not walk.ended:
         ids += await walk.ids(wanted)
-        walk = Walk(index, sought, walk.edge - 1) if walk.edge and not walk._found else walk
+        if resumed and walk.edge:
+            walk = Walk(index, sought, walk.edge - 1)
     return ids
 
 
@@ -74,6 +75,7 @@ def expected(posts: Sequence[Post], query: Query) -> list[PostId]:
     wanted=st.integers(1, 40),
     steps=st.integers(1, 30),
     batch=st.integers(1, 50),
+    resumed=st.booleans(),
 )
 async def test_the_index_narrows_to_what_reading_every_post_finds(
     store: Store,
@@ -84,6 +86,7 @@ async def test_the_index_narrows_to_what_reading_every_post_finds(
     wanted: int,
     steps: int,
     batch: int,
+    resumed: bool,
 ) -> None:
     deployment.empty()
     index, asked = PostIndex(store, steps=steps), parsed(query)
@@ -93,7 +96,7 @@ async def test_the_index_narrows_to_what_reading_every_post_finds(
         await index.add(posts[start : start + batch])
     for post in posts[:removed]:
         await index.remove(post)
-    ids = await found(index, asked, wanted)
+    ids = await found(index, asked, wanted, resumed=resumed)
     assert all(newer > older for newer, older in pairwise(ids))
     texts_of = {post.id: post for post in posts[removed:]}
     assert set(ids) <= set(texts_of)
@@ -271,31 +274,43 @@ async def test_imported_posts_and_their_authors_are_found(services: Services, tm
     assert await services.completing.tags("ne", limit=5) == ["news"]
 
 
-class AwayIndexing(Indexing):
-    """The index's servers are away."""
+async def test_while_the_servers_of_search_are_away_posts_are_owed_and_nothing_else_waits(
+    redis_url: str,
+) -> None:
+    apart = RedisServer().start()
+    urls = StoreUrls(redis_url, {"search": apart.url})
+    try:
+        async with open_services(urls, Configuration()) as services:
+            world = World(services)
+            alice = await world.person("alice")
+            gone = await alice.publishes("found for a while")
+            await world.work()
+            assert await search(services, "found") == [gone.id]
+            apart.kill()
+            bob = await world.person("bob")
+            await alice.deletes(gone)
+            post = await bob.publishes("worth finding")
+            owed = await one_job(services)
+            assert [decode_job(each) for each in owed] == [IndexPost(post.id)]
+            with pytest.raises(StoreUnavailable):
+                await search(services, "worth")
+            with pytest.raises(StoreUnavailable):
+                await services.syndication.handle(owed[0])
+            apart.start()
+            assert await services.syndication.handle(owed[0]) == ()
+            assert await search(services, "worth") == [post.id]
+            await bob.deletes(post)
+            assert await services.syndication.handle(owed[0]) == ()
+            assert await found(services.repositories.index, parsed("worth")) == []
+    finally:
+        apart.stop()
 
-    async def add(self, posts: object) -> int:
-        raise StoreUnavailable("away")
 
-
-async def test_what_cannot_be_indexed_is_owed_and_done_later(world: World, services: Services) -> None:
-    alice = await world.person("alice")
-    post = await alice.publishes("worth finding")
-    at, syndication = services.repositories, services.syndication
-    syndication._indexing = AwayIndexing(at.index, at.names, at.accounts)
-    await services.outbox.prepare()
+async def one_job(services: Services) -> tuple[bytes, ...]:
     (job,) = await services.outbox.take("abad1dea", 10, 1)
-    owed = await syndication.handle(job.payload)
-    assert [decode_job(each) for each in owed] == [IndexPost(post.id)]
-    assert await search(services, "worth") == []
-    with pytest.raises(StoreUnavailable):
-        await syndication.handle(owed[0])
-    syndication._indexing = services.indexing
-    assert await syndication.handle(owed[0]) == ()
-    assert await search(services, "worth") == [post.id]
-    await alice.deletes(post)
-    assert await syndication.handle(encode_job(IndexPost(post.id))) == ()
-    assert await found(services.repositories.index, parsed("worth")) == []
+    owed = await services.syndication.handle(job.payload)
+    await services.outbox.finish(job, ())
+    return owed
 
 
 # Names

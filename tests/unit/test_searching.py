@@ -146,7 +146,20 @@ def test_what_a_query_finds(query: str, text: str, is_found: bool) -> None:
 def test_a_name_is_found_from_each_of_its_words() -> None:
     assert name_starts("Alice  Liddell") == ["alice liddell", "liddell"]
     assert name_starts("山田 太郎") == ["山 田 太 郎", "田 太 郎", "太 郎", "郎"]
-    assert parsed("山田").name == "山 田"
-    assert parsed("Alice li").name == "alice li"
-    assert parsed("#red").name == "red"
-    assert parsed("a from:bob").name == ""
+
+
+@pytest.mark.parametrize(
+    ("query", "account", "tag"),
+    [
+        ("山田", "山 田", "山田"),
+        ("Alice li", "alice li", ""),
+        ("#red", "", "red"),
+        ("@al", "al", ""),
+        ("@al words", "", ""),
+        ("a from:bob", "", ""),
+        ("a since:2024-01-01", "", ""),
+    ],
+)
+def test_who_or_what_a_query_could_name(query: str, account: str, tag: str) -> None:
+    found = parsed(query)
+    assert (found.account_name, found.tag_name) == (account, tag)

@@ -59,13 +59,24 @@ class Query:
         return sorted(terms, key=lambda term: (term[0] != "#", -len(term)))[:NARROWING_CAP]
 
     @property
-    def name(self) -> str:
-        """What an account or a hashtag could be called by; "" where only posts are meant."""
-        if self.author or self.lowest or self.highest < MAX_ID or len(self.tags) + len(self.mentions) > 1:
+    def account_name(self) -> str:
+        """What accounts could be called by; "" where only posts are meant."""
+        if self._is_about_posts or self.tags:
             return ""
-        if self.tags or self.mentions:
-            return "" if self.phrases else (*self.tags, *self.mentions)[0]
+        if self.mentions:
+            return "" if self.phrases or len(self.mentions) > 1 else self.mentions[0]
         return called(chain.from_iterable(self.phrases))
+
+    @property
+    def tag_name(self) -> str:
+        """What a hashtag could begin with; "" where only posts are meant."""
+        if self._is_about_posts or self.mentions or len(self.tags) + len(self.phrases) > 1:
+            return ""
+        return self.tags[0] if self.tags else "".join(self.phrases[0])
+
+    @property
+    def _is_about_posts(self) -> bool:
+        return self.author is not None or self.lowest > 0 or self.highest < MAX_ID
 
     def matches(self, text: str) -> bool:
         """Whether a text has all of it. Author and days are the caller's to compare."""

@@ -92,7 +92,7 @@ async def subjects_of(services: Services, text: str) -> list[Counted]:
 
 def of_address(rule: Rule) -> Rule:
     """What members do is counted for their address, too, which many may share."""
-    is_shared = rule.name in ("post", "follow", "search")
+    is_shared = rule.name in ("post", "follow", "search", "complete")
     return Rule(rule.name, rule.limit and rule.limit * ADDRESS_SHARE) if is_shared else rule
 
 
