@@ -3,6 +3,7 @@
 Whoever is refused repeats the request until it is answered, so at the end it is known what must stand.
 """
 
+import itertools
 import random
 import threading
 import time
@@ -16,7 +17,7 @@ from tests.support.ledger import PAUSE_S, Audit, Crowd, Ledger, audit
 from tests.support.outcomes import outcome_of
 from tests.support.visitor import Visitor
 
-PEOPLE, QUIET = 4, 4
+PEOPLE, QUIET = 4, 60
 DELETING = 0.3
 ALLOWED = {
     *("201", "503", "read 200", "read 503", "follow 200", "follow 503"),
@@ -26,7 +27,10 @@ ALLOWED = {
 
 
 class Fans:
-    """Everybody of `people` follows and unfollows accounts of `followed` at random, until told to stop."""
+    """Everybody of `people` follows one of `followed` after another, then unfollows them, until told to stop.
+
+    In turn, not at random: an edge that was lost shall not be mended by the next request for it.
+    """
 
     def __init__(self, ledger: Ledger, people: Sequence[Visitor], followed: Sequence[Visitor]) -> None:
         self.edges: dict[tuple[str, str], bool] = {}
@@ -62,8 +66,9 @@ class Fans:
         """A device of its own: a person's posts do not wait for their follows."""
         with Visitor(str(one.http.base_url)) as device:
             device.http.cookies.update(one.http.cookies)
-            while not self._stopping.is_set():
-                other = random.choice(self._followed)
+            for other in itertools.cycle(self._followed):
+                if self._stopping.is_set():
+                    return
                 edge = one.handle, other.handle
                 wanted = not self.edges.get(edge, False)
                 while not self._ask(device, one, f"/@{other.handle}/{'follow' if wanted else 'unfollow'}/"):
