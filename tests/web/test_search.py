@@ -1,0 +1,173 @@
+"""`/search/` and the completion of handles and hashtags."""
+
+import re
+from urllib.parse import quote
+
+import pytest
+
+from socialsite.configuration import Configuration
+from socialsite.middleware.services import loop_services
+from socialsite.services import open_services
+from tests.support.browser import Browser
+
+DAY = "2026-01-31"
+
+
+def path(query: str, **more: object) -> str:
+    rest = "".join(f"&{name}={value}" for name, value in more.items())
+    return f"/search/?q={quote(query, safe='')}{rest}"
+
+
+async def answer(browser: Browser, query: str, **more: object) -> dict:
+    found = await browser.get_json(path(query, **more))
+    assert found.status_code == 200, found.text
+    return found.json()
+
+
+async def ids(browser: Browser, query: str, **more: object) -> list[str]:
+    return [post["id"] for post in (await answer(browser, query, **more))["posts"]]
+
+
+async def test_a_search_finds_posts_people_and_hashtags(alice, bob, visitor, world):
+    first = await alice.publishes("Curiouser and curiouser #alicebooks")
+    second = await bob.publishes("I am curiouser than Alice")
+    await world.work()
+    found = await answer(visitor, "alice")
+    assert [post["id"] for post in found["posts"]] == [second["id"]]
+    assert [account["handle"] for account in found["accounts"]] == ["alice"]
+    assert found["tags"] == [{"name": "alicebooks", "url": "/tags/alicebooks/"}]
+    assert (found["next"], found["previous"]) == (None, None)
+    page = (await visitor.get(path("alice"))).text
+    assert f'data-post-id="{second["id"]}"' in page
+    assert '<li class="account" data-account="alice">' in page
+    assert 'href="/tags/alicebooks/"' in page
+    assert await ids(visitor, "curiouser") == [second["id"], first["id"]]
+    assert await ids(visitor, "curiouser from:alice") == [first["id"]]
+
+
+async def test_people_found_can_be_followed(alice, bob, world):
+    page = (await bob.get(path("@ali"))).text
+    assert 'formaction="/@alice/follow/"' in page
+    await bob.post_json("/@alice/follow/")
+    page = (await bob.get(path("@ali"))).text
+    assert 'formaction="/@alice/unfollow/"' in page
+    (account,) = (await answer(bob, "@ali"))["accounts"]
+    assert account["is_following"] is True
+
+
+async def test_pages_go_back_in_time_and_keep_the_query(alice, world):
+    posts = [(await alice.publishes(f"{n} 日本 & more"))["id"] for n in range(5)][::-1]
+    await world.work()
+    first = await answer(alice, "日本 &", limit=2)
+    assert [post["id"] for post in first["posts"]] == posts[:2]
+    second = (await alice.get_json(first["next"])).json()
+    assert [post["id"] for post in second["posts"]] == posts[2:4]
+    third = (await alice.get_json(second["next"])).json()
+    assert ([post["id"] for post in third["posts"]], third["next"]) == (posts[4:], None)
+    page = (await alice.get(first["next"])).text
+    older = re.search(r'rel="next" href="([^"]*)"', page)
+    assert older
+    assert older[1].replace("&amp;", "&") == second["next"]
+    assert 'value="日本 &amp;"' in page
+    assert "Back to the newest" in page
+
+
+async def test_without_a_query_there_is_the_form_and_how_to_use_it(visitor):
+    for empty in ("/search/", "/search/?q=", "/search/?q=%20"):
+        page = await visitor.get(empty)
+        assert page.status_code == 200
+        assert '<form class="inline-form" method="get" action="/search/" role="search">' in page.text
+        assert "from:" in page.text
+        assert '<meta name="robots" content="noindex">' in page.text
+    assert (await answer(visitor, ""))["posts"] == []
+
+
+async def test_where_nothing_is_found_the_page_says_so_and_how_to_go_on(visitor):
+    page = (await visitor.get(path("silence"))).text
+    assert "No post has this" in page
+    assert "posts with exactly this" in page
+    assert '<section class="section" id="search-hints">' in page
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("a since:yesterday", "A day is written like 2026-01-31."),
+        ("a until:2026-02-30", "A day is written like"),
+        (f"since:{DAY}", "Say at least one word"),
+        ("!?", "Say at least one word"),
+        ("from:no-handle", "After from: stands a handle"),
+        ("from:a from:b", "A post has one author"),
+        ("x" * 301, "This is longer than 300 characters."),
+    ],
+)
+async def test_a_query_that_cannot_be_meant_is_400_beside_the_field(visitor, query, reason):
+    page = await visitor.get(path(query))
+    assert page.status_code == 400
+    assert re.search(rf'<p class="error" id="search-error">{re.escape(reason)}', page.text)
+    assert f'value="{query}"' in page.text
+    assert 'aria-invalid="true"' in page.text
+    refused = await visitor.get_json(path(query))
+    assert (refused.status_code, refused.json()["error"]) == (400, "malformed")
+    assert reason in refused.json()["fields"]["q"]
+
+
+async def test_a_cursor_is_a_post_id_and_leads_backward_only(visitor):
+    assert (await visitor.get_json(path("a", before="x"))).status_code == 400
+    assert (await visitor.get_json(path("a", after=5))).status_code == 400
+    assert await ids(visitor, "a", before=0) == []
+    assert await ids(visitor, "a", before=(1 << 53) - 1) == []
+
+
+async def test_what_was_typed_is_shown_as_typed(visitor, alice, world):
+    text = '"><script>alert(1)</script> {{ x }} \u202e'
+    await alice.publishes(text)
+    await world.work()
+    page = (await visitor.get(path(text))).text
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; {{ x }}" in page
+
+
+async def test_hidden_posts_and_people_are_not_found(alice, bob, visitor, site, world):
+    gone = await alice.publishes("words gone")
+    theirs = await bob.publishes("words by bob")
+    await world.work()
+    await alice.post_json(f"/posts/{gone['id']}/delete/")
+    await site.accounts.suspend(account_id=int(theirs["author"]["id"]))
+    found = await answer(visitor, "words")
+    assert found["posts"] == []
+    assert (await answer(visitor, "bob"))["accounts"] == []
+    assert (await visitor.get_json("/search/complete/?q=@bo")).json() == {"accounts": []}
+
+
+async def test_handles_and_hashtags_are_completed(alice, bob, world):
+    await bob.publishes("#Redis #日本")
+    await world.work()
+    found = (await alice.get_json("/search/complete/?q=@BO")).json()
+    assert [account["handle"] for account in found["accounts"]] == ["bob"]
+    assert set(found["accounts"][0]) == {"id", "handle", "display_name", "url"}
+    redis = [{"name": "redis", "url": "/tags/redis/"}]
+    assert (await alice.get_json("/search/complete/?q=%23RE")).json() == {"tags": redis}
+    assert (await alice.get_json(f"/search/complete/?q={quote('＃日')}")).json()["tags"][0]["name"] == "日本"
+    assert (await alice.get_json("/search/complete/?q=@")).json() == {"accounts": []}
+    assert (await alice.get_json("/search/complete/?q=%23")).json() == {"tags": []}
+    assert (await alice.get_json("/search/complete/?q=bob")).status_code == 400
+    assert (await alice.get_json("/search/complete/")).status_code == 400
+
+
+async def test_searching_and_completing_have_rules_of_their_own(redis_url, open_browser):
+    limits: dict[str, int | None] = {"search": 2, "complete": 3}
+    async with open_services(redis_url, Configuration(rate_limits=limits)) as services:
+        loop_services.bind(services)
+        visitor = await open_browser()
+        statuses = [(await visitor.get_json(path("word"))).status_code for _ in range(3)]
+        assert statuses == [200, 200, 429]
+        page = await visitor.get(path("word"))
+        assert page.status_code == 429
+        assert "You have searched a lot within a minute." in page.text
+        assert page.headers["retry-after"]
+        assert (await visitor.get_json(path("since:x"))).status_code == 400, "a refused query costs nothing"
+        assert (await visitor.get("/search/")).status_code == 200
+        asked = [(await visitor.get_json("/search/complete/?q=@a")) for _ in range(4)]
+        assert [each.status_code for each in asked] == [200, 200, 200, 429]
+        assert asked[-1].json()["fields"] == {"rule": "complete"}
