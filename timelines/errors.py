@@ -47,6 +47,13 @@ class PostRefused(TimelinesError):
         super().__init__(message, fields=fields)
 
 
+class BoostRefused(TimelinesError):
+    """What only some may see is not carried on to others."""
+
+    code = "not_boostable"
+    message = _("Only posts that everybody may see can be boosted.")
+
+
 class IdempotencyConflict(TimelinesError):
     """The same idempotency key came with another text."""
 
@@ -104,3 +111,48 @@ class MembersCapReached(TimelinesError):
 
     code = "members_cap"
     message = _("This list has as many members as this site allows.")
+
+
+class RelatingToYourself(TimelinesError):
+    """Oneself cannot be blocked or muted."""
+
+    code = "relating_to_yourself"
+    message = _("You cannot do this to yourself.")
+
+
+class RelationsCapReached(TimelinesError):
+    """BLOCKS_CAP, MUTES_CAP or QUIETED_CAP accounts are blocked, muted or quieted already."""
+
+    code = "relations_cap"
+    message = _("You keep away as many accounts as this site allows.")
+
+
+class RequestsCapReached(TimelinesError):
+    """REQUESTED_CAP of one's requests to follow wait for an answer."""
+
+    code = "requests_cap"
+    message = _("As many of your requests as this site allows wait for an answer.")
+
+
+class FilterNotFound(TimelinesError):
+    """No filter of this number."""
+
+    code = "not_found"
+    message = _("This filter does not exist.")
+
+
+class FilterRefused(TimelinesError):
+    """The phrase cannot be filtered by."""
+
+    code = "invalid"
+    message = _("This filter cannot be used.")
+
+    def __init__(self, phrase_message: Text | None = None) -> None:
+        super().__init__(fields={"phrase": phrase_message or type(self).message})
+
+
+class FiltersCapReached(TimelinesError):
+    """FILTERS_CAP filters are the account's already."""
+
+    code = "filters_cap"
+    message = _("You have as many filters as this site allows.")

@@ -109,6 +109,31 @@ def filters(account_id: int) -> Key:
     return Key("timelines", tag=str(account_id), name="filters")
 
 
+@kept
+def notifications(account_id: int) -> Key:
+    """ZSET "<kind>:<account>:<post or 0>" -> id of the notification. NOTIFICATIONS_CAP, the newest.
+
+    Added by the worker (mentions, replies, boosts), like and follow; with `notified` by one script.
+    """
+    return Key("timelines", tag=str(account_id), name="notifications")
+
+
+@kept
+def notified(account_id: int) -> Key:
+    """STRING: id of the last notification that the account has read; all older ones are read, too."""
+    return Key("timelines", tag=str(account_id), name="notified")
+
+
+def preferences(account_id: int) -> Key:
+    """HASH: kind of notification -> "all", "followed" (only from people one follows) or "none"."""
+    return Key("timelines", tag=str(account_id), name="preferences")
+
+
+def followed_tags(account_id: int) -> Key:
+    """ZSET: hashtag that the account follows -> ms. FOLLOWED_TAGS_CAP."""
+    return Key("timelines", tag=str(account_id), name="tags")
+
+
 # Timelines: profiles are sources, homes and list timelines are caches.
 
 HOME_PATTERN = b"timelines:{%d}:home"

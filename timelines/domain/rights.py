@@ -10,8 +10,8 @@ from timelines.domain.account_list import ListId
 from timelines.domain.filters import Filter
 from timelines.domain.post import FOLLOWERS, Post
 
-FOREVER = 9_000_000_000_000_000
-"""Until when a mute without an end holds: below 2^53, so exact as a score."""
+FOREVER = 4_000_000_000_000_000
+"""Until when a mute without an end holds (Unix ms): below 2^52, so servers write the score without exponent."""
 
 
 class Place(Enum):
@@ -72,6 +72,11 @@ class ReaderState(msgspec.Struct, frozen=True):
 def needs_follow(post: Post, author: Author) -> bool:
     """Whether only the author's followers may see the post."""
     return post.audience == FOLLOWERS or author.private
+
+
+def may_boost(post: Post, author: Author) -> bool:
+    """Whether others may carry the post to their followers: only what everybody may see."""
+    return not needs_follow(post, author)
 
 
 def may_see(post: Post, author: Author, *, reader: ReaderState | None, follows: bool, place: Place) -> bool:

@@ -28,6 +28,10 @@ class BoostShowing:
         (self._earlier,) = await self._found.reach.store.ask(earlier)
         await self._found.look_at_accounts(id for ids in self._earlier.values() for id in ids)
 
+    def know(self, boost: Post, earlier: Earlier) -> None:
+        """Who boosted the same before: as `ask`, where that was asked for many readers at once."""
+        self._earlier[boost.id] = earlier
+
     def shows(self, post: Post) -> bool:
         earlier = self._earlier.get(post.id)
         if post.boost_of is None or earlier is None:

@@ -4,36 +4,59 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from functools import partial
 
-from accounts.domain import AccountId
+from accounts.domain import AccountId, Author
 from accounts.errors import AccountNotFound
 from timelines.domain.follow import Follow, FollowCounts, FollowCursor, FollowPage
-from timelines.errors import FollowingCapReached, FollowingYourself
+from timelines.domain.relation import REQUESTED_CAP
+from timelines.errors import FollowingCapReached, FollowingYourself, RequestsCapReached
 from timelines.repositories.follows import Follows
+from timelines.repositories.relations import Relations
+from timelines.repositories.requests import FollowRequests
 from timelines.services.ports import Authors, Homes
-from timelines.services.visible_accounts import require_visible, visible_among, visible_page
+from timelines.services.visible_accounts import ReadPage, visible_among, visible_page
 
 
 class FollowingService:
     """`cap` is how many an account may follow; as many more as there are concurrent requests may pass it."""
 
-    def __init__(self, *, follows: Follows, accounts: Authors, homes: Homes, cap: int) -> None:
+    def __init__(
+        self,
+        *,
+        follows: Follows,
+        relations: Relations,
+        requests: FollowRequests,
+        accounts: Authors,
+        homes: Homes,
+        cap: int,
+        requested_cap: int = REQUESTED_CAP,
+    ) -> None:
         self._follows = follows
+        self._relations = relations
+        self._requests = requests
         self._accounts = accounts
         self._homes = homes
         self._cap = cap
+        self._requested_cap = requested_cap
 
     async def follow(self, *, follower_id: AccountId, followed_id: AccountId, now_ms: int) -> bool:
-        """Start following; the posts of `followed_id` appear in the home. False: they did already."""
+        """Start following; the posts of `followed_id` appear in the home. False: they did already, or not yet.
+
+        A private account is asked first: `relation` (RelationsService) then says `requested`.
+        """
         if follower_id == followed_id:
             raise FollowingYourself
-        await require_visible(self._accounts, follower_id, followed_id)
+        followed = await self._met(follower_id, followed_id)
         if await self._follows.following_count(follower_id) >= self._cap:
             return await self._repeated(follower_id, followed_id)
+        if followed.private and not await self._follows.is_following(follower_id, followed_id):
+            await self._ask(follower_id, followed_id, now_ms)
+            return False
         async with self._changing_home_of(follower_id):
             return await self._add(Follow(follower_id, followed_id, now_ms))
 
     async def unfollow(self, *, follower_id: AccountId, followed_id: AccountId) -> bool:
-        """Stop following; their posts leave the home timeline. False: was not following."""
+        """Stop following, or asking to; their posts leave the home timeline. False: was not following."""
+        await self._requests.remove(follower_id, followed_id)
         async with self._changing_home_of(follower_id):
             return await self._follows.remove(follower_id, followed_id)
 
@@ -49,27 +72,44 @@ class FollowingService:
         return await self._follows.counts(account_id, may_lag=may_lag)
 
     async def followers(
-        self, account_id: AccountId, *, cursor: FollowCursor | None = None, limit: int = 30
+        self,
+        account_id: AccountId,
+        *,
+        viewer_id: AccountId | None = None,
+        cursor: FollowCursor | None = None,
+        limit: int = 30,
     ) -> FollowPage:
-        """Newest followers first."""
-        return await visible_page(self._accounts, partial(self._follows.followers, account_id), cursor, limit)
+        """Newest followers first, without those that a block keeps from the viewer."""
+        return await self._page(partial(self._follows.followers, account_id), viewer_id, cursor, limit)
 
     async def following(
-        self, account_id: AccountId, *, cursor: FollowCursor | None = None, limit: int = 30
+        self,
+        account_id: AccountId,
+        *,
+        viewer_id: AccountId | None = None,
+        cursor: FollowCursor | None = None,
+        limit: int = 30,
     ) -> FollowPage:
-        """The accounts followed last first."""
-        return await visible_page(self._accounts, partial(self._follows.following, account_id), cursor, limit)
+        """The accounts followed last first, without those that a block keeps from the viewer."""
+        return await self._page(partial(self._follows.following, account_id), viewer_id, cursor, limit)
 
     async def followers_you_know(
         self, viewer_id: AccountId, account_id: AccountId, limit: int
     ) -> list[AccountId]:
         """Followers of an account whom the viewer follows too, its newest followers first."""
         known = await self._follows.followers_you_know(viewer_id, account_id, limit)
-        return await visible_among(self._accounts, known)
+        apart = await self._relations.apart(viewer_id, known)
+        return await visible_among(self._accounts, [id for id in known if id not in apart])
 
     async def both_follow(self, viewer_id: AccountId, account_id: AccountId) -> int:
         """ "You both follow N": the accounts that both of them follow."""
         return await self._follows.both_follow(viewer_id, account_id)
+
+    async def _page(
+        self, read: ReadPage, viewer_id: AccountId | None, cursor: FollowCursor | None, limit: int
+    ) -> FollowPage:
+        apart = None if viewer_id is None else partial(self._relations.apart, viewer_id)
+        return await visible_page(self._accounts, read, cursor, limit, apart)
 
     async def _repeated(self, follower_id: AccountId, followed_id: AccountId) -> bool:
         """At the cap, a follow that stands already is no error, but a new one is."""
@@ -79,15 +119,40 @@ class FollowingService:
         return False
 
     async def _add(self, follow: Follow) -> bool:
-        """Add the edge, look again: an account deleted meanwhile may be swept of its edges already."""
+        """Add the edge, look again: who was deleted or blocked meanwhile may be swept of edges already."""
         if not await self._follows.add(follow):
             return False
         try:
-            await require_visible(self._accounts, follow.follower_id, follow.followed_id)
+            followed = await self._met(follow.follower_id, follow.followed_id)
         except AccountNotFound:
             await self._follows.remove(follow.follower_id, follow.followed_id)
             raise
+        if followed.private:
+            await self._follows.remove(follow.follower_id, follow.followed_id)
+            await self._ask(follow.follower_id, follow.followed_id, follow.at_ms)
+            return False
+        await self._requests.remove(follow.follower_id, follow.followed_id)
         return True
+
+    async def _met(self, follower_id: AccountId, followed_id: AccountId) -> Author:
+        """The one to be followed. Raises AccountNotFound where one is not there, or a block between them."""
+        authors = await self._accounts.authors([follower_id, followed_id])
+        if not all(id in authors and authors[id].is_visible for id in (follower_id, followed_id)):
+            raise AccountNotFound
+        if await self._relations.apart(follower_id, [followed_id]):
+            raise AccountNotFound
+        return authors[followed_id]
+
+    async def _ask(self, requester_id: AccountId, target_id: AccountId, now_ms: int) -> None:
+        """Leave a request, look again: a block meanwhile may have swept it already."""
+        if await self._requests.made_by(requester_id) >= self._requested_cap:
+            raise RequestsCapReached
+        await self._requests.add(requester_id, target_id, now_ms)
+        try:
+            await self._met(requester_id, target_id)
+        except AccountNotFound:
+            await self._requests.remove(requester_id, target_id)
+            raise
 
     @asynccontextmanager
     async def _changing_home_of(self, account_id: AccountId) -> AsyncIterator[None]:

@@ -7,17 +7,22 @@ the counts of others right.
 from accounts.domain import AccountId
 from timelines.domain.page import ABOVE_ALL
 from timelines.repositories.cached import CachedTimelines
+from timelines.repositories.filters import Filters
 from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers, Lists
 from timelines.repositories.posts import PostRepository
 from timelines.repositories.profiles import ProfileRepository
+from timelines.repositories.relations import Relations
+from timelines.repositories.requests import FollowRequests
+from timelines.services.boosting import BoostingService
 from timelines.services.placing import Placing
+from timelines.services.reactions import ReactionsService
 
 ROUND = 200
 
 
 class Purging:
-    """Removes posts, follows, lists and caches of one account."""
+    """Removes posts, follows, lists, relations and caches of one account."""
 
     def __init__(
         self,
@@ -30,6 +35,11 @@ class Purging:
         members: ListMembers,
         homes: CachedTimelines,
         list_timelines: CachedTimelines,
+        relations: Relations,
+        requests: FollowRequests,
+        filters: Filters,
+        reactions: ReactionsService,
+        boosts: BoostingService,
     ) -> None:
         self._posts = posts
         self._profiles = profiles
@@ -39,6 +49,11 @@ class Purging:
         self._members = members
         self._homes = homes
         self._list_timelines = list_timelines
+        self._relations = relations
+        self._requests = requests
+        self._filters = filters
+        self._reactions = reactions
+        self._boosts = boosts
 
     async def purge(self, account_id: AccountId) -> bool:
         """One round of each kind; True while something may be left."""
@@ -47,7 +62,11 @@ class Purging:
             await self._follows.remove_all(account_id, ROUND) > 0,
             await self._purge_memberships(account_id),
             await self._purge_lists(account_id),
+            await self._relations.purge(account_id, ROUND),
+            await self._requests.purge(account_id, ROUND),
+            await self._reactions.purge(account_id, ROUND),
         ]
+        await self._filters.forget(account_id)
         await self._homes.forget(account_id)
         return any(busy)
 
@@ -55,6 +74,9 @@ class Purging:
         ids = await self._profiles.read(account_id, ABOVE_ALL, ROUND, upward=False)
         found = await self._posts.find_many(ids)
         for post_id in ids:
+            if post_id in found and found[post_id].boost_of is not None:
+                await self._boosts.withdraw(found[post_id])
+                continue
             await self._posts.delete(post_id, account_id)
             if post_id in found:
                 await self._placing.withdraw(found[post_id])

@@ -1,6 +1,6 @@
 """Suspended and deleted accounts are left out of every page of accounts, and refused as targets."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
@@ -12,14 +12,23 @@ ROUNDS = 20  # of reading on for a full page, should whole pages of followers be
 ReadPage = Callable[[FollowCursor | None, int], Awaitable[FollowPage]]
 
 
+Apart = Callable[[Sequence[AccountId]], Awaitable[set[AccountId]]]
+"""Those of some accounts that a block keeps from the reader."""
+
+
 async def visible_page(
-    accounts: Authors, read: ReadPage, cursor: FollowCursor | None, limit: int
+    accounts: Authors,
+    read: ReadPage,
+    cursor: FollowCursor | None,
+    limit: int,
+    apart: Apart | None = None,
 ) -> FollowPage:
     """A page of visible accounts: reads on until it is full (for at most ROUNDS)."""
     found: list[AccountId] = []
     for _ in range(ROUNDS):
         page = await read(cursor, limit - len(found))
-        found.extend(await visible_among(accounts, page.account_ids))
+        hidden = await apart(page.account_ids) if apart is not None else set()
+        found.extend(await visible_among(accounts, [id for id in page.account_ids if id not in hidden]))
         cursor = page.next
         if cursor is None or len(found) >= limit:
             break

@@ -1,0 +1,147 @@
+"""One post for many readers at once: what sockets are sent is judged for each of them, in one pipeline.
+
+What is the same for all (the post, its author, its counts, who boosted it before) is asked once, what each
+reader has to do with it once a reader, however many sockets and timelines they have open.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from socialsite.store import Question
+from timelines.domain.page import Counts, HydratedPost
+from timelines.domain.post import FOLLOWERS, Post
+from timelines.domain.rights import FOLLOWED, Place, ReaderState
+from timelines.repositories.boosts import earlier_question
+from timelines.services.boost_showing import BoostShowing
+from timelines.services.hydrating import Rights, entry_of
+from timelines.services.looking_up import Lookup, Reach
+from timelines.services.remembering import Remembered
+
+AT_ONCE = 500
+"""Readers in one pipeline: a few ms of the server."""
+
+
+class Seat(NamedTuple):
+    """A reader at a timeline. `rights`: whose posts that timeline may show."""
+
+    viewer_id: AccountId | None
+    place: Place
+    rights: Rights
+
+
+class ForMany:
+    """What is known of one post and its readers so far. Lives for one message."""
+
+    def __init__(self, reach: Reach, remembered: Remembered, seats: Sequence[Seat], now_ms: int) -> None:
+        self._reach = reach
+        self._remembered = remembered
+        self._now_ms = now_ms
+        self._seats = [
+            Lookup(reach, remembered, seat.viewer_id, seat.rights, seat.place, now_ms) for seat in seats
+        ]
+        self._rights = [seat.rights for seat in seats]
+        self._by_viewer: dict[AccountId, list[Lookup]] = {}
+        for seat, lookup in zip(seats, self._seats, strict=True):
+            if seat.viewer_id is not None:
+                self._by_viewer.setdefault(seat.viewer_id, []).append(lookup)
+        self._posts: dict[PostId, Post] = {}
+        self._counts: dict[PostId, Counts] = {}
+        self._asked_of: set[AccountId] = set()
+        for lookup in self._seats:
+            lookup.posts, lookup.counts = self._posts, self._counts
+
+    async def look(self, post_id: PostId, author_id: AccountId | None) -> list[HydratedPost | None]:
+        """The post as each seat may see it."""
+        wanted = [post_id, *self._remembered.originals([post_id])]
+        known = self._remembered.authors(wanted)
+        await self._ask(wanted, known if author_id is None else known | {author_id})
+        post = self._posts.get(post_id)
+        if post is None:
+            return [None] * len(self._seats)
+        await self._ask_rest(post, set(wanted))
+        earlier = await self._ask_boosters(post)
+        await self._look_closer()
+        return [self._seen(lookup, post, earlier) for lookup in self._seats]
+
+    def _seen(self, lookup: Lookup, post: Post, earlier: list[AccountId]) -> HydratedPost | None:
+        if post.boost_of is not None and lookup.place in FOLLOWED:
+            showing = BoostShowing(lookup)
+            showing.know(post, earlier)
+            if not showing.shows(post):
+                return None
+        return entry_of(lookup, post)
+
+    async def _ask_rest(self, post: Post, asked: set[PostId]) -> None:
+        """The author, and the original with its author, where they were not known beforehand."""
+        original = {post.boost_of} - asked if post.boost_of is not None else set()
+        people = {post.author_id}
+        people |= {post.boosted_author} if post.boosted_author is not None else set()
+        if original or people - self._asked_of:
+            await self._ask(sorted(original), people - self._asked_of)
+
+    async def _ask_boosters(self, post: Post) -> list[AccountId]:
+        """Who boosted the same before, where a timeline shows that once."""
+        if post.boost_of is None or not any(lookup.place in FOLLOWED for lookup in self._seats):
+            return []
+        (earlier,) = await self._reach.store.ask(earlier_question([(post.boost_of, post.id)]))
+        boosters: list[AccountId] = earlier[post.id]
+        if missing := set(boosters) - self._asked_of:
+            await self._ask((), missing)
+        return boosters
+
+    async def _ask(self, post_ids: Sequence[PostId], author_ids: Collection[AccountId]) -> None:
+        reach, viewers = self._reach, list(self._by_viewer)
+        questions: list[Question[Any]] = [
+            reach.posts.find_question(post_ids),
+            reach.posts.counts_question(post_ids),
+            reach.authors.authors_question(author_ids),
+            *(reach.readers.state_question(id, post_ids, author_ids, self._now_ms) for id in viewers),
+            *(rights(author_ids) for rights in self._rights),
+        ]
+        found, counts, authors, *more = await reach.store.ask(*questions)
+        posts = await reach.posts.standing(found)
+        self._remembered.note(posts.values())
+        self._posts |= posts
+        self._counts |= counts
+        self._asked_of.update(author_ids)
+        answers = iter(more)
+        for viewer_id, state in zip(viewers, islice(answers, len(viewers)), strict=True):
+            self._learn(viewer_id, state)
+        for lookup, allowed in zip(self._seats, answers, strict=True):
+            lookup.authors |= authors
+            lookup.allowed |= allowed
+            if lookup.place is Place.HOME:
+                lookup.followed |= allowed
+
+    def _learn(self, viewer_id: AccountId, state: ReaderState) -> None:
+        for lookup in self._by_viewer[viewer_id]:
+            lookup.reader = state if lookup.reader is None else lookup.reader.joined(state)
+
+    async def _look_closer(self) -> None:
+        """Who follows, where only followers see something; whom an exclusive list takes out of a home."""
+        authors = self._seats[0].authors if self._seats else {}
+        guarded = {post.author_id for post in self._posts.values() if post.audience == FOLLOWERS}
+        guarded |= {author.id for author in authors.values() if author.private}
+        for author_id in guarded:
+            followers = await self._reach.follows.followers_among(author_id, list(self._by_viewer))
+            for viewer_id in followers:
+                for lookup in self._by_viewer[viewer_id]:
+                    lookup.followed.add(author_id)
+        await self._leave_out()
+
+    async def _leave_out(self) -> None:
+        members, asked = self._reach.members, [*self._with_exclusive()]
+        answers = await self._reach.store.ask(
+            *(members.members_question(list_id, lookup.allowed) for lookup, list_id in asked)
+        )
+        for (lookup, _), listed in zip(asked, answers, strict=True):
+            lookup.allowed -= {AccountId(id) for id in listed if lookup.reader and id != lookup.reader.viewer_id}
+
+    def _with_exclusive(self) -> Iterator[tuple[Lookup, Any]]:
+        for lookup in self._seats:
+            if lookup.place is Place.HOME and lookup.reader is not None:
+                for list_id in lookup.reader.exclusive:
+                    yield lookup, list_id
