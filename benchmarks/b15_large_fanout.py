@@ -1,0 +1,117 @@
+"""A post by somebody with 100,000 followers, and what everybody else notices of it.
+
+The worker as `manage.py syndicate` runs it, in this process. Followers as in the busiest accounts of the real
+graphs, homes short (what a push costs does not depend on their length). Meanwhile an author with three
+followers posts every 20 ms: how long each of these takes from the outbox to its last home, with the large
+fan-out under way and without.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from benchmarks.environment import prepare
+from benchmarks.figures import Figure, Plan, Samples, at_most
+from benchmarks.running import alone
+
+if TYPE_CHECKING:
+    from accounts.domain import AccountId
+    from socialsite.services import Services
+
+FOLLOWERS, FEW = 100_000, 3
+SHORT_HOME = 20
+EVERY_S = 0.02
+SMALL_POSTS = 25
+
+
+class Watched:
+    """A running worker, and when each post was through."""
+
+    def __init__(self, services: "Services") -> None:
+        self._services = services
+        self._open: dict[int, asyncio.Future[float]] = {}
+
+    async def handle(self, payload: bytes) -> tuple[bytes, ...]:
+        from timelines.domain.jobs import SyndicatePass, SyndicatePost, decode_job
+
+        job = decode_job(payload)
+        following = await self._services.syndication.handle(payload)
+        if not following and isinstance(job, SyndicatePost | SyndicatePass):
+            post_id = job.post.id if isinstance(job, SyndicatePost) else job.post_id
+            self._open.pop(post_id).set_result(time.perf_counter())
+        return following
+
+    async def deliver(self, author: "AccountId") -> float:
+        """Seconds until nothing follows from the post any more."""
+        from timelines.domain.jobs import SyndicatePost, encode_job
+        from timelines.domain.post import Post
+
+        post = Post(self._services.ids.next(), author, "The quick brown fox jumps over the lazy dog.")
+        through = self._open[post.id] = asyncio.get_running_loop().create_future()
+        started = time.perf_counter()
+        await self._services.outbox.add(encode_job(SyndicatePost(post)))
+        return await through - started
+
+
+@contextlib.asynccontextmanager
+async def watched_worker(services: "Services") -> AsyncIterator[Watched]:
+    from socialsite.recipes.worker import Worker
+
+    watched = Watched(services)
+    worker = Worker(services.outbox, watched.handle)
+    running = asyncio.create_task(worker.run())
+    try:
+        yield watched
+    finally:
+        worker.stop()
+        await running
+
+
+async def measure(plan: Plan) -> list[Figure]:
+    prepare()
+    from benchmarks.b9_growth import fresh_services
+    from benchmarks.full_homes import fill_homes, followed_author
+
+    large, alone_ms, beside_ms, followers = [], [], [], plan.size(FOLLOWERS)
+    async with fresh_services() as (services, server):
+        star, owners = await followed_author(services, followers, "star")
+        small, few = await followed_author(services, FEW, "small")
+        with server.client() as client:
+            fill_homes(client, [*owners, *few], SHORT_HOME)
+        async with watched_worker(services) as worker:
+            await worker.deliver(star)  # warms what the rounds use
+            for _ in range(plan.rounds):
+                alone_ms.append(max([await paced(worker, small) for _ in range(SMALL_POSTS)]) * 1000)
+                fan_out = asyncio.create_task(worker.deliver(star))
+                waits: list[float] = []
+                while not fan_out.done():
+                    waits.append(await paced(worker, small))
+                large.append(await fan_out * 100_000 / followers)
+                beside_ms.append(max(waits) * 1000)
+    later = [beside - by_itself for beside, by_itself in zip(beside_ms, alone_ms, strict=True)]
+    what = "a small post, slowest of a round, beside the large one"
+    return [
+        Figure("one post, for each 100,000 followers", "s", Samples.all(large), at_most(1.0)),
+        Figure(
+            what,
+            "ms",
+            Samples.all(beside_ms),
+            None,
+            Samples.all(alone_ms),
+            "nothing else under way",
+        ),
+        Figure("how much later that is", "ms", Samples.all(later), at_most(50)),
+    ]
+
+
+async def paced(worker: Watched, author: "AccountId") -> float:
+    started = time.perf_counter()
+    took = await worker.deliver(author)
+    await asyncio.sleep(max(0.0, EVERY_S - (time.perf_counter() - started)))
+    return took
+
+
+if __name__ == "__main__":
+    alone("B15", measure)

@@ -1,0 +1,110 @@
+"""Pushing a much followed author's posts into homes, or pulling them when a home is read: the crossover.
+
+Pushing costs the worker so much a follower and post; pulling costs every read of a follower's home so much
+more. Both are measured by process time and the server's own, in one process; the crossover is how many
+followers a post of the author has for each page that is read between two of its posts.
+"""
+
+import resource
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from benchmarks.environment import prepare
+from benchmarks.figures import Figure, Plan, Samples
+from benchmarks.rounds import in_turn
+from benchmarks.running import alone
+
+if TYPE_CHECKING:
+    from accounts.domain import AccountId
+    from socialsite.services import Services
+    from tests.support.redis_server import RedisServer
+
+FOLLOWERS = 10_000
+SHORT_HOME = 20
+POSTS, READS = 5, 400
+PULLED = (1, 10)
+"""Much followed authors whom a reader follows."""
+
+Side = Callable[[], Awaitable[float]]
+
+
+async def measure(plan: Plan) -> list[Figure]:
+    prepare()
+    from benchmarks.b9_growth import fresh_services
+    from benchmarks.delivering import deliverer
+    from benchmarks.full_homes import fill_homes, followed_author
+
+    followers = plan.size(FOLLOWERS)
+    async with fresh_services() as (services, server):
+        author, owners = await followed_author(services, followers)
+        with server.client() as client:
+            fill_homes(client, owners, SHORT_HOME)
+        readers = await readers_of(services)
+        async with deliverer(services, author) as worker:
+
+            async def push() -> float:
+                before = cpu_s(server)
+                for _ in range(POSTS):
+                    await worker.deliver()
+                return (cpu_s(server) - before) * 1e6 / POSTS / followers
+
+            sides: dict[str, Side] = {"push": push, "read 0": reading(services, server, readers[0])}
+            for count in PULLED:
+                sides[f"read {count}"] = reading(services, server, readers[count])
+            found = await in_turn(plan.rounds, sides)
+    pushed, plain = Samples.all(found["push"]), Samples.all(found["read 0"])
+    figures = [Figure("pushing a post, a follower", "us of CPU", pushed)]
+    for count in PULLED:
+        pulled = Samples.all(found[f"read {count}"])
+        what = f"reading a home, {count} of the followed pulled"
+        figures.append(Figure(what, "us of CPU", pulled, None, plain, "none pulled"))
+        more = [
+            max(0.0, late - early) / count for late, early in zip(pulled.values, plain.values, strict=True)
+        ]
+        crossover = [each / cost for each, cost in zip(more, pushed.values, strict=True)]
+        what = f"crossover: pushes that cost as much as pulling one of {count} at one read"
+        figures.append(Figure(what, "followers a read", Samples.all(crossover)))
+    return figures
+
+
+async def readers_of(services: "Services") -> "dict[int, AccountId]":
+    """Readers of 50 authors each, of whom none, one or ten are pulled; homes are built."""
+    now_ms = services.clock.now_ms()
+    handles = [f"writer_{n}" for n in range(50)]
+    names = {count: f"reader_{count}" for count in (0, *PULLED)}
+    people = await services.accounts.import_accounts(handles=[*handles, *names.values()], now_ms=now_ms)
+    writers = [people[handle] for handle in handles]
+    stars = writers[: max(PULLED)]
+    for star in stars:
+        await services.repositories.pulled.enter(star, now_ms - 3_600_000)
+    readers = {count: people[name] for count, name in names.items()}
+    for count, reader in readers.items():
+        others = writers[max(PULLED) :] if count == 0 else [*stars[:count], *writers[max(PULLED) :]]
+        for writer in others:
+            await services.following.follow(follower_id=reader, followed_id=writer, now_ms=now_ms)
+    for number in range(150):
+        author = writers[number % len(writers)]
+        await services.publishing.publish(author_id=author, text=f"words {number}", now_ms=now_ms)
+    return readers
+
+
+def reading(services: "Services", server: "RedisServer", reader: "AccountId") -> Side:
+    async def microseconds() -> float:
+        before = cpu_s(server)
+        for _ in range(READS):
+            await services.reading.home(reader)
+        return (cpu_s(server) - before) * 1e6 / READS
+
+    return microseconds
+
+
+def cpu_s(server: "RedisServer") -> float:
+    """Seconds that this process and the server have worked."""
+    ours = resource.getrusage(resource.RUSAGE_SELF)
+    with server.client() as client:
+        theirs = client.info("cpu")
+    return float(ours.ru_utime + ours.ru_stime + theirs["used_cpu_user"] + theirs["used_cpu_sys"])
+
+
+if __name__ == "__main__":
+    alone("B16", measure)
