@@ -1,12 +1,26 @@
 #!lua flags=allow-oom
--- Lay the permanent tombstone over a post, so that nothing revives it.
--- KEYS[1] post, KEYS[2] its counters, KEYS[3] likes, KEYS[4] boosts
+-- Lay the permanent tombstone over a post, so that nothing revives it: "deleted:<author>", of a reply with
+-- ":<what it answered>" behind it.
+-- KEYS[1] post, KEYS[2] its counters, KEYS[3] likes, KEYS[4] boosts, KEYS[5] counts, KEYS[6] replies
 -- (its replies and their number stay: they stand on)
--- ARGV[1] author of the post
+-- ARGV[1] author of the post, ARGV[2] "claimed" where a claim that was never written becomes a tombstone, too
 -- returns 1 deleted now, 2 deleted and its body is in the archive, 0 there was no post
 local held = redis.call('GET', KEYS[1])
-if not held or held == 'pending' or held == 'superseded' or string.sub(held, 1, 7) == 'deleted' then return 0 end
-redis.call('SET', KEYS[1], 'deleted:' .. ARGV[1])
+local written = held and held ~= 'pending' and held ~= 'superseded' and string.sub(held, 1, 7) ~= 'deleted'
+if not written and not (ARGV[2] == 'claimed' and (not held or held == 'pending')) then return 0 end
+local tombstone = 'deleted:' .. ARGV[1]
+if written and not string.match(held, '^%d+$') then
+  local is_post, post = pcall(cmsgpack.unpack, held)
+  if is_post and type(post[4]) == 'number' then tombstone = tombstone .. string.format(':%.0f', post[4]) end
+end
+redis.call('SET', KEYS[1], tombstone)
 redis.call('DEL', KEYS[2], KEYS[3], KEYS[4])
+local replies = redis.call('ZCARD', KEYS[6])
+if replies == 0 then
+  redis.call('DEL', KEYS[5])
+else
+  redis.call('SET', KEYS[5], replies .. ' 0 0')
+end
+if not written then return 0 end
 if string.match(held, '^%d+$') then return 2 end
 return 1

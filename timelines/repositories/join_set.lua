@@ -1,7 +1,13 @@
 -- Put a member into one of the sets of a post, and write the counts that pages show: they are the sets' sizes.
--- KEYS[1] the set (ZSET), [2] counts (STRING), [3] replies, [4] boosts, [5] likes
+-- KEYS[1] the set (ZSET), [2] counts (STRING), [3] replies, [4] boosts, [5] likes, [6] the post, where it has to stand
 -- ARGV[1] member, [2] score, kept where the member is there already
--- returns 1 or 0 (was there), and the member's score
+-- returns 1, 0 (was there) or -1 (the post does not stand), and the member's score
+if KEYS[6] then
+  local post = redis.call('GET', KEYS[6])
+  if not post or post == 'pending' or post == 'superseded' or string.sub(post, 1, 7) == 'deleted' then
+    return {-1, ARGV[2]}
+  end
+end
 local held = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if not held then redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1]) end
 local sizes = {}

@@ -14,7 +14,9 @@ from timelines.domain.post import Post, decode_post, encode_post
 from timelines.repositories.archive import Archive, NoArchive
 
 PENDING, DELETED, SUPERSEDED = b"pending", b"deleted", b"superseded"
-DELETED_BY = b"deleted:"  # and the author's id, so that repeating a deletion is known from another's try
+DELETED_BY = b"deleted:"
+"""And the author's id, so that repeating a deletion is known from another's try; of a reply with ":" and what
+it answered, so that threads lead on."""
 CLAIM_TTL_S = 3600
 IDEMPOTENCY_TTL_S = 25 * 3600
 
@@ -82,6 +84,15 @@ def decoded(reply: Reply) -> Found:
     return PostState.ARCHIVED if reply.isdigit() else decode_post(reply)
 
 
+def parent_of(reply: Reply) -> Post | PostId | None:
+    """The post itself where it stands; of a deleted reply what it answered; None: it is not known."""
+    found = decoded(reply)
+    if isinstance(found, Post):
+        return found
+    parts = reply.split(b":") if found is PostState.DELETED else ()
+    return PostId(int(parts[2])) if len(parts) == 3 else None
+
+
 class PostRepository:
     """`posts:{<id>}:post` and the idempotency keys of accounts; archived posts read like any other."""
 
@@ -100,11 +111,13 @@ class PostRepository:
         (answer,) = await self._posts.write(key, WRITE.command([key], [encode_post(post)]))
         return Written(answer)
 
-    async def delete(self, post_id: PostId, author_id: AccountId) -> bool:
-        """Lay the tombstone; False where no post stands."""
+    async def delete(self, post_id: PostId, author_id: AccountId, *, claimed: bool = False) -> bool:
+        """Lay the tombstone; False where no post stands. `claimed`: over a claim never written, too."""
         key = keys.post(post_id)
         beside = keys.post_totals(post_id), keys.likes(post_id), keys.boosts(post_id)
-        (answer,) = await self._posts.write(key, DELETE.command([key, *beside], [author_id]))
+        counted = keys.counts(post_id), keys.replies(post_id)
+        args = [author_id, "claimed"] if claimed else [author_id]
+        (answer,) = await self._posts.write(key, DELETE.command([key, *beside, *counted], args))
         if answer == WAS_ARCHIVED:
             await self._archive.remove([post_id])
         return bool(answer)
@@ -113,7 +126,7 @@ class PostRepository:
         """Whether a tombstone of one of the account's own posts stands there, confirmed as when laid."""
         key = keys.post(post_id)
         (held,) = await self._posts.write(key, ("GET", key))
-        return bool(held == DELETED_BY + b"%d" % account_id)
+        return bool(held and held.split(b":")[:2] == [b"deleted", b"%d" % account_id])
 
     async def state(self, post_id: PostId) -> Post | PostState:
         key = keys.post(post_id)
@@ -229,9 +242,12 @@ def counted_keys(post_id: PostId, changed: Callable[[int], Key]) -> list[Key]:
     return [changed(post_id), keys.counts(post_id), *sets]
 
 
-def join_command(changed: Callable[[int], Key], post_id: PostId, member: int, score: int) -> Command:
-    """Puts a member into a set of the post: replies, boosts or likes."""
-    return JOIN.command(counted_keys(post_id, changed), [member, score])
+def join_command(
+    changed: Callable[[int], Key], post_id: PostId, member: int, score: int, *, stands: bool = False
+) -> Command:
+    """Puts a member into a set of the post: replies, boosts or likes. `stands`: where the post does."""
+    touched = counted_keys(post_id, changed)
+    return JOIN.command([*touched, keys.post(post_id)] if stands else touched, [member, score])
 
 
 @lru_cache(maxsize=10_000)

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from accounts.domain import AccountId, Author
 from timelines.domain.account_list import ListId
+from timelines.domain.post import Post
 
 
 class Authors(Protocol):
@@ -25,6 +26,16 @@ class ListTimelines(Protocol):
     async def forget(self, list_id: ListId) -> object: ...
 
 
+class FollowNotices(Protocol):
+    """NotificationService, for whoever takes follows. What is taken back needs no word: it is looked at."""
+
+    async def followed(self, *, follower_id: AccountId, followed_id: AccountId) -> None: ...
+
+    async def asked(self, *, requester_id: AccountId, target_id: AccountId) -> None:
+        """`requester_id` wants to follow a private account."""
+        ...
+
+
 class PostMeter(Protocol):
     """The meter of this process (socialsite/statistics)."""
 
@@ -35,3 +46,33 @@ class PostMeter(Protocol):
     def delivered(self, entries: int, late_ms: int) -> None:
         """`entries` reached their timelines, `late_ms` after the post was published."""
         ...
+
+
+class Noticing(Protocol):
+    """Notifications of reactions. Each may be told any number of times, also of what it knows already."""
+
+    async def liked(self, *, account_id: AccountId, post: Post, now_ms: int) -> None: ...
+
+    async def unliked(self, *, account_id: AccountId, post: Post) -> None: ...
+
+    async def boosted(self, *, boost: Post) -> None: ...
+
+    async def unboosted(self, *, boost: Post) -> None:
+        """Who wrote the original may be unknown by now."""
+        ...
+
+
+class NobodyNotices:
+    """Tells nobody."""
+
+    async def liked(self, *, account_id: AccountId, post: Post, now_ms: int) -> None:
+        return
+
+    async def unliked(self, *, account_id: AccountId, post: Post) -> None:
+        return
+
+    async def boosted(self, *, boost: Post) -> None:
+        return
+
+    async def unboosted(self, *, boost: Post) -> None:
+        return

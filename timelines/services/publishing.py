@@ -3,50 +3,32 @@
 claim an id -> agree on the idempotency key -> outbox -> the post -> the author's own timelines -> answer.
 """
 
-import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from django.utils.translation import gettext as _
 from msgspec.structs import replace
 
 from accounts.domain import AccountId
-from socialsite.ids import PostId, PostIds, ms_of
+from socialsite.ids import PostId
 from socialsite.store import Unconfirmed as NotConfirmed
-from timelines.domain.jobs import SyndicatePost, encode_job
 from timelines.domain.post import PUBLIC, Post
 from timelines.domain.text import TextRefused, check_post_text
 from timelines.errors import IdempotencyConflict, PostNotFound, PostRefused, Unconfirmed
-from timelines.repositories.posts import Agreement, PostRepository, PostState, Written
+from timelines.repositories.posts import Agreement, PostRepository, Written
 from timelines.services.placing import Placing
-from timelines.services.ports import PostMeter
 from timelines.services.refusals import text_refusal
+from timelines.services.storing import Agreed, Announcer, Storing
 
-GIVE_UP_AFTER_MS = 60_000  # an id claimed this long ago and never written would appear too deep in timelines
 MOST_TRIES = 20
 NO_ID = PostId(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Agreed:
-    """The id a request publishes under. `standing`: the post that is there, so it has its job, too."""
+class Boosts(Protocol):
+    """Takes back what deleting a boost means."""
 
-    post_id: PostId
-    standing: Post | None = None
-
-
-class Outbox(Protocol):
-    async def add(self, payload: bytes) -> object: ...
-
-
-class Announcer(Protocol):
-    async def entry_published(self, post: Post) -> None: ...
-
-    async def post_deleted(self, post_id: PostId) -> None: ...
-
-    async def counts_changed(self, post_id: PostId) -> None: ...
+    async def withdraw(self, boost: Post) -> None: ...
 
 
 class PublishingService:
@@ -55,22 +37,20 @@ class PublishingService:
     def __init__(
         self,
         *,
-        ids: PostIds,
         posts: PostRepository,
+        storing: Storing,
         placing: Placing,
-        outbox: Outbox,
         live: Announcer,
+        boosts: Boosts,
         check_room: Callable[[], Awaitable[None]],
-        meter: PostMeter,
         max_graphemes: int,
     ) -> None:
-        self._ids = ids
         self._posts = posts
+        self._storing = storing
         self._placing = placing
-        self._outbox = outbox
         self._live = live
+        self._boosts = boosts
         self._check_room = check_room
-        self._meter = meter
         self._max_graphemes = max_graphemes
 
     async def publish(
@@ -102,13 +82,11 @@ class PublishingService:
         for _attempt in range(MOST_TRIES):
             agreed = await self._agreed(draft.author_id, key, digest, now_ms)
             post = agreed.standing or replace(draft, id=agreed.post_id)
-            # What an earlier try wrote is written again: it changes nothing, and has replicas confirm it.
-            write = self._posts.write if agreed.standing else self._store_with_intent
-            written = await write(post)
+            written = await self._storing.write(post, standing=agreed.standing is not None)
             if written is Written.DELETED:
                 raise PostNotFound
             if written is not Written.SUPERSEDED:
-                await self._place(post)
+                await self._storing.place(post)
                 return post
         raise IdempotencyConflict
 
@@ -118,32 +96,15 @@ class PublishingService:
         Raises PostNotFound where it never was, or is another's.
         """
         post = await self._posts.find(post_id)
+        if post is not None and post.author_id == account_id and post.boost_of is not None:
+            await self._boosts.withdraw(post)
+            return
         if post is None or post.author_id != account_id or not await self._posts.delete(post_id, account_id):
             if await self._posts.was_deleted_by(account_id, post_id):
                 return
             raise PostNotFound
         await self._placing.withdraw(post)
         await self._live.post_deleted(post_id)
-        if post.in_reply_to is not None:
-            await self._live.counts_changed(post.in_reply_to)
-
-    async def _store_with_intent(self, post: Post) -> Written:
-        # The intent goes first: the job carries the post, a worker can finish it.
-        await self._outbox.add(encode_job(SyndicatePost(post)))
-        written = await self._posts.write(post)
-        if written is Written.NEW:
-            self._meter.published(post.author_id)
-        return written
-
-    async def _place(self, post: Post) -> None:
-        await self._placing.place(post)
-        # A word is a hint: whoever hears it reads the post, or its tombstone.
-        stands, _told = await asyncio.gather(self._placing.still_stands(post), self._tell(post))
-        if not stands:
-            raise PostNotFound
-
-    async def _tell(self, post: Post) -> None:
-        await self._live.entry_published(post)
         if post.in_reply_to is not None:
             await self._live.counts_changed(post.in_reply_to)
 
@@ -180,7 +141,7 @@ class PublishingService:
 
     async def _agreed(self, author_id: AccountId, key: str | None, digest: str, now_ms: int) -> Agreed:
         """The id of this request: a fresh one, or that of the first request with the same key."""
-        offered = Agreement(await self._claimed_id(), digest)
+        offered = Agreement(await self._storing.claimed_id(), digest)
         if key is None:
             return Agreed(offered.post_id)
         key_digest = digest_of_key(key)
@@ -190,31 +151,11 @@ class PublishingService:
                 raise IdempotencyConflict
             if agreement == offered:
                 return Agreed(offered.post_id)
-            found = await self._of_another(agreement.post_id, now_ms)
+            found = await self._storing.of_another(agreement.post_id, now_ms)
             if found is not None:
                 return found
             agreement = await self._posts.agree_anew(author_id, key_digest, agreement, offered)
         raise IdempotencyConflict
-
-    async def _of_another(self, post_id: PostId, now_ms: int) -> Agreed | None:
-        """What became of the id of an earlier request; None where it was given up, by us now or before."""
-        state = await self._posts.state(post_id)
-        if state is PostState.DELETED:
-            raise PostNotFound
-        if isinstance(state, Post):
-            return Agreed(post_id, state)
-        if state is not PostState.SUPERSEDED and now_ms - ms_of(post_id) <= GIVE_UP_AFTER_MS:
-            return Agreed(post_id)
-        answer = await self._posts.give_up(post_id)
-        if answer is Written.DELETED:
-            raise PostNotFound
-        return None if answer is Written.SUPERSEDED else Agreed(post_id, await self._posts.find(post_id))
-
-    async def _claimed_id(self) -> PostId:
-        post_id = self._ids.next()
-        while not await self._posts.claim(post_id):
-            post_id = self._ids.next()
-        return post_id
 
 
 def digest_of_key(key: str) -> str:

@@ -10,6 +10,7 @@ from timelines.repositories.cached import CachedTimelines
 from timelines.repositories.filters import Filters
 from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers, Lists
+from timelines.repositories.notifications import Notifications
 from timelines.repositories.posts import PostRepository
 from timelines.repositories.profiles import ProfileRepository
 from timelines.repositories.relations import Relations
@@ -38,6 +39,7 @@ class Purging:
         relations: Relations,
         requests: FollowRequests,
         filters: Filters,
+        notifications: Notifications,
         reactions: ReactionsService,
         boosts: BoostingService,
     ) -> None:
@@ -52,6 +54,7 @@ class Purging:
         self._relations = relations
         self._requests = requests
         self._filters = filters
+        self._notifications = notifications
         self._reactions = reactions
         self._boosts = boosts
 
@@ -67,6 +70,7 @@ class Purging:
             await self._reactions.purge(account_id, ROUND),
         ]
         await self._filters.forget(account_id)
+        await self._notifications.forget(account_id)
         await self._homes.forget(account_id)
         return any(busy)
 

@@ -1,0 +1,210 @@
+"""Likes and bookmarks: right counts at once, whatever was repeated, torn off or done at the same time."""
+
+import asyncio
+
+import pytest
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from socialsite.services import Services
+from tests.support.reacting import Acts
+from tests.support.world import World
+from timelines import keys
+from timelines.domain.bookmarks import BookmarkCursor
+from timelines.domain.page import Counts
+from timelines.errors import PostNotFound
+from timelines.repositories.bookmarks import Bookmarks
+from timelines.repositories.reactions import Gone, Kind, Reactions
+
+
+@pytest.fixture
+def acts(services: Services) -> Acts:
+    return Acts(services)
+
+
+async def test_a_like_is_counted_at_once_and_once(world: World, acts: Acts) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await alice.publishes("hello")
+    answers = await asyncio.gather(*(acts.likes(bob, post) for _ in range(8)))
+    answers.append(await acts.likes(bob, post))
+    assert [answer.counts.likes for answer in answers] == [1] * 9
+    assert all(answer.viewer and answer.viewer.liked for answer in answers)
+    assert (await acts.likes(alice, post)).counts == await acts.counted(post) == Counts(likes=2)
+    home = await bob.home()
+    assert home.entries == ()
+    assert await acts.likers(post) == [alice.id, bob.id]
+
+
+async def test_an_unlike_takes_it_back_and_a_second_one_changes_nothing(world: World, acts: Acts) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await alice.publishes("hello")
+    await acts.likes(bob, post)
+    for _ in range(2):
+        answer = await acts.unlikes(bob, post)
+        assert answer.counts == Counts()
+        assert answer.viewer and not answer.viewer.liked
+    assert await acts.counts_text(post.id) is None
+    assert await acts.index_of(bob) == (set(), set())
+
+
+async def test_what_a_crash_cut_off_is_mended_by_repeating(
+    world: World, services: Services, acts: Acts
+) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await alice.publishes("hello")
+    await services.repositories.reactions.join(Kind.LIKE, post.id, bob.id, services.clock.now_ms())
+    assert await acts.index_of(bob) == (set(), set())
+    await acts.likes(bob, post)
+    assert (await acts.counted(post)).likes == 1
+    assert await acts.index_of(bob) == ({post.id}, set())
+    await services.repositories.reactions.leave(Kind.LIKE, post.id, bob.id)
+    assert await acts.index_of(bob) == ({post.id}, set())
+    await acts.unlikes(bob, post)
+    assert await acts.index_of(bob) == (set(), set())
+
+
+async def test_whatever_order_requests_come_in_both_sides_agree(world: World, acts: Acts) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await alice.publishes("hello")
+    for _ in range(20):
+        await asyncio.gather(*(acts.likes(bob, post) if n % 2 else acts.unlikes(bob, post) for n in range(6)))
+        counted = (await acts.counted(post)).likes
+        assert (await acts.index_of(bob))[0] == ({post.id} if counted else set())
+
+
+async def test_a_like_finds_no_post_that_was_deleted_on_the_way(
+    world: World, services: Services, acts: Acts
+) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await alice.publishes("hello")
+    await acts.likes(bob, post)
+    await alice.deletes(post)
+    assert await acts.counts_text(post.id) is None
+    with pytest.raises(Gone):
+        await services.repositories.reactions.join(Kind.LIKE, post.id, alice.id, 1)
+    for act in (acts.likes, acts.unlikes, acts.bookmarks, acts.boosts):
+        with pytest.raises(PostNotFound):
+            await act(bob, post)
+
+
+async def test_a_deleted_post_keeps_the_number_of_its_replies(world: World, acts: Acts) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await alice.publishes("hello")
+    await bob.publishes("an answer", in_reply_to=post)
+    await acts.likes(bob, post)
+    await alice.deletes(post)
+    assert await acts.counts_text(post.id) == b"1 0 0"
+
+
+async def test_the_page_of_likers_leaves_out_who_is_hidden(
+    world: World, services: Services, acts: Acts
+) -> None:
+    alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
+    post = await alice.publishes("hello")
+    for person in (alice, bob, carol, dave):
+        await acts.likes(person, post)
+    await services.accounts.suspend(account_id=carol.id)
+    blocks = keys.blocks(alice.id)
+    await services.store.node(blocks).execute("ZADD", blocks, 1, bob.id)
+    assert await acts.likers(post, alice, limit=1) == [dave.id, alice.id]
+    assert await acts.likers(post, limit=2) == [dave.id, bob.id, alice.id]
+    assert (await acts.counted(post)).likes == 4
+
+
+async def test_likers_of_the_same_moment_are_each_met_once(
+    world: World, services: Services, acts: Acts
+) -> None:
+    (alice,) = await world.people("alice")
+    post = await alice.publishes("hello")
+    others = await world.people(*(f"p{n}" for n in range(12)))
+    for person in others:
+        await services.repositories.reactions.join(Kind.LIKE, post.id, person.id, 5)
+    for limit in (1, 3, 5, 12, 13):
+        assert sorted(await acts.likers(post, limit=limit)) == sorted(person.id for person in others)
+
+
+async def test_bookmarks_are_pages_both_ways(world: World, services: Services, acts: Acts) -> None:
+    alice, bob = await world.people("alice", "bob")
+    posts = [await alice.publishes(f"post {n}") for n in range(25)]
+    for n, post in enumerate(posts):
+        await services.repositories.bookmarks.add(bob.id, post.id, n // 4)
+    await alice.deletes(posts[7])
+    expected = [entry for entry in await acts.bookmark_ids(bob) if entry != posts[7].id]
+    assert set(expected) == {post.id for post in posts} - {posts[7].id}
+    for limit in (1, 4, 7, 24, 30):
+        down, cursor = [], None
+        while True:
+            page = await services.reactions.bookmarks(bob.id, cursor=cursor, limit=limit)
+            down += [entry.post.id for entry in page.entries]
+            last, cursor = page, page.next
+            if cursor is None:
+                break
+        assert down == expected
+        up = [entry.post.id for entry in last.entries]
+        while (cursor := last.previous) is not None:
+            last = await services.reactions.bookmarks(bob.id, cursor=cursor, limit=limit)
+            up = [entry.post.id for entry in last.entries] + up
+        assert up == expected
+
+
+async def test_an_empty_page_of_bookmarks_leads_back(world: World, services: Services, acts: Acts) -> None:
+    alice = await world.person("alice")
+    post = await alice.publishes("hello")
+    await acts.bookmarks(alice, post)
+    first = (await services.repositories.bookmarks.read(alice.id, None, 1, upward=False))[0]
+    beyond = await services.reactions.bookmarks(alice.id, cursor=BookmarkCursor(first))
+    assert beyond.entries == ()
+    assert beyond.previous
+    back = await services.reactions.bookmarks(alice.id, cursor=beyond.previous)
+    assert [entry.post.id for entry in back.entries] == [post.id]
+
+
+async def test_a_bookmark_tells_nobody_and_keeps_its_place(world: World, acts: Acts) -> None:
+    alice, bob = await world.people("alice", "bob")
+    one, two = await alice.publishes("one"), await alice.publishes("two")
+    for post in (one, two, one):
+        answer = await acts.bookmarks(bob, post)
+        assert answer.viewer and answer.viewer.bookmarked
+        assert answer.counts == Counts()
+    assert await acts.bookmark_ids(bob) == [two.id, one.id]
+    for _ in range(2):
+        answer = await acts.unbookmarks(bob, two)
+        assert answer.viewer and not answer.viewer.bookmarked
+    assert await acts.bookmark_ids(bob) == [one.id]
+    assert await acts.bookmark_ids(alice) == []
+
+
+async def test_the_oldest_bookmarks_make_room(world: World, services: Services) -> None:
+    few = Bookmarks(services.store, cap=3)
+    owner = AccountId(7)
+    for number in range(1, 6):
+        await few.add(owner, PostId(number), number)
+    assert [place.post_id for place in await few.read(owner, None, 9, upward=False)] == [5, 4, 3]
+
+
+async def test_a_deleted_account_takes_its_reactions_along(
+    world: World, services: Services, acts: Acts
+) -> None:
+    alice, bob = await world.people("alice", "bob")
+    posts = [await alice.publishes(f"post {n}") for n in range(3)]
+    for post in posts:
+        for act in (acts.likes, acts.boosts, acts.bookmarks):
+            await act(bob, post)
+        await acts.likes(alice, post)
+    assert await acts.counted(posts[0]) == Counts(boosts=1, likes=2)
+    await services.accounts.delete(account_id=bob.id, now_ms=services.clock.now_ms())
+    await world.work()
+    for post in posts:
+        assert await acts.counted(post) == Counts(likes=1)
+        assert await acts.likers(post) == [alice.id]
+    assert await acts.index_of(bob) == (set(), set())
+    assert await acts.bookmark_ids(bob) == []
+
+
+async def test_scores_that_servers_write_in_other_ways_are_read(services: Services) -> None:
+    reactions, post = Reactions(services.store), PostId(77)
+    key = keys.boosts(post)
+    await services.store.node(key).execute("ZADD", key, str((1 << 53) - 1), 5)
+    assert await reactions.held_at(Kind.BOOST, post, AccountId(5)) == (1 << 53) - 1
+    assert await reactions.leave(Kind.BOOST, post, AccountId(5), only_at=(1 << 53) - 2) is False
+    assert await reactions.leave(Kind.BOOST, post, AccountId(5), only_at=(1 << 53) - 1) is True

@@ -1,0 +1,81 @@
+"""People who like, boost and bookmark, and what stands of it in the store."""
+
+from dataclasses import dataclass
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from socialsite.services import Services
+from tests.support.world import Person
+from timelines import keys
+from timelines.domain.page import Counts, HydratedPost
+from timelines.domain.post import Post
+
+
+@dataclass
+class Acts:
+    """`await acts.likes(alice, post)`: each sentence is one call of a service."""
+
+    services: Services
+
+    async def likes(self, person: Person, post: Post) -> HydratedPost:
+        return await self.services.reactions.like(
+            account_id=person.id, post_id=post.id, now_ms=self.services.clock.now_ms()
+        )
+
+    async def unlikes(self, person: Person, post: Post) -> HydratedPost:
+        return await self.services.reactions.unlike(account_id=person.id, post_id=post.id)
+
+    async def boosts(self, person: Person, post: Post) -> HydratedPost:
+        return await self.services.reactions.boost(
+            account_id=person.id, post_id=post.id, now_ms=self.services.clock.now_ms()
+        )
+
+    async def unboosts(self, person: Person, post: Post) -> HydratedPost:
+        return await self.services.reactions.unboost(account_id=person.id, post_id=post.id)
+
+    async def bookmarks(self, person: Person, post: Post) -> HydratedPost:
+        return await self.services.reactions.bookmark(
+            account_id=person.id, post_id=post.id, now_ms=self.services.clock.now_ms()
+        )
+
+    async def unbookmarks(self, person: Person, post: Post) -> HydratedPost:
+        return await self.services.reactions.unbookmark(account_id=person.id, post_id=post.id)
+
+    async def bookmark_ids(self, person: Person) -> list[PostId]:
+        page = await self.services.reactions.bookmarks(person.id)
+        return [entry.post.id for entry in page.entries]
+
+    async def boost_of(self, person: Person, post: Post) -> PostId | None:
+        """The id of the person's boost, as all agree on it."""
+        key = keys.boosts(post.id)
+        found = await self.services.store.node(key).execute("ZSCORE", key, person.id)
+        return None if found is None else PostId(int(float(found)))
+
+    async def counted(self, post: Post) -> Counts:
+        """What a visitor sees."""
+        return (await self.services.reading.post(post.id, viewer_id=None)).counts
+
+    async def counts_text(self, post_id: PostId) -> bytes | None:
+        key = keys.counts(post_id)
+        found: bytes | None = await self.services.store.node(key).execute("GET", key)
+        return found
+
+    async def index_of(self, person: Person) -> tuple[set[PostId], set[PostId]]:
+        """What the person's own side says: liked, boosted."""
+        node = self.services.store.node(keys.liked(person.id))
+        liked = await node.execute("ZRANGE", keys.liked(person.id), 0, -1)
+        boosted = await node.execute("ZRANGE", keys.boosted(person.id), 0, -1)
+        return {PostId(int(id)) for id in liked}, {PostId(int(id)) for id in boosted}
+
+    async def likers(self, post: Post, viewer: Person | None = None, limit: int = 30) -> list[AccountId]:
+        """All of them, page by page."""
+        found: list[AccountId] = []
+        cursor = None
+        while True:
+            page = await self.services.reactions.likers(
+                post.id, viewer_id=viewer.id if viewer else None, cursor=cursor, limit=limit
+            )
+            found += page.account_ids
+            cursor = page.next
+            if cursor is None:
+                return found
