@@ -13,7 +13,7 @@ from typing import Protocol
 
 from socialsite.operations.backup_file import VERSION, BackupWriter, Header
 from socialsite.operations.families import ACCOUNTS, BODIES, FIRST, REFERENCES, family_of, is_taken, pass_of
-from socialsite.operations.scanning import KEYS_PER_STEP, OnStep, ignore_step, keys_of
+from socialsite.operations.scanning import OnStep, ignore_step, keys_of, steps
 from socialsite.operations.values import Record, read
 from socialsite.store import Key, Node, Store
 
@@ -81,10 +81,5 @@ class Backup:
 
 async def walked(node: Node, on_step: OnStep) -> AsyncIterator[list[Key]]:
     """All keys of a node, step by step."""
-    cursor = b"0"
-    while True:
-        cursor, found = await node.execute("SCAN", cursor, "COUNT", KEYS_PER_STEP)
-        on_step(len(found))
+    async for found in steps(node, on_step):
         yield keys_of(found)
-        if cursor == b"0":
-            return

@@ -4,6 +4,7 @@ A family that nobody has named here is taken: a new source is backed up from its
 """
 
 import re
+from collections.abc import Mapping
 
 from socialsite.store import Key
 
@@ -16,6 +17,7 @@ LEFT_OUT = re.compile(
     r"|jobs:\{[a-z]+\}:worker:[0-9a-f]+"
     r"|jobs:\{(?!outbox|audit)[a-z]+\}:.*"  # locks
     r"|(follows|timelines):\{map\}:partitions"  # the header of a backup says them
+    r"|[a-z]+:\{[0-9a-z]+\}:aside:.*"  # what an audit could not read
 )
 REFERENCES, BODIES, ACCOUNTS = range(3)
 """Passes of a backup. What refers to something is read before what it refers to: so a thing deleted meanwhile
@@ -24,8 +26,47 @@ _BODIES = re.compile(r"posts:\{\d+\}:post|timelines:\{l\d+\}:list|timelines:\{id
 _ACCOUNTS = re.compile(r"accounts:\{(\d+\}:account|ids\}:.*)")
 FIRST = (Key("jobs", tag="outbox", name="stream"), Key("jobs", tag="outbox", name="dead"))
 """Read before everything: a job carries its post, and must not outlive that post's deletion."""
+ASIDE_DAYS = 30
 BORN_WITH = re.compile(r"(follows|timelines):\{map\}:partitions|map:.*")
 """What a store has from its first start: a store with nothing else is empty."""
+
+
+ANY = frozenset({"limits", "series", "search", "cache"})
+"""Components whose names begin with a kind or a rule."""
+WORDS: Mapping[str, frozenset[str]] = {
+    component: frozenset(words.split())
+    for component, words in {
+        "accounts": "account accounts handle totals",
+        "sessions": "index session",
+        "posts": "boosts counts gone idempotency likes post replies source totals",
+        "timelines": "authors blockers blocks bookmarks boosted exclusive filters home liked list lists mutes"
+        " notifications notified partitions posts preferences profile quieted ranks requested requests tag"
+        " tags",
+        "public": "posts",
+        "follows": "followers following listed members partitions",
+        "jobs": "dead drift fence lock stream trail turn worker",
+        "live": "alive hours online",
+        "map": "changes leases mover partition probe record seen shard touched",
+    }.items()
+}
+"""First words of the names of all keys in docs/keys.md, by component: new families are entered here, too."""
+ASIDE = "aside"
+
+
+def is_ours(key: Key) -> bool:
+    """Whether a key is of a family that this release knows; others may be an earlier or a later one's."""
+    word = key.rpartition("}:")[2].partition(":")[0]
+    return key.component in ANY or word == ASIDE or word in WORDS.get(key.component, ())
+
+
+def is_forgettable(key: Key) -> bool:
+    """A cache, or what is true for a moment: it may be deleted at any time. What was set aside may not."""
+    return not is_taken(key) and key.component != "map" and f":{ASIDE}:" not in key and "{map}" not in key
+
+
+def aside(key: Key) -> Key:
+    """Where an audit sets a value aside that is not of its key's type: ASIDE_DAYS, under the same tag."""
+    return Key(key.component, tag=key.tag, name=f"{ASIDE}:{key.rpartition('}:')[2]}")
 
 
 def is_taken(key: Key) -> bool:

@@ -16,28 +16,29 @@ def ignore_step(count: int) -> None:
     """Nobody watches."""
 
 
+async def steps(node: Node, on_step: OnStep, pattern: str | None = None) -> AsyncIterator[list[bytes]]:
+    """The keys of a node as they come, those of others among them; a step may be empty."""
+    cursor, match = b"0", ("MATCH", pattern) if pattern else ()
+    while True:
+        cursor, found = await node.execute("SCAN", cursor, "COUNT", KEYS_PER_STEP, *match)
+        on_step(len(found))
+        yield found
+        if cursor == b"0":
+            return
+
+
 async def scanned(
     store: Store, on_step: OnStep = ignore_step, *, pattern: str | None = None
 ) -> AsyncIterator[list[Key]]:
     """Every key that stands from the beginning to the end of the walk; some may come twice."""
     for node in store.nodes:
-        cursor = b"0"
-        while True:
-            match = ("MATCH", pattern) if pattern else ()
-            cursor, found = await node.execute("SCAN", cursor, "COUNT", KEYS_PER_STEP, *match)
-            on_step(len(found))
+        async for found in steps(node, on_step, pattern):
             if keys := keys_of(found):
                 yield keys
-            if cursor == b"0":
-                break
 
 
 async def sampled(store: Store, count: int, on_step: OnStep = ignore_step) -> AsyncIterator[list[Key]]:
-    """About `count` keys picked at random; all keys where there are not more."""
-    if await key_count(store) <= count:
-        async for keys in scanned(store, on_step):
-            yield keys
-        return
+    """About `count` keys picked at random."""
     for node, share in await _shares(store, count):
         for start in range(0, share, RANDOM_PER_STEP):
             picks = min(RANDOM_PER_STEP, share - start)

@@ -1,4 +1,4 @@
-"""manage.py audit [--repair] [--sample N]: hold everything in the store against everything else.
+"""manage.py audit [--repair] [--sample N] [--drop-strays]: hold what is in the store against all the rest.
 
 Exit status 1 where damage was found, and with --repair where damage is left. Safe while the site serves: a
 difference counts only if a second look, two seconds later, finds it again. Leftovers (what crashes and expiry
@@ -17,6 +17,7 @@ from socialsite.operations.scanning import key_count
 from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
 from timelines.services.auditing import Audit, AuditReport
+from timelines.services.auditing.strays import Strays
 
 MOST_ROUNDS = 3  # one repair may bring to light what it hid
 
@@ -31,11 +32,16 @@ class Command(SiteCommand):
             "--sample", type=int, metavar="N",
             help="look at about N keys picked at random, and N/10 accounts with all that is theirs",
         )  # fmt: skip
+        parser.add_argument("--drop-strays", action="store_true",
+                            help="delete keys that are none of the site's, whosever they are")  # fmt: skip
         parser.add_argument("--dry-run", action="store_true", help="with --repair: only look after all")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["sample"] is not None and options["sample"] < 1:
             raise CommandError("--sample takes 1 or more.")
+        if options["drop_strays"] and options["sample"] is not None:
+            raise CommandError("--drop-strays walks over everything: leave --sample out.")
+        self.drop_strays: bool = options["drop_strays"] and not options["dry_run"]
         self.verbosity: int = options["verbosity"]
         repair = options["repair"] and not options["dry_run"]
         try:
@@ -61,7 +67,10 @@ class Command(SiteCommand):
         with Progress(console=console, disable=quiet) as progress:
             task = progress.add_task("Keys", total=sample or await key_count(services.store))
             return await Audit.over(services).run(
-                sample=sample, repair=repair, on_step=lambda count: progress.advance(task, count)
+                sample=sample,
+                repair=repair,
+                drop_strays=self.drop_strays,
+                on_step=lambda count: progress.advance(task, count),
             )
 
     def _tell(self, report: AuditReport, *, repair: bool) -> None:
@@ -71,8 +80,18 @@ class Command(SiteCommand):
             self.stdout.write(str(finding))
         for kind, count in (report.damage + report.leftovers).most_common():
             self.stdout.write(f"{kind}: {count}{'' if report.damage[kind] else ' (leftover)'}")
+        self._tell_strays(report.strays)
         done = f", {report.repaired} repaired" if repair else ""
         self.stdout.write(
             f"Looked at {report.keys} keys: {report.damage.total()} damaged, "
             f"{report.leftovers.total()} leftovers{done}."
         )
+
+    def _tell_strays(self, strays: Strays) -> None:
+        for name in strays.names:
+            self.stdout.write(f"stray {name}")
+        if strays.count:
+            what = f"{strays.dropped} deleted" if strays.drop else "left alone; --drop-strays deletes them"
+            self.stdout.write(f"{strays.count} keys are none of the site's: {what}.")
+        if strays.unknown:
+            self.stdout.write(f"{strays.unknown} keys are of no family that this release knows: left alone.")

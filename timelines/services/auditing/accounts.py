@@ -12,6 +12,7 @@ from timelines.services.auditing.findings import Finding
 from timelines.services.auditing.looking import Looking
 from timelines.services.auditing.repairs import Places
 
+NUMBERS = frozenset({"created_ms", "staff", "version"})
 NEW_FOR_MS = 60_000  # a sign-up may still be between the account and its handle
 
 
@@ -22,17 +23,17 @@ class AccountChecks:
     async def accounts(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
         ids = [int(key.tag) for key in found]
         counter = account_keys.account_ids()
-        last, *rows = await look.gather([("GET", counter), *(("HMGET", key, *FIELDS) for key in found)])
+        last = await look.number(counter)
+        rows = await look.gather(("HMGET", key, *FIELDS) for key in found)
         findings: list[Finding] = []
-        if ids and max(ids) > int(last or 0):
+        if ids and last is not None and max(ids) > last:
             highest = found[ids.index(max(ids))]
             findings.append(Finding("account_counter_low", highest, repair=partial(self._raise, max(ids))))
         whole: dict[Key, dict[str, str]] = {}
         for key, row in zip(found, rows, strict=True):
             if row.count(None) == len(FIELDS):
                 continue  # gone since the walk met it
-            if None in row:
-                lost = [name for name, value in zip(FIELDS, row, strict=True) if value is None]
+            if lost := lost_of(row):
                 findings.append(self._half(key, lost))
             else:
                 whole[key] = facts_of(row)
@@ -41,10 +42,14 @@ class AccountChecks:
 
     async def handles(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
         """Each handle leads to an account of that handle."""
-        owners = await look.gather(("GET", key) for key in found)
-        pairs = [(k, int(o)) for k, o in zip(found, owners, strict=True) if o is not None]
+        owners = dict(zip(found, await look.gather(("GET", key) for key in found), strict=True))
+        pairs = [(key, int(owner)) for key, owner in owners.items() if owner is not None and owner.isdigit()]
         asked = [("HGET", account_keys.account(AccountId(owner)), "handle") for _, owner in pairs]
-        findings: list[Finding] = []
+        findings = [
+            Finding("handle_of_nobody", key, "", self._places.run(("DEL", key)))
+            for key, owner in owners.items()
+            if owner is not None and not owner.isdigit()
+        ]
         for (key, owner), handle in zip(pairs, await look.gather(asked), strict=True):
             repair = self._places.run(("DEL", key))
             if handle is None:
@@ -73,19 +78,20 @@ class AccountChecks:
 
     def _half(self, key: Key, lost: Sequence[str]) -> Finding:
         """What is lost is filled in so that the account can be read, and hidden where its state is lost."""
+        return Finding("account_half", key, ",".join(lost), partial(self.fill, key, lost))
+
+    async def fill(self, key: Key, lost: Sequence[str] = FIELDS) -> None:
+        """Put something into what an account has lost."""
         handle = f"lost_{key.tag}"
         fill = dict.fromkeys(FIELDS, "") | {
             "handle": handle, "display_name": handle, "password": "!", "created_ms": "0",
             "state": SUSPENDED, "staff": "0", "version": "1",
         }  # fmt: skip
-
-        async def repair() -> None:
-            await self._places.store.gather([("HSETNX", key, name, fill[name]) for name in lost])
-            if "handle" in lost:
-                claim = account_keys.handle(handle)
-                await self._places.store.gather([("SET", claim, key.tag, "NX")])
-
-        return Finding("account_half", key, ",".join(lost), repair)
+        drops = [("HDEL", key, name) for name in lost if name in NUMBERS]
+        await self._places.store.gather([*drops, *(("HSETNX", key, name, fill[name]) for name in lost)])
+        if "handle" in lost:
+            claim = account_keys.handle(handle)
+            await self._places.store.gather([("SET", claim, key.tag, "NX")])
 
     async def _rename(self, key: Key, claim: Key, owner: int, handle: str) -> None:
         """Two accounts, one handle: it stays with the one it leads to, if that one has it by its own word."""
@@ -123,6 +129,15 @@ class AccountChecks:
             if left:  # counted, so that a sweep at work is no damage: it leaves less at the second look
                 findings.append(Finding("account_unswept", key, str(left), self._places.sweep(account_id)))
         return findings
+
+
+def lost_of(row: Reply) -> list[str]:
+    """Fields that are not there, or no numbers where numbers belong."""
+    return [
+        name
+        for name, value in zip(FIELDS, row, strict=True)
+        if value is None or (name in NUMBERS and not value.isdigit())
+    ]
 
 
 def facts_of(row: Reply) -> dict[str, str]:

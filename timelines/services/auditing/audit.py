@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
@@ -11,14 +12,17 @@ from typing import TYPE_CHECKING, Self
 import structlog
 
 from socialsite.ids import PostId
-from socialsite.operations.scanning import OnStep, ignore_step, sampled, scanned
+from socialsite.operations.families import is_forgettable
+from socialsite.operations.scanning import OnStep, ignore_step, key_count, sampled, steps
 from socialsite.store import CommandRefused, Key
 from timelines import keys
-from timelines.services.auditing.families import CACHES, Families
+from timelines.services.auditing.families import Families
 from timelines.services.auditing.findings import Check, Finding
 from timelines.services.auditing.looking import Looking
 from timelines.services.auditing.profiles import PublicChecks
 from timelines.services.auditing.repairs import Places
+from timelines.services.auditing.strays import Strays
+from timelines.services.auditing.types import NO_TYPE
 from timelines.services.owned_keys import owned_keys
 
 if TYPE_CHECKING:
@@ -28,6 +32,7 @@ SECOND_LOOK_AFTER_S = 2.0
 SUSPICIONS_AT_ONCE = 2_000
 NAMED_FINDINGS = 1_000  # of those beyond only the number is kept
 KEYS_PER_ACCOUNT_SAMPLED = 10
+POST = re.compile(r"posts:\{\d+\}:post")
 UNREADABLE = (CommandRefused, ValueError)
 """A key of another type, a member that is no number: here, or where a check looked beside."""
 
@@ -36,13 +41,14 @@ log = structlog.stdlib.get_logger("timelines.audit")
 
 @dataclass(slots=True)
 class AuditReport:
-    """What an audit found: by kind, and the first NAMED_FINDINGS themselves."""
+    """What an audit found: by kind, and the first NAMED_FINDINGS themselves. `strays` are no damage."""
 
     keys: int = 0
     damage: Counter[str] = field(default_factory=Counter)
     leftovers: Counter[str] = field(default_factory=Counter)
     repaired: int = 0
     findings: list[Finding] = field(default_factory=list)
+    strays: Strays = field(default_factory=Strays)
 
     def add(self, found: Sequence[Finding]) -> None:
         for finding in found:
@@ -64,13 +70,21 @@ class Audit:
         return cls(Places.of(services), second_look_after_s=second_look_after_s)
 
     async def run(
-        self, *, sample: int | None = None, repair: bool = False, on_step: OnStep = ignore_step
+        self,
+        *,
+        sample: int | None = None,
+        repair: bool = False,
+        drop_strays: bool = False,
+        on_step: OnStep = ignore_step,
     ) -> AuditReport:
-        """Everything, or about `sample` keys and a tenth as many accounts with all that is theirs."""
-        report, suspects, look = AuditReport(), list[Finding](), self._look()
-        async for found in self._walk(sample, on_step):
+        """Everything, or about `sample` keys and a tenth as many accounts with all that is theirs.
+
+        Keys that are none of the site's are told by a walk over everything; `drop_strays` deletes them.
+        """
+        report, suspects, look = AuditReport(strays=Strays(drop_strays)), list[Finding](), self._look()
+        async for found in self._walk(sample, report.strays, on_step):
             report.keys += len(found)
-            self._public.met(PostId(int(key.tag)) for key in found if key.endswith(":post"))
+            self._public.met(PostId(int(key.tag)) for key in found if POST.fullmatch(key))
             suspects += await self._checked(look, found)
             if len(suspects) >= SUSPICIONS_AT_ONCE:
                 await self._settle(suspects, report, repair=repair)
@@ -79,10 +93,12 @@ class Audit:
         await self._settle(suspects, report, repair=repair)
         return report
 
-    async def _walk(self, sample: int | None, on_step: OnStep) -> AsyncIterator[list[Key]]:
-        if sample is None:
-            async for found in scanned(self._places.store, on_step):
-                yield found
+    async def _walk(self, sample: int | None, strays: Strays, on_step: OnStep) -> AsyncIterator[list[Key]]:
+        """A sample that is not smaller than the site is all of it."""
+        if sample is None or await key_count(self._places.store) <= sample:
+            for node in self._places.store.nodes:
+                async for met in steps(node, on_step):
+                    yield await strays.parted(node, met)
             return
         async for found in sampled(self._places.store, sample, on_step):
             yield found
@@ -108,9 +124,15 @@ class Audit:
         try:
             return await check(look, [key])
         except UNREADABLE as error:
-            repair = partial(self._places.store.gather, [("DEL", key)]) if CACHES.fullmatch(key) else None
-            kind = "key_of_wrong_type" if "WRONGTYPE" in str(error) else "key_unreadable"
-            return [Finding(kind, key, str(error)[:60], repair)]
+            return await self._unreadable(key, str(error))
+
+    async def _unreadable(self, key: Key, error: str) -> list[Finding]:
+        """Its own fault, or that of what the check looked at beside: that has its own finding."""
+        right, kind = self._families.type_of(key), await self._families.types.of(key)
+        if kind not in (right, NO_TYPE):
+            return [self._families.types.wrong(key, right, kind)]
+        repair = partial(self._places.store.gather, [("UNLINK", key)]) if is_forgettable(key) else None
+        return [Finding("key_unreadable", key, error[:60], repair)] if kind == right else []
 
     async def _settle(self, suspects: Sequence[Finding], report: AuditReport, *, repair: bool) -> None:
         """The second look: what it finds again is so."""

@@ -14,42 +14,45 @@ from timelines.services.auditing.profiles import ProfileChecks, PublicChecks
 from timelines.services.auditing.repairs import Places
 from timelines.services.auditing.sessions import SessionChecks
 from timelines.services.auditing.tags import TagChecks
-
-CACHES = re.compile(
-    r"timelines:\{\d+\}:home|timelines:\{l\d+\}:posts|timelines:\{[0-9a-f]{32}\}:tag|public:\{public\}:posts"
-)
-"""Keys that may be deleted at any time: the repair of one that cannot be read at all."""
+from timelines.services.auditing.types import TypeChecks
 
 
 class Families:
-    """Patterns of keys and their checks."""
+    """Patterns of keys, the types they have, and their checks."""
 
     def __init__(self, places: Places, public: PublicChecks) -> None:
         accounts, sessions, posts = AccountChecks(places), SessionChecks(places), PostChecks(places)
         profiles, edges = ProfileChecks(places), EdgeChecks(places)
         lists, cached, tags = ListChecks(places), CachedChecks(places), TagChecks(places)
-        self._checks: tuple[tuple[re.Pattern[str], Check], ...] = tuple(
-            (re.compile(pattern), check)
-            for pattern, check in (
-                (r"follows:\{p\d+\}:following:\d+", edges.following),
-                (r"follows:\{p\d+\}:followers:\d+", edges.followers),
-                (r"follows:\{p\d+\}:members:\d+", edges.members),
-                (r"follows:\{p\d+\}:listed:\d+", edges.listed),
-                (r"posts:\{\d+\}:post", posts.posts),
-                (r"posts:\{\d+\}:replies", posts.replies),
-                (r"posts:\{a\d+\}:idempotency:[0-9a-f]+", posts.idempotency),
-                (r"accounts:\{\d+\}:account", accounts.accounts),
-                (r"accounts:\{[0-9a-f]{32}\}:handle", accounts.handles),
-                (r"timelines:\{(\d+\}:profile|q\d+\}:profile:\d+)", profiles.profiles),
-                (r"timelines:\{q\d+\}:profile:\d+", profiles.profiles),
-                (r"timelines:\{\d+\}:home", cached.homes),
-                (r"timelines:\{[0-9a-f]{32}\}:tag", tags.tags),
-                (r"timelines:\{l\d+\}:posts", cached.list_timelines),
-                (r"timelines:\{l\d+\}:list", lists.lists),
-                (r"timelines:\{\d+\}:lists", lists.indexes),
-                (r"sessions:\{\d+\}:session:[0-9a-f]{64}", sessions.sessions),
-                (r"sessions:\{\d+\}:index", sessions.indexes),
-                (r"public:\{public\}:posts", public.public),
+        self.types = TypeChecks(places, accounts)
+        strings, hashes, zsets, streams = map(self.types.only, ("string", "hash", "zset", "stream"))
+        self._checks: tuple[tuple[re.Pattern[str], str, Check], ...] = tuple(
+            (re.compile(pattern), kind, check)
+            for pattern, kind, check in (
+                (r"follows:\{p\d+\}:following:\d+", "zset", edges.following),
+                (r"follows:\{p\d+\}:followers:\d+", "zset", edges.followers),
+                (r"follows:\{p\d+\}:members:\d+", "zset", edges.members),
+                (r"follows:\{p\d+\}:listed:\d+", "zset", edges.listed),
+                (r"posts:\{\d+\}:post", "string", posts.posts),
+                (r"posts:\{\d+\}:replies", "zset", posts.replies),
+                (r"posts:\{a\d+\}:idempotency:[0-9a-f]+", "string", posts.idempotency),
+                (r"accounts:\{\d+\}:account", "hash", accounts.accounts),
+                (r"accounts:\{[0-9a-f]{32}\}:handle", "string", accounts.handles),
+                (r"timelines:\{(\d+\}:profile|q\d+\}:profile:\d+)", "zset", profiles.profiles),
+                (r"timelines:\{\d+\}:home", "list", cached.homes),
+                (r"timelines:\{[0-9a-f]{32}\}:tag", "zset", tags.tags),
+                (r"timelines:\{l\d+\}:posts", "list", cached.list_timelines),
+                (r"timelines:\{l\d+\}:list", "hash", lists.lists),
+                (r"timelines:\{\d+\}:lists", "zset", lists.indexes),
+                (r"sessions:\{\d+\}:session:[0-9a-f]{64}", "string", sessions.sessions),
+                (r"sessions:\{\d+\}:index", "zset", sessions.indexes),
+                (r"public:\{public\}:posts", "zset", public.public),
+                (r"accounts:\{ids\}:accounts|timelines:\{ids\}:lists", "string", strings),
+                (r"posts:\{[0-9a-f]+\}:source|limits:.*", "string", strings),
+                (r"(posts|accounts):\{\d+\}:totals|series:\{s\d+\}:.*", "hash", hashes),
+                (r"jobs:\{audit\}:drift|series:\{b\d+\}:(buffer|batch):.*", "hash", hashes),
+                (r"timelines:\{graph\}:ranks|series:\{b\d+\}:(pending|taken)", "zset", zsets),
+                (r"jobs:\{outbox\}:(stream|dead)|jobs:\{audit\}:trail", "stream", streams),
             )
         )
 
@@ -57,9 +60,12 @@ class Families:
         """The keys by what they are to be held against; others are left out."""
         groups: dict[Check, list[Key]] = {}
         for key in dict.fromkeys(keys):
-            if check := self._check_of(key):
-                groups.setdefault(check, []).append(key)
+            for pattern, _, check in self._checks:
+                if pattern.fullmatch(key):
+                    groups.setdefault(check, []).append(key)
+                    break
         return groups
 
-    def _check_of(self, key: Key) -> Check | None:
-        return next((check for pattern, check in self._checks if pattern.fullmatch(key)), None)
+    def type_of(self, key: Key) -> str:
+        """Of a key that `sorted` knows."""
+        return next(kind for pattern, kind, _ in self._checks if pattern.fullmatch(key))

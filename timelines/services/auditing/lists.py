@@ -22,10 +22,11 @@ class ListChecks:
 
     async def lists(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
         counter = keys.list_ids()
-        last, *rows = await look.gather([("GET", counter), *(("HMGET", key, *FIELDS) for key in found)])
+        last = await look.number(counter)
+        rows = await look.gather(("HMGET", key, *FIELDS) for key in found)
         ids = [int(key.tag[1:]) for key in found]
         findings: list[Finding] = []
-        if ids and max(ids) > int(last or 0):
+        if ids and last is not None and max(ids) > last:
             highest = found[ids.index(max(ids))]
             findings.append(Finding("list_counter_low", highest, repair=partial(self._raise, max(ids))))
         owners = {key: int(row[0]) for key, row in zip(found, rows, strict=True) if row[0] is not None}

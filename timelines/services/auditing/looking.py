@@ -9,7 +9,7 @@ from accounts import keys as account_keys
 from accounts.domain import DELETED, AccountId
 from socialsite.ids import PostId
 from socialsite.recipes.job_queue import JobQueue
-from socialsite.store import Command, Reply, Store
+from socialsite.store import Command, CommandRefused, Key, Reply, Store
 from timelines.domain.jobs import PurgeAccount, SyndicatePost, decode_job
 from timelines.domain.post import Post
 from timelines.repositories.posts import PostRepository, PostState, decoded
@@ -57,6 +57,14 @@ class Looking:
         for start in range(0, len(asked), COMMANDS_PER_ROUND):
             replies += await self._store.gather(asked[start : start + COMMANDS_PER_ROUND])
         return replies
+
+    async def number(self, key: Key) -> int | None:
+        """A counter, 0 where there is none; None for one that cannot be read, which is its own check's."""
+        try:
+            (found,) = await self._store.gather([("GET", key)])
+            return int(found or 0)
+        except (CommandRefused, ValueError):
+            return None
 
     async def states(self, account_ids: Iterable[int]) -> dict[int, str]:
         """The state of each account; ABSENT where there is none."""
