@@ -2,6 +2,7 @@
 
 import { enhanceActions } from "./actions.js";
 import { countClicks } from "./clicks.js";
+import { enhanceCompletion } from "./complete.js";
 import { enhanceComposers } from "./composer.js";
 import { enhanceKeys } from "./keys.js";
 import { goLive } from "./live.js";
@@ -10,6 +11,7 @@ import { keepTimes } from "./times.js";
 
 keepTimes();
 enhanceComposers();
+enhanceCompletion();
 enhanceActions();
 enhanceKeys();
 offerAddress();

@@ -1,0 +1,75 @@
+"""Search in a browser: names completed while somebody writes, and what was searched for is found."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import NewVisitor, OpenReader, numbers
+from tests.support.chromium import Reader
+from tests.support.page_health import complaints_in_every_look
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def types(me: Reader, text: str) -> None:
+    box = me.page.locator("#composer-text")
+    box.press("Control+End")
+    box.press_sequentially(text)
+
+
+def test_a_handle_is_completed_by_keyboard(reader: OpenReader, visitor: NewVisitor) -> None:
+    friend, me = visitor(), reader(visitor())
+    friend.post("/accounts/settings/", display_name="Zoë Quiet", bio="", link="")
+    me.goes("/")
+    box, options = me.page.locator("#composer-text"), me.page.get_by_role("option")
+    types(me, "hello @Qui")
+    expect(options).to_have_count(1)
+    expect(options).to_have_text(f"Zoë Quiet@{friend.handle}")
+    expect(box).to_be_focused()
+    assert not complaints_in_every_look(me.page)
+    box.press("ArrowDown")
+    expect(options.first).to_have_attribute("aria-selected", "true")
+    assert box.get_attribute("aria-activedescendant") == options.first.get_attribute("id")
+    box.press("Enter")
+    expect(box).to_have_value(f"hello @{friend.handle} ")
+    expect(options).to_have_count(0)
+    box.press("Control+Enter")
+    expect(me.entries).to_have_count(1)
+    expect(me.page.get_by_role("link", name=f"@{friend.handle}").first).to_be_visible()
+
+
+def test_a_hashtag_is_completed_by_pointer_and_escape_leaves_the_text_alone(
+    reader: OpenReader, visitor: NewVisitor
+) -> None:
+    tag = f"日本{next(numbers)}"
+    friend, me = visitor(), reader(visitor())
+    friend.publishes(f"#{tag}")
+    me.goes("/")
+    box, options = me.page.locator("#composer-text"), me.page.get_by_role("option")
+    me.until(lambda: bool(friend.get(f"/search/complete/?q=%23{tag}")["tags"]))
+    types(me, "#日本")
+    expect(options.first).to_be_visible()
+    box.press("Escape")
+    expect(options).to_have_count(0)
+    box.press("Enter")
+    expect(box).to_have_value("#日本\n")
+    types(me, f"#{tag[:-1]}")
+    options.filter(has_text=re.compile(f"^#{tag}$")).click()
+    expect(box).to_have_value(f"#日本\n#{tag} ")
+    expect(box).to_be_focused()
+
+
+def test_the_field_leads_to_what_was_said(reader: OpenReader, visitor: NewVisitor) -> None:
+    word = f"needle{next(numbers)}"
+    friend, me = visitor(), reader(visitor())
+    post = friend.publishes(f"A {word}, in a haystack")
+    me.until(lambda: bool(friend.get(f"/search/?q={word}")["posts"]))
+    me.goes("/")
+    me.page.get_by_role("link", name="Search").click()
+    field = me.page.get_by_role("searchbox")
+    expect(field).to_be_focused()
+    field.fill(f'"{word} in a" from:{friend.handle}')
+    field.press("Enter")
+    expect(me.page.locator(f"article[data-post-id='{post['id']}']")).to_be_visible()
+    expect(field).to_have_value(f'"{word} in a" from:{friend.handle}')
