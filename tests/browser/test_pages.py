@@ -135,6 +135,14 @@ def a_tag(scene: Scene) -> None:
     scene.reader.goes(f"/tags/{tag}/")
 
 
+def a_search(scene: Scene) -> None:
+    tag = f"{LONG_WORD[:80]}{scene.own.handle}"
+    scene.friend.publishes(f"#{tag} is what {scene.own.handle} says: {LONG_WORD}")
+    path = f"/search/?q=%23{tag}"
+    scene.reader.until(lambda: bool(scene.own.get(path)["posts"]))
+    scene.reader.goes(path)
+
+
 def a_list(scene: Scene) -> None:
     answer = scene.own.post("/lists/", title=LONG_WORD[:50]).json()
     scene.own.post(f"/lists/{answer['id']}/members/", handle=scene.friend.handle)
@@ -220,6 +228,9 @@ SIGNED_IN = {
     "lists, refused title": fills("/lists/", title="t" * 51),
     "list": a_list,
     "list, unknown member": a_list_that_refuses,
+    "search": goes("/search/"),
+    "search, found": a_search,
+    "search, nothing": goes("/search/?q=" + "x" * 300),
     "settings": goes("/accounts/settings/"),
     "settings, errors": fills("/accounts/settings/", display_name="n" * 99, link="ftp://nowhere"),
     "password": goes("/accounts/password/"),
@@ -251,6 +262,7 @@ ANONYMOUS = {
     "log in, wrong": fills("/accounts/login/", username="nobody", password="not this"),
 }
 REFUSALS = {
+    "400, search": (400, goes("/search/?q=a+since:yesterday")),
     "400": (400, goes("/?before=x")),
     "403": (403, csrf_refusal),
     "404": (404, goes("/@nobody_by_this_name/")),

@@ -76,6 +76,7 @@ EVERYWHERE = [
         "Accounts and sessions",
         "Posts",
         "Timelines",
+        "Search",
         "Follows and lists' members",
         "Limits, jobs, live",
         "Statistics",
