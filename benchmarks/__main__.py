@@ -33,6 +33,7 @@ MODULES = {
     "B11": "b11_statistics",
     "B12": "b12_backup",
     "B13": "b13_forecast",
+    "B14": "b14_settings",
     "B15": "b15_large_fanout",
     "B16": "b16_pulling",
 }
