@@ -1,9 +1,10 @@
-"""What deploy/redis/redis.conf decides: encodings, by bytes and the server's time, and the cost of durability.
+"""What deploy/redis/redis.conf decides: encodings, by bytes and the server's time, and the price of a file.
 
 Entries: timelines of 1,000 post ids; an insert adds one, after the oldest was taken away; its cost is the
-server's own (INFO commandstats). Each way to store them against the LIST that homes are. An account: as sign-up stores it,
-with hash-max-listpack-value at Redis's default of 64, against ours. Durability: 50 writers publish at once
-through PublishingService in one process; without a file, with appendfsync everysec (ours), and always.
+server's own (INFO commandstats). Each way to store them against the LIST that homes are. An account: as
+sign-up stores it, with hash-max-listpack-value at Redis's default of 64, against ours. Durability: 50 writers
+publish at once through PublishingService in one process; without a file, with appendfsync everysec (ours),
+and always.
 """
 
 import asyncio
