@@ -22,6 +22,7 @@ MOST_REDIRECTIONS = 60
 UNSETTLED_WAIT_S = 0.05
 """Between two looks at a slot that is on its way; with MOST_REDIRECTIONS this is the deadline, 3 s."""
 REFRESH_AT_MOST_EVERY_S = 0.1
+NOBODY = "no node of the cluster answers: "
 LOOK_FOR_REPLICAS_EVERY_S = 5.0
 """While they are read from: those that joined or left since the map was read."""
 
@@ -120,7 +121,7 @@ class Cluster:
             self._learn(reply)
             self._refreshed_at = asyncio.get_running_loop().time()
             return
-        raise StoreUnavailable(f"no node of the cluster answers: {failure}")
+        raise StoreUnavailable(f"{NOBODY}{str(failure).removeprefix(NOBODY)}")
 
     def _learn(self, reply: Reply) -> None:
         slots: list[ClusterNode | None] = [None] * SLOTS
