@@ -6,10 +6,11 @@ request that finds it opens them.
 """
 
 import asyncio
-import contextlib
 import os
+import sys
 
 import django
+import structlog
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
 django.setup(set_prefix=False)
@@ -23,18 +24,25 @@ from socialsite.handler import LoopHandler, drop_database_receivers  # noqa: E40
 from socialsite.middleware.limits import Application, Receive, Scope, Send  # noqa: E402
 from socialsite.middleware.services import loop_services  # noqa: E402
 from socialsite.static_files import StaticFiles  # noqa: E402
-from socialsite.store.errors import StoreError  # noqa: E402
+from socialsite.store.errors import StoreError, StoreUnavailable  # noqa: E402
 from timelines.consumers import loop_streams  # noqa: E402
 from timelines.routing import websocket_application  # noqa: E402
 
 OPENING_S = 5.0
+log = structlog.stdlib.get_logger("socialsite.start")
 
 
 async def open_services() -> None:
-    """Before the first request. While the store is away requests try again."""
-    with contextlib.suppress(StoreError, TimeoutError):
+    """Before the first request. While the store is away requests try again; what is wrong ends us."""
+    try:
         async with asyncio.timeout(OPENING_S):
             await loop_services.get()
+    except (StoreUnavailable, TimeoutError) as error:
+        log.warning("the store is away, requests get 503 until it comes", reason=str(error) or "time-out")
+    except StoreError as error:
+        sys.stderr.write(f"The store cannot be used: {error}\n")
+        sys.stderr.flush()
+        os._exit(1)  # nothing was begun; a supervisor tries again, and says so again
 
 
 async def close_services() -> None:

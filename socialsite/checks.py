@@ -129,7 +129,7 @@ async def _partition_messages(store: Store) -> list[CheckMessage]:
     return [
         Error(
             f"FOLLOW_PARTITIONS is {settings.FOLLOW_PARTITIONS}, and this store was made with {int(held)}.",
-            hint="Put the old number back, or move the data with `manage.py repartition`.",
+            hint="Put the old number back; `manage.py repartition --follow-partitions N` makes it another.",
             id="socialsite.E005",
         )
     ]

@@ -16,6 +16,7 @@ from socialsite.store import Node, Store, StoreError, StoreUrls, open_store
 
 from .building import Services, build_services
 from .partitions import check_partitions
+from .starting import explained, require_versions
 
 log = logging.getLogger(__name__)
 
@@ -37,9 +38,10 @@ async def open_services(
 ) -> AsyncIterator[Services]:
     """Services over the store of the settings (or of `urls`), with a clock kept right meanwhile."""
     config = config or Configuration.from_settings()
-    store = await open_store(
-        urls or StoreUrls(settings.REDIS_URL, placed_urls()), require_replicas=config.require_replicas
-    )
+    with explained():
+        store = await open_store(
+            urls or StoreUrls(settings.REDIS_URL, placed_urls()), require_replicas=config.require_replicas
+        )
 
     async def server_ms() -> int | None:
         try:
@@ -50,7 +52,9 @@ async def open_services(
     clock = Clock(server_ms)
     try:
         config = as_cut(store, config)
-        await check_partitions(store, config.follow_partitions, config.profile_partitions)
+        with explained():
+            await require_versions(store)
+            await check_partitions(store, config.follow_partitions, config.profile_partitions)
         await clock.refresh()
         services = build_services(store, clock, config)
         meter = services.statistics.meter

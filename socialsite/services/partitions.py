@@ -8,6 +8,12 @@ class WrongPartitions(StoreError):
     """FOLLOW_PARTITIONS or PROFILE_PARTITIONS is not the number this store was born with."""
 
 
+WAYS = {
+    "FOLLOW_PARTITIONS": " (`manage.py repartition --follow-partitions N` makes it another)",
+    "PROFILE_PARTITIONS": "; it stays as it was at the first start, nothing changes it",
+}
+
+
 def partitions_key() -> Key:
     """STRING: the number of follow partitions, recorded at first start, checked at every other."""
     return Key("follows", tag="map", name="partitions")
@@ -24,5 +30,5 @@ async def check_partitions(store: Store, follows: int, profiles: int = 1) -> Non
         if held is not None and int(held) != partitions:
             raise WrongPartitions(
                 f"this store was made with {setting}={int(held)}, the setting says {partitions}: "
-                "put the old number back, or move the data with `manage.py repartition`"
+                f"put the old number back{WAYS[setting]}"
             )

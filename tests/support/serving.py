@@ -42,9 +42,13 @@ class Serving:
     def log(self) -> str:
         return self._log.read_text() if self._log.exists() else ""
 
-    def start(self) -> None:
+    def start_web(self) -> None:
+        """daphne alone; whether it answers yet is the caller's matter."""
         daphne = ["-m", "daphne", "-b", "127.0.0.1", "-p", str(self.port), "--verbosity", "0"]
         self._run(*daphne, "--no-server-name", "socialsite.asgi:application")
+
+    def start(self) -> None:
+        self.start_web()
         self._run("manage.py", "syndicate", "--verbosity", "0")
         until = time.monotonic() + READY_WITHIN_S
         while self.status("/readyz") != 200:

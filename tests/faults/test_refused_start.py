@@ -1,0 +1,211 @@
+"""What is wrong before a site serves: the worker and daphne end with one sentence that says what to do.
+
+Servers that are merely away may come back: daphne waits for them with 503, the worker leaves that to whoever
+starts it again.
+"""
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from socialsite.services.starting import ServerTooOld, require_versions
+from socialsite.store import Store, open_store
+from socialsite.store.partition import even
+from socialsite.store.topology.shard_map import ShardMap
+from tests.support.cluster import ClusterMember, RedisCluster
+from tests.support.ports import free_ports
+from tests.support.redis_server import RedisServer
+from tests.support.serving import Serving, serving
+from tests.support.site import ROOT
+from tests.support.topologies import plain_servers, shards_url
+from tests.support.visitor import Visitor
+
+pytestmark = [pytest.mark.slow, pytest.mark.faults]
+
+WORKER = ("manage.py", "syndicate", "--once", "--verbosity", "0")
+ENDS_WITHIN_S = 30.0
+
+
+def environment(redis_url: str, **more: str) -> dict[str, str]:
+    return {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "tests.settings",
+        "SECRET_KEY": secrets.token_urlsafe(50),
+        "REDIS_URL": redis_url,
+        **more,
+    }
+
+
+def ended(*arguments: str, redis_url: str, **more: str) -> tuple[int, str]:
+    """Run a program of the site to its end; its status and the last line of what it said."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=environment(redis_url, **more),
+        capture_output=True,
+        text=True,
+        timeout=ENDS_WITHIN_S,
+        check=False,
+    )
+    said = (done.stderr.strip().splitlines() or [""])[-1]
+    return done.returncode, said.removeprefix("CommandError: ")
+
+
+def require_refused(reason: str, redis_url: str, **more: str) -> None:
+    """Worker and daphne both: status 1, one sentence."""
+    (port,) = free_ports(1)
+    daphne = ("-m", "daphne", "-b", "127.0.0.1", "-p", str(port), "-v", "0", "socialsite.asgi:application")
+    for program in (WORKER, daphne):
+        status, said = ended(*program, redis_url=redis_url, **more)
+        assert status == 1, said
+        assert re.search(reason, said), said
+        assert said.startswith("The store cannot be used: "), said
+
+
+def test_a_url_that_names_nothing_is_refused() -> None:
+    require_refused("is not a redis\\+shards URL: 'b' is not \"host:port\"", "redis+shards://a:1,b")
+
+
+def test_another_number_of_follow_partitions_is_refused(redis_url: str) -> None:
+    assert ended(*WORKER, redis_url=redis_url)[0] == 0
+    require_refused(
+        "made with FOLLOW_PARTITIONS=16, the setting says 8: put the old number back .*--follow-partitions N",
+        redis_url,
+        FOLLOW_PARTITIONS="8",
+    )
+
+
+def test_another_number_of_profile_partitions_is_refused_and_nothing_promised(redis_url: str) -> None:
+    assert ended(*WORKER, redis_url=redis_url)[0] == 0
+    require_refused(
+        "made with PROFILE_PARTITIONS=1, the setting says 4: put the old number back; .*nothing changes it",
+        redis_url,
+        PROFILE_PARTITIONS="4",
+    )
+
+
+def test_shards_of_two_epochs_are_refused() -> None:
+    with plain_servers(2) as servers:
+        url = shards_url(servers, "hash")
+        assert ended(*WORKER, redis_url=url)[0] == 0
+        with servers[1].client() as client:
+            key = "map:{shards}:shard"
+            later = ShardMap(client.hget(key, "id").decode(), 2, even("hash", 2))
+            client.hset(key, mapping={"epoch": later.epoch, "checksum": later.checksum})
+        require_refused("holds epoch 2 of the map and .* epoch 1: a move was broken off, finish it", url)
+
+
+@contextlib.contextmanager
+def lone_member() -> Iterator[ClusterMember]:
+    cluster = RedisCluster(masters=1)
+    try:
+        cluster.masters[0].start()
+        yield cluster.masters[0]
+    finally:
+        cluster.stop()
+
+
+def test_a_cluster_that_is_not_finished_is_refused_and_said_by_daphne() -> None:
+    with lone_member() as member:
+        status, said = ended(*WORKER, redis_url=f"redis+cluster://{member.address}")
+        assert status == 1
+        assert re.search("16384 of 16384 slots of the cluster have no master: finish its creation", said)
+        require_refused("member of a cluster", f"redis://{member.address}")
+
+
+def test_a_server_that_is_no_member_of_a_cluster_is_refused() -> None:
+    (port,) = free_ports(1)
+    server = RedisServer(options=("--port", str(port), "--bind", "127.0.0.1")).start()
+    try:
+        require_refused("no member of a cluster, so write redis://", f"redis+cluster://127.0.0.1:{port}")
+        require_refused("take the password out of the URL", f"redis://:secret@127.0.0.1:{port}")
+        require_refused("correct the number of the database", f"redis://127.0.0.1:{port}/99")
+        with server.client() as client:
+            client.config_set("requirepass", "secret")
+        require_refused("put user and password into the URL", f"redis://127.0.0.1:{port}")
+        require_refused("correct user and password", f"redis://:other@127.0.0.1:{port}")
+    finally:
+        server.stop()
+
+
+def test_a_replica_in_the_place_of_its_master_is_refused(redis_server: RedisServer, redis_url: str) -> None:
+    with redis_server.client() as client:
+        client.replicaof("127.0.0.1", str(free_ports(1)[0]))
+        try:
+            require_refused("this server is a replica: name its master", redis_url)
+        finally:
+            client.replicaof("NO", "ONE")
+
+
+def test_data_of_a_newer_embedded_server_are_refused_by_an_older_one(tmp_path: Path) -> None:
+    url = f"embedded://{tmp_path / 'data'}"
+    assert ended(*WORKER, redis_url=url)[0] == 0
+    record = tmp_path / "data" / "server.json"
+    record.write_text(json.dumps({**json.loads(record.read_text()), "version": "99.0.0"}))
+    require_refused("99.0", url)
+
+
+async def test_a_server_without_the_commands_needed_is_refused(redis_url: str) -> None:
+    store: Store = await open_store(redis_url)
+    try:
+        await require_versions(store)
+        with pytest.raises(ServerTooOld, match=r"runs version .* needs 99\.0 or newer: upgrade it"):
+            await require_versions(store, (99, 0))
+    finally:
+        await store.close()
+
+
+def test_a_server_that_is_away_ends_the_worker_and_is_waited_for_by_daphne(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    url = f"redis://127.0.0.1:{port}"
+    status, said = ended(*WORKER, redis_url=url)
+    assert status == 1
+    assert re.search(f"cannot connect to 127.0.0.1:{port}: .*: start it, or correct its URL", said), said
+    site = Serving(url, tmp_path)
+    try:
+        site.start_web()
+        until = time.monotonic() + ENDS_WITHIN_S
+        while site.status("/readyz") != 503:
+            assert time.monotonic() < until, site.log
+            time.sleep(0.05)
+        assert site.status("/public/") == 503
+        assert "start it, or correct its URL" in site.log
+        server = RedisServer(options=("--port", str(port), "--bind", "127.0.0.1")).start()
+        try:
+            while site.status("/public/") != 200:
+                assert time.monotonic() < until, site.log
+                time.sleep(0.05)
+        finally:
+            server.stop()
+    finally:
+        site.stop()
+
+
+def test_a_server_lost_later_takes_only_what_lives_on_it(redis_url: str) -> None:
+    server = RedisServer().start()
+    try:
+        with serving(redis_url, REDIS_TIMELINES_URL=server.url) as site:
+            alice = Visitor(site.url, "alice").sign_up()
+            post = alice.publishes("hello")
+            server.kill(signal.SIGKILL)
+            anybody = ("/public/", f"/@alice/{post['id']}/", "/@alice/followers/", "/accounts/login/")
+            assert [site.status(path) for path in anybody] == [200] * len(anybody)
+            assert alice.http.get("/accounts/settings/").status_code == 200
+            for path in ("/", "/@alice/"):
+                answer = alice.http.get(path)
+                assert answer.status_code == 503
+                assert "Retry-After" in answer.headers
+            server.start()
+            assert alice.http.get("/").status_code == 200
+    finally:
+        server.stop()
