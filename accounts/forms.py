@@ -109,6 +109,15 @@ class SettingsForm(forms.Form):
     link = forms.CharField(
         label=_("Link"), required=False, widget=forms.URLInput(attrs={"placeholder": "https://"})
     )
+    private = forms.TypedChoiceField(
+        label=_("Who sees your posts"),
+        choices=[("0", _("Everybody")), ("1", _("Only followers you let in"))],
+        coerce=lambda value: value == "1",
+        help_text=_(
+            "With followers only, others have to ask before they follow you; your present followers stay. "
+            "Opening your account again lets in nobody who is waiting: you answer them, or they just follow."
+        ),
+    )
 
 
 class DeleteForm(forms.Form):

@@ -16,6 +16,7 @@ def account_json(account: Account) -> dict[str, object]:
         "url": account.get_absolute_url(),
         "bio": account.bio,
         "link": account.link,
+        "private": account.is_private,
         "created_at": time_text(account.created_ms),
     }
 

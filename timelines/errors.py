@@ -127,6 +127,16 @@ class RelationsCapReached(TimelinesError):
     message = _("You keep away as many accounts as this site allows.")
 
 
+class MuteRefused(TimelinesError):
+    """The duration is none."""
+
+    code = "invalid"
+    message = _("This is not a number of seconds.")
+
+    def __init__(self) -> None:
+        super().__init__(fields={"duration": type(self).message})
+
+
 class RequestsCapReached(TimelinesError):
     """REQUESTED_CAP of one's requests to follow wait for an answer."""
 
@@ -142,13 +152,13 @@ class FilterNotFound(TimelinesError):
 
 
 class FilterRefused(TimelinesError):
-    """The phrase cannot be filtered by."""
+    """The phrase cannot be filtered by, or another field breaks a rule: `fields` names which."""
 
     code = "invalid"
     message = _("This filter cannot be used.")
 
-    def __init__(self, phrase_message: Text | None = None) -> None:
-        super().__init__(fields={"phrase": phrase_message or type(self).message})
+    def __init__(self, fields: Mapping[str, Text]) -> None:
+        super().__init__(fields=fields)
 
 
 class FiltersCapReached(TimelinesError):

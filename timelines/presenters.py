@@ -23,6 +23,8 @@ from timelines.domain.follow import FollowCounts
 from timelines.domain.linkify import linkify
 from timelines.domain.page import Counts, HydratedPost, ViewerState
 from timelines.domain.post import Post
+from timelines.domain.relation import Relation
+from timelines.domain.rights import FOREVER
 
 Json = dict[str, Any]
 
@@ -68,9 +70,25 @@ def profile_json(account: Account, counts: FollowCounts, posts: int) -> Json:
         "bio": account.bio,
         "link": account.link,
         "created_at": time_text(account.created_ms),
+        "private": account.is_private,
         "followers": counts.followers,
         "following": counts.following,
         "posts": posts,
+    }
+
+
+def relation_json(relation: Relation) -> Json:
+    """What the viewer has to do with the account whose page it is."""
+    until_ms = relation.muted_until_ms
+    return {
+        "follows": relation.follows,
+        "is_followed": relation.is_followed,
+        "requested": relation.requested and not relation.follows,
+        "blocks": relation.blocks,
+        "is_blocked": relation.is_blocked,
+        "mutes": relation.mutes,
+        "muted_until": time_text(until_ms) if until_ms is not None and until_ms != FOREVER else None,
+        "quiets": relation.quiets,
     }
 
 

@@ -4,7 +4,19 @@ from django.urls import path, register_converter
 
 from socialsite.http import methods
 from socialsite.ids import MAX_ID
-from timelines.views import feeds, home, lists, posts, profiles, search, tags, visits
+from timelines.views import (
+    feeds,
+    filters,
+    home,
+    lists,
+    notifications,
+    posts,
+    profiles,
+    relations,
+    search,
+    tags,
+    visits,
+)
 
 
 class IdConverter:
@@ -49,8 +61,35 @@ urlpatterns = [
     path("@<handle:handle>/following/", methods(GET=profiles.following), name="following"),
     path("@<handle:handle>/follow/", methods(POST=profiles.follow), name="follow"),
     path("@<handle:handle>/unfollow/", methods(POST=profiles.unfollow), name="unfollow"),
+    path("@<handle:handle>/block/", methods(POST=relations.block), name="block"),
+    path("@<handle:handle>/unblock/", methods(POST=relations.unblock), name="unblock"),
+    path("@<handle:handle>/mute/", methods(POST=relations.mute), name="mute"),
+    path("@<handle:handle>/unmute/", methods(POST=relations.unmute), name="unmute"),
+    path("@<handle:handle>/hide-boosts/", methods(POST=relations.hide_boosts), name="hide-boosts"),
+    path("@<handle:handle>/show-boosts/", methods(POST=relations.show_boosts), name="show-boosts"),
+    path(
+        "@<handle:handle>/remove-follower/",
+        methods(POST=relations.remove_follower),
+        name="remove-follower",
+    ),
+    path("@<handle:handle>/accept/", methods(POST=relations.accept), name="accept"),
+    path("@<handle:handle>/refuse/", methods(POST=relations.refuse), name="refuse"),
+    path("accounts/requests/", methods(GET=relations.requests), name="requests"),
+    path("accounts/blocked/", methods(GET=relations.blocked), name="blocked"),
+    path("accounts/muted/", methods(GET=relations.muted), name="muted"),
+    path("accounts/filters/", methods(GET=filters.index, POST=filters.add), name="filters"),
+    path("accounts/filters/<id:number>/edit/", methods(POST=filters.edit), name="filter-edit"),
+    path("accounts/filters/<id:number>/delete/", methods(POST=filters.delete), name="filter-delete"),
     path("@<handle:handle>/feed.atom", methods(GET=feeds.account), name="feed"),
     path("@<handle:handle>/<id:post_id>/", methods(GET=posts.show), name="post"),
+    path("notifications/", methods(GET=notifications.index), name="notifications"),
+    path("notifications/read/", methods(POST=notifications.read), name="notifications-read"),
+    path("notifications/unread/", methods(GET=notifications.unread), name="notifications-unread"),
+    path(
+        "accounts/notifications/",
+        methods(GET=notifications.settings_page, POST=notifications.edit_settings),
+        name="notification-settings",
+    ),
     path("tags/<str:tag>/", methods(GET=tags.show), name="tag"),
     path("tags/<str:tag>/feed.atom", methods(GET=feeds.tag), name="tag-feed"),
     path("search/", methods(GET=search.search), name="search"),

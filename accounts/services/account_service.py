@@ -178,9 +178,23 @@ class AccountService:
 
     # What an account tells of itself, and its end
 
-    async def edit_profile(self, *, account_id: AccountId, display_name: str, bio: str, link: str) -> Account:
-        """The account as it is then. Raises FieldErrors, AccountNotFound (also for a deleted account)."""
+    async def edit_profile(
+        self,
+        *,
+        account_id: AccountId,
+        display_name: str,
+        bio: str,
+        link: str,
+        private: bool | None = None,
+    ) -> Account:
+        """The account as it is then. `private` None: as it was.
+
+        Its followers stay, either way; of those who wait to be let in, none is when it opens to everybody.
+        Raises FieldErrors, AccountNotFound (also for a deleted account).
+        """
         texts = checked_texts({"display_name": display_name, "bio": bio, "link": link})
+        if private is not None:
+            texts["private"] = "1" if private else "0"
         await self._accounts.edit(account_id, texts)
         await self._on_named([account_id])
         return await self._get(account_id)

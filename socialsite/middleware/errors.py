@@ -56,6 +56,7 @@ STATUS: Mapping[type[Exception], int] = {
     timelines.RelatingToYourself: 422,
     timelines.RelationsCapReached: 409,
     timelines.RequestsCapReached: 409,
+    timelines.MuteRefused: 422,
     timelines.FilterNotFound: 404,
     timelines.FilterRefused: 422,
     timelines.FiltersCapReached: 409,

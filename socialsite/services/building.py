@@ -16,20 +16,28 @@ from socialsite.store import Store
 from timelines import keys
 from timelines.domain.jobs import PurgeAccount, encode_job
 from timelines.services.completing import CompletingService
+from timelines.services.filters import FilterService
 from timelines.services.following import FollowingService
 from timelines.services.hydrating import Hydrator
 from timelines.services.indexing import Indexing
 from timelines.services.lists import ListService
 from timelines.services.live import LiveService
+from timelines.services.notice_rights import NoticeRights
+from timelines.services.noticing import NotificationService
 from timelines.services.placing import Placing
 from timelines.services.publishing import PublishingService
 from timelines.services.pulling import Pulling
 from timelines.services.purging import Purging
+from timelines.services.reactions import ReactionsService
 from timelines.services.reading import ReadingService
 from timelines.services.rebuilding import RebuildingService
+from timelines.services.relations import RelationsService
+from timelines.services.requests import RequestService
 from timelines.services.searching import SearchService
 from timelines.services.syndication import SyndicationService
+from timelines.services.threads import ThreadService
 
+from .reacting import Reacting, build_reacting
 from .repositories import AnyClock, Repositories
 
 
@@ -45,10 +53,16 @@ class Services:
     accounts: AccountService
     sessions: SessionService
     publishing: PublishingService
+    reactions: ReactionsService
     reading: ReadingService
     hydrator: Hydrator
+    threads: ThreadService
     following: FollowingService
+    relations: RelationsService
+    requests: RequestService
+    filters: FilterService
     lists: ListService
+    notifications: NotificationService
     syndication: SyndicationService
     rebuilding: RebuildingService
     outbox: JobQueue
@@ -75,8 +89,11 @@ class Ground:
     statistics: Statistics
     accounts: AccountService
     hydrator: Hydrator
+    notifications: NotificationService
     indexing: Indexing
     placing: Placing
+    reacting: Reacting
+    threads: ThreadService
     pulling: Pulling
     reading: ReadingService
 
@@ -94,10 +111,16 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
         accounts=ground.accounts,
         sessions=SessionService(at.sessions, at.accounts, clock, on_ended=ground.live.session_ended),
         publishing=_publishing(ground),
+        reactions=ground.reacting.reactions,
         reading=ground.reading,
         hydrator=ground.hydrator,
+        threads=ground.threads,
         following=_following(ground),
+        relations=_relations(ground),
+        requests=_requests(ground),
+        filters=FilterService(filters=at.filters),
         lists=_lists(ground),
+        notifications=ground.notifications,
         syndication=_syndication(ground),
         rebuilding=_rebuilding(ground),
         outbox=ground.outbox,
@@ -148,27 +171,62 @@ def _ground(store: Store, clock: AnyClock, config: Configuration) -> Ground:
         threshold=config.pull_threshold,
         grace_ms=config.pull_grace_ms,
     )
-    return Ground(
+    ids = PostIds(clock)
+    placing = Placing(
+        posts=at.posts,
+        profiles=at.profiles,
+        public=at.public,
+        tags=at.tags,
+        homes=at.homes,
+        indexing=indexing,
+        threads=at.threads,
+    )
+    notifications = NotificationService(
+        notifications=at.notifications,
+        rights=NoticeRights(
+            store=store,
+            hydrator=hydrator,
+            authors=accounts,
+            readers=at.readers,
+            follows=at.follows,
+            clock=clock,
+        ),
+        follows=at.follows,
+        accounts=at.accounts,
+        live=live,
+        ids=ids,
+    )
+    reacting = build_reacting(
         store=store,
         clock=clock,
         config=config,
         at=at,
-        ids=PostIds(clock),
+        ids=ids,
         live=live,
         outbox=outbox,
         statistics=statistics,
         accounts=accounts,
         hydrator=hydrator,
+        placing=placing,
+        noticing=notifications,
+    )
+    return Ground(
+        store=store,
+        clock=clock,
+        config=config,
+        at=at,
+        ids=ids,
+        live=live,
+        outbox=outbox,
+        statistics=statistics,
+        accounts=accounts,
+        hydrator=hydrator,
+        notifications=notifications,
         indexing=indexing,
         pulling=pulling,
-        placing=Placing(
-            posts=at.posts,
-            profiles=at.profiles,
-            public=at.public,
-            tags=at.tags,
-            homes=at.homes,
-            indexing=indexing,
-        ),
+        placing=placing,
+        reacting=reacting,
+        threads=ThreadService(at.threads, hydrator),
         reading=_reading(at, hydrator, pulling),
     )
 
@@ -176,7 +234,6 @@ def _ground(store: Store, clock: AnyClock, config: Configuration) -> Ground:
 def _reading(at: Repositories, hydrator: Hydrator, pulling: Pulling) -> ReadingService:
     return ReadingService(
         hydrator=hydrator,
-        posts=at.posts,
         profiles=at.profiles,
         public=at.public,
         tags=at.tags,
@@ -190,13 +247,12 @@ def _reading(at: Repositories, hydrator: Hydrator, pulling: Pulling) -> ReadingS
 
 def _publishing(ground: Ground) -> PublishingService:
     return PublishingService(
-        ids=ground.ids,
         posts=ground.at.posts,
+        storing=ground.reacting.storing,
         placing=ground.placing,
-        outbox=ground.outbox,
         live=ground.live,
+        boosts=ground.reacting.boosting,
         check_room=MemoryGuard(ground.store, ground.config.memory_reserve).check,
-        meter=ground.statistics.meter,
         max_graphemes=ground.config.post_max_length,
     )
 
@@ -204,9 +260,34 @@ def _publishing(ground: Ground) -> PublishingService:
 def _following(ground: Ground) -> FollowingService:
     return FollowingService(
         follows=ground.at.follows,
+        relations=ground.at.relations,
+        requests=ground.at.requests,
         accounts=ground.accounts,
         homes=ground.at.homes,
         cap=ground.config.following_cap,
+        notices=ground.notifications,
+    )
+
+
+def _relations(ground: Ground) -> RelationsService:
+    return RelationsService(
+        store=ground.store,
+        relations=ground.at.relations,
+        requests=ground.at.requests,
+        follows=ground.at.follows,
+        accounts=ground.accounts,
+        homes=ground.at.homes,
+        live=ground.live,
+    )
+
+
+def _requests(ground: Ground) -> RequestService:
+    return RequestService(
+        requests=ground.at.requests,
+        relations=ground.at.relations,
+        follows=ground.at.follows,
+        accounts=ground.accounts,
+        homes=ground.at.homes,
     )
 
 
@@ -225,7 +306,7 @@ def _syndication(ground: Ground) -> SyndicationService:
     return SyndicationService(
         posts=at.posts,
         placing=ground.placing,
-        purging=_purging(at, ground.placing),
+        purging=_purging(at, ground.placing, ground.reacting),
         indexing=ground.indexing,
         pulling=ground.pulling,
         follows=at.follows,
@@ -238,11 +319,18 @@ def _syndication(ground: Ground) -> SyndicationService:
         meter=ground.statistics.meter,
         clock=ground.clock,
         posts_per_pass=ground.config.posts_per_pass,
+        noticing=(ground.notifications.notice,),
     )
 
 
-def _purging(at: Repositories, placing: Placing) -> Purging:
+def _purging(at: Repositories, placing: Placing, reacting: Reacting) -> Purging:
     return Purging(
+        reactions=reacting.reactions,
+        boosts=reacting.boosting,
+        relations=at.relations,
+        requests=at.requests,
+        filters=at.filters,
+        notifications=at.notifications,
         posts=at.posts,
         profiles=at.profiles,
         placing=placing,

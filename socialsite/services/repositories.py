@@ -10,17 +10,24 @@ from socialsite.store import Store
 from timelines import keys
 from timelines.repositories.archive import Archive
 from timelines.repositories.archive_opening import archive_at
+from timelines.repositories.bookmarks import Bookmarks
 from timelines.repositories.cached import CachedKind, CachedTimelines
 from timelines.repositories.delivery_lag import DeliveryLag
+from timelines.repositories.filters import Filters
 from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers, Lists
+from timelines.repositories.notifications import Notifications
 from timelines.repositories.posts import PostRepository
 from timelines.repositories.profiles import ProfileRepository, PublicRepository
 from timelines.repositories.pulled import PulledAuthors
+from timelines.repositories.reactions import Reactions
 from timelines.repositories.readers import Readers
+from timelines.repositories.relations import Relations
+from timelines.repositories.requests import FollowRequests
 from timelines.repositories.search import PostIndex
 from timelines.repositories.search_names import NameIndex
 from timelines.repositories.tags import TagTimelines
+from timelines.repositories.threads import Threads
 
 AnyClock = Clock | FixedClock
 
@@ -43,6 +50,13 @@ class Repositories:
     members: ListMembers
     lag: DeliveryLag
     readers: Readers
+    notifications: Notifications
+    reactions: Reactions
+    bookmarks: Bookmarks
+    relations: Relations
+    requests: FollowRequests
+    filters: Filters
+    threads: Threads
     pulled: PulledAuthors
     index: PostIndex
     names: NameIndex
@@ -54,11 +68,12 @@ class Repositories:
         of_lists = CachedKind(keys.list_timeline, keys.LIST_PATTERN, config.list_cap, ttl_ms, ahead)
         partitions = config.follow_partitions
         archive = archive_at(config.archive_url)
+        posts = PostRepository(store, archive)
         return cls(
             accounts=AccountRepository(store),
             sessions=SessionRepository(store),
             archive=archive,
-            posts=PostRepository(store, archive),
+            posts=posts,
             profiles=ProfileRepository(store, config.profile_cap, config.profile_partitions),
             public=PublicRepository(store, config.public_cap),
             tags=TagTimelines(store),
@@ -69,6 +84,13 @@ class Repositories:
             members=ListMembers(store, partitions=partitions, members_cap=config.list_members_cap),
             lag=DeliveryLag(store),
             readers=Readers(store),
+            notifications=Notifications(store),
+            reactions=Reactions(store),
+            bookmarks=Bookmarks(store),
+            relations=Relations(store),
+            requests=FollowRequests(store),
+            filters=Filters(store),
+            threads=Threads(store, posts),
             pulled=PulledAuthors(store),
             index=PostIndex(store),
             names=NameIndex(store),

@@ -11,6 +11,8 @@ from tests.support.people import Directory, Forgotten
 from timelines.domain.follow import Follow, FollowCounts
 from timelines.errors import FollowingCapReached, FollowingYourself
 from timelines.repositories.follows import Follows
+from timelines.repositories.relations import Relations
+from timelines.repositories.requests import FollowRequests
 from timelines.services.following import FollowingService
 
 ALICE, BOB, CAROL = map(AccountId, (1, 2, 3))
@@ -33,8 +35,15 @@ def follows(store: Store) -> Follows:
 
 
 @pytest.fixture
-def service(follows: Follows, people: Directory, homes: Forgotten) -> FollowingService:
-    return FollowingService(follows=follows, accounts=people, homes=homes, cap=CAP)
+def service(store: Store, follows: Follows, people: Directory, homes: Forgotten) -> FollowingService:
+    return FollowingService(
+        follows=follows,
+        relations=Relations(store),
+        requests=FollowRequests(store),
+        accounts=people,
+        homes=homes,
+        cap=CAP,
+    )
 
 
 async def test_a_follow_says_whether_it_is_new(service: FollowingService) -> None:

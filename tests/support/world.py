@@ -40,6 +40,22 @@ class Person:
     async def unfollows(self, other: "Person") -> bool:
         return await self._services.following.unfollow(follower_id=self.id, followed_id=other.id)
 
+    async def blocks(self, other: "Person") -> bool:
+        return await self._services.relations.block(
+            account_id=self.id, other_id=other.id, now_ms=self._now_ms
+        )
+
+    async def unblocks(self, other: "Person") -> bool:
+        return await self._services.relations.unblock(account_id=self.id, other_id=other.id)
+
+    async def mutes(self, other: "Person", until_ms: int | None = None) -> bool:
+        return await self._services.relations.mute(
+            account_id=self.id, other_id=other.id, now_ms=self._now_ms, until_ms=until_ms
+        )
+
+    async def unmutes(self, other: "Person") -> bool:
+        return await self._services.relations.unmute(account_id=self.id, other_id=other.id)
+
     async def home(self, **cut: int) -> TimelinePage:
         return await self._services.reading.home(self.id, **cut)
 

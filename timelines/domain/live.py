@@ -52,6 +52,12 @@ class CountsChanged(msgspec.Struct, frozen=True, array_like=True, tag="counts1")
     post_id: PostId
 
 
+class Notified(msgspec.Struct, frozen=True, array_like=True, tag="notified1"):
+    """Accounts online in a process were told of something: each with the id of its notification."""
+
+    told: tuple[tuple[AccountId, PostId], ...]
+
+
 class SessionsEnded(msgspec.Struct, frozen=True, array_like=True, tag="ended1"):
     """To the sockets of a session, or of the whole account (`session` None) but for session `but`."""
 
@@ -60,7 +66,23 @@ class SessionsEnded(msgspec.Struct, frozen=True, array_like=True, tag="ended1"):
     but: str | None = None
 
 
-LiveMessage = EntryPublished | EntryDelivered | EntryPulled | PostDeleted | CountsChanged | SessionsEnded
+class RelationChanged(msgspec.Struct, frozen=True, array_like=True, tag="relation1"):
+    """One of them keeps the other away, or no longer: what is being sent to either is looked at again."""
+
+    account_id: AccountId
+    other_id: AccountId
+
+
+LiveMessage = (
+    EntryPublished
+    | EntryDelivered
+    | EntryPulled
+    | PostDeleted
+    | CountsChanged
+    | Notified
+    | SessionsEnded
+    | RelationChanged
+)
 
 encode_live = msgspec.msgpack.Encoder().encode
 _decoder: msgspec.msgpack.Decoder[LiveMessage] = msgspec.msgpack.Decoder(LiveMessage)

@@ -11,7 +11,7 @@ from timelines.domain.filters import Filter
 from timelines.domain.post import FOLLOWERS, Post
 
 FOREVER = 4_000_000_000_000_000
-"""Until when a mute without an end holds (Unix ms): below 2^52, so servers write the score without exponent."""
+"""Until when a mute without an end holds (Unix ms): below 2^52, so servers write it without an exponent."""
 
 
 class Place(Enum):

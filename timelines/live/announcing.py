@@ -1,40 +1,52 @@
 """From a message between processes to the sockets of this one.
 
-Rights are looked at here, once for all readers of a message: the post still stands and its author is visible
-(it is read anew), each reader still follows, each list still holds the author. What finds no socket costs
+Rights are looked at here, for all readers of a message in one pipeline (services/hydrating_for_many.py): the
+post still stands, and each reader may see it on the timeline that they have open. What finds no socket costs
 no read.
 """
 
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.outlet import Frame
 from socialsite.store.errors import StoreError
-from timelines.domain.account_list import ListId
 from timelines.domain.live import (
     CountsChanged,
     EntryDelivered,
     EntryPublished,
     EntryPulled,
     LiveMessage,
+    Notified,
     PostDeleted,
+    RelationChanged,
     SessionsEnded,
 )
-from timelines.domain.page import HydratedPost
-from timelines.errors import PostNotFound
+from timelines.domain.rights import Place
 from timelines.live import frames
-from timelines.live.rendering import EntryFrames
+from timelines.live.rendering import EntryFrames, entry_frame
 from timelines.live.room import Room, Socket, Subscription
-from timelines.live.timelines import PUBLIC, home_of, list_of, profile_of, tag_of
-from timelines.services.live import LiveService
-from timelines.services.reading import ReadingService
+from timelines.live.timelines import (
+    PUBLIC,
+    OpenTimeline,
+    home_of,
+    list_of,
+    notices_of,
+    profile_of,
+    tag_of,
+)
+from timelines.services.hydrating import Hydrator
+from timelines.services.hydrating_for_many import Seat, hydrate_for
+from timelines.services.noticing import NotificationService
 
 log = logging.getLogger(__name__)
+
+SeatKey = tuple[AccountId | None, str]
+"""A reader, and the topic of a timeline."""
 
 SIGNED_OUT = 4401
 AT_ONCE = 100
@@ -47,10 +59,10 @@ REMEMBERED = 1_000
 class Announcer:
     """Tells the room."""
 
-    def __init__(self, room: Room, live: LiveService, reading: ReadingService) -> None:
+    def __init__(self, room: Room, hydrator: Hydrator, notifications: NotificationService) -> None:
         self._room = room
-        self._live = live
-        self._reading = reading
+        self._hydrator = hydrator
+        self._notifications = notifications
         self._sent: OrderedDict[PostId, set[str]] = OrderedDict()
         self._changed: set[PostId] = set()
         self._change = asyncio.Event()
@@ -71,6 +83,11 @@ class Announcer:
             case CountsChanged(post_id):
                 self._changed.add(post_id)
                 self._change.set()
+            case Notified(told):
+                for account_id, notification_id in told:
+                    await self._notified(account_id, notification_id)
+            case RelationChanged(account_id, other_id):
+                self._room.change_relation(account_id, other_id)
             case SessionsEnded():
                 self._end(message)
             case _:
@@ -93,42 +110,46 @@ class Announcer:
         author_id = message.author_id
         topics = [home_of(author_id), profile_of(author_id), *map(tag_of, message.tags)]
         topics += [PUBLIC] if message.public else []
-        if any(map(self._room.has, topics)):
-            await self._spread(await self._find(message.post_id), topics)
+        await self._spread(message.post_id, author_id, topics)
 
     async def _delivered(self, message: EntryDelivered) -> None:
-        readers = [id for id in message.followers if self._room.has(home_of(id))]
-        lists = [id for id in message.lists if self._room.has(list_of(id))]
-        if not readers and not lists:
+        topics = [*map(home_of, message.followers), *map(list_of, message.lists)]
+        await self._spread(message.post_id, message.author_id, topics)
+
+    async def _notified(self, account_id: AccountId, notification_id: PostId) -> None:
+        topic = notices_of(account_id)
+        if not self._room.has(topic):
             return
-        entry, following, listing = await asyncio.gather(
-            self._find(message.post_id),
-            self._following(message.author_id, readers),
-            self._listing(message.author_id, lists),
-        )
-        await self._spread(entry, [*map(home_of, following), *map(list_of, listing)])
+        noticed = await self._notifications.find(account_id, notification_id)
+        for subscription in self._room.at([topic]) if noticed else ():
+            frame = entry_frame(subscription.name, noticed, subscription.socket.language)
+            subscription.offer(notification_id, frame)
 
-    def _following(self, author_id: AccountId, readers: Sequence[AccountId]) -> Awaitable[set[AccountId]]:
-        return self._live.still_following(author_id, readers)
+    async def _spread(self, post_id: PostId, author_id: AccountId, topics: Sequence[str]) -> None:
+        """To each reader what they may see of it; read again for those whose relations change meanwhile."""
+        due, made = self._seats(topics), EntryFrames()
+        while due:
+            moment = self._room.moment
+            found = await hydrate_for(self._hydrator, post_id, author_id, list(due.values()))
+            entries = dict(zip(due, found, strict=True))
+            due = {}
+            for number, subscription in enumerate(self._room.at(topics), start=1):
+                key = _key(subscription)
+                if self._room.is_gone(post_id):
+                    return
+                if key not in entries or (entry := entries[key]) is None:
+                    continue
+                if self._room.has_changed(subscription.socket.account_id, moment):
+                    due[key] = _timeline(subscription).seat
+                    continue
+                self._remember(entry.shown.post.id, topics)
+                subscription.offer(post_id, made.frame_for(subscription, entry))
+                if number % AT_ONCE == 0:
+                    await asyncio.sleep(0)
 
-    def _listing(self, author_id: AccountId, lists: Sequence[ListId]) -> Awaitable[set[ListId]]:
-        return self._live.still_listing(author_id, lists)
-
-    async def _find(self, post_id: PostId) -> HydratedPost | None:
-        try:
-            return await self._reading.post(post_id, viewer_id=None)
-        except PostNotFound:
-            return None  # deleted, or its author suspended, since the message was sent
-
-    async def _spread(self, entry: HydratedPost | None, topics: Sequence[str]) -> None:
-        if entry is None or self._room.is_gone(entry.post.id):
-            return
-        self._remember(entry.post.id, topics)
-        made = EntryFrames(entry)
-        for number, subscription in enumerate(self._room.at(topics), start=1):
-            subscription.offer(entry.post.id, made.frame_for(subscription))
-            if number % AT_ONCE == 0:
-                await asyncio.sleep(0)
+    def _seats(self, topics: Sequence[str]) -> dict[SeatKey, Seat]:
+        """One of each reader at each timeline, however many sockets show it."""
+        return {_key(each): _timeline(each).seat for each in self._room.at(topics)}
 
     def _remember(self, post_id: PostId, topics: Iterable[str]) -> None:
         self._sent.setdefault(post_id, set()).update(topics)
@@ -138,8 +159,22 @@ class Announcer:
     async def _counts(self, post_id: PostId) -> None:
         shown_on: list[Subscription] = self._room.at(self._sent.get(post_id, ()))
         sockets = dict.fromkeys([*self._room.watching(post_id), *(each.socket for each in shown_on)])
-        if sockets and (entry := await self._find(post_id)) is not None:
+        if sockets:
+            await self._tell_counts(post_id, list(sockets))
+
+    async def _tell_counts(self, post_id: PostId, sockets: Sequence[Socket]) -> None:
+        """What anybody may see is told to all of them; other counts to those who may see the post."""
+        anybody = Seat(None, Place.POST)
+        (entry,) = await hydrate_for(self._hydrator, post_id, None, [anybody])
+        if entry is not None:
             await self._push(sockets, frames.counts(post_id, entry.counts))
+            return
+        seats = {id: Seat(id, Place.POST) for socket in sockets if (id := socket.account_id) is not None}
+        found = await hydrate_for(self._hydrator, post_id, None, list(seats.values()))
+        seen = {id: entry.counts for id, entry in zip(seats, found, strict=True) if entry is not None}
+        for account_id, numbers in seen.items():
+            theirs = [socket for socket in sockets if socket.account_id == account_id]
+            await self._push(theirs, frames.counts(post_id, numbers))
 
     async def _push(self, sockets: Iterable[Socket], frame: Frame) -> None:
         for number, socket in enumerate(list(sockets), start=1):
@@ -153,3 +188,12 @@ class Announcer:
                 message.but is None or message.but != socket.session_id
             ):
                 socket.outlet.close(SIGNED_OUT)
+
+
+def _timeline(subscription: Subscription) -> OpenTimeline:
+    assert subscription.timeline is not None, "the room listens to what was opened"
+    return subscription.timeline
+
+
+def _key(subscription: Subscription) -> SeatKey:
+    return subscription.socket.account_id, _timeline(subscription).topic

@@ -8,6 +8,7 @@ Only the newer ones count: more than 100 of them are a gap, to be paged.
 from dataclasses import dataclass
 
 from socialsite.ids import LOW_BITS, PostId, id_at
+from timelines.domain.notifications import Noticed
 from timelines.domain.page import HydratedPost
 from timelines.live.timelines import ReadPage
 
@@ -22,7 +23,7 @@ timeline with more than 300 entries a minute replays the newest of them."""
 class Missed:
     """`entries` to send, oldest first; `gap`: more are newer than is replayed; `last`: where to go on."""
 
-    entries: tuple[HydratedPost, ...]
+    entries: tuple[HydratedPost | Noticed, ...]
     last: PostId
     gap: bool = False
 
@@ -30,7 +31,7 @@ class Missed:
 async def newest(page: ReadPage) -> PostId:
     """The newest id of a timeline, 0 when it is empty."""
     found = await page(limit=1)
-    return found.entries[0].post.id if found.entries else PostId(0)
+    return found.entries[0].id if found.entries else PostId(0)
 
 
 async def missed(page: ReadPage, after: PostId, now_ms: int, rewind_ms: int = REWIND_MS) -> Missed:
@@ -40,17 +41,17 @@ async def missed(page: ReadPage, after: PostId, now_ms: int, rewind_ms: int = RE
     if newer.previous_after is not None:
         return Missed((), await newest(page), gap=True)
     entries = (*await _just_before(page, after, rewind_ms), *reversed(newer.entries))
-    return Missed(entries, newer.entries[0].post.id if newer.entries else after)
+    return Missed(entries, newer.entries[0].id if newer.entries else after)
 
 
-async def _just_before(page: ReadPage, after: PostId, rewind_ms: int) -> list[HydratedPost]:
+async def _just_before(page: ReadPage, after: PostId, rewind_ms: int) -> list[HydratedPost | Noticed]:
     """The entries up to and with `after` that belong to the rewound time, oldest first."""
     start = max(0, after - (rewind_ms << LOW_BITS))
-    found: list[HydratedPost] = []
+    found: list[HydratedPost | Noticed] = []
     before: PostId | None = PostId(after + 1)
     for limit in REWIND_PAGES:
         older = await page(before=before, limit=limit)
-        found += [entry for entry in older.entries if entry.post.id > start]
+        found += [entry for entry in older.entries if entry.id > start]
         before = older.next_before
         if before is None or before <= start:
             break

@@ -78,6 +78,13 @@ class Socket:
         self.subscriptions: dict[str, Subscription] = {}
         self.watched: frozenset[PostId] = frozenset()
 
+    def look_again(self) -> None:
+        """What waits for the end of a replay was judged by rights of before: it is replayed once more."""
+        for subscription in self.subscriptions.values():
+            if subscription.held is not None:
+                subscription.held.clear()
+                subscription.replay_again = True
+
 
 class Room:
     """Every socket, by topic, by account, by watched post."""
@@ -88,6 +95,9 @@ class Room:
         self._by_account: dict[AccountId, dict[Socket, None]] = {}
         self._by_watched: dict[PostId, dict[Socket, None]] = {}
         self._gone: OrderedDict[PostId, None] = OrderedDict()
+        self._changed_at: dict[AccountId, int] = {}
+        self.moment = 0
+        """Counts the changes of relations of those who are here."""
 
     def enter(self, socket: Socket) -> None:
         self.sockets[socket] = None
@@ -98,7 +108,21 @@ class Room:
         self.sockets.pop(socket, None)
         if socket.account_id is not None:
             _take(self._by_account, socket.account_id, socket)
+            if socket.account_id not in self._by_account:
+                self._changed_at.pop(socket.account_id, None)
         self.watch(socket, ())
+
+    def change_relation(self, *account_ids: AccountId) -> None:
+        """What was read of their rights before is not to be sent any more."""
+        self.moment += 1
+        for account_id in account_ids:
+            for socket in self._by_account.get(account_id, ()):
+                self._changed_at[account_id] = self.moment
+                socket.look_again()
+
+    def has_changed(self, account_id: AccountId | None, since: int) -> bool:
+        """Whether the account's relations have changed since that `moment`."""
+        return account_id is not None and self._changed_at.get(account_id, 0) > since
 
     def listen(self, subscription: Subscription, timeline: OpenTimeline) -> None:
         """From now on the subscription gets what comes on the timeline."""

@@ -18,8 +18,10 @@ from timelines.live.requests import BadMessage, Subscribe, Unsubscribe, Watch, p
 from timelines.live.room import Room, Socket
 from timelines.live.subscribing import Subscriber
 from timelines.live.timelines import Timelines
+from timelines.services.hydrating import Hydrator
 from timelines.services.lists import ListService
 from timelines.services.live import LiveService
+from timelines.services.noticing import NotificationService
 from timelines.services.reading import ReadingService
 
 SESSIONS_EVERY_S = 4.0
@@ -37,11 +39,15 @@ class StreamServices(Protocol):
     @property
     def reading(self) -> ReadingService: ...
     @property
+    def hydrator(self) -> Hydrator: ...
+    @property
     def accounts(self) -> AccountService: ...
     @property
     def sessions(self) -> SessionService: ...
     @property
     def lists(self) -> ListService: ...
+    @property
+    def notifications(self) -> NotificationService: ...
     @property
     def clock(self) -> Now: ...
 
@@ -52,13 +58,13 @@ class Stream:
     def __init__(self, services: StreamServices) -> None:
         self._room = Room()
         self._sessions = services.sessions
-        self._announcer = Announcer(self._room, services.live, services.reading)
+        self._announcer = Announcer(self._room, services.hydrator, services.notifications)
         self._hub = services.live.listen(
             on_message=self._announcer.hear,
             on_lost=lambda: self._subscriber.hold_all(),
             on_gap=lambda: self._subscriber.repair_all(),
         )
-        timelines = Timelines(services.reading, services.accounts, services.lists)
+        timelines = Timelines(services.reading, services.accounts, services.lists, services.notifications)
         self._subscriber = Subscriber(self._room, self._hub, timelines, services.live, services.clock)
         self._upkeep = Upkeep()
 

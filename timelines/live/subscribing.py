@@ -134,7 +134,7 @@ class Subscriber:
             subscription.replay_again = False
             found = await _steadily(lambda: self._missed(subscription, timeline))
             await self._send(subscription, found)
-            sent.update(entry.post.id for entry in found.entries)
+            sent.update(entry.id for entry in found.entries)
         return frozenset(sent)
 
     async def _missed(self, subscription: Subscription, timeline: OpenTimeline) -> Missed:
@@ -149,7 +149,7 @@ class Subscriber:
             socket.outlet.push(frames.gap(subscription.name, subscription.last, found.last))
         for entry in found.entries:
             await socket.outlet.drained()
-            if not self._room.is_gone(entry.post.id):
+            if not self._room.is_gone(entry.id):
                 socket.outlet.push(entry_frame(subscription.name, entry, socket.language))
         subscription.last = found.last
 

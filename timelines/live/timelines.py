@@ -9,16 +9,20 @@ from accounts.errors import AccountNotFound
 from accounts.services import AccountService
 from socialsite.ids import MAX_ID
 from timelines.domain.account_list import ListId
+from timelines.domain.notifications import NoticePage
 from timelines.domain.page import TimelinePage
+from timelines.domain.rights import Place
 from timelines.domain.scanning import normalize_tag
 from timelines.errors import ListNotFound
 from timelines.live import frames
+from timelines.services.hydrating_for_many import Seat
 from timelines.services.lists import ListService
 from timelines.services.live import home_member, list_member
+from timelines.services.noticing import NotificationService
 from timelines.services.reading import ReadingService
 
-ReadPage = Callable[..., Awaitable[TimelinePage]]
-"""A page of ReadingService, all but `before`, `after` and `limit` given."""
+ReadPage = Callable[..., Awaitable[TimelinePage | NoticePage]]
+"""A page of ReadingService or of notifications, all but `before`, `after` and `limit` given."""
 
 
 PUBLIC = "public"
@@ -42,6 +46,10 @@ def tag_of(tag: str) -> str:
     return f"tag:{tag}"
 
 
+def notices_of(account_id: AccountId) -> str:
+    return f"notifications:{account_id}"
+
+
 class Refused(Exception):
     """This reader cannot have this timeline; `code` is the error's."""
 
@@ -52,18 +60,29 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OpenTimeline:
-    """A timeline that its reader may have. `member`: what is present while it is open, for the publishers."""
+    """A timeline that its reader may have. `member`: what is present while it is open, for the publishers.
+
+    `seat`: who reads it, and as what, so that live entries are judged as those of its pages.
+    """
 
     topic: str
     member: str | None
     page: ReadPage
+    seat: Seat
 
 
 class Timelines:
     """Finds the timeline of a name."""
 
-    def __init__(self, reading: ReadingService, accounts: AccountService, lists: ListService) -> None:
+    def __init__(
+        self,
+        reading: ReadingService,
+        accounts: AccountService,
+        lists: ListService,
+        notifications: NotificationService,
+    ) -> None:
         self._reading = reading
+        self._notifications = notifications
         self._accounts = accounts
         self._lists = lists
 
@@ -71,7 +90,8 @@ class Timelines:
         """Raises Refused."""
         kind, _, rest = name.partition(":")
         if name == "public":
-            return OpenTimeline(PUBLIC, None, partial(self._reading.public, viewer_id=viewer_id))
+            page = partial(self._reading.public, viewer_id=viewer_id)
+            return OpenTimeline(PUBLIC, None, page, Seat(viewer_id, Place.PUBLIC))
         if name == "home":
             return self._home(_signed_in(viewer_id))
         if kind == "profile" and rest:
@@ -79,14 +99,21 @@ class Timelines:
         if kind == "list" and rest.isascii() and rest.isdigit() and 0 < int(rest[:17]) <= MAX_ID:
             return await self._list(ListId(int(rest)), _signed_in(viewer_id))
         if kind == "tag" and (tag := normalize_tag(rest)) is not None:
-            return OpenTimeline(tag_of(tag), None, partial(self._reading.tag, tag, viewer_id=viewer_id))
+            page = partial(self._reading.tag, tag, viewer_id=viewer_id)
+            return OpenTimeline(tag_of(tag), None, page, Seat(viewer_id, Place.TAG))
         if name == "notifications":
-            raise Refused(frames.FORBIDDEN)  # nothing is delivered to these yet
+            return self._notices(_signed_in(viewer_id))
         raise Refused(frames.BAD_MESSAGE)
 
     def _home(self, viewer_id: AccountId) -> OpenTimeline:
         page = partial(self._reading.home, viewer_id)
-        return OpenTimeline(home_of(viewer_id), home_member(viewer_id), page)
+        seat = Seat(viewer_id, Place.HOME, self._reading.home_rights(viewer_id))
+        return OpenTimeline(home_of(viewer_id), home_member(viewer_id), page, seat)
+
+    def _notices(self, viewer_id: AccountId) -> OpenTimeline:
+        page = partial(self._notifications.timeline, viewer_id)
+        seat = Seat(viewer_id, Place.NOTIFICATION)
+        return OpenTimeline(notices_of(viewer_id), home_member(viewer_id), page, seat)
 
     async def _profile(self, handle: str, viewer_id: AccountId | None) -> OpenTimeline:
         try:
@@ -95,7 +122,7 @@ class Timelines:
             raise Refused(frames.FORBIDDEN) from None
         account_id = AccountId(account.id)
         page = partial(self._reading.profile, account_id, viewer_id=viewer_id)
-        return OpenTimeline(profile_of(account_id), None, page)
+        return OpenTimeline(profile_of(account_id), None, page, Seat(viewer_id, Place.PROFILE))
 
     async def _list(self, list_id: ListId, viewer_id: AccountId) -> OpenTimeline:
         try:
@@ -103,7 +130,8 @@ class Timelines:
         except ListNotFound:
             raise Refused(frames.FORBIDDEN) from None
         page = partial(self._reading.list_timeline, list_id, viewer_id=viewer_id)
-        return OpenTimeline(list_of(list_id), list_member(list_id), page)
+        seat = Seat(viewer_id, Place.LIST, self._reading.list_rights(list_id))
+        return OpenTimeline(list_of(list_id), list_member(list_id), page, seat)
 
 
 def _signed_in(viewer_id: AccountId | None) -> AccountId:

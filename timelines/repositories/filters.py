@@ -1,4 +1,4 @@
-"""Keyword filters, `timelines:{<account>}:filters`: read whole, with each page of their owner (readers.py)."""
+"""Keyword filters, `timelines:{<account>}:filters`; read whole with each page of their owner."""
 
 from msgspec.structs import replace
 

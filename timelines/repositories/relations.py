@@ -83,7 +83,10 @@ class Relations:
         commands: list[Command] = [("ZMSCORE", key, *others) for key in asked]
         sides = await self._timelines.gather(commands)
         return {
-            other for scores in sides for other, score in zip(others, scores, strict=True) if score is not None
+            other
+            for scores in sides
+            for other, score in zip(others, scores, strict=True)
+            if score is not None
         }
 
     async def counts(self, account_id: AccountId) -> tuple[int, int, int]:
@@ -100,9 +103,7 @@ class Relations:
         self, account_id: AccountId, cursor: FollowCursor | None, limit: int, *, now_ms: int
     ) -> FollowPage:
         """Those whose mute ends last come first; without those that are over."""
-        return await page_of_accounts(
-            self._timelines, keys.mutes(account_id), cursor, limit, above=now_ms
-        )
+        return await page_of_accounts(self._timelines, keys.mutes(account_id), cursor, limit, above=now_ms)
 
     async def muted_until(self, account_id: AccountId, others: Sequence[AccountId]) -> dict[AccountId, int]:
         """Until when (Unix ms) each of them is muted."""
@@ -126,9 +127,7 @@ class Relations:
         await self._store.write_each([("DEL", key) for key in rest])
         return False
 
-    async def _purge_sides(
-        self, key: Key, other_side: KeyOf, account_id: AccountId, limit: int
-    ) -> bool:
+    async def _purge_sides(self, key: Key, other_side: KeyOf, account_id: AccountId, limit: int) -> bool:
         """The other side first: what a crash leaves is found here again."""
         found: list[bytes] = await self._timelines[key].execute("ZRANGE", key, 0, limit - 1)
         if not found:

@@ -3,6 +3,8 @@
 Sources; each side stands under its account's tag. A request is one while it stands at the one that is asked.
 """
 
+from collections.abc import Sequence
+
 from accounts.domain import AccountId
 from socialsite.store import Store
 from timelines import keys
@@ -31,7 +33,7 @@ class FollowRequests:
         return bool(withdrawn or removed)
 
     async def answer(self, requester_id: AccountId, target_id: AccountId, *, forget: bool) -> None:
-        """The request was accepted. `forget`: by whoever made the edge; only then it is nobody's wish any more.
+        """The request was accepted. `forget`: by whoever made the edge; then it is nobody's wish any more.
 
         So one that looks whether the requester still asks is not misled by a second acceptance.
         """
@@ -44,6 +46,14 @@ class FollowRequests:
         """What the requester's own side says; a withdrawal takes that away first."""
         key = keys.requested(requester_id)
         return await self._timelines[key].execute("ZSCORE", key, target_id) is not None
+
+    async def requested_among(self, requester_id: AccountId, others: Sequence[AccountId]) -> set[AccountId]:
+        """Those of `others` whom the account has asked."""
+        if not others:
+            return set()
+        key = keys.requested(requester_id)
+        scores = await self._timelines[key].execute("ZMSCORE", key, *others)
+        return {other for other, score in zip(others, scores, strict=True) if score is not None}
 
     async def stands(self, requester_id: AccountId, target_id: AccountId) -> bool:
         key = keys.requests(target_id)

@@ -1,4 +1,4 @@
-"""A ZSET of accounts, id -> ms, read in pages: the highest score first, ties by id, strictly behind a cursor."""
+"""A ZSET of accounts, id -> ms, in pages: the highest score first, ties by id, strictly behind a cursor."""
 
 from accounts.domain import AccountId
 from socialsite.store import Command, Key
@@ -8,7 +8,12 @@ from timelines.repositories.edge_side import TIES_AFTER, Neighbour, neighbours
 
 
 async def page_of_accounts(
-    place: KeyShardedConnection, key: Key, cursor: FollowCursor | None, limit: int, *, above: int | None = None
+    place: KeyShardedConnection,
+    key: Key,
+    cursor: FollowCursor | None,
+    limit: int,
+    *,
+    above: int | None = None,
 ) -> FollowPage:
     """One more is read, to know whether there is a next page. `above`: only scores beyond it."""
     bound = "+inf" if cursor is None else f"({cursor.at_ms}"

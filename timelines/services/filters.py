@@ -62,12 +62,14 @@ def checked(phrase: str) -> str:
     """The phrase as it is stored. Raises FilterRefused."""
     phrase = " ".join(unicodedata.normalize("NFC", phrase).split())
     if not fold(phrase).split():
-        raise FilterRefused(_("Enter a word or a phrase."))
+        raise FilterRefused({"phrase": _("Enter a word or a phrase.")})
     if len(phrase) > PHRASE_MAX:
         text = ngettext(
-            "A phrase has at most %(most)d character.", "A phrase has at most %(most)d characters.", PHRASE_MAX
+            "A phrase has at most %(most)d character.",
+            "A phrase has at most %(most)d characters.",
+            PHRASE_MAX,
         )
-        raise FilterRefused(text % {"most": PHRASE_MAX})
+        raise FilterRefused({"phrase": text % {"most": PHRASE_MAX}})
     if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in phrase):
-        raise FilterRefused(_("This phrase has characters that cannot be shown."))
+        raise FilterRefused({"phrase": _("This phrase has characters that cannot be shown.")})
     return phrase

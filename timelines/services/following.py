@@ -12,7 +12,7 @@ from timelines.errors import FollowingCapReached, FollowingYourself, RequestsCap
 from timelines.repositories.follows import Follows
 from timelines.repositories.relations import Relations
 from timelines.repositories.requests import FollowRequests
-from timelines.services.ports import Authors, Homes
+from timelines.services.ports import Authors, FollowNotices, Homes
 from timelines.services.visible_accounts import ReadPage, visible_among, visible_page
 
 
@@ -29,6 +29,7 @@ class FollowingService:
         homes: Homes,
         cap: int,
         requested_cap: int = REQUESTED_CAP,
+        notices: FollowNotices | None = None,
     ) -> None:
         self._follows = follows
         self._relations = relations
@@ -37,11 +38,12 @@ class FollowingService:
         self._homes = homes
         self._cap = cap
         self._requested_cap = requested_cap
+        self._notices = notices
 
     async def follow(self, *, follower_id: AccountId, followed_id: AccountId, now_ms: int) -> bool:
-        """Start following; the posts of `followed_id` appear in the home. False: they did already, or not yet.
+        """Start following; the posts of `followed_id` appear in the home. False: they did already.
 
-        A private account is asked first: `relation` (RelationsService) then says `requested`.
+        A private account is asked first, which is False, too: RelationsService.relation says `requested`.
         """
         if follower_id == followed_id:
             raise FollowingYourself
@@ -52,7 +54,10 @@ class FollowingService:
             await self._ask(follower_id, followed_id, now_ms)
             return False
         async with self._changing_home_of(follower_id):
-            return await self._add(Follow(follower_id, followed_id, now_ms))
+            is_new = await self._add(Follow(follower_id, followed_id, now_ms))
+        if is_new and self._notices is not None:
+            await self._notices.followed(follower_id=follower_id, followed_id=followed_id)
+        return is_new
 
     async def unfollow(self, *, follower_id: AccountId, followed_id: AccountId) -> bool:
         """Stop following, or asking to; their posts leave the home timeline. False: was not following."""
@@ -147,12 +152,14 @@ class FollowingService:
         """Leave a request, look again: a block meanwhile may have swept it already."""
         if await self._requests.made_by(requester_id) >= self._requested_cap:
             raise RequestsCapReached
-        await self._requests.add(requester_id, target_id, now_ms)
+        is_new = await self._requests.add(requester_id, target_id, now_ms)
         try:
             await self._met(requester_id, target_id)
         except AccountNotFound:
             await self._requests.remove(requester_id, target_id)
             raise
+        if is_new and self._notices is not None:
+            await self._notices.asked(requester_id=requester_id, target_id=target_id)
 
     @asynccontextmanager
     async def _changing_home_of(self, account_id: AccountId) -> AsyncIterator[None]:

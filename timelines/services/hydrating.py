@@ -51,9 +51,9 @@ class Hydrator:
         members: ListMembers,
         clock: Now,
     ) -> None:
-        self._reach = Reach(store, posts, authors, readers, follows, members)
-        self._clock = clock
-        self._remembered = Remembered()
+        self.reach = Reach(store, posts, authors, readers, follows, members)
+        self.clock = clock
+        self.remembered = Remembered()
 
     async def hydrate(
         self,
@@ -67,7 +67,7 @@ class Hydrator:
         """The visible ones of `post_ids`, in their order. `may_lag`: their counts may be a second old."""
         if not post_ids:
             return []
-        found = Lookup(self._reach, self._remembered, viewer_id, rights, place, self._clock.now_ms())
+        found = Lookup(self.reach, self.remembered, viewer_id, rights, place, self.clock.now_ms())
         found.counts_may_lag = may_lag
         await found.look_at(post_ids)
         boosts = [post for post_id in post_ids if (post := found.posts.get(post_id)) and post.boost_of]

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from accounts.domain import AccountId
+from accounts.domain import AccountId, Author
 from socialsite.ids import PostId
 from socialsite.store import Question
 from timelines.domain.page import Counts, HydratedPost
@@ -16,7 +16,7 @@ from timelines.domain.post import FOLLOWERS, Post
 from timelines.domain.rights import FOLLOWED, Place, ReaderState
 from timelines.repositories.boosts import earlier_question
 from timelines.services.boost_showing import BoostShowing
-from timelines.services.hydrating import Rights, entry_of
+from timelines.services.hydrating import Hydrator, Rights, entry_of, everybody
 from timelines.services.looking_up import Lookup, Reach
 from timelines.services.remembering import Remembered
 
@@ -29,7 +29,19 @@ class Seat(NamedTuple):
 
     viewer_id: AccountId | None
     place: Place
-    rights: Rights
+    rights: Rights = everybody
+
+
+async def hydrate_for(
+    hydrator: Hydrator, post_id: PostId, author_id: AccountId | None, seats: Sequence[Seat]
+) -> list[HydratedPost | None]:
+    """The post as the reader at each seat may see it, None where they may not. `author_id`, where known."""
+    found: list[HydratedPost | None] = []
+    for start in range(0, len(seats), AT_ONCE):
+        some = seats[start : start + AT_ONCE]
+        many = ForMany(hydrator.reach, hydrator.remembered, some, hydrator.clock.now_ms())
+        found += await many.look(post_id, author_id)
+    return found
 
 
 class ForMany:
@@ -49,9 +61,10 @@ class ForMany:
                 self._by_viewer.setdefault(seat.viewer_id, []).append(lookup)
         self._posts: dict[PostId, Post] = {}
         self._counts: dict[PostId, Counts] = {}
+        self._authors: dict[AccountId, Author] = {}
         self._asked_of: set[AccountId] = set()
         for lookup in self._seats:
-            lookup.posts, lookup.counts = self._posts, self._counts
+            lookup.posts, lookup.counts, lookup.authors = self._posts, self._counts, self._authors
 
     async def look(self, post_id: PostId, author_id: AccountId | None) -> list[HydratedPost | None]:
         """The post as each seat may see it."""
@@ -106,12 +119,12 @@ class ForMany:
         self._remembered.note(posts.values())
         self._posts |= posts
         self._counts |= counts
+        self._authors |= authors
         self._asked_of.update(author_ids)
         answers = iter(more)
         for viewer_id, state in zip(viewers, islice(answers, len(viewers)), strict=True):
             self._learn(viewer_id, state)
         for lookup, allowed in zip(self._seats, answers, strict=True):
-            lookup.authors |= authors
             lookup.allowed |= allowed
             if lookup.place is Place.HOME:
                 lookup.followed |= allowed
@@ -122,9 +135,8 @@ class ForMany:
 
     async def _look_closer(self) -> None:
         """Who follows, where only followers see something; whom an exclusive list takes out of a home."""
-        authors = self._seats[0].authors if self._seats else {}
         guarded = {post.author_id for post in self._posts.values() if post.audience == FOLLOWERS}
-        guarded |= {author.id for author in authors.values() if author.private}
+        guarded |= {author.id for author in self._authors.values() if author.private}
         for author_id in guarded:
             followers = await self._reach.follows.followers_among(author_id, list(self._by_viewer))
             for viewer_id in followers:
@@ -138,7 +150,9 @@ class ForMany:
             *(members.members_question(list_id, lookup.allowed) for lookup, list_id in asked)
         )
         for (lookup, _), listed in zip(asked, answers, strict=True):
-            lookup.allowed -= {AccountId(id) for id in listed if lookup.reader and id != lookup.reader.viewer_id}
+            lookup.allowed -= {
+                AccountId(id) for id in listed if lookup.reader and id != lookup.reader.viewer_id
+            }
 
     def _with_exclusive(self) -> Iterator[tuple[Lookup, Any]]:
         for lookup in self._seats:

@@ -19,7 +19,9 @@ from timelines.domain.live import (
     EntryPublished,
     EntryPulled,
     LiveMessage,
+    Notified,
     PostDeleted,
+    RelationChanged,
     SessionsEnded,
     decode_live,
     encode_live,
@@ -80,6 +82,23 @@ class LiveService:
     async def counts_changed(self, post_id: PostId) -> None:
         """A reply, boost or like came or went."""
         await self._to_all(post_id, CountsChanged(post_id))
+
+    async def notified(self, told: Mapping[AccountId, PostId]) -> None:
+        """Somebody was told of something (account -> notification); after it is written. Only a hint."""
+        try:
+            places = await self._presence.where(list(told))
+            await self._presence.tell(
+                {
+                    process_channel(process): encode_live(Notified(tuple((id, told[id]) for id in present)))
+                    for process, present in places.items()
+                }
+            )
+        except StoreError as error:
+            log.warning("notifications were not announced: %s", error)
+
+    async def relation_changed(self, account_id: AccountId, other_id: AccountId) -> None:
+        """After a block, a mute or the like stands, or is taken back."""
+        await self._to_all(account_id, RelationChanged(account_id, other_id))
 
     async def session_ended(
         self, account_id: AccountId, session: str | None, *, but: str | None = None

@@ -1,7 +1,7 @@
 """Keeping others away: blocking, muting, hiding boosts, sending a follower off.
 
-A block holds for both and from the answer on; readers look at it with every page (domain/rights.py). The other
-verbs are the reader's own business: the other account is told nothing. All of it can be taken back.
+A block holds for both and from the answer on; readers look at it with every page (domain/rights.py). The
+other verbs are the reader's own business: the other account is told nothing. All of it can be taken back.
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -142,9 +142,7 @@ class RelationsService:
         self, account_id: AccountId, cursor: FollowCursor | None = None, limit: int = 30
     ) -> FollowPage:
         """Blocked last first; without those that are gone or suspended."""
-        return await visible_page(
-            self._accounts, partial(self._relations.blocked, account_id), cursor, limit
-        )
+        return await visible_page(self._accounts, partial(self._relations.blocked, account_id), cursor, limit)
 
     async def muted(
         self, account_id: AccountId, cursor: FollowCursor | None = None, limit: int = 30, *, now_ms: int

@@ -1,8 +1,9 @@
 """Answers to requests to follow a private account. Making one is following, withdrawing it is unfollowing.
 
-Turning privacy off accepts nobody: who has asked waits on, to be accepted or refused, or follows by themselves.
+Turning privacy off accepts nobody: who has asked waits on, to be accepted or refused, or just follows.
 """
 
+from collections.abc import Sequence
 from functools import partial
 
 from accounts.domain import AccountId
@@ -32,14 +33,14 @@ class RequestService:
         self._homes = homes
 
     async def accept(self, *, account_id: AccountId, requester_id: AccountId, now_ms: int) -> bool:
-        """Let somebody in who asked. False: they follow already. Raises AccountNotFound where nobody asked."""
+        """Let somebody in who asked. False: they follow already. Raises AccountNotFound: nobody asked."""
         if not await self._requests.stands(requester_id, account_id):
             return await self._answered_before(account_id, requester_id)
         await require_visible(self._accounts, requester_id)
         await self._homes.forget(requester_id)
         try:
             is_new = await self._follows.add(Follow(requester_id, account_id, now_ms))
-            # Looked at again with the edge in place: a block removes it or is seen here, and so is a withdrawal.
+            # Looked at again with the edge in place: a block or a withdrawal removes it, or is seen here.
             if is_new and not await self._still_wanted(account_id, requester_id):
                 await self._follows.remove(requester_id, account_id)
                 raise AccountNotFound
@@ -57,6 +58,10 @@ class RequestService:
     ) -> FollowPage:
         """Who waits for an answer, newest first."""
         return await visible_page(self._accounts, partial(self._requests.page, account_id), cursor, limit)
+
+    async def requested_among(self, account_id: AccountId, others: Sequence[AccountId]) -> set[AccountId]:
+        """Those of `others` whom the account has asked."""
+        return await self._requests.requested_among(account_id, others)
 
     async def count(self, account_id: AccountId) -> int:
         """How many wait; suspended ones count on."""

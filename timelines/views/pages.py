@@ -59,12 +59,20 @@ def timeline(request: SiteRequest, query: PageQuery, page: TimelinePage, name: s
 
 async def with_following(request: SiteRequest, accounts: list[Account]) -> list[Page]:
     """Accounts as timelines/_account.html takes them: does the viewer follow them?"""
-    me, followed = viewer_id(request), set[AccountId]()
+    me, followed, requested = viewer_id(request), set[AccountId](), set[AccountId]()
     if me is not None:
         ids = [AccountId(account.id) for account in accounts]
         followed = await request.services.following.followed_among(me, ids)
+        asked = [AccountId(account.id) for account in accounts if account.is_private]
+        requested = await request.services.requests.requested_among(me, asked) - followed
     return [
-        {**author_json(account), "bio": account.bio, "is_following": account.id in followed}
+        {
+            **author_json(account),
+            "bio": account.bio,
+            "is_following": account.id in followed,
+            "is_requested": account.id in requested,
+            "is_private": account.is_private,
+        }
         for account in accounts
     ]
 
@@ -88,5 +96,6 @@ def profile_of(account: Account) -> Page:
         "display_name": account.display_name,
         "bio": account.bio,
         "link": account.link,
+        "is_private": account.is_private,
         "created_at": account.created_ms,
     }

@@ -15,8 +15,9 @@ from socialsite.http import SiteRequest, own_id, respond, viewer_id
 from socialsite.recipes.buffer import Entity
 from socialsite.throttle import Counted
 from timelines.domain.follow import FollowPage
+from timelines.domain.page import TimelinePage
 from timelines.forms import PageQuery, follow_cursor_of, limit_of
-from timelines.presenters import profile_json, profile_url
+from timelines.presenters import profile_json, profile_url, relation_json
 from timelines.views.answers import done
 from timelines.views.pages import (
     Page,
@@ -31,6 +32,7 @@ from timelines.views.pages import (
 from timelines.views.visits import looked_at
 
 KNOWN = 3  # followers one knows, shown by name
+NOTHING = TimelinePage((), None, None)
 HandleView = Callable[[SiteRequest, str], Coroutine[Any, Any, HttpResponseBase]]
 
 
@@ -69,6 +71,8 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
         services.reading.post_count(id, may_lag=may_lag),
         _relation(request, id),
     )
+    if is_hidden(account, relation):
+        page = NOTHING
     return respond(
         request,
         "timelines/profile.html",
@@ -85,41 +89,77 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
             "og_type": "profile",
             **relation,
         },
-        data=lambda: {**timeline_json(request, page), "account": profile_json(account, counts, posts)},
+        data=lambda: {
+            **timeline_json(request, page),
+            "account": profile_json(account, counts, posts),
+            "viewer": relation["relation"] or None,
+        },
     )
+
+
+def is_hidden(account: Account, relation: Page) -> bool:
+    """Whether none of the posts may be seen: the way to older ones would lead nowhere."""
+    if relation["is_self"]:
+        return False
+    found = relation["relation"]
+    apart = bool(found) and (found["blocks"] or found["is_blocked"])
+    return apart or (account.is_private and not relation["is_following"])
 
 
 async def _relation(request: SiteRequest, account_id: AccountId) -> Page:
     """What the viewer and the account have to do with each other."""
     me, following = viewer_id(request), request.services.following
     if me is None or me == account_id:
-        return {"is_self": me is not None, "is_following": False, "both_follow": 0, "known": []}
-    is_following, both, known_ids = await asyncio.gather(
-        following.is_following(me, account_id),
+        nobody = {"is_self": me is not None, "is_following": False, "both_follow": 0, "known": []}
+        return {**nobody, "relation": {}}
+    found, both, known_ids = await asyncio.gather(
+        request.services.relations.relation(me, account_id, request.services.clock.now_ms()),
         following.both_follow(me, account_id),
         following.followers_you_know(me, account_id, KNOWN),
     )
+    if found.is_apart:
+        both, known_ids = 0, []
     authors = await request.services.accounts.authors(known_ids) if known_ids else {}
     known = [authors[each] for each in known_ids if each in authors]
-    return {"is_self": False, "is_following": is_following, "both_follow": both, "known": known}
+    return {
+        "is_self": False,
+        "is_following": found.follows,
+        "both_follow": both,
+        "known": known,
+        "relation": relation_json(found),
+    }
 
 
 @by_handle
 async def followers(request: SiteRequest, handle: str) -> HttpResponseBase:
-    account = await request.services.accounts.get_by_handle(handle)
+    account, me = await _met(request, handle)
     page = await request.services.following.followers(
-        AccountId(account.id), cursor=follow_cursor_of(request.GET), limit=limit_of(request.GET)
+        AccountId(account.id),
+        viewer_id=me,
+        cursor=follow_cursor_of(request.GET),
+        limit=limit_of(request.GET),
     )
     return await _accounts(request, account, page, "followers", _("Followers"))
 
 
 @by_handle
 async def following(request: SiteRequest, handle: str) -> HttpResponseBase:
-    account = await request.services.accounts.get_by_handle(handle)
+    account, me = await _met(request, handle)
     page = await request.services.following.following(
-        AccountId(account.id), cursor=follow_cursor_of(request.GET), limit=limit_of(request.GET)
+        AccountId(account.id),
+        viewer_id=me,
+        cursor=follow_cursor_of(request.GET),
+        limit=limit_of(request.GET),
     )
     return await _accounts(request, account, page, "following", _("Following"))
+
+
+async def _met(request: SiteRequest, handle: str) -> tuple[Account, AccountId | None]:
+    """The account, and who looks. Raises AccountNotFound where a block stands between them."""
+    account, me = await request.services.accounts.get_by_handle(handle), viewer_id(request)
+    if me is not None:
+        await request.services.relations.require_together(me, AccountId(account.id))
+    return account, me
 
 
 async def _accounts(
@@ -140,7 +180,7 @@ async def follow(request: SiteRequest, handle: str) -> HttpResponseBase:
         await services.following.follow(
             follower_id=me, followed_id=AccountId(account.id), now_ms=services.clock.now_ms()
         )
-    return await _followed(request, account, is_following=True)
+    return await related(request, account)
 
 
 @by_handle
@@ -149,10 +189,17 @@ async def unfollow(request: SiteRequest, handle: str) -> HttpResponseBase:
     async with Counted(request, "follow"):
         account = await services.accounts.get_standing(handle)  # one may turn away from a suspended account
         await services.following.unfollow(follower_id=me, followed_id=AccountId(account.id))
-    return await _followed(request, account, is_following=False)
+    return await related(request, account)
 
 
-async def _followed(request: SiteRequest, account: Account, *, is_following: bool) -> HttpResponseBase:
-    counts = await request.services.following.counts(AccountId(account.id))
-    data = {"following": is_following, "followers": counts.followers}
-    return done(request, data, default=profile_url(account.handle))
+async def related(request: SiteRequest, account: Account, *, goes_to: str | None = None) -> HttpResponseBase:
+    """How it stands. A private account is asked first: `requested` is there then, `following` is false."""
+    me, services, other_id = own_id(request), request.services, AccountId(account.id)
+    counts, relation = await asyncio.gather(
+        services.following.counts(other_id),
+        services.relations.relation(me, other_id, services.clock.now_ms()),
+    )
+    data = {"following": relation.follows, "followers": counts.followers}
+    if relation.requested and not relation.follows:
+        data["requested"] = True
+    return done(request, data, default=goes_to or profile_url(account.handle))
