@@ -30,6 +30,7 @@ from .shells import Slot, Viewer, render
 
 if TYPE_CHECKING:
     from accounts.models import Account
+    from timelines.domain.notifications import Badge
 
     from .services import Services
 
@@ -47,6 +48,8 @@ class SiteRequest(ASGIRequest):
     request_id: str
     client_address: str
     refused: HTTPStatus | None
+    badge: "Badge"
+    """What the reader was told of; only on pages of somebody who is signed in."""
     deadline: float
     """By the event loop's clock."""
     _form: dict[str, str] | None
@@ -99,9 +102,12 @@ def page_response(
 def frame(request: SiteRequest) -> dict[str, object]:
     """What base.html takes. Nothing else of the request goes into templates, so that shells can be kept."""
     account, path, full_path = getattr(request, "account", None), request.path, request.get_full_path()
+    badge = getattr(request, "badge", None)
     return {
         "viewer": account and Viewer(account.id, account.handle, account.display_name, account.is_staff),
         "site_name": settings.SITE_NAME,
+        "unread": Slot(badge.text) if badge and badge.text else "",
+        "newest_notification": Slot(str(badge.newest)) if badge else "",
         "messages": _messages(request),
         "page_title": "",
         "csrf_token": Slot(get_token(request)),

@@ -84,6 +84,18 @@ def list_cursor_of(query: QueryDict) -> ListId | None:
     return ListId(number)
 
 
+def notice_cursor_of(query: QueryDict) -> PostId | None:
+    """`?cursor=` of the page of notifications. Raises Malformed."""
+    found = list_cursor_of(query)
+    return None if found is None else PostId(found)
+
+
+def notice_cursor_of(query: QueryDict) -> PostId | None:
+    """`?cursor=` of the page of notifications. Raises Malformed."""
+    found = list_cursor_of(query)
+    return None if found is None else PostId(found)
+
+
 @dataclass(frozen=True, slots=True)
 class PostForm:
     """A post as it was sent: `text` is checked by PublishingService."""

@@ -15,9 +15,12 @@ from django.contrib.sessions.exceptions import SessionInterrupted
 from django.http.response import HttpResponseBase
 from django.utils.http import http_date
 
+from accounts.domain import AccountId
+from accounts.tokens import Token
 from socialsite.errors import RateLimited
-from socialsite.http import SiteRequest
+from socialsite.http import SiteRequest, wants_json
 from socialsite.recipes.rate_limit import hit_command, verdict_of
+from socialsite.store import Reply
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.scripts import Command
 from socialsite.throttle import address_subject, rules_of
@@ -56,21 +59,24 @@ async def load(request: SiteRequest) -> None:
     services, now_ms = request.services, request.services.clock.now_ms()
     cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
     reads = services.sessions.load_commands(cookie)
-    hits = _hits(request, now_ms)
+    hits, badge = _hits(request, now_ms), _badge_commands(request, cookie)
     try:
-        replies = await services.store.gather([*reads, *hits])
+        replies = await services.store.gather([*reads, *hits, *badge])
     except StoreUnavailable:
-        if not hits or request.method not in SAFE:
+        if not (hits or badge) or request.method not in SAFE:
             raise
         replies = await services.store.gather(
             reads
-        )  # the limits may stand elsewhere: reading goes on without
+        )  # the limits and the badge may stand elsewhere: reading goes on without
+        hits, badge = [], []
     account, session = services.sessions.loaded(cookie, replies[: len(reads)], now_ms)
     _set_account(request, account, session)
-    for reply in replies[len(reads) :]:
+    for reply in replies[len(reads) : len(reads) + len(hits)]:
         verdict = verdict_of(reply)
         if not verdict.granted:
             raise RateLimited(verdict.rule, verdict.retry_after_s)
+    if badge and account is not None:
+        await _set_badge(request, replies[-1])
     try:
         await services.sessions.touch(session, now_ms)
     except StoreUnavailable:
@@ -82,6 +88,22 @@ async def load(request: SiteRequest) -> None:
 def _hits(request: SiteRequest, now_ms: int) -> list[Command]:
     rules = rules_of(request, "address")
     return [hit_command(address_subject(request.client_address), rules, now_ms)] if rules else []
+
+
+def _badge_commands(request: SiteRequest, cookie: str | None) -> list[Command]:
+    """The look at unread notifications, for pages: most often all that the badge costs."""
+    token = Token.find(cookie)
+    if token is None or request.method not in SAFE or wants_json(request):
+        return []
+    return [request.services.notifications.unread_command(token.account_id)]
+
+
+async def _set_badge(request: SiteRequest, reply: Reply) -> None:
+    account_id = AccountId(request.user.id)
+    try:
+        request.badge = await request.services.notifications.badge(account_id, reply)
+    except StoreUnavailable:
+        return  # the page goes without; what it is about may be in reach
 
 
 def _set_account(request: SiteRequest, account: "Account | None", session: "SessionStore") -> None:

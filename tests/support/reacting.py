@@ -79,3 +79,7 @@ class Acts:
             cursor = page.next
             if cursor is None:
                 return found
+
+    async def counted_by(self, person: Person, post: Post) -> Counts:
+        """What one reader sees."""
+        return (await self.services.reading.post(post.id, viewer_id=person.id)).counts

@@ -76,6 +76,10 @@ class HydratedPost(msgspec.Struct, frozen=True, gc=False):
     filtered: str | None = None
 
     @property
+    def id(self) -> PostId:
+        return self.post.id
+
+    @property
     def shown(self) -> "HydratedPost":
         """The entry whose text is shown: the original of a boost."""
         return self if self.original is None else self.original
@@ -88,11 +92,3 @@ class TimelinePage:
     entries: tuple[HydratedPost, ...]
     next_before: PostId | None
     previous_after: PostId | None
-
-
-@dataclass(frozen=True, slots=True)
-class RepliesPage:
-    """Direct replies to a post, oldest first; `next_after` is None where they end."""
-
-    entries: tuple[HydratedPost, ...]
-    next_after: PostId | None

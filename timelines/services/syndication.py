@@ -1,11 +1,11 @@
 """Syndication (fan-out): the worker's side of a post. Every job may run any number of times, in any order.
 
-A pass handles at most POSTS_PER_PASS followers (seed listing 10.15); its successor is stored together with
+A pass handles at most POSTS_PER_PASS followers a node (seed listing 10.15); its successor is stored together with
 its acknowledgement by the queue, so large fan-outs take turns with everything else.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -38,6 +38,13 @@ from timelines.services.purging import Purging
 
 OVERDUE_MS = 2_000
 """After this the web process that took the post has surely announced it, or died before."""
+
+
+WIDEST_PASS = 10
+"""Nodes that a pass grows with; so it takes a worker 10-50 ms, and other jobs their turn after it."""
+
+Noticing = Callable[[Post], Awaitable[None]]
+"""Somebody who wants to know of each published post, at least once, after it stands; safe to repeat."""
 
 
 class Pusher(Protocol):
@@ -75,6 +82,7 @@ class SyndicationService:
         meter: PostMeter,
         clock: Now,
         posts_per_pass: int,
+        noticing: Sequence[Noticing] = (),
     ) -> None:
         self._posts = posts
         self._placing = placing
@@ -91,6 +99,7 @@ class SyndicationService:
         self._meter = meter
         self._clock = clock
         self._posts_per_pass = posts_per_pass
+        self._noticing = noticing
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
         """Perform one job; the payloads of the jobs that follow from it. Raises JobRefused."""
@@ -123,6 +132,7 @@ class SyndicationService:
         if written is Written.NEW or self._clock.now_ms() - ms_of(post.id) > OVERDUE_MS:
             # In the place of a web process that died on the way; a second word shows nothing twice.
             await self._live.entry_published(post)
+        await asyncio.gather(*(notice(post) for notice in self._noticing))
         owed = () if indexed else (encode_job(IndexPost(post.id)),)
         if await self._pulling.is_pulled(post):
             await self._live.entry_pulled(post)
@@ -135,6 +145,10 @@ class SyndicationService:
         await self._placing.still_stands(post)
         return ()
 
+    def _pass_size(self, timelines: CachedTimelines) -> int:
+        """POSTS_PER_PASS for each node: what one of them gets at once is the same on every topology."""
+        return self._posts_per_pass * min(timelines.width, WIDEST_PASS)
+
     async def _pass(self, post: Post, phase: Phase, cursor: PassCursor) -> tuple[bytes, ...]:
         """One pass; when the homes are done with little work, the lists follow at once."""
         author = (await self._accounts.authors([post.author_id])).get(post.author_id)
@@ -144,14 +158,15 @@ class SyndicationService:
             done, after = await self._homes_pass(post, cursor)
             if after is not None:
                 return (self._following(post, "homes", after),)
-            if done == self._posts_per_pass:
+            if done == self._pass_size(self._homes):
                 return (self._following(post, "lists", FIRST_PASS),)
             cursor = FIRST_PASS
         after = await self._lists_pass(post, cursor)
         return () if after is None else (self._following(post, "lists", after),)
 
     async def _homes_pass(self, post: Post, cursor: PassCursor) -> tuple[int, PassCursor | None]:
-        page = await self._follows.followers_pass(post.author_id, cursor, self._posts_per_pass)
+        size = self._pass_size(self._homes)
+        page = await self._follows.followers_pass(post.author_id, cursor, size)
         await self._homes.push(page.ids, post.id)
         self._meter.delivered(len(page.ids), self._clock.now_ms() - ms_of(post.id))
         # After the homes: whoever opens one now either reads the entry there or is told.
@@ -160,7 +175,8 @@ class SyndicationService:
         return len(page.ids), page.next
 
     async def _lists_pass(self, post: Post, cursor: PassCursor) -> PassCursor | None:
-        page = await self._members.listed_on_pass(post.author_id, cursor, self._posts_per_pass)
+        size = self._pass_size(self._list_timelines)
+        page = await self._members.listed_on_pass(post.author_id, cursor, size)
         await self._list_timelines.push(page.ids, post.id)
         self._meter.delivered(len(page.ids), self._clock.now_ms() - ms_of(post.id))
         await self._live.list_entry_delivered(post, page.ids)

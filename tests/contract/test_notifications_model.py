@@ -1,0 +1,211 @@
+"""Whatever people do, in whatever order: what is told and how much is unread is what a plain model says."""
+
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from socialsite.errors import Refusal
+from socialsite.ids import PostId
+from socialsite.services import Services
+from tests.support.reacting import Acts
+from tests.support.world import Person, World
+from timelines.domain.post import Post
+
+STEPS = 150
+Told = tuple[str, str, PostId | None]
+"""Kind, by whom, about which post (of a boost: the original)."""
+
+
+@dataclass
+class Model:
+    """Sets of what is so, and for each reader what was told, oldest first."""
+
+    follows: set[tuple[str, str]] = field(default_factory=set)
+    likes: set[tuple[str, PostId]] = field(default_factory=set)
+    boosts: set[tuple[str, PostId]] = field(default_factory=set)
+    gone: set[PostId] = field(default_factory=set)
+    mutes: set[tuple[str, str]] = field(default_factory=set)
+    blocks: set[tuple[str, str]] = field(default_factory=set)
+    suspended: set[str] = field(default_factory=set)
+    told: dict[str, list[Told]] = field(default_factory=dict)
+    read: dict[str, int] = field(default_factory=dict)
+    """How many of `told` are read."""
+
+    def tell(self, reader: str, told: Told) -> None:
+        if reader != told[1] and (told[0] == "boost" or told not in self.told.setdefault(reader, [])):
+            self.told.setdefault(reader, []).append(told)
+
+    def sees(self, reader: str, at: int) -> bool:
+        kind, actor, post = told = self.told[reader][at]
+        if actor in self.suspended or (reader, actor) in self.mutes:
+            return False
+        if {(reader, actor), (actor, reader)} & self.blocks or post in self.gone:
+            return False
+        if (
+            kind == "boost"
+        ):  # of several boosts of one post by one account the last one is the one that stands
+            return (actor, post) in self.boosts and told not in self.told[reader][at + 1 :]
+        if kind == "like":
+            return (actor, post) in self.likes
+        return kind != "follow" or (actor, reader) in self.follows
+
+    def seen(self, reader: str) -> list[Told]:
+        told = self.told.get(reader, [])
+        return [told[at] for at in reversed(range(len(told))) if self.sees(reader, at)]
+
+    def unread(self, reader: str) -> int:
+        told = self.told.get(reader, [])
+        return sum(self.sees(reader, at) for at in range(self.read.get(reader, 0), len(told)))
+
+
+class Play:
+    """People who do things at random, and the model beside them."""
+
+    def __init__(self, world: World, people: list[Person], seed: int) -> None:
+        self.random = random.Random(seed)
+        self.world = world
+        self.services = world.services
+        self.acts = Acts(world.services)
+        self.people = people
+        self.model = Model()
+        self.posts: list[tuple[Person, Post]] = []
+
+    async def step(self) -> None:
+        active = [person for person in self.people if person.handle not in self.model.suspended]
+        actor = self.random.choice(active)
+        acts = [
+            *(self.publish, self.publish, self.answer, self.delete, self.like, self.like, self.unlike),
+            *(self.boost, self.unboost, self.follow, self.follow, self.unfollow, self.mute, self.block),
+            *(self.suspend, self.reads),
+        ]
+        act = self.random.choice(acts)
+        await act(actor)
+        await self.world.work()
+
+    async def publish(self, actor: Person) -> None:
+        other = self.other(actor)
+        post = await actor.publishes(f"hello @{other.handle}")
+        self.posts.append((actor, post))
+        self.model.tell(other.handle, ("mention", actor.handle, post.id))
+
+    async def answer(self, actor: Person) -> None:
+        author, parent = self.some_post()
+        if author is None or not await self.does(lambda: actor.publishes("so", in_reply_to=parent)):
+            return
+        post = self.done
+        assert isinstance(post, Post)
+        self.posts.append((actor, post))
+        self.model.tell(author.handle, ("reply", actor.handle, post.id))
+
+    async def like(self, actor: Person) -> None:
+        author, post = self.some_post()
+        if author is not None and await self.does(lambda: self.acts.likes(actor, post)):
+            self.model.likes.add((actor.handle, post.id))
+            self.model.tell(author.handle, ("like", actor.handle, post.id))
+
+    async def unlike(self, actor: Person) -> None:
+        author, post = self.some_post()
+        if author is not None:
+            await self.does(lambda: self.acts.unlikes(actor, post))
+            self.model.likes.discard((actor.handle, post.id))
+
+    async def boost(self, actor: Person) -> None:
+        author, post = self.some_post()
+        if author is not None and await self.does(lambda: self.acts.boosts(actor, post)):
+            if (actor.handle, post.id) not in self.model.boosts:
+                self.model.tell(author.handle, ("boost", actor.handle, post.id))
+            self.model.boosts.add((actor.handle, post.id))
+
+    async def unboost(self, actor: Person) -> None:
+        author, post = self.some_post()
+        if author is not None:
+            await self.does(lambda: self.acts.unboosts(actor, post))
+            self.model.boosts.discard((actor.handle, post.id))
+
+    async def follow(self, actor: Person) -> None:
+        other = self.other(actor)
+        if await self.does(lambda: actor.follows(other)):
+            self.model.follows.add((actor.handle, other.handle))
+            self.model.tell(other.handle, ("follow", actor.handle, None))
+
+    async def unfollow(self, actor: Person) -> None:
+        other = self.other(actor)
+        await self.does(lambda: actor.unfollows(other))
+        self.model.follows.discard((actor.handle, other.handle))
+
+    async def delete(self, actor: Person) -> None:
+        author, post = self.some_post()
+        if author is actor:
+            await actor.deletes(post)
+            self.model.gone.add(post.id)
+
+    async def mute(self, actor: Person) -> None:
+        other = self.other(actor)
+        pair = actor.handle, other.handle
+        await (actor.unmutes(other) if pair in self.model.mutes else actor.mutes(other))
+        self.model.mutes ^= {pair}
+
+    async def block(self, actor: Person) -> None:
+        other = self.other(actor)
+        pair = actor.handle, other.handle
+        if pair in self.model.blocks:
+            await actor.unblocks(other)
+            self.model.blocks -= {pair}
+        elif await self.does(lambda: actor.blocks(other)):
+            self.model.blocks |= {pair}
+            self.model.follows -= {pair, (other.handle, actor.handle)}
+
+    async def suspend(self, actor: Person) -> None:
+        other = self.other(actor)
+        if other.handle in self.model.suspended:
+            await self.services.accounts.reinstate(account_id=other.id)
+            self.model.suspended -= {other.handle}
+        else:
+            await self.services.accounts.suspend(account_id=other.id)
+            self.model.suspended |= {other.handle}
+
+    async def reads(self, actor: Person) -> None:
+        page = await self.services.notifications.page(actor.id)
+        if page.entries:
+            at = self.random.randrange(len(page.entries))
+            seen = [n for n in range(len(self.model.told[actor.handle])) if self.model.sees(actor.handle, n)]
+            await self.services.notifications.mark_read(actor.id, page.entries[at].id)
+            up_to = seen[::-1][at] + 1
+            self.model.read[actor.handle] = max(self.model.read.get(actor.handle, 0), up_to)
+
+    async def does(self, act: Callable[[], Awaitable[object]]) -> bool:
+        """Whether it was allowed."""
+        try:
+            self.done = await act()
+        except Refusal:
+            return False
+        return True
+
+    def other(self, actor: Person) -> Person:
+        return self.random.choice([person for person in self.people if person is not actor])
+
+    def some_post(self) -> tuple[Person, Post] | tuple[None, None]:
+        return self.random.choice(self.posts) if self.posts else (None, None)
+
+    async def compare(self) -> None:
+        for person in self.people:
+            if person.handle in self.model.suspended:
+                continue  # they read nothing
+            page = await self.services.notifications.page(person.id, limit=100)
+            seen = [
+                (each.kind, each.author.handle, each.entry.shown.id if each.entry else None)
+                for each in page.entries
+            ]
+            assert seen == self.model.seen(person.handle)
+            assert await self.services.notifications.unread(person.id) == self.model.unread(person.handle)
+            assert sum(not each.is_read for each in page.entries) == self.model.unread(person.handle)
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_unread_is_what_a_model_says(services: Services, world: World, seed: int) -> None:
+    play = Play(world, await world.people("alice", "bob", "carol"), seed)
+    for _ in range(STEPS):
+        await play.step()
+        await play.compare()
