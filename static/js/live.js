@@ -97,15 +97,8 @@ class Live {
     document.title = count || many ? `(${many ? `${number(Math.max(count, 100))}+` : number(count)}) ${this.#title}` : this.#title;
     if (!count && !many) return this.region.replaceChildren();
     const text = many ? word("newMany") : word("new", count);
-    const pill = this.region.querySelector(".pill") ?? this.#makePill();
+    const pill = this.region.querySelector(".pill") ?? makePill(this.region, () => this.#show());
     pill.lastChild.textContent = text;
-  }
-
-  #makePill() {
-    const pill = document.getElementById("pill").content.firstElementChild.cloneNode(true);
-    pill.addEventListener("click", () => this.#show());
-    this.region.replaceChildren(pill);
-    return pill;
   }
 
   async #show() {
@@ -170,8 +163,16 @@ class Live {
   }
 }
 
+/** The button that shows what is new. */
+export function makePill(region, show) {
+  const pill = document.getElementById("pill").content.firstElementChild.cloneNode(true);
+  pill.addEventListener("click", show);
+  region.replaceChildren(pill);
+  return pill;
+}
+
 /** Fresh numbers on every showing of the post. */
-function showCounts({ id, counts }) {
+export function showCounts({ id, counts }) {
   for (const article of document.querySelectorAll(`article[data-post-id="${CSS.escape(String(id))}"]`)) {
     for (const [name, count] of Object.entries(counts)) {
       const place = article.querySelector(`[data-count="${CSS.escape(name)}"]`);

@@ -7,6 +7,7 @@ import { enhanceComposers } from "./composer.js";
 import { enhanceKeys } from "./keys.js";
 import { goLive } from "./live.js";
 import { offerAddress } from "./share.js";
+import { followThread } from "./thread.js";
 import { keepTimes } from "./times.js";
 
 keepTimes();
@@ -16,4 +17,5 @@ enhanceActions();
 enhanceKeys();
 offerAddress();
 goLive();
+followThread();
 countClicks();

@@ -65,7 +65,7 @@ async def test_pages_are_the_same_with_and_without_the_archive(town: Town, servi
             await services.reading.public(viewer_id=None),
             await services.reading.list_timeline(town.list.id, viewer_id=town.alice.id),
             await services.reading.post(town.first.id, viewer_id=None),
-            await services.reading.replies(town.first.id, viewer_id=town.alice.id),
+            await services.threads.page(town.first, viewer_id=town.alice.id),
         ]
 
     before = await everything()
@@ -120,8 +120,8 @@ async def test_an_archived_post_can_be_answered_and_syndicated_again(town: Town,
     await archived(services)
     await town.world.work()
     answer = await town.alice.publishes("late answer", in_reply_to=town.first)
-    found = await services.reading.replies(town.first.id, viewer_id=None)
-    assert [entry.post.id for entry in found.entries] == [town.second.id, answer.id]
+    found = await services.threads.page(town.first, viewer_id=None)
+    assert [reply.id for reply in found.replies] == [town.second.id, answer.id]
     assert len(await town.alice.home_ids()) == 5
 
 

@@ -155,6 +155,8 @@ def segments_of_20(services: Services, posts: ImportedPosts) -> PostsImport:
         public=at.public,
         touched=TouchedTimelines(at.follows, at.members, at.homes, at.list_timelines),
         ranks=GraphRanks(services.store),
+        standing=at.posts,
+        indexing=services.indexing,
         rows_per_segment=20,
     )
 

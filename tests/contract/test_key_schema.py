@@ -177,7 +177,9 @@ async def use_pages(site: Services, world: World) -> None:
         assert (await alice.post_json("/@bob/follow/")).status_code == 200
         await bob.publishes("hello #World")
         first = await alice.publishes("words", idempotency_key="{x}: *")
-        await alice.publishes("an answer", in_reply_to=first["id"])
+        answer = await alice.publishes("an answer", in_reply_to=first["id"])
+        await alice.publishes("and one to that", in_reply_to=answer["id"])
+        assert (await alice.post_json(f"/posts/{answer['id']}/delete/")).status_code == 200
         assert len((await alice.get_json("/")).json()["posts"]) == 3
 
 

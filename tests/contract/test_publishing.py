@@ -182,8 +182,8 @@ async def test_replies_are_counted_and_a_deleted_one_no_more(world: World, servi
     await bob.deletes(replies[1])
     found = await services.reading.post(post.id, viewer_id=None)
     assert found.counts.replies == 2
-    listed = await services.reading.replies(post.id, viewer_id=None)
-    assert [entry.post.id for entry in listed.entries] == ids_of([replies[0], replies[2]])
+    listed = await services.threads.page(post, viewer_id=None)
+    assert [reply.id for reply in listed.replies] == ids_of([replies[0], replies[2]])
 
 
 async def test_an_answer_to_nothing_is_refused(world: World) -> None:

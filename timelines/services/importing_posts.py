@@ -13,10 +13,12 @@ from accounts.services import AccountService
 from socialsite.ids import PostId
 from timelines.domain.post import Post
 from timelines.repositories.imports import GraphRanks, ImportedPosts, Source
+from timelines.repositories.posts import PostRepository
 from timelines.repositories.profiles import PublicRepository
 from timelines.services.importing import LineFile, LineRefused, Tally, batches
 from timelines.services.importing_authors import ImportAuthors, assigned_by_rank
 from timelines.services.importing_rows import PostRow, RowRules, newest_ms
+from timelines.services.importing_threads import threaded
 from timelines.services.indexing import Indexing
 from timelines.services.touched_timelines import TouchedTimelines
 
@@ -54,6 +56,7 @@ class PostsImport:
         touched: TouchedTimelines,
         indexing: Indexing,
         ranks: GraphRanks,
+        standing: PostRepository,
         rows_per_segment: int = ROWS_PER_SEGMENT,
     ) -> None:
         self._accounts = accounts
@@ -62,6 +65,7 @@ class PostsImport:
         self._touched = touched
         self._indexing = indexing
         self._ranks = ranks
+        self._standing = standing
         self._rows_per_segment = rows_per_segment
 
     @classmethod
@@ -78,6 +82,7 @@ class PostsImport:
             touched=TouchedTimelines(at.follows, at.members, at.homes, at.list_timelines),
             indexing=services.indexing,
             ranks=GraphRanks(services.store),
+            standing=at.posts,
         )
 
     async def run(self, file: LineFile, options: PostsOptions, tally: Tally, now_ms: int) -> None:
@@ -108,7 +113,7 @@ class PostsImport:
         new = [(row.source_id, row.wanted_id) for row in due if row.source_id not in sources]
         sources |= await self._posts.claim(new)
         owners = await authors.ids((row.handle for row in due), now_ms)
-        posts = [self._post(row, sources, owners, tally) for row in due]
+        posts = await self._threaded([self._post(row, sources, owners, tally) for row in due])
         await self._publish(posts, tally)
         await self._posts.finish((row.source_id, post.id) for row, post in zip(due, posts, strict=True))
 
@@ -124,6 +129,12 @@ class PostsImport:
         await touched.forget()
         tally.counts["posts"] += len(standing)
         tally.counts["deleted"] += len(posts) - len(standing)
+
+    async def _threaded(self, posts: Sequence[Post]) -> list[Post]:
+        """The same, each with the author it answers and the first post of its thread."""
+        here = {post.id for post in posts}
+        before = {post.in_reply_to for post in posts if post.in_reply_to is not None} - here
+        return threaded(posts, await self._standing.find_many(sorted(before)))
 
     @staticmethod
     def _once_each(rows: list[PostRow], tally: Tally) -> list[PostRow]:

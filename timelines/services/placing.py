@@ -11,6 +11,7 @@ from timelines.repositories.cached import CachedTimelines
 from timelines.repositories.posts import PostRepository, PostState
 from timelines.repositories.profiles import ProfileRepository, PublicRepository
 from timelines.repositories.tags import TagTimelines
+from timelines.repositories.threads import Threads
 from timelines.services.indexing import Indexing
 
 
@@ -26,6 +27,7 @@ class Placing:
         tags: TagTimelines,
         homes: CachedTimelines,
         indexing: Indexing,
+        threads: Threads,
     ) -> None:
         self._posts = posts
         self._profiles = profiles
@@ -33,6 +35,7 @@ class Placing:
         self._tags = tags
         self._homes = homes
         self._indexing = indexing
+        self._threads = threads
 
     async def place(self, post: Post, *, repeated: bool = False) -> None:
         """`still_stands` has to follow: a delete on the way would have found nothing to take out.
@@ -68,8 +71,10 @@ class Placing:
 
     async def _link(self, post: Post) -> None:
         if post.in_reply_to is not None:
-            await self._posts.add_reply(post.in_reply_to, post.id)
+            await self._threads.add_reply(post.in_reply_to, post.id)
 
     async def _unlink(self, post: Post) -> None:
         if post.in_reply_to is not None:
+            if await self._threads.is_answered(post.id):
+                await self._threads.keep_gone(post.in_reply_to, post.id)
             await self._posts.remove_reply(post.in_reply_to, post.id)

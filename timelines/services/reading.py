@@ -7,13 +7,12 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.store import Question
 from timelines.domain.account_list import ListId
-from timelines.domain.page import DEFAULT_LIMIT, Cut, HydratedPost, RepliesPage, TimelinePage
+from timelines.domain.page import DEFAULT_LIMIT, Cut, HydratedPost, TimelinePage
 from timelines.domain.rights import Place
 from timelines.errors import PostNotFound
 from timelines.repositories.cached import CachedTimelines
 from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers
-from timelines.repositories.posts import PostRepository
 from timelines.repositories.profiles import ProfileRepository, PublicRepository
 from timelines.repositories.tags import TagTimelines
 from timelines.services.hydrating import Hydrator, Rights, everybody
@@ -22,7 +21,6 @@ from timelines.services.skeletons import (
     CachedSkeleton,
     ProfileSkeleton,
     PublicSkeleton,
-    RepliesSkeleton,
     Skeleton,
     TagSkeleton,
 )
@@ -44,7 +42,6 @@ class ReadingService:
         self,
         *,
         hydrator: Hydrator,
-        posts: PostRepository,
         profiles: ProfileRepository,
         public: PublicRepository,
         tags: TagTimelines,
@@ -55,7 +52,6 @@ class ReadingService:
         pulling: Pulling,
     ) -> None:
         self._hydrator = hydrator
-        self._posts = posts
         self._profiles = profiles
         self._public = public
         self._tags = tags
@@ -137,14 +133,6 @@ class ReadingService:
         if not found:
             raise PostNotFound
         return found[0]
-
-    async def replies(
-        self, post_id: PostId, *, viewer_id: AccountId | None, after: int = 0, limit: int = DEFAULT_LIMIT
-    ) -> RepliesPage:
-        """Direct replies, oldest first."""
-        skeleton = RepliesSkeleton(self._posts, post_id)
-        page = await self._page(skeleton, Cut(after=after, limit=limit), viewer_id, Place.THREAD)
-        return RepliesPage(page.entries[::-1], page.previous_after)
 
     async def post_count(self, account_id: AccountId, *, may_lag: bool = False) -> int:
         return await self._profiles.count(account_id, may_lag=may_lag)

@@ -11,7 +11,6 @@ from socialsite.ids import PostId
 from socialsite.store import StoreFull
 from timelines.domain.page import ABOVE_ALL
 from timelines.repositories.cached import CachedPart, CachedTimelines
-from timelines.repositories.posts import PostRepository
 from timelines.repositories.profiles import ProfileRepository, PublicRepository
 from timelines.repositories.tags import TagTimelines
 from timelines.services.merging import nearest
@@ -42,18 +41,6 @@ class PublicSkeleton:
 
     async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
         return await self._public.read(edge, limit, upward=upward, may_lag=self._may_lag)
-
-
-class RepliesSkeleton:
-    """Direct replies to a post, read from the oldest on."""
-
-    def __init__(self, posts: PostRepository, post_id: PostId) -> None:
-        self._posts = posts
-        self._post_id = post_id
-
-    async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
-        assert upward, "replies are read upward only"
-        return await self._posts.replies(self._post_id, edge, limit)
 
 
 class TagSkeleton:

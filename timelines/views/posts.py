@@ -23,12 +23,13 @@ from socialsite.recipes.buffer import Entity
 from socialsite.shells import Slot
 from socialsite.throttle import Counted
 from timelines.domain.page import HydratedPost
-from timelines.errors import PostNotFound
+from timelines.domain.post import FOLLOWERS
 from timelines.forms import PageQuery, PostForm
-from timelines.presenters import entries_html, entry_html, post_json, post_url, posts_json
+from timelines.presenters import entry_html, post_json, post_url
 from timelines.views.answers import done
-from timelines.views.composer import composer
-from timelines.views.pages import Page, link, slot
+from timelines.views.composer import composer, default_audience
+from timelines.views.pages import Page, link
+from timelines.views.threads import thread_json, thread_page
 from timelines.views.visits import looked_at
 
 DESCRIPTION_MAX = 200  # characters, for search engines and previews
@@ -42,6 +43,7 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
             author_id=me,
             text=form.text,
             in_reply_to=form.in_reply_to,
+            audience=form.audience if form.audience is not None else default_audience(request),
             idempotency_key=form.idempotency_key,
             now_ms=services.clock.now_ms(),
         )
@@ -57,59 +59,38 @@ async def delete(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
 
 
 async def show(request: SiteRequest, handle: str, post_id: PostId) -> HttpResponseBase:
-    """The post, what it answers, and the direct replies. A wrong handle before the id answers 301."""
-    query = PageQuery.of(request.GET)
-    entry = await request.services.reading.post(post_id, viewer_id=viewer_id(request))
+    """The post, what it answers, and what answers it. A wrong handle before the id answers 301."""
+    query, services, me = PageQuery.of(request.GET), request.services, viewer_id(request)
+    entry = await services.reading.post(post_id, viewer_id=me)
     if entry.author.handle != handle:
         return HttpResponsePermanentRedirect(post_url(post_id, entry.author))
-    views, parent, replies = await asyncio.gather(
+    views, thread = await asyncio.gather(
         looked_at(request, Entity("post", post_id), entry.author.id),
-        _parent(request, entry),
-        request.services.reading.replies(
-            post_id, viewer_id=viewer_id(request), after=query.after or 0, limit=query.limit
-        ),
+        services.threads.page(entry.shown.post, viewer_id=me, after=query.after or 0, limit=query.limit),
     )
-    next_url = link(request, after=replies.next_after)
+    next_url = link(request, after=thread.next_after)
     return respond(
         request,
         "timelines/post.html",
-        page=lambda: {**_page(request, entry, parent, replies.entries, next_url), "views": views},
-        data=lambda: {
-            **post_json(entry),
-            "parent": post_json(parent) if parent else None,
-            "replies": posts_json(replies.entries),
-            "next": next_url,
-        },
+        page=lambda: {**_page(request, entry), **thread_page(thread, next_url), "views": views},
+        data=lambda: {**post_json(entry), **thread_json(thread), "next": next_url},
     )
 
 
-async def _parent(request: SiteRequest, entry: HydratedPost) -> HydratedPost | None:
-    """The post that this one answers, if it may still be seen."""
-    if entry.post.in_reply_to is None:
-        return None
-    try:
-        return await request.services.reading.post(entry.post.in_reply_to, viewer_id=viewer_id(request))
-    except PostNotFound:
-        return None
-
-
-def _page(
-    request: SiteRequest,
-    entry: HydratedPost,
-    parent: HydratedPost | None,
-    replies: tuple[HydratedPost, ...],
-    next_url: str | None,
-) -> Page:
+def _page(request: SiteRequest, entry: HydratedPost) -> Page:
     url = post_url(entry.post.id, entry.author)
     return {
         "author": entry.author,
         "entry_html": Slot(SafeString(entry_html(entry))),
-        "parent_html": Slot(SafeString(entry_html(parent))) if parent else "",
-        "replies_html": Slot(entries_html(replies)) if replies else "",
-        "next_url": slot(next_url),
-        "composer": composer(in_reply_to=entry.post.id, next_url=url) if request.account else None,
+        "composer": _reply_box(request, entry, url) if request.account else None,
         "page_title": _("Post by %(name)s") % {"name": entry.author.display_name or entry.author.handle},
-        "page_description": Slot(entry.post.text[:DESCRIPTION_MAX]),
+        "page_description": Slot(entry.shown.post.text[:DESCRIPTION_MAX]),
         "canonical_url": request.build_absolute_uri(url),
         "og_type": "article",
     }
+
+
+def _reply_box(request: SiteRequest, entry: HydratedPost, url: str) -> Page:
+    """An answer to what only followers see is for followers, too, unless its writer says otherwise."""
+    audience = FOLLOWERS if entry.shown.post.audience == FOLLOWERS else default_audience(request)
+    return composer(in_reply_to=entry.post.id, next_url=url, audience=audience)

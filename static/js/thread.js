@@ -1,0 +1,111 @@
+/**
+ * An open thread: its numbers change live, and new replies wait behind a pill. Which ones they are, and where they
+ * belong in the conversation, is read from the page itself when they are asked for.
+ */
+
+import { makePill, showCounts } from "./live.js";
+import { page, postOf, postsIn } from "./send.js";
+import { Subscription } from "./socket.js";
+import { focusPost, takeOut } from "./timeline.js";
+import { sayTimes } from "./times.js";
+import { word } from "./words.js";
+
+const MOST_WATCHED = 100;
+
+class Thread {
+  #counted = new Map(); // post id -> replies that are shown or were offered
+  #fresh = 0;
+
+  constructor(list) {
+    this.list = list;
+    this.region = document.querySelector("[data-live-region]");
+    const { author } = document.querySelector(".thread-post article").dataset;
+    // The author's profile is what everybody may listen to; only the numbers of the posts on this page matter.
+    this.subscription = new Subscription(`profile:${author}`, undefined, this);
+  }
+
+  start() {
+    this.subscription.start();
+  }
+
+  message(message) {
+    const id = String(message.id);
+    const gone = message.type === "deleted" && postOf(this.list, id);
+    if (gone) takeOut(gone);
+    if (message.type !== "counts") return;
+    if (this.#counted.has(id)) this.#fresh += Math.max(0, message.counts.replies - this.#counted.get(id));
+    this.#counted.set(id, message.counts.replies);
+    showCounts(message);
+    this.#offer();
+  }
+
+  up() {
+    this.#watch();
+  }
+
+  down() {}
+  signedOut() {}
+
+  #watch() {
+    const posts = postsIn(document).slice(0, MOST_WATCHED);
+    for (const post of posts) {
+      const shown = Number(post.querySelector('[data-count="replies"]')?.textContent.replace(/\D/g, "") || 0);
+      if (!this.#counted.has(post.dataset.postId)) this.#counted.set(post.dataset.postId, shown);
+    }
+    if (posts.length) this.subscription.tell({ type: "watch", ids: posts.map((post) => post.dataset.postId) });
+  }
+
+  /** One's own reply stands on the page already: the composer has put it there. */
+  #offer() {
+    const own = this.list.querySelectorAll(":scope > li.fresh:not([data-known])").length;
+    const count = this.#fresh - own;
+    if (count < 1) return this.region.replaceChildren();
+    const pill = this.region.querySelector(".pill") ?? makePill(this.region, () => this.#show());
+    pill.lastChild.textContent = word("reply", count);
+  }
+
+  async #show() {
+    const found = await page(location.href).catch(() => null);
+    if (!found) return location.reload();
+    const added = this.#take([...found.querySelectorAll("[data-replies] > li")]);
+    const next = found.querySelector('.pager a[rel="next"]')?.closest(".pager");
+    if (next && !document.querySelector('.pager a[rel="next"]')) this.list.after(document.importNode(next, true));
+    document.getElementById("replies-title")?.classList.remove("sr");
+    for (const item of this.list.querySelectorAll(":scope > li.fresh")) item.dataset.known = "";
+    this.#fresh = 0;
+    this.#offer();
+    this.#watch();
+    sayTimes(this.list);
+    if (added[0]) focusPost(added[0]);
+  }
+
+  /** Put what is missing behind what stands before it there. */
+  #take(items) {
+    let before = null;
+    const added = [];
+    for (const item of items) {
+      const id = item.querySelector("article[data-post-id]")?.dataset.postId;
+      if (!id) continue;
+      const here = postOf(this.list, id)?.closest("li");
+      if (here) {
+        before = here;
+        continue;
+      }
+      const put = document.importNode(item, true);
+      put.classList.add("fresh");
+      if (before) before.after(put);
+      else this.list.prepend(put);
+      before = put;
+      added.push(put.querySelector("article"));
+    }
+    return added;
+  }
+}
+
+export function followThread() {
+  const list = document.querySelector("ol[data-replies]");
+  if (!list) return;
+  const post = document.querySelector(".thread-parent + .thread-post");
+  if (post && !location.hash && !CSS.supports("scroll-initial-target", "nearest")) post.scrollIntoView();
+  if ("WebSocket" in window && document.querySelector(".thread-post article")) new Thread(list).start();
+}

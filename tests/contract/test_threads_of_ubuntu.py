@@ -1,0 +1,95 @@
+"""50,264 reply links that people made: the threads of the Ubuntu channel, imported and walked whole."""
+
+import re
+from collections import defaultdict
+from typing import Any
+
+import pytest
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from socialsite.services import Services
+from tests.support.corpora import corpus, posts
+from timelines.domain.post import Post
+from timelines.repositories.imports import ImportedPosts
+from timelines.services.importing import LineFile, Tally
+from timelines.services.importing_posts import PostsImport, PostsOptions
+from timelines.services.importing_rows import RowRules
+
+pytestmark = pytest.mark.slow
+
+LINKS = 50_264
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+"""What four rows hold; three of them answer something, and three answers were made to them."""
+
+
+class Talk:
+    """The rows of the file as trees of source ids."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self.answers: dict[str, list[str]] = defaultdict(list)
+        self.links = 0
+        known = {row["id"] for row in rows}
+        for row in rows:
+            if row.get("in_reply_to") in known:
+                self.answers[row["in_reply_to"]].append(row["id"])
+                self.links += 1
+        self.first = [row["id"] for row in rows if row.get("in_reply_to") not in known]
+
+    def preorder(self, source: str, order: dict[str, PostId], depth: int = 1) -> list[tuple[PostId, int]]:
+        found: list[tuple[PostId, int]] = []
+        for answer in sorted(self.answers.get(source, ()), key=order.__getitem__):
+            found += [(order[answer], depth), *self.preorder(answer, order, depth + 1)]
+        return found
+
+    def depth(self, source: str) -> int:
+        return 1 + max(map(self.depth, self.answers.get(source, ())), default=0)
+
+    def size(self, source: str) -> int:
+        return 1 + sum(map(self.size, self.answers.get(source, ())))
+
+
+async def test_the_deepest_the_widest_and_the_longest_thread_are_read_as_they_were_written(
+    services: Services,
+) -> None:
+    rows, now_ms, tally = list(posts("ubuntu-irc")), services.clock.now_ms(), Tally()
+    rules = RowRules(max_graphemes=2_000, latest_ms=now_ms)
+    file = LineFile(corpus("posts/ubuntu-irc.jsonl.gz"))
+    await PostsImport.over(services).run(file, PostsOptions(rules), tally, now_ms)
+    assert Talk(rows).links == LINKS
+    assert tally.refused == {"text_control": 4}
+    talk = Talk([row for row in rows if not CONTROL.search(row["text"])])
+    assert tally.counts["replies"] == talk.links == LINKS - 6
+    widest = max(talk.answers, key=lambda source: len(talk.answers[source]))
+    for source in (max(talk.first, key=talk.depth), widest, max(talk.first, key=talk.size)):
+        await same_thread(services, talk, source)
+
+
+async def same_thread(services: Services, talk: Talk, source: str) -> None:
+    at = services.repositories
+    imported = ImportedPosts(services.store, profile_cap=services.config.profile_cap)
+    below = [source]
+    for each in below:
+        below += talk.answers.get(each, ())
+    order = {name: found.post_id for name, found in (await imported.sources(below)).items()}
+    post = await at.posts.find(order[source])
+    assert post is not None
+    read: list[tuple[PostId, int]] = []
+    after: PostId | None = PostId(0)
+    while after is not None:
+        page = await services.threads.page(post, viewer_id=None, after=after)
+        read += [(each.id, each.depth) for each in page.replies]
+        after = page.next_after
+    assert read == talk.preorder(source, order)
+    standing = await at.posts.find_many([post_id for post_id, _ in read])
+    await same_links(standing, post)
+
+
+async def same_links(standing: dict[PostId, Post], first: Post) -> None:
+    """Every reply names whom it answers, and the first post of its thread."""
+    known: dict[PostId, AccountId] = {id: post.author_id for id, post in standing.items()}
+    known[first.id] = first.author_id
+    for post in standing.values():
+        assert post.in_reply_to is not None
+        assert post.reply_to_author == known[post.in_reply_to]
+        assert post.root == (first.root or first.id)

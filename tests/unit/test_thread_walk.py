@@ -1,0 +1,76 @@
+"""The order of a conversation: pages of any size, joined, are the pre-order of the whole tree."""
+
+import random
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from socialsite.ids import PostId
+from timelines.domain.thread import DEEPEST, Node, Walk
+
+ROOT = PostId(1)
+Tree = Mapping[PostId, list[PostId]]
+
+
+def grown(seed: int, size: int, shape: float) -> dict[PostId, list[PostId]]:
+    """`shape` near 0: wide, near 1: deep."""
+    chance = random.Random(seed)
+    ids, children = [ROOT], dict[PostId, list[PostId]]()
+    for number in range(2, size + 2):
+        recent = ids[-3:] if chance.random() < shape else ids
+        children.setdefault(chance.choice(recent), []).append(PostId(number))
+        ids.append(PostId(number))
+    return children
+
+
+def preorder(tree: Tree, root: PostId = ROOT, depth: int = 1) -> list[Node]:
+    found: list[Node] = []
+    for child in tree.get(root, ()):
+        found.append(Node(child, depth))
+        if depth < DEEPEST:
+            found += preorder(tree, child, depth + 1)
+    return found
+
+
+def path_to(tree: Tree, last: PostId) -> list[PostId]:
+    parent = {child: above for above, ids in tree.items() for child in ids}
+    path = [last]
+    while path[-1] != ROOT:
+        path.append(parent[path[-1]])
+    return path[::-1]
+
+
+def page(tree: Tree, path: Sequence[PostId], wanted: int) -> tuple[list[Node], int]:
+    walk, looks = Walk(path), 0
+    while ranges := walk.open(wanted):
+        looks += 1
+        walk.fill(ranges, [[id for id in tree.get(r.parent, ()) if id > r.above][: r.limit] for r in ranges])
+    return walk.take(wanted), looks
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_pages_joined_are_the_pre_order_of_the_tree(seed: int) -> None:
+    tree = grown(seed, size=120, shape=seed / 40)
+    read: list[Node] = []
+    path, wanted = [ROOT], 1 + seed % 7
+    while nodes := page(tree, path, wanted)[0]:
+        read += nodes
+        path = path_to(tree, nodes[-1].id)
+    assert read == preorder(tree)
+
+
+def test_a_wide_thread_takes_two_looks_a_page_and_a_deep_one_a_look_a_level() -> None:
+    wide = {ROOT: [PostId(number) for number in range(2, 10_002)]}
+    assert page(wide, [ROOT], 31)[1] == 2
+    deep = {PostId(number): [PostId(number + 1)] for number in range(1, 400)}
+    assert page(deep, [ROOT], 31)[1] == 31
+
+
+def test_the_walk_ends_at_the_deepest_level() -> None:
+    deep = {PostId(number): [PostId(number + 1)] for number in range(1, DEEPEST + 50)}
+    assert page(deep, [ROOT], DEEPEST + 40)[0][-1] == Node(PostId(DEEPEST + 1), DEEPEST)
+
+
+def test_a_circle_ends_too() -> None:
+    circle = {ROOT: [PostId(2)], PostId(2): [ROOT]}
+    assert len(page(circle, [ROOT], DEEPEST + 40)[0]) == DEEPEST

@@ -1,0 +1,82 @@
+"""A post's page as clients see it: what it answers, what answers it, and what cannot be seen any more."""
+
+import re
+
+import pytest
+
+
+@pytest.fixture
+async def thread(alice, bob) -> list[dict]:
+    """A post of Alice's, two answers, an answer to the first of them, and one to that."""
+    first = await alice.publishes("first")
+    one = await bob.publishes("one", in_reply_to=first["id"])
+    two = await bob.publishes("two", in_reply_to=first["id"])
+    below = await alice.publishes("below one", in_reply_to=one["id"])
+    return [first, one, two, below, await bob.publishes("below that", in_reply_to=below["id"])]
+
+
+def levels(html: str) -> list[tuple[int, str]]:
+    """(aria-level, post id or "" for one that is not available) of each reply."""
+    items = re.findall(r'<li class="depth-\d" aria-level="(\d+)">(.*?)</li>', html, re.S)
+    return [
+        (int(level), found[1] if (found := re.search(r'data-post-id="(\d+)"', item)) else "")
+        for level, item in items
+    ]
+
+
+async def test_the_thread_in_json_has_depths_and_ancestors(alice, thread):
+    first, one, two, below, last = thread
+    page = (await alice.get_json(first["url"])).json()
+    assert [(each["id"], each["depth"]) for each in page["replies"]] == [
+        (one["id"], 1), (below["id"], 2), (last["id"], 3), (two["id"], 1)
+    ]  # fmt: skip
+    assert (page["ancestors"], page["parent"], page["next"]) == ([], None, None)
+    assert page["counts"]["replies"] == 2
+    page = (await alice.get_json(below["url"])).json()
+    assert [each["id"] for each in page["ancestors"]] == [first["id"], one["id"]]
+    assert page["parent"]["id"] == one["id"]
+    assert [(each["id"], each["depth"]) for each in page["replies"]] == [(last["id"], 1)]
+
+
+async def test_the_pages_of_a_thread_follow_each_other(alice, thread):
+    first, one, two, below, last = thread
+    read, path = [], f"{first['url']}?limit=1"
+    while path:
+        page = (await alice.get_json(path)).json()
+        read += [each["id"] for each in page["replies"]]
+        path = page["next"]
+    assert read == [each["id"] for each in (one, below, last, two)]
+
+
+async def test_the_page_says_levels_and_shows_what_is_answered(alice, thread):
+    first, one, two, below, last = thread
+    html = (await alice.get(first["url"])).text
+    assert levels(html) == [(1, one["id"]), (2, below["id"]), (3, last["id"]), (1, two["id"])]
+    html = (await alice.get(last["url"])).text
+    assert re.findall(r'data-post-id="(\d+)"', html) == [first["id"], one["id"], below["id"], last["id"]]
+    assert 'aria-current="true"' in html
+
+
+async def test_a_deleted_post_keeps_its_place_while_something_answers_it(alice, bob, thread):
+    first, one, two, below, last = thread
+    await bob.post_json(f"/posts/{one['id']}/delete/")
+    html = (await alice.get(first["url"])).text
+    assert levels(html) == [(1, ""), (2, below["id"]), (3, last["id"]), (1, two["id"])]
+    assert "This post is not available." in html
+    page = (await alice.get_json(first["url"])).json()
+    assert [each["id"] for each in page["replies"]] == [below["id"], last["id"], two["id"]]
+    assert page["counts"]["replies"] == 1
+    page = (await alice.get_json(below["url"])).json()
+    assert ([each["id"] for each in page["ancestors"]], page["parent"]) == ([first["id"]], None)
+    await bob.post_json(f"/posts/{two['id']}/delete/")
+    assert levels((await alice.get(first["url"])).text) == [(1, ""), (2, below["id"]), (3, last["id"])]
+
+
+async def test_a_long_way_up_leads_to_the_page_of_the_first_that_is_shown(alice):
+    posts = [await alice.publishes("0")]
+    for number in range(1, 23):
+        posts.append(await alice.publishes(str(number), in_reply_to=posts[-1]["id"]))
+    html = (await alice.get(posts[-1]["url"])).text
+    assert "Show earlier posts" in html
+    assert f'<a href="{posts[2]["url"]}"><svg' in html
+    assert "Show earlier posts" not in (await alice.get(posts[20]["url"])).text
