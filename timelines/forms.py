@@ -17,6 +17,7 @@ from timelines.domain.account_list import ListId
 from timelines.domain.follow import FollowCursor
 from timelines.domain.page import DEFAULT_LIMIT, MOST
 from timelines.errors import PostRefused
+from timelines.relation_forms import audience_of
 
 KEY_MAX = 128  # characters of an idempotency key
 _ID = re.compile(r"[0-9]{1,16}", re.ASCII)
@@ -103,6 +104,7 @@ class PostForm:
     text: str
     in_reply_to: PostId | None
     idempotency_key: str | None
+    audience: int | None = None
 
     @classmethod
     def of(cls, fields: Mapping[str, str]) -> "PostForm":
@@ -113,7 +115,8 @@ class PostForm:
             raise PostRefused({"in_reply_to": _("This is not the id of a post.")})
         if len(key) > KEY_MAX:
             raise PostRefused({"idempotency_key": _("This key is longer than 128 characters.")})
-        return cls(fields.get("text", ""), PostId(post_id) if post_id is not None else None, key or None)
+        parent = PostId(post_id) if post_id is not None else None
+        return cls(fields.get("text", ""), parent, key or None, audience_of(fields))
 
 
 class ListForm(forms.Form):

@@ -252,6 +252,7 @@ def _publishing(ground: Ground) -> PublishingService:
         placing=ground.placing,
         live=ground.live,
         boosts=ground.reacting.boosting,
+        sees=ground.hydrator.sees,
         check_room=MemoryGuard(ground.store, ground.config.memory_reserve).check,
         max_graphemes=ground.config.post_max_length,
     )

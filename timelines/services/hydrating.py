@@ -55,6 +55,10 @@ class Hydrator:
         self.clock = clock
         self.remembered = Remembered()
 
+    async def sees(self, viewer_id: AccountId, post_id: PostId) -> bool:
+        """Whether the viewer may see the post on its own page, and so answer it."""
+        return bool(await self.hydrate([post_id], viewer_id=viewer_id, place=Place.POST))
+
     async def hydrate(
         self,
         post_ids: Sequence[PostId],

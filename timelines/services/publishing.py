@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.store import Unconfirmed as NotConfirmed
-from timelines.domain.post import PUBLIC, Post
+from timelines.domain.post import FOLLOWERS, PUBLIC, Post
 from timelines.domain.text import TextRefused, check_post_text
 from timelines.errors import IdempotencyConflict, PostNotFound, PostRefused, Unconfirmed
 from timelines.repositories.posts import Agreement, PostRepository, Written
@@ -42,6 +42,7 @@ class PublishingService:
         placing: Placing,
         live: Announcer,
         boosts: Boosts,
+        sees: Callable[[AccountId, PostId], Awaitable[bool]],
         check_room: Callable[[], Awaitable[None]],
         max_graphemes: int,
     ) -> None:
@@ -50,6 +51,7 @@ class PublishingService:
         self._placing = placing
         self._live = live
         self._boosts = boosts
+        self._sees = sees
         self._check_room = check_room
         self._max_graphemes = max_graphemes
 
@@ -59,12 +61,13 @@ class PublishingService:
         author_id: AccountId,
         text: str,
         in_reply_to: PostId | None = None,
-        audience: int = PUBLIC,
+        audience: int | None = None,
         idempotency_key: str | None = None,
         now_ms: int,
     ) -> Post:
         """Publish once, however often it is called with the same key.
 
+        `audience` None: everybody, or followers alone where that is whom the answered post is for.
         Raises PostRefused, IdempotencyConflict, PostNotFound (the key's post was deleted), StoreFull, and
         Unconfirmed where required replicas did not confirm it in time: repeat it with the same key.
         """
@@ -72,13 +75,13 @@ class PublishingService:
         await self._check_room()
         draft = await self._draft(author_id, text, in_reply_to, audience, idempotency_key)
         try:
-            return await self._publish(draft, in_reply_to, idempotency_key, now_ms)
+            digest = request_digest(text, in_reply_to, PUBLIC if audience is None else audience)
+            return await self._publish(draft, digest, idempotency_key, now_ms)
         except NotConfirmed as error:
             raise Unconfirmed from error
 
-    async def _publish(self, draft: Post, asked_reply: PostId | None, key: str | None, now_ms: int) -> Post:
-        """`draft` has everything but its id; `asked_reply` is what the request said it answers."""
-        digest = request_digest(draft.text, asked_reply, draft.audience)
+    async def _publish(self, draft: Post, digest: str, key: str | None, now_ms: int) -> Post:
+        """`draft` has everything but its id; `digest` is of what the request said."""
         for _attempt in range(MOST_TRIES):
             agreed = await self._agreed(draft.author_id, key, digest, now_ms)
             post = agreed.standing or replace(draft, id=agreed.post_id)
@@ -109,12 +112,19 @@ class PublishingService:
             await self._live.counts_changed(post.in_reply_to)
 
     async def _draft(
-        self, author_id: AccountId, text: str, in_reply_to: PostId | None, audience: int, key: str | None
+        self,
+        author_id: AccountId,
+        text: str,
+        in_reply_to: PostId | None,
+        audience: int | None,
+        key: str | None,
     ) -> Post:
         """The post without its id; what answers a boost answers the original."""
         parent = await self._answered(author_id, in_reply_to, key)
         if parent is None:
-            return Post(NO_ID, author_id, text, in_reply_to, audience=audience)
+            return Post(NO_ID, author_id, text, in_reply_to, audience=audience or PUBLIC)
+        if audience is None:
+            audience = FOLLOWERS if parent.audience == FOLLOWERS else PUBLIC
         root = parent.root or parent.id
         return Post(
             NO_ID, author_id, text, parent.id, audience=audience, reply_to_author=parent.author_id, root=root
@@ -129,6 +139,8 @@ class PublishingService:
         found = await self._posts.find(in_reply_to)
         if found is not None and found.boost_of is not None:
             found = await self._posts.find(found.boost_of)
+        if found is not None and not await self._sees(author_id, found.id):
+            found = None  # as if it were not there: who blocks the writer, or lets only followers see
         if found is None and (key is None or not await self._posts.is_agreed(author_id, digest_of_key(key))):
             raise PostRefused({"in_reply_to": _("The post you answer does not exist, or no longer does.")})
         return found

@@ -7,11 +7,22 @@ from typing import Any
 from django.conf import settings
 from django.urls import reverse
 
+from socialsite.http import SiteRequest
 from socialsite.shells import Slot
+from timelines.domain.post import AUDIENCES, FOLLOWERS, PUBLIC
 from timelines.forms import find_id
 
+NAMES = {number: name for name, number in AUDIENCES.items()}
 
-def composer(*, in_reply_to: int | None = None, next_url: str | None = None) -> dict[str, Any]:
+
+def default_audience(request: SiteRequest) -> int | None:
+    """Of posts that do not say it: what a private account writes is for its followers."""
+    return FOLLOWERS if request.account is not None and request.account.is_private else None
+
+
+def composer(
+    *, in_reply_to: int | None = None, next_url: str | None = None, audience: int | None = None
+) -> dict[str, Any]:
     """An empty box. Its key makes sending it twice publish once."""
     return {
         "text": "",
@@ -19,6 +30,7 @@ def composer(*, in_reply_to: int | None = None, next_url: str | None = None) -> 
         "idempotency_key": Slot(secrets.token_urlsafe(16)),
         "max_length": settings.POST_MAX_LENGTH,
         "in_reply_to": in_reply_to,
+        "audience": NAMES[audience or PUBLIC],
         "action": reverse("timelines:publish"),
         "next": next_url,
     }
@@ -33,5 +45,6 @@ def refused_composer(fields: Mapping[str, str], error: str) -> dict[str, Any]:
         **composer(in_reply_to=find_id(fields.get("in_reply_to", "")), next_url=fields.get("next") or None),
         "text": fields.get("text", ""),
         "error": error,
+        **({"audience": audience} if (audience := fields.get("audience")) in AUDIENCES else {}),
         **({"idempotency_key": Slot(key)} if (key := fields.get("idempotency_key")) else {}),
     }

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from accounts.errors import SignInNeeded
 from socialsite.http import SiteRequest, own_id, page_response, respond, viewer_id, wants_json
 from timelines.forms import PageQuery
-from timelines.views.composer import composer
+from timelines.views.composer import composer, default_audience
 from timelines.views.pages import timeline, timeline_json
 
 TASTE = 10  # public posts on the welcome page
@@ -23,7 +23,10 @@ async def home(request: SiteRequest) -> HttpResponseBase:
     return respond(
         request,
         "timelines/home.html",
-        page=lambda: {"timeline": timeline(request, query, page, "home"), "composer": composer()},
+        page=lambda: {
+            "timeline": timeline(request, query, page, "home"),
+            "composer": composer(audience=default_audience(request)),
+        },
         data=lambda: timeline_json(request, page),
     )
 
