@@ -22,7 +22,7 @@ from timelines.domain.account_list import AccountList
 from timelines.domain.follow import FollowCounts
 from timelines.domain.linkify import linkify
 from timelines.domain.page import Counts, HydratedPost, ViewerState
-from timelines.domain.post import Post
+from timelines.domain.post import AUDIENCE_NAMES, Post
 from timelines.domain.relation import Relation
 from timelines.domain.rights import FOREVER
 
@@ -30,7 +30,7 @@ Json = dict[str, Any]
 
 FRAGMENTS_KEPT = 8_192
 """Rendered entries in memory, a few kB each; the newest posts are what everybody reads."""
-OWN_SLOT, REPLIES_SLOT = "<!--own-->", "<!--replies-->"
+OWN_SLOT, REPLIES_SLOT, ENTRY_SLOT = "<!--own-->", "<!--replies-->", "<!--entry-->"
 
 
 def profile_url(handle: str) -> str:
@@ -97,6 +97,8 @@ def post_json(entry: HydratedPost) -> Json:
         **_lasting_json(entry.post, entry.author),
         "counts": _counts_json(entry.counts),
         "viewer": entry.viewer and _viewer_json(entry.viewer),
+        "audience": AUDIENCE_NAMES[entry.post.audience],
+        "filtered": entry.filtered,
     }
 
 
@@ -151,7 +153,8 @@ def entry_html(entry: HydratedPost, language: str | None = None) -> str:
     before, between, after = _entry_parts(entry.post, entry.author, language)
     replies = number_format(entry.counts.replies, force_grouping=True) if entry.counts.replies else ""
     own = _own_actions(entry.post.id, language) if entry.viewer is not None and entry.viewer.own else ""
-    return f"{before}{replies}{between}{own}{after}"
+    html = f"{before}{replies}{between}{own}{after}"
+    return html if entry.filtered is None else _folded(entry.filtered, language).replace(ENTRY_SLOT, html)
 
 
 def entries_html(entries: Sequence[HydratedPost]) -> SafeString:
@@ -172,11 +175,18 @@ def _entry_parts(post: Post, author: Author, language: str) -> tuple[str, str, s
             "created_ms": post.created_ms,
             "text_html": SafeString(post_html(post.text).replace("<br>", "\n")),
             "in_reply_to": post.in_reply_to,
+            "audience": AUDIENCE_NAMES[post.audience],
         },
     )
     before, _, rest = html.partition(REPLIES_SLOT)
     between, _, after = rest.partition(OWN_SLOT)
     return before, between, after
+
+
+@lru_cache(maxsize=FRAGMENTS_KEPT)
+def _folded(phrase: str, language: str) -> str:
+    """What a filter puts around an entry."""
+    return render_to_string("timelines/_filtered.html", {"phrase": phrase})
 
 
 @lru_cache(maxsize=FRAGMENTS_KEPT)

@@ -17,6 +17,7 @@ FOLLOWERS: Final = 2
 """Audience: the author's followers and the author."""
 AUDIENCES: Final = {"public": PUBLIC, "unlisted": UNLISTED, "followers": FOLLOWERS}
 """By the names that clients give them."""
+AUDIENCE_NAMES: Final = {number: name for name, number in AUDIENCES.items()}
 KEPT = 20_000  # decoded posts, found again by their bytes; about 20 MB when full
 
 

@@ -9,10 +9,8 @@ from django.urls import reverse
 
 from socialsite.http import SiteRequest
 from socialsite.shells import Slot
-from timelines.domain.post import AUDIENCES, FOLLOWERS, PUBLIC
+from timelines.domain.post import AUDIENCE_NAMES, AUDIENCES, FOLLOWERS, PUBLIC
 from timelines.forms import find_id
-
-NAMES = {number: name for name, number in AUDIENCES.items()}
 
 
 def default_audience(request: SiteRequest) -> int | None:
@@ -30,7 +28,7 @@ def composer(
         "idempotency_key": Slot(secrets.token_urlsafe(16)),
         "max_length": settings.POST_MAX_LENGTH,
         "in_reply_to": in_reply_to,
-        "audience": NAMES[audience or PUBLIC],
+        "audience": AUDIENCE_NAMES[audience or PUBLIC],
         "action": reverse("timelines:publish"),
         "next": next_url,
     }
