@@ -42,7 +42,8 @@ async def test_an_unlike_takes_it_back_and_a_second_one_changes_nothing(world: W
     for _ in range(2):
         answer = await acts.unlikes(bob, post)
         assert answer.counts == Counts()
-        assert answer.viewer and not answer.viewer.liked
+        assert answer.viewer
+        assert not answer.viewer.liked
     assert await acts.counts_text(post.id) is None
     assert await acts.index_of(bob) == (set(), set())
 
@@ -164,12 +165,14 @@ async def test_a_bookmark_tells_nobody_and_keeps_its_place(world: World, acts: A
     one, two = await alice.publishes("one"), await alice.publishes("two")
     for post in (one, two, one):
         answer = await acts.bookmarks(bob, post)
-        assert answer.viewer and answer.viewer.bookmarked
+        assert answer.viewer
+        assert answer.viewer.bookmarked
         assert answer.counts == Counts()
     assert await acts.bookmark_ids(bob) == [two.id, one.id]
     for _ in range(2):
         answer = await acts.unbookmarks(bob, two)
-        assert answer.viewer and not answer.viewer.bookmarked
+        assert answer.viewer
+        assert not answer.viewer.bookmarked
     assert await acts.bookmark_ids(bob) == [one.id]
     assert await acts.bookmark_ids(alice) == []
 

@@ -1,8 +1,8 @@
 """Boosting: a boost is a post of its own, and which one an account's boost of an original is, all agree on.
 
-claim an id -> agree on it (the original's `boosts`) -> outbox -> the boost -> the booster's profile and home
--> the booster's index -> answer. Taking it back goes: tombstone -> out of the profile -> out of `boosts` -> out
-of the index. Wherever either stops, repeating it finds the id in `boosts` and goes on.
+claim an id -> agree on it (`boosts` of the original) -> outbox -> the boost -> the profile and home of who boosts
+-> their index -> answer. Taking it back: tombstone -> out of the profile -> out of `boosts` -> out of the
+index. Wherever either stops, repeating it finds the id in `boosts` and goes on.
 """
 
 from accounts.domain import AccountId
@@ -68,7 +68,7 @@ class BoostingService:
     async def withdraw(self, boost: Post) -> None:
         """As unboost, of a boost that stands."""
         if boost.boost_of is not None:
-            # First, while the boost still says what it boosts: so repeating the deletion of a boost goes on, too.
+            # First, while the boost still says what it boosts: so repeating its deletion goes on, too.
             await self._reactions.leave(Kind.BOOST, boost.boost_of, boost.author_id, only_at=boost.id)
             await self._end(boost)
 

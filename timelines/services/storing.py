@@ -1,4 +1,4 @@
-"""Intent first, for every kind of post: an id is claimed, the outbox knows of it, then it is written and placed.
+"""Intent first, for every kind of post: claim an id, tell the outbox, write the post, place it.
 
 Publishing and boosting agree on the id of a request each in their own way; what comes before and after that
 is the same, and stands here. Every step may run any number of times.

@@ -1,0 +1,160 @@
+"""Homes with boosts against a brute-force reading of the rule, over random histories, paged any way.
+
+The rule (DESIGN 2.8): a boost is hidden where its original, or one of the 50 boosts of it directly before, is
+at most 24 h older and by somebody the reader follows and sees. Caches are dropped on the way: what is shown is
+a function of the sources.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from accounts.domain import DAY_MS, AccountId
+from socialsite.clock import FixedClock
+from socialsite.configuration import Configuration
+from socialsite.ids import PostId, ms_of
+from socialsite.services import Services, build_services
+from socialsite.store import Store, open_store
+from tests.support.reacting import Acts
+from tests.support.redis_server import RedisServer
+from tests.support.world import Person, World, ids_on
+from timelines import keys
+from timelines.domain.post import Post
+
+PEOPLE = 4
+BEFORE_MOST = 50
+SMALL = Configuration(home_cap=6, posts_per_pass=2, read_ahead=1)  # floors, trims and merges all the time
+PERSON, POST = st.integers(0, PEOPLE - 1), st.integers(0, 5)
+STEP = st.one_of(
+    st.tuples(st.just("publish"), PERSON, POST),
+    st.tuples(st.just("boost"), PERSON, POST),
+    st.tuples(st.just("boost"), PERSON, POST),
+    st.tuples(st.just("unboost"), PERSON, POST),
+    st.tuples(st.sampled_from(["follow", "unfollow"]), PERSON, PERSON),
+    st.tuples(st.sampled_from(["wait", "work", "lose", "delete"]), PERSON, POST),
+)
+WAITS_MS = (1, 500, 3_000, 3_600_000, DAY_MS // 2, DAY_MS)
+
+
+@dataclass
+class History:
+    """What happened, as the model knows it, and the site it happened to."""
+
+    services: Services
+    clock: FixedClock
+    people: list[Person]
+    following: dict[AccountId, set[AccountId]]
+    posts: list[Post] = field(default_factory=list)
+    boosts: dict[tuple[PostId, AccountId], PostId] = field(default_factory=dict)
+
+    async def step(self, what: str, who: int, which: int) -> None:
+        person, acts = self.people[who], Acts(self.services)
+        post = self.posts[-1 - which] if which < len(self.posts) else None
+        match what:
+            case "publish":
+                self.posts.append(await person.publishes("words"))
+            case "boost" if post:
+                await acts.boosts(person, post)
+                boost_id = await acts.boost_of(person, post)
+                assert boost_id
+                self.boosts.setdefault((post.id, person.id), boost_id)
+                assert self.boosts[post.id, person.id] == boost_id
+            case "unboost" if post:
+                await acts.unboosts(person, post)
+                self.boosts.pop((post.id, person.id), None)
+            case "delete" if post:
+                await self._delete(post)
+            case "follow" if person is not self.people[which]:
+                await person.follows(self.people[which])
+                self.following[person.id].add(self.people[which].id)
+            case "unfollow":
+                await person.unfollows(self.people[which])
+                self.following[person.id].discard(self.people[which].id)
+            case "wait":
+                self.clock.advance(WAITS_MS[which])
+            case "work":
+                await World(self.services).work()
+            case "lose":
+                home = keys.home_timeline(person.id)
+                await self.services.store.node(home).execute("DEL", home)
+        self.clock.advance(1)
+
+    async def _delete(self, post: Post) -> None:
+        await self.services.publishing.delete(account_id=post.author_id, post_id=post.id)
+        self.posts.remove(post)
+        self.boosts = {pair: id for pair, id in self.boosts.items() if pair[0] != post.id}
+
+    def home(self, reader: Person) -> list[PostId]:
+        """The rule, read literally."""
+        followed = self.following[reader.id] | {reader.id}
+        shown = [post.id for post in self.posts if post.author_id in followed]
+        for post in self.posts:
+            all_boosts = sorted(
+                (id, who) for (original, who), id in self.boosts.items() if original == post.id
+            )
+            for at, (boost_id, booster) in enumerate(all_boosts):
+                if booster not in followed:
+                    continue
+                before = [(post.id, post.author_id), *all_boosts[max(0, at - BEFORE_MOST) : at]]
+                met = any(who in followed and ms_of(boost_id) - ms_of(id) <= DAY_MS for id, who in before)
+                shown += [] if met else [boost_id]
+        return sorted(shown, reverse=True)
+
+    async def compare(self, limit: int) -> None:
+        await World(self.services).work()
+        for reader in self.people:
+            expected = self.home(reader)
+            assert await self._downward(reader, limit) == expected, f"{reader.handle}, downward"
+            assert await self._upward(reader, limit) == expected, f"{reader.handle}, upward"
+
+    async def _downward(self, reader: Person, limit: int) -> list[PostId]:
+        page = await reader.home(limit=limit)
+        read = ids_on(page)
+        while page.next_before is not None:
+            assert len(page.entries) == limit, "a page is full unless the timeline ends"
+            page = await reader.home(before=page.next_before, limit=limit)
+            read += ids_on(page)
+        return read
+
+    async def _upward(self, reader: Person, limit: int) -> list[PostId]:
+        read: list[PostId] = []
+        after: int | None = 0
+        while after is not None:
+            page = await reader.home(after=after, limit=limit)
+            read = ids_on(page) + read
+            after = page.previous_after
+        return read
+
+
+async def history_over(store: Store) -> History:
+    clock = FixedClock(1_900_000_000_000)
+    services = build_services(store, clock, SMALL)
+    people = await World(services).people(*(f"p{number}" for number in range(PEOPLE)))
+    history = History(services, clock, people, {person.id: set() for person in people})
+    for person in people[1:]:
+        await people[0].follows(person)
+        history.following[people[0].id].add(person.id)
+    history.posts.append(await people[1].publishes("the first"))
+    return history
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=st.lists(STEP, min_size=4, max_size=40), limit=st.integers(1, 5))
+def test_homes_with_boosts_are_what_the_rule_says(
+    redis_server: RedisServer, steps: list[tuple[str, int, int]], limit: int
+) -> None:
+    async def run() -> None:
+        with redis_server.client() as client:
+            client.flushall()
+        store = await open_store(redis_server.url)
+        try:
+            history = await history_over(store)
+            for what, who, which in steps:
+                await history.step(what, who, which)
+            await history.compare(limit)
+        finally:
+            await store.close()
+
+    asyncio.run(run())
