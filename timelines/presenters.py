@@ -98,7 +98,7 @@ def post_json(entry: HydratedPost) -> Json:
         "counts": _counts_json(entry.counts),
         "viewer": entry.viewer and _viewer_json(entry.viewer),
         "audience": AUDIENCE_NAMES[entry.post.audience],
-        "filtered": entry.filtered,
+        **({} if entry.filtered is None else {"filtered": entry.filtered}),
     }
 
 

@@ -46,6 +46,7 @@ def test_a_post_is_json_as_clients_rely_on():
         "counts": {"replies": 3, "boosts": 0, "likes": 0},
         "viewer": {"own": False, "liked": False, "boosted": False, "bookmarked": False},
         "boost_of": None,
+        "audience": "public",
     }
 
 

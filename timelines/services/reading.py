@@ -88,6 +88,11 @@ class ReadingService:
             skeleton, Cut(before, after, limit), viewer_id, Place.PROFILE, may_lag=may_lag
         )
 
+    async def feed(self, account_id: AccountId, *, may_lag: bool = False) -> TimelinePage:
+        """An account's newest posts for anybody: what is listed, and nothing of a private account."""
+        skeleton = ProfileSkeleton(self._profiles, account_id, may_lag=may_lag)
+        return await self._page(skeleton, Cut(), None, Place.PUBLIC, may_lag=may_lag)
+
     async def public(
         self,
         *,

@@ -7,6 +7,7 @@ lost, or that an import, a restore or a mended fault has left behind.
 from collections.abc import Sequence
 
 from accounts.domain import AccountId
+from socialsite.ids import PostId
 from timelines.domain.account_list import ListId
 from timelines.domain.page import ABOVE_ALL
 from timelines.repositories.cached import CachedTimelines
@@ -74,9 +75,23 @@ class RebuildingService:
     async def rebuild_public(self, account_ids: Sequence[AccountId]) -> int:
         """The newest posts of all these authors; the number of entries."""
         stale = await self._public.read(ABOVE_ALL, 2 * self._public_cap, upward=False)
-        ids = await nearest(self._profiles, account_ids, ABOVE_ALL, self._public_cap)
+        ids = await self._newest_listed(account_ids)
         await self._public.replace(stale, ids)
         return len(ids)
+
+    async def _newest_listed(self, account_ids: Sequence[AccountId]) -> list[PostId]:
+        """Unlisted posts, boosts and posts for followers stand in the profiles, too: they are passed over."""
+        listed: list[PostId] = []
+        edge = ABOVE_ALL
+        while len(listed) < self._public_cap:
+            ids = await nearest(self._profiles, account_ids, edge, self._public_cap)
+            for start in range(0, len(ids), POSTS_AT_ONCE):
+                found = await self._posts.find_many(ids[start : start + POSTS_AT_ONCE])
+                listed += [id for id, post in found.items() if post.is_listed]
+            if len(ids) < self._public_cap:
+                break
+            edge = ids[-1]
+        return sorted(listed, reverse=True)[: self._public_cap]
 
     async def rebuild_tags(self, account_id: AccountId) -> int:
         """The account's posts, put back under their tags; the number of entries.

@@ -18,7 +18,7 @@ from timelines.views.tags import by_tag
 @by_handle
 async def account(request: SiteRequest, handle: str) -> HttpResponseBase:
     found = await request.services.accounts.get_by_handle(handle)
-    page = await request.services.reading.profile(AccountId(found.id), viewer_id=None, may_lag=True)
+    page = await request.services.reading.feed(AccountId(found.id), may_lag=True)
     return _answer(request, account_feed(_site_url(request), found, page.entries))
 
 
