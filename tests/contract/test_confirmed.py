@@ -1,8 +1,10 @@
 """REQUIRE_REPLICAS=1: a post is acknowledged once a replica has it, else "unconfirmed", safe to repeat."""
 
+import asyncio
 import contextlib
 import signal
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 
 import pytest
 import pytest_asyncio
@@ -10,7 +12,11 @@ import pytest_asyncio
 from socialsite.configuration import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUnavailable
-from tests.support.cluster import RedisCluster
+from socialsite.store.moving import operation
+from tests.support.cluster import RedisCluster, wait_until
+from tests.support.ports import free_ports
+from tests.support.redis_server import RedisServer
+from tests.support.repartition import SLICES, site_at
 from tests.support.world import World
 from timelines.errors import Unconfirmed
 
@@ -115,3 +121,38 @@ async def test_a_follow_is_not_acknowledged_before_a_replica_has_it(
         await alice.unfollows(bob)
     await alice.unfollows(bob)
     assert await alice.home_ids() == []
+
+
+@contextlib.contextmanager
+def server_with_a_replica() -> Iterator[tuple[RedisServer, RedisServer]]:
+    ports = free_ports(2)
+    options = [("--port", str(port), "--repl-diskless-sync-delay", "0") for port in ports]
+    master, replica = (RedisServer(options=each).start() for each in options)
+    try:
+        with replica.client() as client:
+            client.replicaof("127.0.0.1", str(ports[0]))
+        wait_until(lambda: replica.client().info("replication")["master_link_status"] == "up", "a replica")
+        yield master, replica
+    finally:
+        replica.stop()
+        master.stop()
+
+
+async def test_a_move_relies_on_nothing_that_replicas_do_not_hold(
+    services: Services, cluster: RedisCluster
+) -> None:
+    """Neither on the map nor on the data that arrived."""
+    alice = await World(services).person("alice")
+    posts = [await alice.publishes(f"post {number}") for number in range(20)]
+    site = replace(site_at(cluster.url), require_replicas=1)
+    with server_with_a_replica() as (master, replica):
+        with lagging_replica(cluster), pytest.raises(StoreUnavailable, match="0 of 1 replicas"):
+            await operation.move(site, master.url, slices=SLICES)
+        await operation.resume(site)
+        with master.client() as held, replica.client() as holding:
+            assert {key for key in held.keys() if b"{placement}" not in key} <= set(holding.keys())
+            assert holding.hget("map:{placement}:record", "body") == held.hget(
+                "map:{placement}:record", "body"
+            )
+        await asyncio.sleep(0.1)
+        assert await alice.profile_ids() == [post.id for post in reversed(posts)]

@@ -54,7 +54,7 @@ class Command(SiteCommand):
             raise CommandError("Stopped: go on with --resume, or back with --back.") from None
 
     async def _run(self, options: dict[str, Any]) -> None:
-        site = Site(settings.REDIS_URL, placed_urls(), COMPONENTS, topology_of)
+        site = Site(settings.REDIS_URL, placed_urls(), COMPONENTS, topology_of, settings.REQUIRE_REPLICAS)
         if options["to"]:
             to = whole_url(options["to"])
             if options["dry_run"]:

@@ -38,8 +38,10 @@ class Held:
 class Board:
     """The board of one store. Knows no process and no move; every method is one round trip."""
 
-    def __init__(self, topology: HasNodes) -> None:
+    def __init__(self, topology: HasNodes, replicas: int = 0) -> None:
         self._topology = topology
+        self._replicas = replicas
+        """That have to hold the map before a step is relied upon (REQUIRE_REPLICAS)."""
 
     @property
     def node(self) -> Node:
@@ -121,4 +123,7 @@ class Board:
     async def _write(self, record: Placement, replaced: int, token: str) -> bool:
         at = [keys.record_key(), keys.changes_key(), keys.mover_key()]
         args = [token, replaced, record.epoch, encode_record(record)]
-        return bool(await self.node.run(ADVANCE, at, args))
+        if not self._replicas:
+            return bool(await self.node.run(ADVANCE, at, args))
+        (is_written,) = await self.node.confirmed([ADVANCE.command(at, args)], self._replicas)
+        return bool(is_written)

@@ -55,6 +55,8 @@ class Copier:
         copied: list[Key] = []
         for source, target, part in self._batches(keys):
             copied += await self._copy(self._places.store(source), self._places.store(target), part)
+        for target in {self._paths[key.component].target for key in copied}:
+            await self._places.confirm(target)
         return copied
 
     async def clear_target(self, keys: Collection[Key]) -> None:

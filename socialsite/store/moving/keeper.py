@@ -5,8 +5,8 @@ its own. While something moves it waits for changes, so that a step of the mover
 """
 
 import asyncio
+import contextlib
 import logging
-from typing import Any
 
 from socialsite.store.errors import StoreError, StoreUnavailable
 from socialsite.store.moving.arranging import Arranger, TopologyOf
@@ -92,14 +92,12 @@ class Keeper:
 
     async def _wait(self) -> None:
         """Until there is something to do: at once when the map changes, while something moves."""
-        waking = asyncio.create_task(self._wake.wait())
-        waited: set[asyncio.Task[Any]] = {waking}
-        if self.lease.known.move is not None:
-            if self._watching is None or self._watching.done():
-                self._watching = asyncio.create_task(self._watch(self.lease.known.epoch))
-            waited.add(self._watching)
-        await asyncio.wait(waited, timeout=RENEW_EVERY_S, return_when=asyncio.FIRST_COMPLETED)
-        waking.cancel()
+        if self.lease.known.move is not None and (self._watching is None or self._watching.done()):
+            self._watching = asyncio.create_task(self._watch(self.lease.known.epoch))
+            self._watching.add_done_callback(lambda _: self._wake.set())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(RENEW_EVERY_S):
+                await self._wake.wait()
 
     async def _watch(self, epoch: int) -> None:
         try:

@@ -178,7 +178,7 @@ class Mover:
 
     async def _hand_over(self, home: str, placed: dict[str, str]) -> None:
         """The map itself goes to the new home; here only the way there is left."""
-        there = Board(self._places.topology(home))
+        there = self._places.board(home)
         lock = Lock(there, self._lock.token)
         await lock.take()
         try:

@@ -33,6 +33,7 @@ class Site:
     placed: Mapping[str, str]
     components: Collection[str]
     topology_of: TopologyOf
+    require_replicas: int = 0
 
 
 async def move(
@@ -180,7 +181,8 @@ class _Work:
 
     async def finish_arrival(self) -> Report:
         """Everything is here, only not everybody was told yet at the store where it came from."""
-        origin = Board(await self.places.open(self.record.arriving))
+        await self.places.open(self.record.arriving)
+        origin = self.places.board(self.record.arriving)
         left = await origin.read()
         await Followers(origin, self.places).follow(left.epoch, FIRST_WITHIN_S)
         if not await self._board.advance(self.record.after(arriving=""), self.record.epoch, self._lock.token):
@@ -198,10 +200,10 @@ async def _at_work(site: Site) -> AsyncIterator[_Work]:
         lock = Lock(board, token)
         await lock.take()
         guard = Guard(f"{NAME}{token}", lock.require)
-        places = Places(looking.home, site.topology_of, guard)
+        places = Places(looking.home, site.topology_of, guard, replicas=site.require_replicas)
         try:
             await places.open("")
-            own = Board(places.topology(""))
+            own = places.board("")
             yield _Work(places, own, lock, await own.read())
         finally:
             await lock.release()

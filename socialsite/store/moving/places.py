@@ -63,10 +63,13 @@ class Lock:
 
 
 class Places:
-    """Stores by URL, opened once each. `home` is the URL of the board."""
+    """Stores by URL, opened once each. `home` is the URL of the board; `replicas`: as REQUIRE_REPLICAS."""
 
-    def __init__(self, home: str, topology_of: TopologyOf, guard: Guard | None = None) -> None:
+    def __init__(
+        self, home: str, topology_of: TopologyOf, guard: Guard | None = None, *, replicas: int = 0
+    ) -> None:
         self.home = home
+        self._replicas = replicas
         self._topology_of = topology_of
         self._guard = guard
         self._topologies: dict[str, Topology] = {}
@@ -89,6 +92,16 @@ class Places:
 
     def store(self, url: str) -> Store:
         return self._stores[url or self.home]
+
+    def board(self, url: str) -> Board:
+        """The board of a store that was opened."""
+        return Board(self.topology(url), self._replicas)
+
+    async def confirm(self, url: str) -> None:
+        """Returns once replicas hold what was written there, if they have to. Raises Unconfirmed."""
+        if self._replicas:
+            nodes = self.topology(url).nodes
+            await asyncio.gather(*(node.confirmed([("PING",)], self._replicas) for node in nodes))
 
     def nodes(self) -> list[Node]:
         return [node for topology in self._topologies.values() for node in topology.nodes]

@@ -132,6 +132,7 @@ class Reshaper:
                 owners = await self._touched()
                 await self._copier.copy(owners)
                 await self._copier.compare(owners)
+                await self._places.confirm(self._record.url_of(self._reshape.component))
                 await self._advance(TURNED)
                 await self._followers.follow(self._record.epoch, FROZEN_MOST_S)
                 self._on_step(Step("turning", -1, 0, 1))
