@@ -6,6 +6,7 @@
 import { page, parse, postOf, postsIn } from "./send.js";
 import { Subscription } from "./socket.js";
 import { Timeline, focusPost } from "./timeline.js";
+import { sayInTitle } from "./title.js";
 import { clearToast, toast } from "./toast.js";
 import { number, word } from "./words.js";
 
@@ -17,7 +18,6 @@ class Live {
   #gaps = [];
   #overflow = false;
   #isDown = false;
-  #title = document.title;
 
   constructor(list) {
     this.timeline = new Timeline(list);
@@ -94,7 +94,7 @@ class Live {
   #showPill() {
     const count = this.#held.size;
     const many = this.#overflow || this.#gaps.length > 0;
-    document.title = count || many ? `(${many ? `${number(Math.max(count, 100))}+` : number(count)}) ${this.#title}` : this.#title;
+    sayInTitle("posts", many ? Math.max(count, 100) : count, many);
     if (!count && !many) return this.region.replaceChildren();
     const text = many ? word("newMany") : word("new", count);
     const pill = this.region.querySelector(".pill") ?? makePill(this.region, () => this.#show());

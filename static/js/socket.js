@@ -1,6 +1,7 @@
 /**
- * One subscription that does not get lost: it comes back after any break with the last id it knows, and notices
- * sleep and dead connections, which a browser does not report. The cursor is the truth, a message only a hint.
+ * The page's one socket, and the timelines that its parts hear of on it. It comes back by itself: after a loss, after
+ * sleep, out of the back-forward cache, whatever was missed is asked for by the last id of each timeline. The cursor
+ * is the truth, a message only a hint.
  */
 
 const FIRST_WAIT = 1000; // ms; doubled with each failure
@@ -12,32 +13,30 @@ const PATIENCE = 10_000;
 const SIGNED_OUT = 4401;
 const TOO_MANY = 4429;
 
-export class Subscription {
+class Connection {
+  #subscriptions = new Set();
   #socket = null;
   #failures = 0;
   #isDoubted = false; // the session ended, but this browser may have a new one (a new password gives one)
+  #isStarted = false;
   #timer = 0;
   #over = false;
   #ticked = Date.now();
   #heard = Date.now();
   #asked = 0;
 
-  /**
-   * @param {string} timeline
-   * @param {string} after the newest id on the page
-   * @param {{message(m: object): void, up(): void, down(): void, signedOut(): void}} listener
-   */
-  constructor(timeline, after, listener) {
-    this.timeline = timeline;
-    this.last = after;
-    this.listener = listener;
+  add(subscription) {
+    this.#subscriptions.add(subscription);
+    if (this.#isStarted) return this.#subscribe(subscription);
+    this.#isStarted = true;
+    queueMicrotask(() => this.#start()); // by then all parts of the page have said what they want to hear of
   }
 
-  start() {
+  #start() {
     this.#connect();
     setInterval(() => this.#tick(), TICK);
     addEventListener("online", () => this.resume());
-    addEventListener("offline", () => this.listener.down());
+    addEventListener("offline", () => this.#each((listener) => listener.down()));
     document.addEventListener("visibilitychange", () => document.hidden || this.#tick());
     // A page in the back-forward cache must hold no socket.
     addEventListener("pagehide", () => this.#drop());
@@ -51,44 +50,52 @@ export class Subscription {
     this.#connect();
   }
 
-  /** Remember the newest id, whatever order they come in. */
-  saw(id) {
-    if (Number(id) > Number(this.last)) this.last = id;
-  }
-
   tell(message) {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
   }
 
-  #subscribe() {
-    this.tell({ type: "subscribe", timeline: this.timeline, after: this.last });
+  #each(act) {
+    for (const { listener } of this.#subscriptions) act(listener);
+  }
+
+  #subscribe({ timeline, last }) {
+    this.tell({ type: "subscribe", timeline, after: last });
+  }
+
+  #subscribeAll() {
+    for (const subscription of this.#subscriptions) this.#subscribe(subscription);
   }
 
   #connect() {
     const url = new URL("/ws/stream/", location.href);
     url.protocol = url.protocol.replace("http", "ws");
     const socket = (this.#socket = new WebSocket(url));
-    socket.onopen = () => this.#subscribe();
+    socket.onopen = () => this.#subscribeAll();
     socket.onmessage = (event) => this.#hear(JSON.parse(event.data));
     socket.onclose = (event) => socket === this.#socket && this.#closed(event.code);
   }
 
+  /** What names a timeline is for whoever asked for it, anything else for all. */
   #hear(message) {
     this.#heard = Date.now();
     this.#asked = 0;
-    if (message.type === "subscribed") {
-      this.#failures = 0;
-      this.#isDoubted = false;
-      this.saw(message.last);
-      this.listener.up();
-    } else if (message.type === "error") this.#refused(message.code);
-    this.listener.message(message);
+    if (message.type === "error") this.#refused(message.code);
+    for (const subscription of this.#subscriptions) {
+      if (message.timeline !== undefined && message.timeline !== subscription.timeline) continue;
+      if (message.type === "subscribed") {
+        this.#failures = 0;
+        this.#isDoubted = false;
+        subscription.saw(message.last);
+        subscription.listener.up();
+      }
+      subscription.listener.message(message);
+    }
   }
 
   #refused(code) {
     if (code === "signed_out") this.#end();
     if (code === "forbidden") this.#over = true;
-    if (code === "rate_limited") this.#later(LONGEST_WAIT, () => this.#subscribe());
+    if (code === "rate_limited") this.#later(LONGEST_WAIT, () => this.#subscribeAll());
   }
 
   #closed(code) {
@@ -103,7 +110,7 @@ export class Subscription {
       return;
     }
     this.#failures += 1;
-    if (this.#failures > 2 || !navigator.onLine) this.listener.down();
+    if (this.#failures > 2 || !navigator.onLine) this.#each((listener) => listener.down());
     const wait = code === TOO_MANY ? LONGEST_WAIT : Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** (this.#failures - 1));
     this.#later(wait, () => this.#connect());
   }
@@ -123,7 +130,7 @@ export class Subscription {
     if (late > ASLEEP || unanswered) this.resume();
     else if (this.#socket && !this.#asked && now - this.#heard > SILENCE) {
       this.#asked = now;
-      this.#subscribe();
+      this.#subscribeAll();
     }
   }
 
@@ -139,6 +146,34 @@ export class Subscription {
   #end() {
     this.#over = true;
     this.#drop();
-    this.listener.signedOut();
+    this.#each((listener) => listener.signedOut());
+  }
+}
+
+const connection = new Connection();
+
+export class Subscription {
+  /**
+   * @param {string} timeline
+   * @param {string | undefined} after the newest id on the page; without one, from now on
+   * @param {{message(m: object): void, up(): void, down(): void, signedOut(): void}} listener
+   */
+  constructor(timeline, after, listener) {
+    this.timeline = timeline;
+    this.last = after;
+    this.listener = listener;
+  }
+
+  start() {
+    connection.add(this);
+  }
+
+  /** Remember the newest id, whatever order they come in. */
+  saw(id) {
+    if (Number(id) > Number(this.last)) this.last = id;
+  }
+
+  tell(message) {
+    connection.tell(message);
   }
 }

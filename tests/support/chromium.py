@@ -62,11 +62,15 @@ class Reader:
         self.page.goto(self.url + path)
 
     def goes_live(self, path: str = "/") -> None:
-        """Open a page and wait until its socket is subscribed."""
+        """Open a page and wait until its socket is subscribed to what the page shows."""
+
+        def is_live(frame: object) -> bool:
+            is_badge = '"notifications"' in str(frame) and not path.startswith("/notifications/")
+            return '"subscribed"' in str(frame) and not is_badge
+
         with self.page.expect_websocket() as opened:
             self.goes(path)
-        socket = opened.value
-        socket.wait_for_event("framereceived", predicate=lambda frame: '"subscribed"' in str(frame))
+        opened.value.wait_for_event("framereceived", predicate=is_live)
 
     def publishes(self, text: str) -> None:
         """By the box of the page that is open."""

@@ -120,7 +120,10 @@ class Announcer:
         topic = notices_of(account_id)
         if not self._room.has(topic):
             return
-        noticed = await self._notifications.find(account_id, notification_id)
+        noticed, moment = None, None
+        while moment is None or self._room.has_changed(account_id, moment):
+            moment = self._room.moment
+            noticed = await self._notifications.find(account_id, notification_id)
         for subscription in self._room.at([topic]) if noticed else ():
             frame = entry_frame(subscription.name, noticed, subscription.socket.language)
             subscription.offer(notification_id, frame)

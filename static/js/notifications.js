@@ -1,0 +1,95 @@
+/**
+ * The number of unread notifications on every page, and the page of notifications itself. New ones raise the number at
+ * once; what the site counts corrects it a moment later, when the page is looked at again, and after it was read.
+ */
+
+import { send } from "./send.js";
+import { Subscription } from "./socket.js";
+import { sayInTitle } from "./title.js";
+import { number } from "./words.js";
+
+const MOST = 99;
+const SOON = 1500; // ms; several new ones are one question
+const SEEN = 1000; // so long the page of notifications is looked at before it counts as read
+
+class Badge {
+  #count = 0;
+  #known = new Set();
+  #timer = 0;
+
+  constructor(link) {
+    this.box = link.querySelector("[data-badge]");
+    this.fresh = document.querySelector("[data-fresh-notifications]");
+    const newest = link.dataset.notifications || undefined; // none on the answer to a form: nobody counted
+    this.subscription = new Subscription("notifications", newest, this);
+    const shown = this.box.textContent;
+    this.#say(shown.endsWith("+") ? MOST + 1 : Number(shown));
+    if (!newest) this.#askSoon();
+  }
+
+  start() {
+    if ("WebSocket" in window) this.subscription.start();
+    document.addEventListener("visibilitychange", () => document.hidden || this.#askSoon());
+    addEventListener("pageshow", (event) => event.persisted && this.#askSoon());
+    const form = document.querySelector("form[data-read]");
+    if (form) this.#readWhenSeen(form);
+  }
+
+  message({ type, id }) {
+    if (type === "gap") this.#askSoon();
+    if (type === "deleted" && this.#count) this.#askSoon();
+    if (type !== "entry" || this.#known.has(id) || Number(id) <= Number(this.subscription.last)) return;
+    this.#known.add(id);
+    this.subscription.saw(id);
+    this.#say(this.#count + 1);
+    if (this.fresh) this.fresh.hidden = false;
+    this.#askSoon();
+  }
+
+  up() {}
+  down() {}
+  signedOut() {
+    clearTimeout(this.#timer);
+  }
+
+  #say(count) {
+    this.#count = count;
+    this.box.textContent = count > MOST ? `${MOST}+` : number(count);
+    this.box.hidden = !count;
+    sayInTitle("notifications", Math.min(count, MOST), count > MOST);
+  }
+
+  #askSoon() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#ask(), SOON * (0.5 + Math.random() / 2));
+  }
+
+  async #ask() {
+    try {
+      const answer = await fetch("/notifications/unread/", { headers: { Accept: "application/json" } });
+      if (answer.ok) this.#say((await answer.json()).unread);
+    } catch {
+      // the next message or look asks again
+    }
+  }
+
+  /** The rows stay marked as new until the page is opened again: one sees what is. */
+  #readWhenSeen(form) {
+    const read = async () => {
+      if (document.hidden) return;
+      document.removeEventListener("visibilitychange", wait);
+      const { ok, data } = await send(form.action, new FormData(form));
+      if (!ok) return;
+      this.#say(data.unread);
+      form.hidden = true;
+    };
+    const wait = () => setTimeout(read, SEEN);
+    document.addEventListener("visibilitychange", wait);
+    wait();
+  }
+}
+
+export function keepBadge() {
+  const link = document.querySelector("[data-notifications]");
+  if (link) new Badge(link).start();
+}

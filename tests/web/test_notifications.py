@@ -1,0 +1,149 @@
+"""Notifications over HTTP: the page, JSON, the badge of every page, and what one wants to be told of."""
+
+import re
+
+import pytest
+
+from socialsite.configuration import Configuration
+from socialsite.middleware.services import loop_services
+from socialsite.services import Services, open_services
+from socialsite.store import StoreUrls
+from tests.support.browser import Browser, hidden
+from tests.support.redis_server import RedisServer
+from tests.support.world import World
+from tests.web.conftest import OpenBrowser
+
+PAGE = "/notifications/"
+
+
+@pytest.fixture
+async def told(alice: Browser, bob: Browser, world: World) -> dict[str, str]:
+    """Alice was told of a reply and of a follow; her post and bob's."""
+    own = await alice.publishes("hello")
+    answer = await bob.publishes("an answer to @alice", in_reply_to=own["id"])
+    await bob.post_json("/@alice/follow/")
+    await world.work()
+    return {"own": own["id"], "answer": answer["id"]}
+
+
+def badge_of(html: str) -> str:
+    """What the navigation shows."""
+    found = re.search(r"<b class=\"badge\" data-badge( hidden)?>([^<]*)</b>", html)
+    assert found, "no badge"
+    assert bool(found[1]) == (found[2] == "")
+    return found[2]
+
+
+async def test_json_has_these_names_and_no_others(alice: Browser, told: dict[str, str]) -> None:
+    answer = (await alice.get_json(PAGE)).json()
+    assert set(answer) == {"notifications", "next"}
+    reply, follow = answer["notifications"]
+    assert set(reply) == set(follow) == {"id", "kind", "account", "post", "created_at", "read"}
+    assert (reply["kind"], reply["account"]["handle"], reply["post"]["id"]) == (
+        "reply",
+        "bob",
+        told["answer"],
+    )
+    assert (follow["kind"], follow["post"], follow["read"]) == ("follow", None, False)
+    assert answer["next"] is None
+
+
+async def test_pages_by_cursor(alice: Browser, told: dict[str, str]) -> None:
+    first = (await alice.get_json(f"{PAGE}?limit=1")).json()
+    second = (await alice.get_json(first["next"])).json()
+    assert {first["notifications"][0]["kind"], second["notifications"][0]["kind"]} == {"reply", "follow"}
+    assert second["next"] is None
+    assert (await alice.get_json(f"{PAGE}?cursor=x")).status_code == 400
+    mentions = (await alice.get_json(f"{PAGE}?tab=mentions")).json()["notifications"]
+    assert [each["kind"] for each in mentions] == ["reply"]
+
+
+async def test_every_page_has_the_badge_until_it_is_read(
+    alice: Browser, visitor: Browser, told: dict[str, str]
+) -> None:
+    for path in ("/", "/public/", "/accounts/settings/", PAGE):
+        page = await alice.get(path)
+        assert badge_of(page.text) == "2"
+    assert "data-badge" not in (await visitor.get("/public/")).text
+    newest = hidden(page.text, "up_to")
+    answer = await alice.post("/notifications/read/", up_to=newest)
+    assert (answer.status_code, answer.headers["location"]) == (303, PAGE)
+    after = (await alice.get("/")).text
+    assert badge_of(after) == ""
+    assert f'data-notifications="{newest}"' in after
+    assert "told-new" not in (await alice.get(PAGE)).text
+    assert (await alice.get_json(PAGE)).json()["notifications"][0]["read"] is True
+
+
+async def test_reading_in_part_and_again(alice: Browser, told: dict[str, str]) -> None:
+    notifications = (await alice.get_json(PAGE)).json()["notifications"]
+    part = await alice.post_json("/notifications/read/", up_to=notifications[1]["id"])
+    assert part.json() == {"unread": 1} == (await alice.get_json("/notifications/unread/")).json()
+    assert (await alice.post_json("/notifications/read/")).json() == {"unread": 0}
+    assert (await alice.post_json("/notifications/read/", up_to=notifications[1]["id"])).json() == {
+        "unread": 0
+    }
+    assert (await alice.post_json("/notifications/read/", up_to="x")).status_code == 400
+
+
+async def test_neighbours_about_the_same_are_one_row(
+    alice: Browser, bob: Browser, world: World, services: Services
+) -> None:
+    own = await alice.publishes("hello, all of you")
+    for handle in ("carol", "dave", "erin"):
+        other = await world.person(handle)
+        await services.reactions.like(
+            account_id=other.id, post_id=int(own["id"]), now_ms=services.clock.now_ms()
+        )
+    html = (await alice.get(PAGE)).text
+    assert html.count("data-notification-id") == 1
+    assert re.search(r'<bdi class="name">erin</bdi></a> and 2 others liked your post', html)
+    assert f'<a href="/@alice/{own["id"]}/">hello, all of you</a>' in html
+    await bob.post_json(f"/posts/{own['id']}/like/")
+    german = await alice.get(PAGE, **{"Accept-Language": "de"})
+    assert german.status_code == 200
+
+
+async def test_visitors_are_sent_to_log_in(visitor: Browser) -> None:
+    assert (await visitor.get(PAGE)).headers["location"] == "/accounts/login/?next=%2Fnotifications%2F"
+    assert (await visitor.get_json("/notifications/unread/")).status_code == 401
+    assert (await visitor.post_json("/notifications/read/")).status_code == 401
+    assert (await visitor.get_json("/accounts/notifications/")).status_code == 401
+
+
+async def test_what_one_wants_is_kept(alice: Browser, bob: Browser, world: World) -> None:
+    page = (await alice.get("/accounts/notifications/")).text
+    assert page.count('<option value="all" selected>') == 6
+    answer = await alice.post("/accounts/notifications/", follow="none", mention="followed")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/accounts/notifications/")
+    wishes = (await alice.get_json("/accounts/notifications/")).json()["notifications"]
+    assert (wishes["follow"], wishes["mention"], wishes["like"]) == ("none", "followed", "all")
+    assert (await alice.post_json("/accounts/notifications/", like="some")).status_code == 400
+    await bob.post_json("/@alice/follow/")
+    assert badge_of((await alice.get("/")).text) == ""
+
+
+async def test_hostile_names_stay_text(alice: Browser, bob: Browser) -> None:
+    await bob.post("/accounts/settings/", display_name="{}<b>%(name)s%s", bio="", link="")
+    await bob.post_json("/@alice/follow/")
+    html = (await alice.get(PAGE)).text
+    assert '<bdi class="name">{}&lt;b&gt;%(name)s%s</bdi></a> follows you' in html
+
+
+async def test_pages_go_without_the_badge_while_timelines_are_away(
+    redis_url: str, open_browser: OpenBrowser
+) -> None:
+    elsewhere = RedisServer().start()
+    try:
+        urls = StoreUrls(redis_url, {"timelines": elsewhere.url})
+        async with open_services(urls, Configuration(rate_limits={"address": 10_000})) as opened:
+            loop_services.bind(opened)
+            alice = await open_browser("alice")
+            assert (await alice.get("/accounts/sessions/")).text.count("data-notifications=") == 1
+            elsewhere.kill()
+            page = await alice.get("/accounts/sessions/")
+            assert page.status_code == 200
+            assert badge_of(page.text) == ""
+            assert 'data-notifications=""' in page.text
+    finally:
+        elsewhere.stop()
