@@ -28,10 +28,10 @@ class Deliverer:
             self._through.set()
         return following
 
-    async def deliver(self) -> float:
+    async def deliver(self, author: AccountId | None = None) -> float:
         """Seconds from the job's entry into the outbox until nothing follows from it any more."""
         self._through.clear()
-        job = encode_job(SyndicatePost(Post(self._services.ids.next(), self._author, TEXT)))
+        job = encode_job(SyndicatePost(Post(self._services.ids.next(), author or self._author, TEXT)))
         started = time.perf_counter()
         await self._services.outbox.add(job)
         await self._through.wait()

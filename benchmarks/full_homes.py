@@ -20,10 +20,12 @@ def old_ids(count: int) -> list[PostId]:
     return [id_at(newest - 7_000 * n, n * 37) for n in range(count)]
 
 
-async def followed_author(services: Services, followers: int) -> tuple[AccountId, list[AccountId]]:
+async def followed_author(
+    services: Services, followers: int, handle: str = "author"
+) -> tuple[AccountId, list[AccountId]]:
     """An author with followers; these have ids and edges, which is all that a pass looks at."""
     now_ms = services.clock.now_ms()
-    author = (await services.accounts.import_accounts(handles=["author"], now_ms=now_ms))["author"]
+    author = (await services.accounts.import_accounts(handles=[handle], now_ms=now_ms))[handle]
     ids = [AccountId(author + 1 + n) for n in range(followers)]
     await services.repositories.follows.add_many(Follow(i, author, now_ms - 60_000 + i % 997) for i in ids)
     return author, ids

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
 
 from accounts.domain import AccountId
 from benchmarks.full_homes import old_ids
@@ -14,6 +15,17 @@ from timelines import keys
 STANDING = {"single": "single", "4 shards": "shards-hash", "cluster of 3": "cluster"}
 """What they are called here and in tests/support/topologies.py."""
 BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A site on one topology."""
+
+    services: Services
+    deployment: Deployment
+
+
+Standing = dict[str, Place]
 
 
 @contextlib.contextmanager
@@ -29,15 +41,14 @@ def deployments(*names: str) -> Iterator[dict[str, Deployment]]:
 
 
 @contextlib.asynccontextmanager
-async def standing_services(*names: str) -> AsyncIterator[dict[str, tuple[Services, Deployment]]]:
+async def standing_services(*names: str) -> AsyncIterator[Standing]:
     """Services over each, with nothing in them."""
     with deployments(*names) as found:
         async with contextlib.AsyncExitStack() as stack:
-            opened = {
-                name: await stack.enter_async_context(open_services(each.urls, Configuration()))
+            yield {
+                name: Place(await stack.enter_async_context(open_services(each.urls, Configuration())), each)
                 for name, each in found.items()
             }
-            yield {name: (services, found[name]) for name, services in opened.items()}
 
 
 async def restore_homes(services: Services, owners: Sequence[AccountId], cap: int) -> None:
@@ -46,9 +57,9 @@ async def restore_homes(services: Services, owners: Sequence[AccountId], cap: in
     ids = old_ids(cap + 2 * slack)
     templates = [await dumped(services, [*ids[: cap + more], -(ids[-1] - 1)]) for more in range(2 * slack)]
     for start in range(0, len(owners), BATCH):
+        places = [(owner, owner * 7919 % (slack + owner % slack)) for owner in owners[start : start + BATCH]]
         commands: list[Command] = [
-            ("RESTORE", keys.home_timeline(owner), 0, templates[owner * 7919 % (slack + owner % slack)])
-            for owner in owners[start : start + BATCH]
+            ("RESTORE", keys.home_timeline(owner), 0, templates[more], "REPLACE") for owner, more in places
         ]
         await services.store.gather(commands)
 

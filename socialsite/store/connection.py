@@ -11,6 +11,7 @@ import ssl
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -23,6 +24,8 @@ CONNECT_TIMEOUT_S = 2.0
 REPLY_TIMEOUT_S = 5.0
 MOST_IN_FLIGHT = 20_000  # requests; beyond that the server is not keeping up and waiting helps nobody
 CHECK_EVERY_S = 0.25
+NOTHING = object()
+"""What the reader says when the next reply is not whole yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,9 @@ class PipelinedConnection(asyncio.Protocol):
         self.name = name
         self._on_lost = on_lost
         self._loop = asyncio.get_running_loop()
-        self._reader = hiredis.Reader(protocolError=StoreUnavailable, replyError=self._error_of)
+        self._reader = hiredis.Reader(
+            protocolError=StoreUnavailable, replyError=self._error_of, notEnoughData=NOTHING
+        )
         self._requests: deque[Request] = deque()
         self._outgoing: list[bytes] = []
         self._transport: asyncio.Transport | None = None
@@ -205,17 +210,17 @@ class PipelinedConnection(asyncio.Protocol):
         self._fail(StoreUnavailable(f"lost the connection to {self.name}"))
 
     def data_received(self, data: bytes) -> None:
-        reader, requests = self._reader, self._requests
-        reader.feed(data)
+        requests = self._requests
+        self._reader.feed(data)
+        coming = iter(self._reader.gets, NOTHING)
         while requests:
             request = requests[0]
             replies = request.replies
-            while request.missing:
-                reply = reader.gets()
-                if reply is False:
-                    return
-                replies.append(reply)
-                request.missing -= 1
+            known = len(replies)
+            replies.extend(islice(coming, request.missing))
+            request.missing -= len(replies) - known
+            if request.missing:
+                return
             requests.popleft()
             if not request.done.done():
                 request.done.set_result(replies)

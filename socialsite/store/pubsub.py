@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Final
 
-from socialsite.store.connection import PipelinedConnection
+from socialsite.store.connection import NOTHING, PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply, encode
@@ -51,7 +51,7 @@ class Inbox(PipelinedConnection):
 
     def data_received(self, data: bytes) -> None:
         self._reader.feed(data)
-        while (reply := self._reader.gets()) is not False:
+        while (reply := self._reader.gets()) is not NOTHING:
             self._sort_in(reply)
         if len(self.messages) > INBOX_CAP and self._transport is not None:
             self._transport.pause_reading()

@@ -32,6 +32,11 @@ class Topology(Protocol):
         """The node of a tag. Raises LookupError where nobody owns it, never a default."""
         ...
 
+    @property
+    def width(self) -> int:
+        """Over how many nodes `group` spreads owners."""
+        ...
+
     def group(self, owners: Sequence[int], key_of: KeyOf) -> Groups:
         """Owners of keys by the node that holds them; an owner's key is `key_of(owner)`."""
         ...
@@ -169,6 +174,10 @@ class Store:
             else:
                 replies += await self.gather(some)
         return replies
+
+    def width(self, component: str) -> int:
+        """Over how many nodes a pass over many owners is spread."""
+        return self.topology(component).width
 
     def group(self, component: str, owners: Sequence[int], key_of: KeyOf) -> Groups:
         """Owners of keys by the node that holds them, for passes over thousands."""

@@ -126,6 +126,8 @@ class On:
     def node_for(self, tag: str) -> Node:
         return self.nodes[0]
 
+    width = 1
+
     def group(self, owners: Sequence[int], key_of: object) -> list[tuple[Node, Sequence[int]]]:
         return [(self.nodes[0], owners)]
 

@@ -69,6 +69,8 @@ class OneNode:
     def node_for(self, tag: str) -> Node:
         return self._node
 
+    width = 1
+
     def group(self, owners: Sequence[int], key_of: object) -> list[tuple[Node, Sequence[int]]]:
         return [(self._node, owners)]
 

@@ -43,6 +43,10 @@ class Deployment:
         self.when_full = when_full
         self._masters = masters
 
+    def masters(self) -> Sequence[redis.Redis]:
+        """Clients of the servers that hold the data; who asks closes them."""
+        return self._masters()
+
     def flush(self) -> None:
         """Everything goes, maps of shards too: for servers that nobody is connected to."""
         for client in self._masters():

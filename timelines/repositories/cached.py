@@ -14,6 +14,7 @@ import asyncio
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from socialsite.ids import LOW_BITS, Now, PostId, ms_of
 from socialsite.store import (
@@ -37,6 +38,7 @@ DAY_MS = 86_400_000
 PUSH_PART = 250  # pushes sent at once
 SCRIPT_BATCH = 200  # scripts in one round trip: about 10 ms of the server at most
 FORGET_TRIES, FORGET_WAIT_S = 40, 0.5
+LENGTHS = frozenset((int,))  # what a push answers, unless it is an error
 
 TRIM = load("cached_trim.lua", __package__)
 INSERT = load("cached_insert.lua", __package__)
@@ -81,6 +83,11 @@ class CachedTimelines:
     @property
     def cap(self) -> int:
         return self._kind.cap
+
+    @property
+    def width(self) -> int:
+        """Over how many nodes the timelines are spread."""
+        return self._store.width("timelines")
 
     @property
     def ahead(self) -> int:
@@ -135,7 +142,7 @@ class CachedTimelines:
             raise
         moved: list[int] = []
         landed = list(zip(owners, lengths, strict=True))
-        if any(isinstance(length, StoreError) for length in lengths):
+        if not LENGTHS.issuperset(map(type, lengths)):
             moved = [owner for owner, length in landed if isinstance(length, Redirected)]
             landed = [(o, require_length(n)) for o, n in landed if not isinstance(n, Redirected)]
         if self._is_late(post_id):
@@ -156,7 +163,7 @@ class CachedTimelines:
                 for part in parts
             )
         )
-        return [length for answer in answers for length in answer]
+        return list(chain.from_iterable(answers))
 
     def _most(self, owner: int) -> int:
         """Length at which a timeline is trimmed: cap, floor and a slack that differs by owner."""

@@ -1,7 +1,7 @@
 """Syndication (fan-out): the worker's side of a post. Every job may run any number of times, in any order.
 
-A pass handles at most POSTS_PER_PASS followers a node (seed listing 10.15); its successor is stored together with
-its acknowledgement by the queue, so large fan-outs take turns with everything else.
+A pass handles at most POSTS_PER_PASS followers for each node they are on (seed listing 10.15); its successor
+is stored together with its acknowledgement by the queue, so large fan-outs take turns with everything else.
 """
 
 import asyncio
@@ -39,6 +39,9 @@ from timelines.services.purging import Purging
 OVERDUE_MS = 2_000
 """After this the web process that took the post has surely announced it, or died before."""
 
+
+Finding = Awaitable[Post | None]
+"""Looks for the post of a pass, together with everything else that the pass has to know."""
 
 WIDEST_PASS = 10
 """Nodes that a pass grows with; so it takes a worker 10-50 ms, and other jobs their turn after it."""
@@ -111,11 +114,12 @@ class SyndicationService:
             return await self._first(job.post)
         if isinstance(job, PurgeAccount):
             return (payload,) if await self._purging.purge(job.account_id) else ()
-        post = await self._posts.find(job.post_id)
         if isinstance(job, IndexPost):
+            post = await self._posts.find(job.post_id)
             return () if post is None else await self._index(post)
         cursor = PassCursor(job.partition, job.at_ms, job.id)
-        return () if post is None else await self._pass(post, job.phase, cursor)
+        performed = self._homes_pass if job.phase == "homes" else self._lists_pass
+        return await performed(self._posts.find(job.post_id), job.author_id, cursor)
 
     async def _first(self, post: Post) -> tuple[bytes, ...]:
         """Repeat what publish may not have finished, then the first pass."""
@@ -136,8 +140,8 @@ class SyndicationService:
         owed = () if indexed else (encode_job(IndexPost(post.id)),)
         if await self._pulling.is_pulled(post):
             await self._live.entry_pulled(post)
-            return owed + await self._pass(post, "lists", FIRST_PASS)
-        return owed + await self._pass(post, "homes", FIRST_PASS)
+            return owed + await self._lists_pass(given(post), post.author_id, FIRST_PASS)
+        return owed + await self._homes_pass(given(post), post.author_id, FIRST_PASS)
 
     async def _index(self, post: Post) -> tuple[bytes, ...]:
         """What was owed to the search index. A delete on the way would have found nothing to take out."""
@@ -149,41 +153,51 @@ class SyndicationService:
         """POSTS_PER_PASS for each node: what one of them gets at once is the same on every topology."""
         return self._posts_per_pass * min(timelines.width, WIDEST_PASS)
 
-    async def _pass(self, post: Post, phase: Phase, cursor: PassCursor) -> tuple[bytes, ...]:
+    async def _homes_pass(
+        self, finding: Finding, author_id: AccountId, cursor: PassCursor
+    ) -> tuple[bytes, ...]:
         """One pass; when the homes are done with little work, the lists follow at once."""
-        author = (await self._accounts.authors([post.author_id])).get(post.author_id)
-        if author is None or author.state == DELETED:
-            return ()
-        if phase == "homes":
-            done, after = await self._homes_pass(post, cursor)
-            if after is not None:
-                return (self._following(post, "homes", after),)
-            if done == self._pass_size(self._homes):
-                return (self._following(post, "lists", FIRST_PASS),)
-            cursor = FIRST_PASS
-        after = await self._lists_pass(post, cursor)
-        return () if after is None else (self._following(post, "lists", after),)
-
-    async def _homes_pass(self, post: Post, cursor: PassCursor) -> tuple[int, PassCursor | None]:
         size = self._pass_size(self._homes)
-        page = await self._follows.followers_pass(post.author_id, cursor, size)
+        reading = self._follows.followers_pass(author_id, cursor, size)
+        post, is_author, page = await asyncio.gather(finding, self._is_author(author_id), reading)
+        if post is None or not is_author:
+            return ()
         await self._homes.push(page.ids, post.id)
         self._meter.delivered(len(page.ids), self._clock.now_ms() - ms_of(post.id))
         # After the homes: whoever opens one now either reads the entry there or is told.
         await self._live.entry_delivered(post, page.ids)
         await self._lag.note(post.id, self._clock.now_ms())
-        return len(page.ids), page.next
+        if page.next is not None:
+            return (self._following(post, "homes", page.next),)
+        if len(page.ids) == size:
+            return (self._following(post, "lists", FIRST_PASS),)
+        return await self._lists_pass(given(post), author_id, FIRST_PASS)
 
-    async def _lists_pass(self, post: Post, cursor: PassCursor) -> PassCursor | None:
+    async def _lists_pass(
+        self, finding: Finding, author_id: AccountId, cursor: PassCursor
+    ) -> tuple[bytes, ...]:
         size = self._pass_size(self._list_timelines)
-        page = await self._members.listed_on_pass(post.author_id, cursor, size)
+        reading = self._members.listed_on_pass(author_id, cursor, size)
+        post, is_author, page = await asyncio.gather(finding, self._is_author(author_id), reading)
+        if post is None or not is_author:
+            return ()
         await self._list_timelines.push(page.ids, post.id)
         self._meter.delivered(len(page.ids), self._clock.now_ms() - ms_of(post.id))
         await self._live.list_entry_delivered(post, page.ids)
         await self._lag.note(post.id, self._clock.now_ms())
-        return page.next
+        return () if page.next is None else (self._following(post, "lists", page.next),)
+
+    async def _is_author(self, account_id: AccountId) -> bool:
+        """Whether the account still writes: posts of deleted ones go nowhere."""
+        author = (await self._accounts.authors([account_id])).get(account_id)
+        return author is not None and author.state != DELETED
 
     @staticmethod
     def _following(post: Post, phase: Phase, cursor: PassCursor) -> bytes:
         job = SyndicatePass(PostId(post.id), post.author_id, phase, cursor.partition, cursor.at_ms, cursor.id)
         return encode_job(job)
+
+
+async def given(post: Post) -> Post:
+    """A post that was found before."""
+    return post

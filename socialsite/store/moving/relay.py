@@ -241,6 +241,10 @@ class Moving:
     def node_for(self, tag: str) -> Node:
         return self.relay
 
+    @property
+    def width(self) -> int:
+        return 1
+
     def group(self, owners: Sequence[int], key_of: KeyOf) -> Groups:
         return [(self.relay, owners)]
 

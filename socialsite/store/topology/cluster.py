@@ -42,6 +42,7 @@ class Cluster:
         self._known: dict[tuple[str, int], ClusterNode] = {}
         self._slots: list[ClusterNode | None] = [None] * SLOTS
         self._owners = OwnersByNode(self.node_for)
+        self._width = 1
         self._refreshing: asyncio.Task[None] | None = None
         self._refreshed_at = float("-inf")
         self.guard: Admission | None = None
@@ -61,6 +62,10 @@ class Cluster:
         if node is None:
             raise StoreUnavailable(f"no master of the cluster holds slot {slot_of_tag(tag)} (CLUSTERDOWN)")
         return node
+
+    @property
+    def width(self) -> int:
+        return self._width
 
     def group(self, owners: Sequence[int], key_of: KeyOf) -> Groups:
         return self._owners.group(owners, key_of)
@@ -132,6 +137,7 @@ class Cluster:
                 node.replicas = Replicas(self._replica_at(*_place(each), node) for each in replicas)
         if slots != self._slots:
             self._owners.forget()
+            self._width = len({id(node) for node in slots if node is not None})
         self._slots = slots
 
     def _replica_at(self, host: str, port: int, master: "ClusterNode") -> ClusterReplica:
@@ -218,7 +224,7 @@ class ClusterNode(Node):
         except StoreUnavailable:
             self._cluster.refresh_soon()
             raise
-        if any(isinstance(answer, Redirected) for answer in answers):
+        if Redirected in map(type, answers):  # thousands of them: a loop in C
             await self._cluster.refresh()
         return answers
 

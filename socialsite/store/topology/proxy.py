@@ -94,6 +94,10 @@ class Proxy:
     def node_for(self, tag: str) -> Node:
         return self._proxy
 
+    @property
+    def width(self) -> int:
+        return 1
+
     def group(self, owners: Sequence[int], key_of: KeyOf) -> Groups:
         return [(self._proxy, owners)]
 

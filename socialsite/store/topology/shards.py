@@ -111,6 +111,10 @@ class Shards:
         assert self._partitioner is not None, "open() reads the map first"
         return self._nodes[self._partitioner.partition_of(tag)]
 
+    @property
+    def width(self) -> int:
+        return len(self._nodes)
+
     def group(self, owners: Sequence[int], key_of: KeyOf) -> Groups:
         return self._owners.group(owners, key_of)
 

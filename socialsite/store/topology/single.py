@@ -24,6 +24,10 @@ class Single:
     def node_for(self, tag: str) -> Node:
         return self._node
 
+    @property
+    def width(self) -> int:
+        return 1
+
     def group(self, owners: Sequence[int], key_of: KeyOf) -> Groups:
         return [(self._node, owners)]
 

@@ -1,0 +1,158 @@
+"""B1, B4 and B9 on one server, on four shards and on a cluster of three masters, in one run.
+
+One machine cannot show that more machines carry more: here all servers share its cores, and figures made of
+time (deliveries/s, pages/s) say only that nothing breaks down. What decides about growth is the work of the
+client, which is not to rise with the number of nodes: this process's own CPU time, a delivery by the worker (from the
+outbox to 10,000 full homes) and a page of 30 (ReadingService.home, 32 readers at once), against one server; and how
+both grow with followers and follows on each topology, against themselves at the smallest.
+"""
+
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+from benchmarks.b4_home_read import LIMIT, READERS, pages_per_s
+from benchmarks.b9_growth import NOT_RISING, SHORT_HOME, growth
+from benchmarks.environment import prepare
+from benchmarks.figures import Budget, Figure, Plan, Samples, at_most
+from benchmarks.rounds import in_turn
+from benchmarks.running import alone
+
+if TYPE_CHECKING:
+    from benchmarks.delivering import Deliverer
+    from benchmarks.standing import Standing
+    from socialsite.services import Services
+
+Cost = tuple[float, float]
+"""(CPU us of this process, us by the clock) for one delivery or page."""
+Side = Callable[[], Awaitable[Cost]]
+FOLLOWERS, POSTS = 10_000, 20
+FULL = 1_000
+SIZES = (100, 1_000, 10_000, 100_000)
+FOLLOWS = (10, 100, 1_000)
+PEOPLE = 50
+MORE_WORK = 1.15
+"""Client work a delivery or page, against one server."""
+
+
+async def measure(plan: Plan) -> list[Figure]:
+    prepare()
+    from benchmarks.standing import standing_services
+
+    figures: list[Figure] = []
+    async with standing_services() as standing:
+        figures += await _deliveries(standing, plan)
+    async with standing_services() as standing:
+        figures += await _pages(standing, plan)
+    return figures
+
+
+async def _deliveries(standing: "Standing", plan: Plan) -> list[Figure]:
+    """B1, and B9's fan-out by followers."""
+    from accounts.domain import AccountId
+    from benchmarks.delivering import deliverer
+
+    figures: list[Figure] = []
+    sizes = [size for size in SIZES if not plan.quick or size < SIZES[-1]]
+    async with AsyncExitStack() as stack:
+        workers = {
+            name: await stack.enter_async_context(deliverer(each.services, AccountId(1)))
+            for name, each in standing.items()
+        }
+        full: dict[str, Side] = {
+            name: await fanning_out(each.services, workers[name], plan.size(FOLLOWERS), FULL)
+            for name, each in standing.items()
+        }
+        costs = await in_turn(plan.rounds, full)
+        what = f"B1: one post to {plan.size(FOLLOWERS):,} full homes"
+        figures += against_single(what, "delivery", costs, at_most(MORE_WORK))
+        for name, each in standing.items():
+            sides: dict[str, Side] = {
+                f"{size:,}": await fanning_out(each.services, workers[name], size, SHORT_HOME)
+                for size in sizes
+            }
+            costs = await in_turn(plan.rounds, sides)
+            times = {size: [by_clock for _, by_clock in found] for size, found in costs.items()}
+            what = f"B9: one post, a follower, {name}, followers"
+            figures += growth(what, times, at_most(NOT_RISING))
+    return figures
+
+
+async def _pages(standing: "Standing", plan: Plan) -> list[Figure]:
+    """B4, for readers who follow as many as most do; and B9's reading by follows."""
+    by_follows = {name: await towns_readers(each.services, plan) for name, each in standing.items()}
+    middle = f"{FOLLOWS[1]:,}"
+    costs = await in_turn(plan.rounds, {name: sides[middle] for name, sides in by_follows.items()})
+    figures = against_single(f"B4: home page of {LIMIT}, {READERS} readers at once", "page", costs, None)
+    for name, sides in by_follows.items():
+        found = await in_turn(plan.rounds, sides)
+        times = {size: [by_clock for _, by_clock in each] for size, each in found.items()}
+        figures += growth(f"B9: reading a home, {name}, following", times, at_most(1.3))
+    return figures
+
+
+async def fanning_out(services: "Services", worker: "Deliverer", followers: int, length: int) -> Side:
+    """An author whose posts go to homes of this length; the homes of smaller authors are among them."""
+    from benchmarks.full_homes import followed_author
+    from benchmarks.standing import restore_homes
+
+    author, owners = await followed_author(services, followers, f"author{followers}_{length}")
+    await restore_homes(services, owners, length)
+    posts = max(2, min(POSTS, POSTS * FOLLOWERS // followers))
+
+    async def cost() -> Cost:
+        cpu_s = time.process_time()
+        seconds = sum([await worker.deliver(author) for _ in range(posts)])
+        deliveries = posts * followers
+        return (time.process_time() - cpu_s) * 1e6 / deliveries, seconds * 1e6 / deliveries
+
+    return cost
+
+
+async def towns_readers(services: "Services", plan: Plan) -> dict[str, Side]:
+    """A town, and readers in it who follow 10, 100 and 1,000."""
+    from benchmarks.town import build_homes, settle
+    from timelines.domain.follow import Follow
+
+    town = await settle(services, accounts=2_000 if not plan.quick else 1_200, posts=plan.size(20_000))
+    sides: dict[str, Side] = {}
+    for count in FOLLOWS:
+        handles = [f"follows_{count}_{n}" for n in range(PEOPLE)]
+        people = await services.accounts.import_accounts(handles=handles, now_ms=services.clock.now_ms())
+        readers = list(people.values())
+        edges = (Follow(r, other, services.clock.now_ms()) for r in readers for other in town.ids[:count])
+        await services.repositories.follows.add_many(edges)
+        await build_homes(services, readers)
+        sides[f"{count:,}"] = reading(services, readers, plan)
+    return sides
+
+
+def reading(services: "Services", readers: list, plan: Plan) -> Side:  # type: ignore[type-arg]
+    async def cost() -> Cost:
+        read, cpu_s, started = services.reading.home, time.process_time(), time.perf_counter()
+        rate = await pages_per_s(lambda reader: read(reader, limit=LIMIT), readers, plan.seconds / 3)
+        pages = rate * (time.perf_counter() - started)
+        return (time.process_time() - cpu_s) * 1e6 / pages, 1e6 / rate
+
+    return cost
+
+
+def against_single(what: str, one: str, costs: dict[str, list[Cost]], budget: Budget | None) -> list[Figure]:
+    """Each topology's client work against that of one server, and its rate beside."""
+    single, *others = costs
+    least = Samples.all(cpu for cpu, _ in costs[single])
+    figures = []
+    for name, found in costs.items():
+        rate = Samples.all(1e6 / by_clock for _, by_clock in found)
+        ours, note = Samples.all(cpu for cpu, _ in found), f"{rate} a second"
+        unit = f"CPU us of the client/{one}"
+        if name in others:
+            figures.append(Figure(f"{what}, {name}", unit, ours, budget, least, single, note))
+        else:
+            figures.append(Figure(f"{what}, {name}", unit, ours, note=note))
+    return figures
+
+
+if __name__ == "__main__":
+    alone("B14", measure)
