@@ -11,9 +11,17 @@ def main() -> None:
 
         prepare(sys.argv[2:])
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
+    from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except (
+        ImproperlyConfigured
+    ) as error:  # one line: what is wrong is not in the code
+        if "--traceback" in sys.argv:
+            raise
+        sys.exit(f"The settings cannot be used: {error}")
 
 
 if __name__ == "__main__":

@@ -8,12 +8,14 @@
     socialsite.E006  shards or a proxy do not stand as the URL says
     socialsite.E007  ARCHIVE_URL names no archive, or psycopg is missing  (offline)
     socialsite.W001  a server keeps its data in memory only
+    socialsite.W002  a variable looks like REDIS_<COMPONENT>_URL and places nothing (offline, tag redis)
 
 `manage.py check` stays offline; `manage.py check --tag redis` connects.
 """
 
 import asyncio
 import contextvars
+import os
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +23,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
+from socialsite import environment
 from socialsite.store import Node, Store, StoreError, StoreUnavailable, StoreUrls, open_store
 from timelines.repositories.archive import BadArchiveUrl
 from timelines.repositories.archive_opening import archive_at
@@ -42,6 +45,16 @@ CONFIRMED = ("posts", "timelines", "public", "follows")
 def placement(**_: Any) -> list[CheckMessage]:
     """Every component on a topology that can carry it. Reads settings only."""
     return [error for name, url in _places().items() if (error := _misplaced(name, url))]
+
+
+@register("redis")
+def misnamed(**_: Any) -> list[CheckMessage]:
+    """A misspelt component would stand at REDIS_URL, and nobody would notice."""
+    known = ", ".join(environment.COMPONENTS)
+    return [
+        Warning(f"{name} places no component.", hint=f"The components are {known}.", id="socialsite.W002")
+        for name in environment.misnamed(os.environ)
+    ]
 
 
 @register("archive")

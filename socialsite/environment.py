@@ -59,6 +59,19 @@ def memory(name: str, text: str) -> int:
     return int(found[1]) * MEMORY_UNITS[found[2]]
 
 
+def whole(name: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ImproperlyConfigured(f'{name} must be a whole number, not "{text}".') from None
+
+
+def misnamed(names: Iterable[str]) -> list[str]:
+    """Variables that look like REDIS_<COMPONENT>_URL and place nothing."""
+    found = ((name, re.fullmatch(r"REDIS_([A-Z_]+)_URL", name)) for name in names)
+    return sorted(name for name, match in found if match and match[1].lower() not in COMPONENTS)
+
+
 def at_least(name: str, number: int, lowest: int) -> int:
     if number < lowest:
         raise ImproperlyConfigured(f"{name} must be {lowest} or more, not {number}.")

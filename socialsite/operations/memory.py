@@ -21,8 +21,8 @@ SAMPLE = 20_000
 LARGE_BYTES = 1 << 20
 """A key that weighs more is weighed for itself, where keys are picked at random."""
 FAMILIES = 4  # so few make up nearly all memory: each has at least this part of the sample
-COMPACT = frozenset({"listpack", "ziplist", "intset", "quicklist", "int", "embstr"})
-"""Encodings without a pointer an element; a quicklist is a chain of listpacks."""
+COMPACT = frozenset({"listpack", "ziplist", "intset", "quicklist", "stream", "int", "embstr"})
+"""Encodings without a pointer an element; quicklists and streams are made of listpacks."""
 COLLECTIONS = frozenset({"listpack", "ziplist", "intset", "quicklist", "skiplist", "hashtable", "stream"})
 POST_FAMILY = "posts:{N}:post"
 

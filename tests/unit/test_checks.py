@@ -39,6 +39,14 @@ def test_twemproxy_may_not_carry_jobs_live_and_sessions(settings: Any) -> None:
     assert "live, sessions" in error.msg
 
 
+def test_a_misspelt_component_is_told(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:6379"
+    monkeypatch.setenv("REDIS_LIMITS_URL", "redis://127.0.0.1:6380")
+    monkeypatch.setenv("REDIS_TIMELINE_URL", "redis://127.0.0.1:6380")
+    (warning,) = run_checks(tags=["redis"])
+    assert (warning.id, warning.msg) == ("socialsite.W002", "REDIS_TIMELINE_URL places no component.")
+
+
 def test_replicas_cannot_be_required_behind_twemproxy(settings: Any) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:6379"
     settings.REDIS_COMPONENT_URLS = {"posts": "redis+twemproxy://127.0.0.1:22121?nodes=127.0.0.1:6380"}

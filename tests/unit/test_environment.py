@@ -102,7 +102,7 @@ def test_without_a_secret_key_nothing_starts_and_one_sentence_says_why() -> None
     answer = manage("check", SECRET_KEY="", REDIS_URL="redis://127.0.0.1")
     assert answer.returncode == 1
     last = answer.stderr.strip().splitlines()[-1]
-    assert "ImproperlyConfigured: SECRET_KEY is not set" in last
+    assert last.startswith("The settings cannot be used: SECRET_KEY is not set")
 
 
 def test_deployment_checks_find_nothing_in_the_example() -> None:

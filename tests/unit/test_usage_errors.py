@@ -15,8 +15,8 @@ OURS = ("socialsite", "accounts", "timelines")
 COMMANDS = sorted(name for name, app in get_commands().items() if app in OURS and name != "check")
 
 
-def manage(*words: str) -> subprocess.CompletedProcess[str]:
-    environment = {"PATH": os.environ["PATH"], "SECRET_KEY": "of-the-tests"}
+def manage(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": os.environ["PATH"], "SECRET_KEY": "of-the-tests", **settings}
     return subprocess.run(
         [sys.executable, "manage.py", *words], cwd=ROOT, env=environment, capture_output=True, text=True
     )
@@ -48,6 +48,21 @@ def test_wrong_arguments_are_one_line_and_exit_status_1(words: tuple[str, ...], 
     assert (answer.returncode, answer.stdout) == (1, "")
     assert len(answer.stderr.splitlines()) == 1
     assert said in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("FOLLOW_PARTITIONS", "many", 'FOLLOW_PARTITIONS must be a whole number, not "many".'),
+        ("PROFILE_CAP", "-1", "PROFILE_CAP must be 1 or more, not -1."),
+        ("MEMORY_RESERVE", "x", 'MEMORY_RESERVE must be a number of bytes such as "16mb", not "x".'),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_one_line(name: str, value: str, said: str) -> None:
+    answer = manage("stats", **{name: value})
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert len(answer.stderr.splitlines()) == 1
+    assert answer.stderr.startswith(f"The settings cannot be used: {said}")
 
 
 def test_help_is_no_error() -> None:

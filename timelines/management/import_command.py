@@ -44,7 +44,8 @@ class ImportCommand(SiteCommand):
         except StoreError as error:
             raise CommandError(f"The store cannot be used: {error}. Run it again to go on.") from error
         except (OSError, EOFError, zlib.error) as error:
-            raise CommandError(f"{options['file']}: {error}") from error
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            raise CommandError(f"{options['file']}: {reason}") from error
         except KeyboardInterrupt:
             raise CommandError("Stopped. Run it again to go on; nothing comes twice.") from None
         if options["verbosity"] > 0:

@@ -22,7 +22,7 @@ class Command(OperatorCommand):
     help = "Bring back a backup. Refuses a store that is not empty."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, metavar="FILE")
+        parser.add_argument("file", type=Path, metavar="FILE", help="what `backup` has written")
         parser.add_argument("--force", action="store_true",
                             help="delete everything the site holds now, then restore")  # fmt: skip
         parser.add_argument(

@@ -46,7 +46,8 @@ class Command(SiteCommand):
 
     async def _run(self, options: dict[str, Any]) -> str:
         async with open_services() as services:
-            dry_run, quiet = options["dry_run"], options["verbosity"] == 0
+            dry_run = options["dry_run"]
+            quiet = options["verbosity"] == 0 or not Console(stderr=True).is_terminal
             if options["handles"]:
                 return await _named(services, options["handles"], dry_run=dry_run)
             rebuild = _all if options["all"] else _tags if options["tags"] else _search

@@ -11,6 +11,8 @@ from socialsite.operations.families import ANY, WORDS, is_ours
 from socialsite.store import Key, Node
 
 NAMED_STRAYS = 20
+CACHED = b"cache:"
+"""How Django's cache names its keys (KEY_PREFIX of CACHES), where it stands beside the site's."""
 
 
 @dataclass(slots=True)
@@ -28,6 +30,8 @@ class Strays:
         own: list[Key] = []
         strays: list[bytes] = []
         for raw in found:
+            if raw.startswith(CACHED):
+                continue
             try:
                 key = Key.parse(raw.decode())
             except ValueError:  # UnicodeDecodeError is one
