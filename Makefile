@@ -10,7 +10,7 @@ ARGS ?=
 KEYED := SECRET_KEY=only-for-the-checks-on-this-machine-and-nothing-else-1234567890
 
 .DEFAULT_GOAL := help
-.PHONY: help run test contract cluster check bench screenshots pins messages format clean distclean
+.PHONY: help run test contract topologies faults cluster check bench screenshots pins messages format clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -22,9 +22,22 @@ test: $(VENV)/.dev ## Run every test (ARGS="tests/unit -k home")
 	@$(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} $(ARGS)
 
 contract: $(VENV)/.dev ## Run the contract tests on every topology (ARGS="-k follow")
-	@for topology in $(TOPOLOGIES); do echo "On $$topology:"; \
-		$(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} tests/contract --topology=$$topology $(ARGS) || exit 1; done
+	@failed=; for topology in $(TOPOLOGIES); do echo "On $$topology:"; \
+		$(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} tests/contract --topology=$$topology $(ARGS) \
+			|| failed="$$failed $$topology"; done; \
+		[ -z "$$failed" ] || { echo "Failed on$$failed."; exit 1; }
 TOPOLOGIES := single embedded shards-hash shards-ring shards-range shards-list sentinel twemproxy cluster
+
+topologies: ## Run what CI does of them: all on embedded and cluster, repositories and recipes on the others
+	@$(MAKE) --no-print-directory contract TOPOLOGIES="embedded cluster"
+	@$(MAKE) --no-print-directory contract TOPOLOGIES="sentinel twemproxy $(filter shards-%,$(TOPOLOGIES))" \
+		ARGS="$(COMPOSED:%=--ignore=tests/contract/test_%.py)"
+# Made of repositories and recipes that are tried everywhere; these are tried on single, embedded and cluster.
+COMPOSED := accounts_commands accounts_django audit backup demo follows_together import_commands import_graph \
+	import_posts trim
+
+faults: $(VENV)/.dev ## Kill processes and servers under load (ARGS="-k sentinel")
+	@$(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} tests/faults $(ARGS)
 
 cluster: $(VENV)/.dev ## Start a topology on loopback until Ctrl-C (TOPOLOGY=sentinel, twemproxy, shards-hash...)
 	@$(BIN)/python -m tests.support.topologies $(TOPOLOGY)

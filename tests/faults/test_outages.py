@@ -11,7 +11,7 @@ import pytest
 from tests.support import outages
 from tests.support.outages import Result
 
-pytestmark = [pytest.mark.slow, pytest.mark.faults]
+pytestmark = pytest.mark.slow
 
 MASTERS = 3
 

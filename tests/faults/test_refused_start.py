@@ -30,7 +30,7 @@ from tests.support.site import ROOT
 from tests.support.topologies import plain_servers, shards_url
 from tests.support.visitor import Visitor
 
-pytestmark = [pytest.mark.slow, pytest.mark.faults]
+pytestmark = pytest.mark.slow
 
 WORKER = ("manage.py", "syndicate", "--once", "--verbosity", "0")
 ENDS_WITHIN_S = 30.0
