@@ -36,6 +36,7 @@ MODULES = {
     "B14": "b14_settings",
     "B15": "b15_large_fanout",
     "B16": "b16_pulling",
+    "B17": "b17_search",
 }
 
 

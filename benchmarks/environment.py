@@ -5,7 +5,7 @@ import secrets
 
 HIGH_LIMITS = {
     f"RATE_LIMIT_{rule}": "9999999/m"
-    for rule in ("POST", "FOLLOW", "LOGIN", "SIGNUP", "SEARCH", "SOCKET", "ADDRESS")
+    for rule in ("POST", "FOLLOW", "LOGIN", "SIGNUP", "SEARCH", "COMPLETE", "SOCKET", "ADDRESS")
 }
 """Counted at every request, as in production; never reached."""
 

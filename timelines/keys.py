@@ -277,14 +277,17 @@ def delivery_lag() -> Key:
 def search_term(partition: int, digest: str) -> Key:
     """STRING: 7-byte ids of the partition's posts with the term of this digest, after a floor. TERM_CAP.
 
+    A term with at most RARE_CAP posts stands in `search_rare` instead.
+
     Filled by the worker and imports, emptied by delete (timelines/repositories/search_add.lua).
     """
     return Key("search", tag=f"s{partition}", name=f"term:{digest}")
 
 
-def search_author(partition: int, account_id: int) -> Key:
-    """STRING: as of a term, of the partition's posts by an account, for `from:`."""
-    return Key("search", tag=f"s{partition}", name=f"author:{account_id}")
+@kept
+def search_rare(partition: int, number: int) -> Key:
+    """HASH: digest of a term (6 bytes) -> 7-byte ids of the partition's posts with it. RARE_HASHES of them."""
+    return Key("search", tag=f"s{partition}", name=f"rare:{number}")
 
 
 def search_names(partition: int) -> Key:

@@ -30,8 +30,10 @@ from tests.support.browser import Browser
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.world import World
+from timelines.domain.post import Post
 from timelines.repositories.delivery_lag import DeliveryLag
 from timelines.repositories.drift import AuditDrift
+from timelines.repositories.search import RARE_CAP, partition_of
 from timelines.services.importing import LineFile, Tally
 from timelines.services.importing_graph import GraphImport, GraphOptions
 from timelines.services.importing_posts import PostsImport, PostsOptions
@@ -162,6 +164,7 @@ async def test_every_key_has_its_line_and_every_line_its_key(
         await use(site, world)
         watch.look()
     await use_imports(site, tmp_path)
+    await use_search(site)
     watch.look()
     await world.work()
     watch.look()
@@ -190,6 +193,12 @@ async def use_lists(site: Services, world: World) -> None:
     await site.lists.add_member(owner_id=carol.id, list_id=made.id, account_id=dave.id, now_ms=now_ms)
     await dave.publishes("for the list")
     await site.reading.list_timeline(made.id, viewer_id=carol.id)
+
+
+async def use_search(site: Services) -> None:
+    """A term with too many posts to stand among the rare ones."""
+    ids = [PostId(number) for number in range(1, 1000) if partition_of(number) == 0]
+    await site.indexing.add(Post(id, AccountId(1), "often") for id in ids[: RARE_CAP + 1])
 
 
 async def use_queue(site: Services, world: World) -> None:

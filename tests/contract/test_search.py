@@ -14,7 +14,7 @@ from accounts.domain import AccountId
 from socialsite.configuration import Configuration
 from socialsite.ids import MAX_ID, PostId
 from socialsite.services import Services, open_services
-from socialsite.store import Store, StoreUnavailable, StoreUrls
+from socialsite.store import Key, Store, StoreUnavailable, StoreUrls
 from socialsite.store.key import GRAMMAR
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import Deployment
@@ -27,9 +27,9 @@ from timelines.repositories.search import (
     SEARCH_PARTITIONS,
     PostIndex,
     Sought,
-    digest,
-    keys_of,
+    digests_of,
     partition_of,
+    places,
 )
 from timelines.services.importing import LineFile, Tally
 from timelines.services.importing_posts import PostsImport, PostsOptions
@@ -70,6 +70,7 @@ def expected(posts: Sequence[Post], query: Query) -> list[PostId]:
 @ON_ONE_SERVER
 @given(
     texts=st.dictionaries(IDS, st.tuples(TEXTS, st.sampled_from(list(AUTHORS.values()))), max_size=40),
+    few=st.integers(1, 8),
     removed=st.integers(0, 10),
     query=QUERIES,
     wanted=st.integers(1, 40),
@@ -81,6 +82,7 @@ async def test_the_index_narrows_to_what_reading_every_post_finds(
     store: Store,
     deployment: Deployment,
     texts: dict[int, tuple[str, AccountId]],
+    few: int,
     removed: int,
     query: str,
     wanted: int,
@@ -89,7 +91,7 @@ async def test_the_index_narrows_to_what_reading_every_post_finds(
     resumed: bool,
 ) -> None:
     deployment.empty()
-    index, asked = PostIndex(store, steps=steps), parsed(query)
+    index, asked = PostIndex(store, few=few, steps=steps), parsed(query)
     posts = [Post(PostId(id), author_id, text) for id, (text, author_id) in texts.items()]
     for start in range(0, len(posts), batch):
         await index.add(posts[start : start + batch])
@@ -138,6 +140,11 @@ async def test_what_is_gone_leaves_nothing_behind(store: Store, deployment: Depl
     await index.remove(post)
     held = await store.gather([("EXISTS", key) for key in keys_of(post)])
     assert not any(held)
+
+
+def keys_of(post: Post) -> list[Key]:
+    """Where a post stands in the index."""
+    return places(partition_of(post.id), digests_of(post))
 
 
 async def test_all_keys_of_a_post_share_its_partition_and_hold_no_text() -> None:
@@ -379,7 +386,3 @@ def test_the_command_says_what_it_put_back(redis_urls, settings, capsys, option:
     assert "Put 0 posts of 0 accounts back into the search index." in capsys.readouterr().out
     call_command("rebuild_timelines", option, "--dry-run")
     assert "search index" in capsys.readouterr().out
-
-
-def test_terms_have_short_digests() -> None:
-    assert len(digest("日本")) == 12

@@ -1,8 +1,9 @@
 """The search index of posts: an inverted index (the book's chapter 7), partitioned by post.
 
-A term's postings are a string of 7-byte ids (search_add.lua): a tenth of what a ZSET takes, sought by
-halving, cut at a floor. Each partition holds its posts under all of their terms, so it answers the whole
-query alone; all are asked at once. A cache: it narrows, the posts themselves decide.
+A term's postings are 7-byte ids (search_add.lua), sought by halving, cut at a floor; those of rare terms
+share hashes, since a key of its own costs more than they: a quarter of what sorted sets take. Each partition
+holds its posts under all of their terms, so it answers the whole query alone; all are asked at once. A
+cache: it narrows, the posts themselves decide.
 """
 
 from collections import defaultdict
@@ -25,7 +26,11 @@ TERM_CAP = 20_000
 """Newest posts of a term that one partition keeps: 140 kB; a quarter more before they are cut."""
 STEPS_CAP = 1_000
 """Of one partition in one round, about two milliseconds; the next round goes on (docs/search.md)."""
-KEYS_PER_SCRIPT = 400
+RARE_CAP = 8
+"""Posts of a term that is kept with other rare ones: 56 bytes, within what a listpack takes (64)."""
+RARE_HASHES = 1024
+"""Of one partition. Compact up to 128 terms in each, which is about a million rare terms in all."""
+TERMS_PER_SCRIPT = 400
 ID_BYTES = 7
 
 ADD = load("search_add.lua", __package__)
@@ -41,9 +46,10 @@ class Sought:
     author_id: AccountId | None
     lowest: int
 
-    def keys(self, partition: int) -> list[Key]:
-        found = [] if self.author_id is None else [keys.search_author(partition, self.author_id)]
-        return found + [keys.search_term(partition, digest(term)) for term in self.terms]
+    @property
+    def digests(self) -> list[bytes]:
+        authors = [] if self.author_id is None else [by(self.author_id)]
+        return [digest(term) for term in (*authors, *self.terms)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +61,14 @@ class Round:
 
 
 class PostIndex:
-    """`search:{s<p>}:term:<digest>` and `search:{s<p>}:author:<account>`."""
+    """`search:{s<p>}:term:<digest>` and `search:{s<p>}:rare:<n>`."""
 
-    def __init__(self, store: Store, cap: int = TERM_CAP, steps: int = STEPS_CAP) -> None:
+    def __init__(
+        self, store: Store, cap: int = TERM_CAP, few: int = RARE_CAP, steps: int = STEPS_CAP
+    ) -> None:
         self._place = store.component("search")
         self._cap = cap
+        self._few = min(few, cap)
         self._steps = steps
 
     async def add(self, posts: Iterable[Post]) -> int:
@@ -69,52 +78,66 @@ class PostIndex:
 
     async def remove(self, post: Post) -> None:
         """From under all of its terms."""
-        commands = [
-            REMOVE.command(some, [packed([post.id])]) for some in in_parts(keys_of(post), KEYS_PER_SCRIPT)
-        ]
-        await self._place.gather(commands)
+        number, id = partition_of(post.id), packed([post.id])
+        parts = in_parts(digests_of(post), TERMS_PER_SCRIPT)
+        await self._place.gather([REMOVE.command(places(number, some), [id, *some]) for some in parts])
 
     async def find(self, sought: Sought, asked: Sequence[tuple[int, int]], most: int) -> list[Round]:
         """At most `most` ids of each (partition, highest id), in one round trip a node."""
+        terms = sought.digests
         replies = await self._place.gather(
-            FIND.command(sought.keys(number), [highest, sought.lowest, most, self._steps])
+            FIND.command(places(number, terms), [highest, sought.lowest, most, self._steps, *terms])
             for number, highest in asked
         )
         return [round_of(reply) for reply in replies]
 
     def _additions(self, posts: Iterable[Post]) -> Iterator[Command]:
-        ids: dict[int, dict[Key, set[PostId]]] = defaultdict(lambda: defaultdict(set))
+        ids: dict[int, dict[bytes, set[PostId]]] = defaultdict(lambda: defaultdict(set))
         for post in posts:
-            for key in keys_of(post):
-                ids[partition_of(post.id)][key].add(post.id)
-        for under in ids.values():
-            for some in in_parts(list(under), KEYS_PER_SCRIPT):
-                yield ADD.command(some, [self._cap, *(packed(sorted(under[key])) for key in some)])
+            for term in digests_of(post):
+                ids[partition_of(post.id)][term].add(post.id)
+        for number, under in ids.items():
+            for some in in_parts(list(under), TERMS_PER_SCRIPT):
+                postings = (part for term in some for part in (term, packed(sorted(under[term]))))
+                yield ADD.command(places(number, some), [self._cap, self._few, *postings])
 
 
 def partition_of(post_id: int) -> int:
     return crc32(b"%d" % post_id) % SEARCH_PARTITIONS
 
 
-def keys_of(post: Post) -> list[Key]:
-    """Where a post stands in the index; all of one partition."""
-    number = partition_of(post.id)
-    terms = [keys.search_term(number, digest(term)) for term in terms_of(post.text)]
-    return [keys.search_author(number, post.author_id), *terms]
+def digests_of(post: Post) -> list[bytes]:
+    """What a post stands under."""
+    return [digest(by(post.author_id)), *map(digest, terms_of(post.text))]
+
+
+def by(account_id: AccountId) -> str:
+    """The term of an author's posts; no term of a text has a colon."""
+    return f"from:{account_id}"
+
+
+def places(partition: int, terms: Iterable[bytes]) -> list[Key]:
+    """Two keys for each term: where it stands if it has many posts, and where if it has few."""
+    return [key for term in terms for key in _places(partition, term)]
+
+
+def _places(partition: int, term: bytes) -> tuple[Key, Key]:
+    number = int.from_bytes(term[:4], "big") % RARE_HASHES
+    return keys.search_term(partition, term.hex()), keys.search_rare(partition, number)
 
 
 @lru_cache(maxsize=20_000)
-def digest(term: str) -> str:
+def digest(term: str) -> bytes:
     """User text never enters a key. 48 bits: two terms that share one only narrow less."""
-    return blake2b(term.encode(), digest_size=6).hexdigest()
+    return blake2b(term.encode(), digest_size=6).digest()
 
 
 def packed(post_ids: Iterable[int]) -> bytes:
     return b"".join(post_id.to_bytes(ID_BYTES, "big") for post_id in post_ids)
 
 
-def in_parts(keys: Sequence[Key], size: int) -> Iterator[Sequence[Key]]:
-    return (keys[start : start + size] for start in range(0, len(keys), size))
+def in_parts(terms: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
+    return (terms[start : start + size] for start in range(0, len(terms), size))
 
 
 def round_of(reply: Reply) -> Round:

@@ -1,8 +1,11 @@
--- Puts posts under terms. Postings are a string of 7-byte big-endian ids, ascending, after a floor of the same form
--- (0: nothing was dropped); an id at or below the floor is not taken. Above ARGV[1] and a quarter the oldest go.
--- KEYS[k] postings (one tag) | ARGV[1] cap | ARGV[k + 1] ids for KEYS[k], packed like postings, ascending
+-- Puts posts under terms. Postings are 7-byte big-endian ids, ascending: of a rare term a field of a hash, of another
+-- a string of its own, after a floor (0: nothing was dropped). An id at or below the floor is not taken; above the
+-- cap and a quarter the oldest go. KEYS[2k - 1] postings, KEYS[2k] rare terms
+-- ARGV[1] cap, ARGV[2] most ids of a rare term, ARGV[2k + 1] term, ARGV[2k + 2] its ids, as postings
 -- Returns how many ids are new, over all terms
-local W, cap, added = 7, tonumber(ARGV[1]), 0
+local W, cap, few, added = 7, tonumber(ARGV[1]), tonumber(ARGV[2]), 0
+local NO_FLOOR = string.rep('\0', W)
+local EXACT = 512 -- up to here a string is written whole: one that was appended to takes twice its bytes
 
 local function at(packed, index)
   local a, b, c, d, e, f, g = string.byte(packed, index * W + 1, index * W + W)
@@ -30,30 +33,38 @@ local function merged(held, new)
   return table.concat(parts)
 end
 
-local function trimmed(held)
+local function write(key, held)
   local size = #held / W - 1
-  if size <= cap + math.floor(cap / 4) then
-    return held
+  if size > cap + math.floor(cap / 4) then
+    held = string.sub(held, (size - cap) * W + 1) -- the last one dropped becomes the floor
   end
-  return string.sub(held, (size - cap) * W + 1) -- the last one dropped becomes the floor
+  redis.call('SET', key, held)
 end
 
-for number, key in ipairs(KEYS) do
-  local new = ARGV[number + 1]
+local function add_rare(key, rare, term, new)
+  local held = redis.call('HGET', rare, term) or ''
+  local now = merged(NO_FLOOR .. held, new)
+  if #now / W - 1 > few then
+    write(key, now)
+    redis.call('HDEL', rare, term)
+  elseif #now - W > #held then
+    redis.call('HSET', rare, term, string.sub(now, W + 1))
+  end
+end
+
+for number = 1, #KEYS, 2 do
+  local key, new = KEYS[number], ARGV[number + 3]
   local bytes = redis.call('STRLEN', key)
   if bytes == 0 then
-    redis.call('SET', key, trimmed(string.rep('\0', W) .. new))
-    added = added + #new / W
+    add_rare(key, KEYS[number + 1], ARGV[number + 2], new)
   else
     local last, first = at(redis.call('GETRANGE', key, -W, -1), 0), at(new, 0)
-    if first > last then
+    local size = (bytes + #new) / W - 1
+    if first > last and bytes >= EXACT and size <= cap then
+      redis.call('APPEND', key, new)
       added = added + #new / W
-      local size = redis.call('APPEND', key, new) / W - 1
-      if size > cap + math.floor(cap / 4) then
-        redis.call('SET', key, trimmed(redis.call('GET', key)))
-      end
-    elseif first < last or #new > W then
-      redis.call('SET', key, trimmed(merged(redis.call('GET', key), new)))
+    elseif first ~= last or #new > W then
+      write(key, merged(redis.call('GET', key), new))
     end
   end
 end

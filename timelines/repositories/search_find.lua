@@ -1,7 +1,8 @@
 #!lua flags=no-writes
--- The newest posts under all of some terms, found by leaping from list to list, newest first (postings: see search_add.lua).
+-- The newest posts under all of some terms, found by leaping from list to list (postings: see search_add.lua).
 -- A list that dropped its oldest says nothing at or below its floor: there the other lists decide, and then the text.
--- KEYS postings of one partition | ARGV highest id | lowest id | most ids | most steps (searches of a list, and blocks read for them)
+-- KEYS[2k - 1] postings, KEYS[2k] rare terms | ARGV[1] highest id, ARGV[2] lowest id, ARGV[3] most ids, ARGV[4] most
+-- steps (searches of a list, and blocks read for them), ARGV[k + 4] term
 -- Returns {edge, id, ...}: ids from `edge` on are decided, the next round's highest is edge - 1; 0: nothing is older
 local W, BLOCK = 7, 64
 local target, lowest = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -39,14 +40,25 @@ local function seek(list, id)
   return low > 0 and id_at(list, low) or list.floor
 end
 
-local lists = {}
-for number, key in ipairs(KEYS) do
+local function list_of(key, rare, term)
   local size = redis.call('STRLEN', key) / W - 1
-  if size < 0 then
-    return {0} -- no post here has ever had this term
+  if size >= 0 then
+    local floor = number_at(redis.call('GETRANGE', key, 0, W - 1), 0)
+    return {key = key, size = size, position = size, floor = floor}
   end
-  local floor = number_at(redis.call('GETRANGE', key, 0, W - 1), 0)
-  lists[number] = {key = key, size = size, position = size, floor = floor}
+  local packed = redis.call('HGET', rare, term)
+  if packed then
+    return {packed = packed, block = 0, size = #packed / W, position = #packed / W, floor = 0}
+  end
+end
+
+local lists = {}
+for number = 1, #KEYS, 2 do
+  local list = list_of(KEYS[number], KEYS[number + 1], ARGV[(number + 9) / 2])
+  if not list then
+    return {0} -- no post here has this term
+  end
+  lists[#lists + 1] = list
 end
 -- What leads is whole and short; where no list is whole, the one that reaches back furthest.
 table.sort(lists, function(one, other)

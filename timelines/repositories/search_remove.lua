@@ -1,8 +1,8 @@
--- Takes a post from under terms (postings: see search_add.lua). What is left of a term without posts is deleted.
--- KEYS postings (one tag)
--- ARGV[1] the post's id, packed
+-- Takes a post from under terms (postings: see search_add.lua). Of a term without posts nothing is left.
+-- KEYS[2k - 1] postings, KEYS[2k] rare terms
+-- ARGV[1] the post's id, as postings; ARGV[k + 1] term
 -- Returns from under how many terms it was taken
-local W, removed = 7, 0
+local W, NO_FLOOR, removed = 7, string.rep('\0', 7), 0
 
 local function at(packed, index)
   local a, b, c, d, e, f, g = string.byte(packed, index * W + 1, index * W + W)
@@ -10,22 +10,37 @@ local function at(packed, index)
 end
 
 local id = at(ARGV[1], 0)
-for _, key in ipairs(KEYS) do
+
+-- What is left without the id, or nil where it is not there. Element 0 of `held` is the floor.
+local function without(held)
+  local size = #held / W - 1
+  local low, high = 1, size + 1
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if at(held, middle) < id then low = middle + 1 else high = middle end
+  end
+  if low <= size and at(held, low) == id then
+    removed = removed + 1
+    return string.sub(held, 1, low * W) .. string.sub(held, (low + 1) * W + 1)
+  end
+end
+
+for number = 1, #KEYS, 2 do
+  local key, rare, term = KEYS[number], KEYS[number + 1], ARGV[(number + 3) / 2]
   local held = redis.call('GET', key)
   if held then
-    local size = #held / W - 1
-    local low, high = 1, size + 1
-    while low < high do
-      local middle = math.floor((low + high) / 2)
-      if at(held, middle) < id then low = middle + 1 else high = middle end
+    local left = without(held)
+    if left == NO_FLOOR then
+      redis.call('DEL', key)
+    elseif left then
+      redis.call('SET', key, left)
     end
-    if low <= size and at(held, low) == id then
-      removed = removed + 1
-      if size == 1 and at(held, 0) == 0 then
-        redis.call('DEL', key)
-      else
-        redis.call('SET', key, string.sub(held, 1, low * W) .. string.sub(held, (low + 1) * W + 1))
-      end
+  else
+    local left = without(NO_FLOOR .. (redis.call('HGET', rare, term) or ''))
+    if left == NO_FLOOR then
+      redis.call('HDEL', rare, term)
+    elseif left then
+      redis.call('HSET', rare, term, string.sub(left, W + 1))
     end
   end
 end

@@ -1,0 +1,140 @@
+"""What the search index takes in memory and time, and what a query costs its servers.
+
+Posts of the reference data in English and in Korean (whose characters are indexed alone and in pairs), by
+real words: the common ones are the 60 most frequent. Bytes are the server's own count of its memory; the
+reference keeps the same postings as sorted sets. Microseconds are the server's, over all partitions.
+"""
+
+import gzip
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from redis import Redis
+
+from benchmarks.environment import prepare
+from benchmarks.figures import Figure, Plan, Samples
+from benchmarks.imported import data
+from benchmarks.running import alone
+from benchmarks.servers import redis_server
+
+if TYPE_CHECKING:
+    from socialsite.store import Store
+    from timelines.domain.post import Post
+
+CORPORA = {"English": "posts/ubuntu-irc.jsonl.gz", "Korean": "posts/nsmc-korean.jsonl.gz"}
+AUTHORS, QUERIES, WANTED = 3_000, 100, 31
+COMMON = 60
+
+
+async def measure(plan: Plan) -> list[Figure]:
+    prepare()
+    return [figure for name in CORPORA for figure in await _corpus(name, plan)]
+
+
+async def _corpus(name: str, plan: Plan) -> list[Figure]:
+    from socialsite.store import open_store
+
+    posts = list(islice(_posts(CORPORA[name]), plan.size(20_000)))
+    what = f"{name}, {len(posts):,} posts"
+    with redis_server() as server, server.client() as client:
+        store = await open_store(server.url)
+        try:
+            bytes_a_post, us_a_post = await _filled(store, client, posts)
+            figures = [
+                Figure(
+                    f"{what}: index", "bytes/post", Samples.of(bytes_a_post), None,
+                    Samples.of(_as_zsets(posts)), "as sorted sets",
+                ),
+                Figure(f"{what}: filling, 500 at once", "server µs/post", Samples.of(us_a_post)),
+            ]  # fmt: skip
+            for kind, queries in _queries(posts).items():
+                took = Samples.all([await _asked(store, client, queries) for _ in range(plan.rounds)])
+                figures.append(Figure(f"{what}: {kind}", "server µs/query", took))
+        finally:
+            await store.close()
+    return figures
+
+
+def _posts(name: str) -> "Iterator[Post]":
+    from accounts.domain import AccountId
+    from socialsite.ids import PostId
+    from timelines.domain.post import Post
+
+    chance = random.Random(7)
+    with gzip.open(data(name), "rt", encoding="utf-8") as file:
+        for number, line in enumerate(file):
+            id = PostId((1 << 50) + (number << 12) + chance.randrange(1 << 12))
+            yield Post(id, AccountId(1 + chance.randrange(AUTHORS)), json.loads(line)["text"][:500])
+
+
+async def _filled(store: "Store", client: Redis, posts: "list[Post]") -> tuple[float, float]:
+    from timelines.repositories.search import PostIndex
+    from timelines.services.importing import batches
+
+    index, before = PostIndex(store), _memory(client)
+    client.config_resetstat()
+    for some in batches(posts, 500):
+        await index.add(some)
+    return (_memory(client) - before) / len(posts), _spent_us(client) / len(posts)
+
+
+def _as_zsets(posts: "list[Post]") -> float:
+    """The same postings, on a server of their own."""
+    from timelines.repositories.search import digests_of, partition_of, places
+
+    with redis_server() as apart, apart.client() as client:
+        before = _memory(client)
+        for start in range(0, len(posts), 500):
+            with client.pipeline(transaction=False) as adding:
+                for post in posts[start : start + 500]:
+                    for key in places(partition_of(post.id), digests_of(post))[::2]:
+                        adding.zadd(key, {str(post.id): post.id})
+                adding.execute()
+        return (_memory(client) - before) / len(posts)
+
+
+def _queries(posts: "list[Post]") -> dict[str, list[list[str]]]:
+    from timelines.domain.searching import terms_of
+
+    chance = random.Random(11)
+    often = Counter(term for post in posts for term in terms_of(post.text))
+    common = [term for term, _ in often.most_common(COMMON)]
+    rare = [term for term, count in often.items() if count == 3]
+    return {
+        "one common word": [[chance.choice(common)] for _ in range(QUERIES)],
+        "one rare word": [[chance.choice(rare)] for _ in range(QUERIES)],
+        "a rare and a common one": [[chance.choice(rare), chance.choice(common)] for _ in range(QUERIES)],
+        "two common ones": [chance.sample(common, 2) for _ in range(QUERIES)],
+        "four common ones": [chance.sample(common, 4) for _ in range(QUERIES)],
+    }
+
+
+async def _asked(store: "Store", client: Redis, queries: list[list[str]]) -> float:
+    """A page of each."""
+    from socialsite.ids import MAX_ID
+    from timelines.repositories.search import PostIndex, Sought
+    from timelines.services.search_walk import Walk
+
+    index = PostIndex(store)
+    client.config_resetstat()
+    for terms in queries:
+        walk, found = Walk(index, Sought(tuple(terms), None, 0), MAX_ID), 0
+        while not walk.ended and found < WANTED:
+            found += len(await walk.ids(WANTED - found))
+    return _spent_us(client) / len(queries)
+
+
+def _memory(client: Redis) -> int:
+    return int(client.info("memory")["used_memory"])
+
+
+def _spent_us(client: Redis) -> int:
+    return int(client.info("commandstats")["cmdstat_evalsha"]["usec"])
+
+
+if __name__ == "__main__":
+    alone("B17", measure)
