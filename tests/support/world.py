@@ -23,10 +23,21 @@ class Person:
     def _now_ms(self) -> int:
         return self._services.clock.now_ms()
 
-    async def publishes(self, text: str, *, in_reply_to: Post | None = None, key: str | None = None) -> Post:
-        parent = in_reply_to.id if in_reply_to else None
+    async def publishes(
+        self,
+        text: str,
+        *,
+        in_reply_to: Post | None = None,
+        key: str | None = None,
+        audience: int | None = None,
+    ) -> Post:
         return await self._services.publishing.publish(
-            author_id=self.id, text=text, in_reply_to=parent, idempotency_key=key, now_ms=self._now_ms
+            author_id=self.id,
+            text=text,
+            in_reply_to=in_reply_to.id if in_reply_to else None,
+            audience=audience,
+            idempotency_key=key,
+            now_ms=self._now_ms,
         )
 
     async def deletes(self, post: Post) -> None:
@@ -61,6 +72,12 @@ class Person:
 
     async def home_ids(self, **cut: int) -> list[PostId]:
         return ids_on(await self.home(**cut))
+
+    async def locks(self, private: bool = True) -> None:
+        """Let in only followers of one's choice, or everybody again."""
+        await self._services.accounts.edit_profile(
+            account_id=self.id, display_name=self.account.display_name, bio="", link="", private=private
+        )
 
     async def profile_ids(self, **cut: int) -> list[PostId]:
         page = await self._services.reading.profile(self.id, viewer_id=None, **cut)

@@ -1,0 +1,428 @@
+"""Blocks, mutes, requests: what stands of them on both sides, whatever races, stops or is repeated."""
+
+import asyncio
+
+import pytest
+
+from accounts.domain import AccountId
+from accounts.errors import AccountNotFound
+from socialsite.services import Services
+from tests.support.world import Person, World
+from timelines import keys
+from timelines.domain.follow import FollowCursor
+from timelines.domain.rights import FOREVER
+from timelines.errors import (
+    FollowingYourself,
+    PostNotFound,
+    PostRefused,
+    RelatingToYourself,
+    RelationsCapReached,
+    RequestsCapReached,
+)
+from timelines.repositories.relations import Relations
+from timelines.repositories.requests import FollowRequests
+from timelines.services.following import FollowingService
+from timelines.services.relations import RelationsService
+
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture
+def relations(services: Services) -> Relations:
+    return services.repositories.relations
+
+
+async def relation(services: Services, one: Person, other: Person):
+    return await services.relations.relation(one.id, other.id, services.clock.now_ms())
+
+
+async def request_stands(services: Services, requester: Person, target: Person) -> tuple[bool, bool]:
+    """At the one that is asked, and at the one that asks."""
+    at = services.repositories.requests
+    return await at.stands(requester.id, target.id), await at.is_asking(requester.id, target.id)
+
+
+# Blocks
+
+
+async def test_a_block_ends_follows_and_requests_both_ways(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await bob.follows(alice)
+    await bob.locks()
+    await alice.follows(bob)
+    assert await alice.blocks(bob)
+    seen, met = await relation(services, alice, bob), await relation(services, bob, alice)
+    assert (seen.blocks, seen.is_blocked, seen.follows, seen.is_followed, seen.requested) == (
+        True, False, False, False, False,
+    )  # fmt: skip
+    assert (met.blocks, met.is_blocked, met.follows, met.is_followed) == (False, True, False, False)
+    assert await request_stands(services, alice, bob) == (False, False)
+
+
+async def test_a_second_block_changes_nothing_and_a_block_can_be_taken_back(world: World) -> None:
+    alice, bob = await world.people("alice", "bob")
+    assert await alice.blocks(bob)
+    assert not await alice.blocks(bob)
+    assert await alice.unblocks(bob)
+    assert not await alice.unblocks(bob)
+    assert await bob.follows(alice)
+
+
+@pytest.mark.parametrize("blocker", ["alice", "bob"])
+async def test_neither_side_of_a_block_follows_the_other(world: World, blocker: str) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await (alice.blocks(bob) if blocker == "alice" else bob.blocks(alice))
+    for one, other in ((alice, bob), (bob, alice)):
+        with pytest.raises(AccountNotFound):
+            await one.follows(other)
+
+
+async def test_nobody_blocks_mutes_or_quiets_themselves(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    now_ms = services.clock.now_ms()
+    with pytest.raises(RelatingToYourself):
+        await alice.blocks(alice)
+    with pytest.raises(RelatingToYourself):
+        await alice.mutes(alice)
+    with pytest.raises(RelatingToYourself):
+        await services.relations.quiet(account_id=alice.id, other_id=alice.id, now_ms=now_ms)
+    with pytest.raises(FollowingYourself):
+        await alice.follows(alice)
+
+
+async def test_a_follow_under_way_does_not_survive_a_block(
+    world: World, services: Services, relations: Relations
+) -> None:
+    """The block comes whole between the follow's first look and its edge."""
+    alice, bob = await world.people("alice", "bob")
+
+    class Late(Relations):
+        looks = 0
+
+        async def apart(self, account_id: AccountId, others) -> set[AccountId]:
+            found = await super().apart(account_id, others)
+            self.looks += 1
+            if self.looks == 1:
+                await bob.blocks(alice)
+            return found
+
+    at, late = services.repositories, Late(services.store)
+    following = FollowingService(
+        follows=at.follows, relations=late, requests=at.requests, accounts=services.accounts,
+        homes=at.homes, cap=10,
+    )  # fmt: skip
+    with pytest.raises(AccountNotFound):
+        await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=services.clock.now_ms())
+    assert not await services.following.is_following(alice.id, bob.id)
+    assert late.looks == 2
+
+
+async def test_follows_and_blocks_at_once_leave_no_edge(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    for _ in range(20):
+        await asyncio.gather(alice.follows(bob), bob.blocks(alice), return_exceptions=True)
+        assert not await services.following.is_following(alice.id, bob.id)
+        await bob.unblocks(alice)
+        await alice.unfollows(bob)
+
+
+@pytest.mark.parametrize("lost", [keys.blocks, keys.blocked_by])
+async def test_a_side_that_a_crash_left_out_is_mended_by_repeating(
+    world: World, services: Services, lost
+) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await alice.blocks(bob)
+    key = lost(alice.id if lost is keys.blocks else bob.id)
+    await services.store.node(key).execute("DEL", key)
+    await alice.blocks(bob)
+    assert (await relation(services, alice, bob)).blocks
+    assert (await relation(services, bob, alice)).is_blocked
+    await services.store.node(key).execute("DEL", key)
+    await alice.unblocks(bob)
+    assert not (await relation(services, bob, alice)).is_apart
+
+
+async def test_blocked_accounts_come_in_pages_also_when_they_share_a_time(
+    world: World, services: Services, relations: Relations
+) -> None:
+    alice = await world.person("alice")
+    others = [(await world.person(f"p{number}")).id for number in range(9)]
+    for other in others:
+        await relations.block(alice.id, other, 1_000)
+    found: list[AccountId] = []
+    cursor: FollowCursor | None = None
+    for _ in range(5):
+        page = await services.relations.blocked(alice.id, cursor, 2)
+        found += page.account_ids
+        cursor = page.next
+    assert cursor is None
+    assert sorted(found) == sorted(others)
+    assert len(set(found)) == 9
+
+
+async def test_a_suspended_account_is_on_no_page_and_comes_back(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await alice.blocks(bob)
+    await services.accounts.suspend(account_id=bob.id)
+    assert (await services.relations.blocked(alice.id)).account_ids == ()
+    await services.accounts.reinstate(account_id=bob.id)
+    assert (await services.relations.blocked(alice.id)).account_ids == (bob.id,)
+
+
+async def test_who_is_kept_away_is_on_no_page_of_followers(world: World, services: Services) -> None:
+    alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
+    for fan in (alice, bob, carol):
+        await fan.follows(dave)
+    await alice.blocks(bob)
+    seen = await services.following.followers(dave.id, viewer_id=alice.id)
+    assert set(seen.account_ids) == {alice.id, carol.id}
+    assert bob.id in (await services.following.followers(dave.id, viewer_id=carol.id)).account_ids
+    assert bob.id not in await services.following.followers_you_know(alice.id, dave.id, 5)
+
+
+async def test_caps_refuse_one_more(world: World, services: Services) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    at, now_ms = services.repositories, services.clock.now_ms()
+    capped = RelationsService(
+        store=services.store, relations=at.relations, requests=at.requests, follows=at.follows,
+        accounts=services.accounts, homes=at.homes, live=services.live,
+        blocks_cap=1, mutes_cap=1, quieted_cap=1,
+    )  # fmt: skip
+    for act in (capped.block, capped.mute, capped.quiet):
+        await act(account_id=alice.id, other_id=bob.id, now_ms=now_ms)
+        with pytest.raises(RelationsCapReached):
+            await act(account_id=alice.id, other_id=carol.id, now_ms=now_ms)
+
+
+# What a block refuses
+
+
+@pytest.mark.parametrize("blocker", ["alice", "bob"])
+async def test_nobody_answers_likes_or_boosts_across_a_block(
+    world: World, services: Services, blocker: str
+) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await bob.publishes("hello")
+    await (alice.blocks(bob) if blocker == "alice" else bob.blocks(alice))
+    now_ms = services.clock.now_ms()
+    with pytest.raises(PostRefused):
+        await alice.publishes("an answer", in_reply_to=post)
+    for act in (services.reactions.like, services.reactions.boost, services.reactions.bookmark):
+        with pytest.raises(PostNotFound):
+            await act(account_id=alice.id, post_id=post.id, now_ms=now_ms)
+    assert not await services.relations.may_interact(alice.id, bob.id)
+
+
+async def test_a_post_for_followers_is_answered_by_followers_and_for_followers(world: World) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    await alice.follows(bob)
+    post = await bob.publishes("among us", audience=2)
+    with pytest.raises(PostRefused):
+        await carol.publishes("I cannot see this", in_reply_to=post)
+    assert (await alice.publishes("an answer", in_reply_to=post)).audience == 2
+    assert (await alice.publishes("to all", in_reply_to=post, audience=0)).audience == 0
+
+
+# Mutes
+
+
+async def test_a_mute_ends_when_it_was_said_to(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    now_ms = services.clock.now_ms()
+    await alice.mutes(bob, now_ms + HOUR_MS)
+    before = await services.relations.relation(alice.id, bob.id, now_ms + HOUR_MS - 1)
+    after = await services.relations.relation(alice.id, bob.id, now_ms + HOUR_MS)
+    assert (before.mutes, before.mutes_for_ever, after.mutes) == (True, False, False)
+    assert (await services.relations.muted(alice.id, now_ms=now_ms)).account_ids == (bob.id,)
+    assert (await services.relations.muted(alice.id, now_ms=now_ms + HOUR_MS)).account_ids == ()
+
+
+async def test_a_mute_for_good_replaces_one_for_a_time(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    now_ms = services.clock.now_ms()
+    assert await alice.mutes(bob, now_ms + HOUR_MS)
+    assert await alice.mutes(bob)
+    assert not await alice.mutes(bob)
+    assert await services.relations.muted_until(alice.id, [bob.id]) == {bob.id: FOREVER}
+    assert (await relation(services, alice, bob)).mutes_for_ever
+    assert await alice.unmutes(bob)
+    assert not await alice.unmutes(bob)
+
+
+async def test_mutes_for_good_come_first_and_in_pages(
+    world: World, services: Services, relations: Relations
+) -> None:
+    alice = await world.person("alice")
+    others = [(await world.person(f"p{number}")).id for number in range(5)]
+    now_ms = services.clock.now_ms()
+    for number, other in enumerate(others):
+        until_ms = FOREVER if number < 3 else now_ms + HOUR_MS * number
+        await relations.mute(alice.id, other, until_ms, now_ms)
+    first = await services.relations.muted(alice.id, limit=2, now_ms=now_ms)
+    second = await services.relations.muted(alice.id, first.next, 2, now_ms=now_ms)
+    third = await services.relations.muted(alice.id, second.next, 2, now_ms=now_ms)
+    assert set(first.account_ids) | {second.account_ids[0]} == set(others[:3])
+    assert (second.account_ids[1], *third.account_ids) == (others[4], others[3])
+    assert third.next is None
+
+
+# Requests
+
+
+async def test_a_private_account_is_asked_and_lets_in(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await bob.locks()
+    post = await bob.publishes("for those I know")
+    assert not await alice.follows(bob)
+    assert (await relation(services, alice, bob)).requested
+    assert await alice.home_ids() == []
+    assert (await services.requests.page(bob.id)).account_ids == (alice.id,)
+    now_ms = services.clock.now_ms()
+    assert await services.requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms)
+    assert not await services.requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms)
+    assert await alice.home_ids() == [post.id]
+    assert await request_stands(services, alice, bob) == (False, False)
+    assert await services.requests.count(bob.id) == 0
+
+
+async def test_nobody_is_let_in_who_did_not_ask(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await bob.locks()
+    with pytest.raises(AccountNotFound):
+        await services.requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=1)
+
+
+async def test_a_refused_request_may_be_made_again(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await bob.locks()
+    await alice.follows(bob)
+    assert await services.requests.refuse(account_id=bob.id, requester_id=alice.id)
+    assert not await services.requests.refuse(account_id=bob.id, requester_id=alice.id)
+    assert await request_stands(services, alice, bob) == (False, False)
+    await alice.follows(bob)
+    assert await request_stands(services, alice, bob) == (True, True)
+
+
+async def test_unfollowing_withdraws_a_request(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await bob.locks()
+    await alice.follows(bob)
+    await alice.unfollows(bob)
+    assert await request_stands(services, alice, bob) == (False, False)
+
+
+async def test_a_request_withdrawn_while_it_is_accepted_is_not_accepted(
+    world: World, services: Services
+) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await bob.locks()
+    for _ in range(20):
+        await alice.follows(bob)
+        now_ms = services.clock.now_ms()
+        await asyncio.gather(
+            services.requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms),
+            alice.unfollows(bob),
+            return_exceptions=True,
+        )
+        assert await request_stands(services, alice, bob) == (False, False)
+        assert not (await relation(services, alice, bob)).follows
+        await alice.unfollows(bob)
+
+
+async def test_two_acceptances_at_once_let_in(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await bob.locks()
+    await alice.follows(bob)
+    accept = services.requests.accept
+    await asyncio.gather(
+        *(accept(account_id=bob.id, requester_id=alice.id, now_ms=1) for _ in range(3)),
+        return_exceptions=True,
+    )
+    assert (await relation(services, alice, bob)).follows
+    assert await request_stands(services, alice, bob) == (False, False)
+
+
+async def test_opening_an_account_lets_in_nobody_by_itself(world: World, services: Services) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    await carol.follows(bob)
+    await bob.locks()
+    await alice.follows(bob)
+    await bob.locks(private=False)
+    assert await request_stands(services, alice, bob) == (True, True)
+    assert not (await relation(services, alice, bob)).follows
+    assert (await relation(services, carol, bob)).follows  # who followed goes on
+    assert await alice.follows(bob)
+    assert await request_stands(services, alice, bob) == (False, False)
+
+
+async def test_a_follow_that_a_lock_overtakes_becomes_a_request(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    at, locked = services.repositories, []
+
+    class Locking(FollowRequests):
+        async def add(self, *args: int) -> bool:
+            locked.append(args)
+            return await super().add(*args)  # type: ignore[arg-type]
+
+    class Late(Relations):
+        async def apart(self, account_id: AccountId, others) -> set[AccountId]:
+            await bob.locks()
+            return await super().apart(account_id, others)
+
+    following = FollowingService(
+        follows=at.follows, relations=Late(services.store), requests=Locking(services.store),
+        accounts=services.accounts, homes=at.homes, cap=10,
+    )  # fmt: skip
+    assert not await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=1)
+    assert len(locked) == 1
+    assert not await services.following.is_following(alice.id, bob.id)
+    assert await request_stands(services, alice, bob) == (True, True)
+
+
+async def test_more_requests_than_the_cap_are_refused(world: World, services: Services) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    at = services.repositories
+    for other in (bob, carol):
+        await other.locks()
+    following = FollowingService(
+        follows=at.follows, relations=at.relations, requests=at.requests, accounts=services.accounts,
+        homes=at.homes, cap=10, requested_cap=1,
+    )  # fmt: skip
+    await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=1)
+    with pytest.raises(RequestsCapReached):
+        await following.follow(follower_id=alice.id, followed_id=carol.id, now_ms=1)
+
+
+async def test_a_follower_sent_off_may_come_again(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await bob.publishes("hello")
+    await alice.follows(bob)
+    assert await alice.home_ids() == [post.id]
+    assert await services.relations.remove_follower(account_id=bob.id, follower_id=alice.id)
+    assert not await services.relations.remove_follower(account_id=bob.id, follower_id=alice.id)
+    assert await alice.home_ids() == []
+    assert await alice.follows(bob)
+
+
+# The end of an account
+
+
+async def test_a_deleted_account_leaves_no_relation_behind(world: World, services: Services) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    await alice.blocks(bob)
+    await carol.blocks(alice)
+    await alice.mutes(carol)
+    await bob.locks()
+    await alice.unblocks(bob)
+    await alice.follows(bob)
+    await services.relations.quiet(account_id=alice.id, other_id=carol.id, now_ms=1)
+    await services.filters.add(account_id=alice.id, phrase="tea")
+    await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
+    await world.work()
+    of_all = (
+        keys.blocks, keys.blocked_by, keys.mutes, keys.quieted, keys.requests, keys.requested, keys.filters,
+    )  # fmt: skip
+    for person in (alice, bob, carol):
+        for build in of_all:
+            key = build(person.id)
+            assert not await services.store.node(key).execute("EXISTS", key), key

@@ -1,0 +1,131 @@
+"""Keyword filters: what they find, for how long, and in what time."""
+
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from timelines.domain.filters import Filter, fold, matching
+from timelines.errors import FilterRefused
+from timelines.services.filters import checked
+
+NOW = 1_000
+
+
+def found(phrase: str, text: str, **options: object) -> bool:
+    return matching([Filter(1, phrase, **options)], text, NOW) is not None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text"),
+    [
+        ("tea", "a cup of Tea."),
+        ("tea", "#tea"),
+        ("tea", "(TEA)"),
+        ("#tea", "hot #Tea now"),
+        ("@alice", "ask @alice about it"),
+        ("green tea", "green\n  tea"),
+        ("straße", "auf der STRASSE"),
+        ("ﬁlm", "a FILM"),
+        ("tea", "ｔｅａ"),
+        ("茶", "茶"),
+        ("c++", "I write C++!"),
+        (".*", "a .* b"),
+        ("\N{HOT BEVERAGE}", "one \N{HOT BEVERAGE} please"),
+        ("é", "e\N{COMBINING ACUTE ACCENT}"),
+    ],
+)
+def test_a_phrase_is_found_as_people_write_it(phrase: str, text: str) -> None:
+    assert found(phrase, text)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text"),
+    [("tea", "steam"), ("tea", "tea_time"), ("tea", "teas"), ("green tea", "greentea"), ("a.c", "abc"), ("tea", "")],
+)
+def test_whole_words_are_not_found_within_others(phrase: str, text: str) -> None:
+    assert not found(phrase, text)
+
+
+def test_within_words_where_it_is_asked_for() -> None:
+    assert found("tea", "steam", whole_word=False)
+    assert found("ない", "読まない人", whole_word=False)
+
+
+def test_a_filter_that_is_over_finds_nothing() -> None:
+    assert found("tea", "tea", until_ms=NOW + 1)
+    assert not found("tea", "tea", until_ms=NOW)
+
+
+def test_one_that_hides_comes_before_one_that_warns() -> None:
+    warns, hides = Filter(1, "tea", "warn"), Filter(2, "cup", "hide")
+    assert matching([warns, hides], "a cup of tea", NOW) is hides
+    assert matching([hides, warns], "a cup of tea", NOW) is hides
+    assert matching([warns, hides], "tea", NOW) is warns
+    assert matching([], "tea", NOW) is None
+
+
+WORDS = st.text(alphabet="abcäß茶 \n#@_", max_size=12)
+
+
+@given(phrase=WORDS, before=WORDS, after=WORDS)
+def test_within_words_it_finds_what_plain_search_finds(phrase: str, before: str, after: str) -> None:
+    """As a search for the folded words with any white space between them."""
+    if not fold(phrase).split():
+        return
+    text = before + phrase + after
+    plain = " ".join(fold(phrase).split()) in " ".join(fold(text).split())
+    assert plain
+    assert found(phrase, text, whole_word=False)
+
+
+@given(phrase=WORDS, text=WORDS)
+def test_whole_words_are_found_only_where_the_words_are(phrase: str, text: str) -> None:
+    if fold(phrase).split() and found(phrase, text):
+        assert found(phrase, text, whole_word=False)
+        assert " ".join(fold(phrase).split()) in " ".join(fold(text).split())
+
+
+@given(text=st.text(max_size=50), form=st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]))
+def test_how_a_text_is_composed_does_not_matter(text: str, form: str) -> None:
+    assert fold(unicodedata.normalize(form, text)) == fold(text)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text"),
+    [
+        ("a " * 50, "a " * 50_000 + "b"),
+        ("a b", "a" + " " * 100_000 + "c"),
+        ("a" * 100, "a" * 100_000),
+        ("x", "\N{COMBINING ACUTE ACCENT}" * 20_000),
+    ],
+)
+def test_hostile_texts_take_no_longer_than_others(phrase: str, text: str) -> None:
+    """A post has at most a few kB; these are far longer."""
+    began = time.perf_counter()
+    found(phrase.strip(), text)
+    assert time.perf_counter() - began < 1.0
+
+
+def test_time_grows_with_the_text_and_no_faster() -> None:
+    def seconds(length: int) -> float:
+        text = ("a" + " " * 9) * (length // 10) + "b"
+        began = time.perf_counter()
+        for _ in range(3):
+            found("a a a a c", text)
+        return time.perf_counter() - began
+
+    seconds(1_000)
+    assert seconds(80_000) < 25 * max(seconds(8_000), 0.002)
+
+
+@pytest.mark.parametrize("phrase", ["", "  \n ", "x" * 101, "a\x07b", "\N{COMBINING GRAPHEME JOINER}"[:0]])
+def test_what_is_no_phrase_is_refused(phrase: str) -> None:
+    with pytest.raises(FilterRefused):
+        checked(phrase)
+
+
+def test_white_space_is_tidied() -> None:
+    assert checked("  green \n tea ") == "green tea"
