@@ -37,7 +37,9 @@ def folded(text: str) -> str:
     """The one spelling that texts, names and queries are compared in."""
     if text.isascii():
         return text.lower()
-    return _INVISIBLE.sub("", _nfkc(_nfkc(_INVISIBLE.sub("", text)).casefold()))
+    visible: str = _INVISIBLE.sub("", text)
+    spelled: str = _INVISIBLE.sub("", _nfkc(_nfkc(visible).casefold()))
+    return spelled
 
 
 def tokens_of(text: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from zlib import crc32
 
 from accounts.domain import AccountId
-from socialsite.store import Command, Reply, Store, load
+from socialsite.store import Command, Key, Reply, Store, load
 from timelines import keys
 from timelines.repositories.search import SEARCH_PARTITIONS
 
@@ -65,7 +65,7 @@ class NameIndex:
         return sorted(member.decode() for reply in replies for member in reply)
 
 
-def lex_range(key: keys.Key, prefix: str, most: int) -> Command:
+def lex_range(key: Key, prefix: str, most: int) -> Command:
     """The first members that begin so, in the order of their bytes."""
     start = prefix.encode()
     return ("ZRANGEBYLEX", key, b"[" + start, b"(" + start + END, "LIMIT", 0, most)

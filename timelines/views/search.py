@@ -7,7 +7,6 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.models import Account
 from socialsite.errors import Malformed
 from socialsite.http import SiteRequest, json_response, page_response, respond, viewer_id, wants_json
 from socialsite.shells import Slot
@@ -74,7 +73,7 @@ async def _accounts(request: SiteRequest, name: str) -> list[Page]:
     if not name:
         return []
     authors = await services.completing.accounts(name, viewer_id=viewer_id(request), limit=ACCOUNTS_SHOWN)
-    found: dict[int, Account] = dict(await services.accounts.find_many(author.id for author in authors))
+    found = await services.accounts.find_many(author.id for author in authors)
     return await with_following(request, [found[author.id] for author in authors if author.id in found])
 
 
