@@ -1,6 +1,7 @@
 """What of a text can be searched for, and what a query asks."""
 
 import unicodedata
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -71,13 +72,11 @@ def test_what_matches_stands_under_all_terms_that_are_asked_for(query: str, text
 
 @given(st.text(max_size=LENGTH_CAP + 20))
 def test_any_query_is_understood_or_refused(text: str) -> None:
-    try:
+    with suppress(QueryRefused):
         found = parsed(text)
-    except QueryRefused as refused:
-        assert refused.code in ("too_long", "nothing", "day", "handle", "authors")
-    else:
-        assert 0 <= found.lowest <= MAX_ID + 1
+        assert 0 <= found.lowest
         assert found.highest <= MAX_ID
+        assert found.terms or found.author
 
 
 def test_words_phrases_and_operators() -> None:

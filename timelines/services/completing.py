@@ -42,7 +42,7 @@ class CompletingService:
         self._clock = clock
 
     async def accounts(self, prefix: str, *, viewer_id: AccountId | None, limit: int) -> list[Author]:
-        """Visible accounts whose handle or name begins so: the very one, then followed ones, then by handle."""
+        """Visible accounts whose handle or name begins so: the very one, followed ones, then by handle."""
         start = called(tokens_of(prefix))[:NAME_LENGTH_CAP]
         if not start:
             return []

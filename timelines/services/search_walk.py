@@ -39,7 +39,7 @@ class Walk:
         return self._decided()
 
     def _decided(self) -> list[PostId]:
-        """What nothing can come before any more. Whoever holds the others back has nothing left: asked next."""
+        """What nothing can come before any more. Whoever holds back the others has none left: asked next."""
         edge, ids = self.edge, list[PostId]()
         for number, found in tuple(self._found.items()):
             ids += [post_id for post_id in found if post_id >= edge]
