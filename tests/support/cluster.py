@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -117,8 +118,7 @@ class RedisCluster:
         for number, replica in enumerate(self.replicas):
             with self.masters[number % len(self.masters)].client() as client:
                 master_id = client.execute_command("CLUSTER MYID")
-            with replica.client() as client:
-                client.execute_command("CLUSTER REPLICATE", master_id)
+            wait_until(partial(follows, replica, master_id), "a replica to know its master")
         wait_until(self.is_whole, "the cluster to be whole")
         return self
 
@@ -169,6 +169,14 @@ class RedisCluster:
         for member in self.members:
             member.stop()
         shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def follows(replica: ClusterMember, master_id: str) -> bool:
+    """Tell a replica whose it is. False where it has met the master, and not yet learnt its name."""
+    with replica.client() as client, contextlib.suppress(redis.ResponseError):
+        client.execute_command("CLUSTER REPLICATE", master_id)
+        return True
+    return False
 
 
 def wait_until(holds: Callable[[], bool], what: str, timeout_s: float = 30.0) -> None:
