@@ -74,7 +74,7 @@ def test_what_matches_stands_under_all_terms_that_are_asked_for(query: str, text
 def test_any_query_is_understood_or_refused(text: str) -> None:
     with suppress(QueryRefused):
         found = parsed(text)
-        assert 0 <= found.lowest
+        assert found.lowest >= 0
         assert found.highest <= MAX_ID
         assert found.terms or found.author
 
