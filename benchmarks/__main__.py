@@ -37,6 +37,8 @@ MODULES = {
     "B15": "b15_large_fanout",
     "B16": "b16_pulling",
     "B17": "b17_search",
+    "B18": "b18_topologies",
+    "B19": "b19_evenness",
 }
 
 

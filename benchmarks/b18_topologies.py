@@ -2,9 +2,10 @@
 
 One machine cannot show that more machines carry more: here all servers share its cores, and figures made of
 time (deliveries/s, pages/s) say only that nothing breaks down. What decides about growth is the work of the
-client, which is not to rise with the number of nodes: this process's own CPU time, a delivery by the worker (from the
-outbox to 10,000 full homes) and a page of 30 (ReadingService.home, 32 readers at once), against one server; and how
-both grow with followers and follows on each topology, against themselves at the smallest.
+client, which is not to rise with the number of nodes: this process's own CPU time for a delivery by the
+worker (from the outbox to 10,000 full homes) and for a page of 30 (ReadingService.home, 32 readers at once),
+against one server; and how both grow with followers and follows on each topology, against themselves at the
+smallest.
 """
 
 import time
@@ -155,4 +156,4 @@ def against_single(what: str, one: str, costs: dict[str, list[Cost]], budget: Bu
 
 
 if __name__ == "__main__":
-    alone("B14", measure)
+    alone("B18", measure)
