@@ -27,9 +27,9 @@ class PulledAuthors:
         }
 
     async def enter(self, account_id: AccountId, now_ms: int) -> None:
-        """From `now_ms` on, unless it is there already."""
+        """From `now_ms` on, unless it is there already. Confirmed, as the pushes were that now end."""
         key = keys.pulled_authors()
-        await self._timelines[key].execute("ZADD", key, "NX", now_ms, account_id)
+        await self._timelines.write(key, ("ZADD", key, "NX", now_ms, account_id))
 
     async def leave(self, account_ids: Sequence[AccountId]) -> None:
         """For accounts that nobody follows any more."""
