@@ -38,6 +38,7 @@ def late_chart(found: Activity) -> Page:
     said = {"p50": duration(found.latency.p50_ms), "p99": duration(found.latency.p99_ms)}
     return {
         "title": _("Post to home"),
+        "is_empty": found.latency.p99_ms is None,
         "p50": said["p50"],
         "p99": said["p99"],
         "top": duration(top or None),

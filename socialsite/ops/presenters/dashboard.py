@@ -19,8 +19,8 @@ from socialsite.ops.presenters.words import PHASES, Json, Page, duration, percen
 from timelines.templatetags.timelines_tags import number
 
 FAMILIES_SHOWN = 12
-MUCH_UNSEEN = 0.1
-"""Part of the memory: buffers of connections and the like are less."""
+MUCH_UNSEEN, MUCH_UNSEEN_BYTES = 0.1, 16 << 20
+"""Part of the memory, and bytes: the server's buffers and libraries are less."""
 
 
 def dashboard_page(found: Dashboard) -> Page:
@@ -112,6 +112,7 @@ def slow_page(call: SlowCall) -> Page:
 
 def memory_page(look: MemoryLook) -> Page:
     report, total = look.report, max(1, look.report.bytes + look.unseen)
+    is_much = look.unseen > max(MUCH_UNSEEN * total, MUCH_UNSEEN_BYTES)
     families = sorted(report.families.items(), key=lambda pair: -pair[1].bytes)[:FAMILIES_SHOWN]
     return {
         "families": [
@@ -125,7 +126,7 @@ def memory_page(look: MemoryLook) -> Page:
             for name, family in families
         ],
         "is_sampled": look.is_sampled,
-        "unseen": filesizeformat(look.unseen) if look.unseen > MUCH_UNSEEN * total else "",
+        "unseen": filesizeformat(look.unseen) if is_much else "",
         "prospect": prospect(look),
     }
 
