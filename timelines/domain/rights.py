@@ -33,6 +33,8 @@ STRANGERS = frozenset({Place.PUBLIC, Place.TAG, Place.SEARCH})
 """Where readers meet posts of people they never chose: listed posts only."""
 SOUGHT = frozenset({Place.PROFILE, Place.POST, Place.BOOKMARKS})
 """Where a reader goes on purpose: mutes and filters do not hide there."""
+UNFILTERED = SOUGHT | {Place.NOTIFICATION}
+"""Where keyword filters do not look: who says something to a reader is heard."""
 FOLLOWED = frozenset({Place.HOME, Place.LIST})
 """Where boosts are shown once."""
 

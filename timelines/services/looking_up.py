@@ -13,7 +13,7 @@ from socialsite.store import Question, Store
 from timelines.domain.filters import Filter, matching
 from timelines.domain.page import Counts
 from timelines.domain.post import FOLLOWERS, PUBLIC, Post
-from timelines.domain.rights import SOUGHT, Place, ReaderState, may_see
+from timelines.domain.rights import UNFILTERED, Place, ReaderState, may_see
 from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers
 from timelines.repositories.posts import PostRepository
@@ -53,6 +53,9 @@ class Lookup:
         self.place = place
         self.now_ms = now_ms
         self.counts_may_lag = False
+        self.answering: Callable[[Collection[AccountId]], Question[set[AccountId]]] | None = None
+        """Which accounts may be answered in posts shown here; None: all."""
+        self.answered: set[AccountId] = set()
         self.reader: ReaderState | None = None
         self.posts: dict[PostId, Post] = {}
         self.counts: dict[PostId, Counts] = {}
@@ -100,10 +103,20 @@ class Lookup:
         seen = may_see(post, author, reader=self.reader, follows=follows, place=self.place)
         return author if seen else None
 
+    def shows_answer(self, post: Post) -> bool:
+        """Whether the post, if it answers somebody, belongs here; answers to oneself or the reader do."""
+        if self.answering is None or post.in_reply_to is None:
+            return True
+        return post.reply_to_author in (post.author_id, self._viewer_id, *self.answered)
+
+    def answered_by(self, posts: Iterable[Post]) -> set[AccountId]:
+        """Whom the posts answer."""
+        return {post.reply_to_author for post in posts if post.reply_to_author is not None}
+
     def filter_of(self, post: Post) -> Filter | None:
         """The reader's filter that the text of another's post runs into."""
         reader = self.reader
-        if reader is None or not reader.filters or self.place in SOUGHT or post.author_id == self._viewer_id:
+        if reader is None or not reader.filters or self.place in UNFILTERED or post.author_id == self._viewer_id:
             return None
         return matching(reader.filters, post.text, self.now_ms)
 
@@ -133,6 +146,9 @@ class Lookup:
     async def _look_closer(self) -> None:
         """What few pages need: who is followed, where only followers see something; exclusive lists."""
         self._judged.clear()
+        if self.answering is not None and (people := self.answered_by(self.posts.values()) - self.answered):
+            (answered,) = await self.reach.store.ask(self.answering(people))
+            self.answered |= answered
         if self.reader is None:
             return
         guarded = {post.author_id for post in self.posts.values() if post.audience == FOLLOWERS}
