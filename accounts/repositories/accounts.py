@@ -115,7 +115,10 @@ class AccountRepository:
 
     async def change_state(self, account_id: AccountId, state: State, fields: Mapping[str, str]) -> bool:
         """Whether the state changed, `fields` with it. Raises AccountNotFound, also for leaving "deleted"."""
-        return _changed(await self._run(CHANGE_STATE, account_id, state, *_flat(fields)))
+        key = keys.account(account_id)
+        command = CHANGE_STATE.command([key], [state, *_flat(fields)])
+        (reply,) = await self._accounts.write(key, command)  # a replica must not bring back who was suspended
+        return _changed(reply)
 
     async def set_password(self, account_id: AccountId, encoded: str, *, replaces: str = "") -> bool:
         """Whether the hash was stored: not when `replaces` is given and another stands there by now."""

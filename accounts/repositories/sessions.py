@@ -102,8 +102,9 @@ class SessionRepository:
         index = keys.session_index(account_id)
         sessions = [keys.session(account_id, session_id) for session_id in ids]
         args = ("these" if all_but is None else "all", all_but or "", *ids)
-        ended: int = await self._sessions[index].run(END, [index, *sessions], args)
-        return ended
+        # Confirmed where replicas are required: one that takes over must not bring back who signed out.
+        (ended,) = await self._sessions.write(index, END.command([index, *sessions], args))
+        return int(ended)
 
     def _keys(self, account_id: AccountId, session_id: str) -> tuple[Key, Key]:
         return keys.session(account_id, session_id), keys.session_index(account_id)
