@@ -11,7 +11,6 @@ from typing import Any
 from urllib.parse import quote
 
 from django.template.loader import render_to_string
-from django.utils.formats import number_format
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
@@ -25,12 +24,13 @@ from timelines.domain.page import Counts, HydratedPost, ViewerState
 from timelines.domain.post import AUDIENCE_NAMES, Post
 from timelines.domain.relation import Relation
 from timelines.domain.rights import FOREVER
+from timelines.entry_actions import actions_html
 
 Json = dict[str, Any]
 
 FRAGMENTS_KEPT = 8_192
 """Rendered entries in memory, a few kB each; the newest posts are what everybody reads."""
-OWN_SLOT, REPLIES_SLOT, ENTRY_SLOT = "<!--own-->", "<!--replies-->", "<!--entry-->"
+ACTIONS_SLOT, ENTRY_SLOT = "<!--actions-->", "<!--entry-->"
 
 
 def profile_url(handle: str) -> str:
@@ -93,13 +93,21 @@ def relation_json(relation: Relation) -> Json:
 
 
 def post_json(entry: HydratedPost) -> Json:
+    """A boost has its own id, author, address and time; all else is its original's."""
+    shown = entry.shown
     return {
-        **_lasting_json(entry.post, entry.author),
+        **(_lasting_json(entry.post, entry.author) if shown is entry else _boost_json(entry)),
         "counts": _counts_json(entry.counts),
         "viewer": entry.viewer and _viewer_json(entry.viewer),
-        "audience": AUDIENCE_NAMES[entry.post.audience],
+        "audience": AUDIENCE_NAMES[shown.post.audience],
         **({} if entry.filtered is None else {"filtered": entry.filtered}),
     }
+
+
+def _boost_json(entry: HydratedPost) -> Json:
+    original = post_json(entry.shown)
+    said = {name: original[name] for name in ("text", "html")}
+    return {**_lasting_json(entry.post, entry.author), **said, "boost_of": original}
 
 
 @lru_cache(maxsize=FRAGMENTS_KEPT)
@@ -134,8 +142,20 @@ def posts_json(entries: Iterable[HydratedPost]) -> list[Json]:
     return [post_json(entry) for entry in entries]
 
 
-def list_json(found: AccountList, members: int) -> Json:
-    return {"id": str(found.id), "title": found.title, "members": members}
+def list_json(
+    found: AccountList, members: int, *, exclusive: bool = False, missing: Iterable[int] = ()
+) -> Json:
+    """`operation` and `parts` say what a virtual list is made of, `missing` which parts were deleted."""
+    return {
+        "id": str(found.id),
+        "title": found.title,
+        "members": members,
+        "replies": found.replies,
+        "exclusive": exclusive,
+        "operation": found.operation,
+        "parts": [str(part) for part in found.parts],
+        "missing": [str(part) for part in missing],
+    }
 
 
 # HTML
@@ -150,10 +170,15 @@ def post_html(text: str) -> str:
 def entry_html(entry: HydratedPost, language: str | None = None) -> str:
     """One entry with its slots filled, in the active language if no other is said."""
     language = language or get_language() or ""
-    before, between, after = _entry_parts(entry.post, entry.author, language)
-    replies = number_format(entry.counts.replies, force_grouping=True) if entry.counts.replies else ""
-    own = _own_actions(entry.post.id, language) if entry.viewer is not None and entry.viewer.own else ""
-    html = f"{before}{replies}{between}{own}{after}"
+    shown = entry.original
+    if shown is None:
+        before, url, after = _entry_parts(entry.post, entry.author, None, None, language)
+        shown = entry
+    else:
+        before, url, after = _entry_parts(shown.post, shown.author, entry.post, entry.author, language)
+    actions = actions_html(shown, url, language)
+    own = _own_actions(shown.post.id, language) if shown.viewer is not None and shown.viewer.own else ""
+    html = f"{before}{actions}{own}{after}"
     return html if entry.filtered is None else _folded(entry.filtered, language).replace(ENTRY_SLOT, html)
 
 
@@ -164,13 +189,21 @@ def entries_html(entries: Sequence[HydratedPost]) -> SafeString:
 
 
 @lru_cache(maxsize=FRAGMENTS_KEPT)
-def _entry_parts(post: Post, author: Author, language: str) -> tuple[str, str, str]:
-    """An entry cut at its slots. The key holds all that it shows: a profile edit makes another `author`."""
+def _entry_parts(
+    post: Post, author: Author, boost: Post | None, booster: Author | None, language: str
+) -> tuple[str, str, str]:
+    """An entry before and behind its actions, and the address of its post between.
+
+    The key holds all that it shows: a profile edit makes another `author`.
+    """
+    url = post_url(post.id, author)
     html = render_to_string(
         "timelines/_post.html",
         {
-            "post_id": post.id,
-            "url": post_url(post.id, author),
+            "entry_id": boost.id if boost else post.id,
+            "original_id": post.id if boost else None,
+            "booster": booster,
+            "url": url,
             "author": author,
             "created_ms": post.created_ms,
             "text_html": SafeString(post_html(post.text).replace("<br>", "\n")),
@@ -178,9 +211,8 @@ def _entry_parts(post: Post, author: Author, language: str) -> tuple[str, str, s
             "audience": AUDIENCE_NAMES[post.audience],
         },
     )
-    before, _, rest = html.partition(REPLIES_SLOT)
-    between, _, after = rest.partition(OWN_SLOT)
-    return before, between, after
+    before, _, after = html.partition(ACTIONS_SLOT)
+    return before, url, after
 
 
 @lru_cache(maxsize=FRAGMENTS_KEPT)

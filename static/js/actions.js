@@ -49,6 +49,7 @@ async function more(link) {
   else pager.replaceWith(found.querySelector(".end") ?? "");
   const first = items[0]?.querySelector("article, a");
   if (first) focusPost(first, { preventScroll: true });
+  document.dispatchEvent(new Event("posts:more"));
 }
 
 /** Do `act` once at a time; when it fails, let the browser do it the plain way. */

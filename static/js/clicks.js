@@ -1,11 +1,12 @@
 /** Tells the site that a link of somebody else's post is followed. The link leads straight to its target. */
 
-import { send } from "./send.js";
+import { send, shownId } from "./send.js";
 
 function onClick(event) {
   if (event.button > 1 || !event.target.closest?.(".post-text a.link")) return;
-  const { postId, author } = event.target.closest("article[data-post-id]")?.dataset ?? {};
-  if (postId && author !== document.body.dataset.handle) send("/clicks/", { post: postId }, { keepalive: true });
+  const article = event.target.closest("article[data-post-id]");
+  const isOwn = article?.dataset.author === document.body.dataset.handle && !article.dataset.boostOf;
+  if (article && !isOwn) send("/clicks/", { post: shownId(article) }, { keepalive: true });
 }
 
 export function countClicks() {

@@ -3,7 +3,8 @@
  * new post goes in at once. What was missed for good becomes a gap: a row that says so and loads it.
  */
 
-import { page, parse, postOf, postsIn } from "./send.js";
+import { showCounts } from "./reactions.js";
+import { page, parse, postOf, postsIn, shownId } from "./send.js";
 import { Subscription } from "./socket.js";
 import { Timeline, focusPost } from "./timeline.js";
 import { sayInTitle } from "./title.js";
@@ -16,6 +17,7 @@ const MOST_WATCHED = 100;
 class Live {
   #held = new Map(); // id -> html
   #gaps = [];
+  #counts = new Map(); // post id -> the last word about its numbers
   #overflow = false;
   #isDown = false;
 
@@ -33,6 +35,7 @@ class Live {
       this.#showPill();
     });
     document.addEventListener("posts:show", () => this.#show());
+    document.addEventListener("posts:more", () => this.#watch());
   }
 
   // What the subscription reports
@@ -40,15 +43,14 @@ class Live {
   message(message) {
     if (message.type === "entry") this.#hold(message);
     else if (message.type === "deleted") this.#forget(String(message.id));
-    else if (message.type === "counts") showCounts(message);
+    else if (message.type === "counts") this.#count(message);
     else if (message.type === "gap") this.#gap(message);
   }
 
   up() {
     if (this.#isDown) toast(word("back"));
     this.#isDown = false;
-    const ids = postsIn(this.timeline.list).slice(0, MOST_WATCHED).map((post) => post.dataset.postId);
-    if (ids.length) this.subscription.tell({ type: "watch", ids });
+    this.#watch();
   }
 
   down() {
@@ -61,11 +63,26 @@ class Live {
     toast(word("signedOut"), { stay: true, href: `/accounts/login/?next=${encodeURIComponent(location.pathname)}` });
   }
 
+  /** Of the entries nearest to what the reader looks at, be they old or new. */
+  #watch() {
+    const away = (post) => Math.abs(post.getBoundingClientRect().top);
+    const near = postsIn(this.timeline.list).map((post) => [away(post), shownId(post)]);
+    const ids = [...new Set(near.sort(([a], [b]) => a - b).map(([, id]) => id))].slice(0, MOST_WATCHED);
+    if (ids.length) this.subscription.tell({ type: "watch", ids });
+  }
+
+  /** Entries that are held were rendered before: they get the number when they are shown. */
+  #count(message) {
+    this.#counts.set(String(message.id), message);
+    showCounts(message);
+  }
+
   // New entries
 
-  #hold({ id, html, timeline }) {
+  #hold({ id, html, timeline, author }) {
     if (timeline !== this.timeline.name) return;
     this.subscription.saw(String(id));
+    if (author === document.body.dataset.handle && html.includes("data-boost-of=")) return; // the button has said so
     if (this.#overflow || this.timeline.has(String(id)) || this.#isTooOld(id)) return;
     this.#held.set(String(id), html);
     this.#overflow = this.#held.size > MOST_HELD;
@@ -87,6 +104,7 @@ class Live {
 
   #forget(id) {
     this.#held.delete(id);
+    for (const [held, html] of this.#held) if (html.includes(`data-boost-of="${id}"`)) this.#held.delete(held);
     this.timeline.remove(id);
     this.#showPill();
   }
@@ -109,11 +127,13 @@ class Live {
       const article = parse(html).querySelector("article[data-post-id]");
       if (article) this.timeline.insert(article);
     }
+    this.#counts.forEach(showCounts);
     for (const after of this.#gaps) {
       const row = this.#gapRow(after);
       if (row === this.timeline.list.firstElementChild) await this.#fill(row); // nothing newer: begin with the newest page
     }
     this.#held.clear();
+    this.#watch();
     this.#gaps = [];
     this.#showPill();
     scrollTo({ top: 0 });
@@ -169,16 +189,6 @@ export function makePill(region, show) {
   pill.addEventListener("click", show);
   region.replaceChildren(pill);
   return pill;
-}
-
-/** Fresh numbers on every showing of the post. */
-export function showCounts({ id, counts }) {
-  for (const article of document.querySelectorAll(`article[data-post-id="${CSS.escape(String(id))}"]`)) {
-    for (const [name, count] of Object.entries(counts)) {
-      const place = article.querySelector(`[data-count="${CSS.escape(name)}"]`);
-      if (place) place.textContent = count ? number(count) : "";
-    }
-  }
 }
 
 export function goLive() {

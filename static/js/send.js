@@ -32,3 +32,12 @@ export const parse = (html) => new DOMParser().parseFromString(html, "text/html"
 export const postsIn = (root) => [...root.querySelectorAll("article[data-post-id]")];
 
 export const postOf = (root, id) => root.querySelector(`article[data-post-id="${CSS.escape(id)}"]`);
+
+/** The post that an entry shows: the original of a boost. */
+export const shownId = ({ dataset }) => dataset.boostOf ?? dataset.postId;
+
+/** The entries that show a post, by themselves or by a boost. */
+export function showingsOf(root, id) {
+  const escaped = CSS.escape(id);
+  return root.querySelectorAll(`article[data-boost-of="${escaped}"], article[data-post-id="${escaped}"]`);
+}

@@ -3,8 +3,9 @@
  * belong in the conversation, is read from the page itself when they are asked for.
  */
 
-import { makePill, showCounts } from "./live.js";
-import { page, postOf, postsIn } from "./send.js";
+import { makePill } from "./live.js";
+import { showCounts } from "./reactions.js";
+import { page, postOf, postsIn, shownId } from "./send.js";
 import { Subscription } from "./socket.js";
 import { focusPost, takeOut } from "./timeline.js";
 import { sayTimes } from "./times.js";
@@ -50,9 +51,9 @@ class Thread {
     const posts = postsIn(document).slice(0, MOST_WATCHED);
     for (const post of posts) {
       const shown = Number(post.querySelector('[data-count="replies"]')?.textContent.replace(/\D/g, "") || 0);
-      if (!this.#counted.has(post.dataset.postId)) this.#counted.set(post.dataset.postId, shown);
+      if (!this.#counted.has(shownId(post))) this.#counted.set(shownId(post), shown);
     }
-    if (posts.length) this.subscription.tell({ type: "watch", ids: posts.map((post) => post.dataset.postId) });
+    if (posts.length) this.subscription.tell({ type: "watch", ids: posts.map(shownId) });
   }
 
   /** One's own reply stands on the page already: the composer has put it there. */

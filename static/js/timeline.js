@@ -3,7 +3,7 @@
  * Ids are below 2^53, so numbers compare them exactly.
  */
 
-import { postOf, postsIn } from "./send.js";
+import { postOf, postsIn, showingsOf } from "./send.js";
 import { sayTimes } from "./times.js";
 
 export class Timeline {
@@ -22,7 +22,7 @@ export class Timeline {
   /** Put one entry in its place; false when it stands there already or was deleted. */
   insert(article) {
     const id = article.dataset.postId;
-    if (this.has(id)) return false;
+    if (this.has(id) || this.#gone.has(article.dataset.boostOf)) return false;
     const item = asItem(article);
     this.#place(item, Number(id));
     sayTimes(item);
@@ -39,8 +39,7 @@ export class Timeline {
   /** Forget a post for good: a replay does not bring it back. */
   remove(id) {
     this.#gone.add(id);
-    const article = postOf(this.list, id);
-    if (article) takeOut(article);
+    for (const article of showingsOf(this.list, id)) takeOut(article);
   }
 
   /** The line that tells the reader where the known posts begin; only one at a time. */

@@ -1,8 +1,8 @@
 """Homes with boosts against a brute-force reading of the rule, over random histories, paged any way.
 
 The rule (DESIGN 2.8): a boost is hidden where its original, or one of the 50 boosts of it directly before, is
-at most 24 h older and by somebody the reader follows and sees. Caches are dropped on the way: what is shown is
-a function of the sources.
+at most 24 h older and by somebody the reader follows and sees. Caches are dropped on the way: what is shown
+is a function of the sources.
 """
 
 import asyncio

@@ -2,6 +2,7 @@
 
 import pytest
 from django.utils.translation import override
+from msgspec.structs import replace
 
 from accounts.domain import AccountId, Author
 from accounts.models import Account
@@ -9,7 +10,7 @@ from socialsite.ids import PostId, id_at
 from timelines.domain.account_list import AccountList, ListId
 from timelines.domain.follow import FollowCounts
 from timelines.domain.page import Counts, HydratedPost, ViewerState
-from timelines.domain.post import Post
+from timelines.domain.post import FOLLOWERS, PUBLIC, Post
 from timelines.presenters import entries_html, entry_html, list_json, post_json, profile_json
 
 AT_MS = 1_795_187_640_123
@@ -60,7 +61,9 @@ def test_a_profile_and_a_list_are_json_as_clients_rely_on():
     assert (shown["id"], shown["url"], shown["created_at"]) == ("9", "/@alice/", "2026-11-20T15:14:00.123Z")
     assert (shown["followers"], shown["following"], shown["posts"]) == (3, 2, 5)
     found = AccountList(ListId(4), AccountId(9), "Friends", AT_MS)
-    assert list_json(found, 2) == {"id": "4", "title": "Friends", "members": 2}
+    shown = list_json(found, 2)
+    assert (shown["id"], shown["title"], shown["members"]) == ("4", "Friends", 2)
+    assert (shown["replies"], shown["exclusive"], shown["operation"]) == ("all", False, None)
 
 
 def test_an_entry_has_the_hooks_clients_rely_on():
@@ -114,3 +117,49 @@ def test_a_name_is_text_too():
     html = entry_html(entry(name="<script>alert(1)</script><!--own-->", version=7, own=True))
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
+
+
+def boosted(viewer: ViewerState | None = None, **shown: object) -> HydratedPost:
+    """Bob's boost of alice's post."""
+    original = replace(entry(**shown), viewer=viewer)
+    boost = Post(PostId(POST_ID + 9), AccountId(8), "", boost_of=POST_ID, boosted_author=AccountId(9))
+    booster = Author(AccountId(8), "bob", "Bob <b>", "active", 1)
+    return HydratedPost(boost, booster, original.counts, original.viewer, original)
+
+
+def test_a_boost_is_its_original_under_its_own_id():
+    found = post_json(boosted(text="hello", replies=2))
+    assert (found["id"], found["url"]) == (str(POST_ID + 9), f"/@bob/{POST_ID + 9}/")
+    assert found["author"]["handle"] == "bob"
+    assert found["boost_of"] == post_json(entry("hello", replies=2))
+    assert (found["text"], found["counts"]["replies"]) == ("hello", 2)
+
+
+def test_an_entry_of_a_boost_acts_on_the_original():
+    html = entry_html(boosted(ViewerState(own=True, boosted=True)))
+    assert f'data-post-id="{POST_ID + 9}" data-boost-of="{POST_ID}" data-author="bob"' in html
+    assert "Bob &lt;b&gt;" in html
+    for act in ("unboost", "like", "bookmark", "delete"):
+        assert f'formaction="/posts/{POST_ID}/{act}/"' in html
+    assert f"/posts/{POST_ID + 9}/" not in html
+
+
+def test_buttons_say_what_is_done():
+    viewer = ViewerState(own=False, liked=True, bookmarked=True)
+    html = entry_html(replace(entry(), viewer=viewer, counts=Counts(boosts=1234, likes=5)))
+    assert 'data-act="like" aria-pressed="true"' in html
+    assert 'data-act="boost" aria-pressed="false"' in html
+    assert 'data-act="bookmark" aria-pressed="true"' in html
+    assert 'data-count="boosts">1,234<' in html
+    with override("de"):
+        assert 'data-count="boosts">1.234<' in entry_html(replace(entry(), counts=Counts(boosts=1234)))
+
+
+@pytest.mark.parametrize(("audience", "private"), [(FOLLOWERS, False), (PUBLIC, True)])
+def test_what_not_everybody_sees_has_a_lock_in_the_place_of_the_boost(audience, private):
+    found = entry()
+    post, author = replace(found.post, audience=audience), replace(found.author, private=private)
+    html = entry_html(replace(found, post=post, author=author))
+    assert 'data-act="boost"' not in html
+    assert "cannot be boosted" in html
+    assert 'data-act="like"' in html

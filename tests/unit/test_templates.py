@@ -10,7 +10,7 @@ from django.utils import translation
 from django.utils.safestring import SafeString
 
 from accounts.domain import Author
-from timelines.presenters import OWN_SLOT, REPLIES_SLOT
+from timelines.presenters import ACTIONS_SLOT
 from timelines.templatetags.timelines_tags import hue, initial, iso, ms_datetime, number
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +25,7 @@ def entry(display_name: str = "Ada", text: str = "hello") -> str:
     return render_to_string(
         "timelines/_post.html",
         {
-            "post_id": 12,
+            "entry_id": 12,
             "url": "/@ada/12/",
             "author": author,
             "created_ms": 1_795_187_640_123,
@@ -76,7 +76,7 @@ def test_an_entry_carries_the_hooks_of_clients_and_the_slots_of_presenters() -> 
     html = entry()
     assert '<article class="post" data-post-id="12" data-author="ada"' in html
     assert '<div class="post-text" dir="auto">hello</div>' in html
-    assert html.index(REPLIES_SLOT) < html.index(OWN_SLOT)
+    assert html.count(ACTIONS_SLOT) == 1
     assert '<time datetime="2026-11-20T15:14:00.123Z">20 Nov 2026, 15:14 UTC</time>' in html
 
 

@@ -28,7 +28,7 @@ from timelines.forms import PageQuery, PostForm
 from timelines.presenters import entry_html, post_json, post_url
 from timelines.views.answers import done
 from timelines.views.composer import composer, default_audience
-from timelines.views.pages import Page, link
+from timelines.views.pages import Page, link, slot
 from timelines.views.threads import thread_json, thread_page
 from timelines.views.visits import looked_at
 
@@ -65,7 +65,7 @@ async def show(request: SiteRequest, handle: str, post_id: PostId) -> HttpRespon
     if entry.author.handle != handle:
         return HttpResponsePermanentRedirect(post_url(post_id, entry.author))
     views, thread = await asyncio.gather(
-        looked_at(request, Entity("post", post_id), entry.author.id),
+        looked_at(request, Entity("post", entry.shown.post.id), entry.shown.author.id),
         services.threads.page(entry.shown.post, viewer_id=me, after=query.after or 0, limit=query.limit),
     )
     next_url = link(request, after=thread.next_after)
@@ -78,10 +78,13 @@ async def show(request: SiteRequest, handle: str, post_id: PostId) -> HttpRespon
 
 
 def _page(request: SiteRequest, entry: HydratedPost) -> Page:
-    url = post_url(entry.post.id, entry.author)
+    url, shown = post_url(entry.post.id, entry.author), entry.shown
+    original = post_url(shown.post.id, shown.author)
     return {
         "author": entry.author,
         "entry_html": Slot(SafeString(entry_html(entry))),
+        "likes_url": slot(f"{original}likes/" if entry.counts.likes else None),
+        "boosts_url": slot(f"{original}boosts/" if entry.counts.boosts else None),
         "composer": _reply_box(request, entry, url) if request.account else None,
         "page_title": _("Post by %(name)s") % {"name": entry.author.display_name or entry.author.handle},
         "page_description": Slot(entry.shown.post.text[:DESCRIPTION_MAX]),
