@@ -184,6 +184,14 @@ async def test_equal_urls_share_their_nodes(redis_url: str) -> None:
     await store.close()
 
 
+async def test_a_closed_store_leaves_no_task_behind(redis_url: str) -> None:
+    before = asyncio.all_tasks()
+    store = await open_store(redis_url)
+    await asyncio.sleep(0.6)  # longer than a lease is left alone
+    await store.close()
+    assert asyncio.all_tasks() == before
+
+
 async def test_a_command_without_a_key_has_no_place(redis_url: str, own_server: RedisServer) -> None:
     store = await open_store(StoreUrls(redis_url, {"timelines": own_server.url}))
     with pytest.raises(LookupError):
