@@ -64,8 +64,8 @@ def notice_json(noticed: Noticed) -> Json:
 
 
 def notice_html(noticed: Noticed) -> str:
-    """A row of one, in the active language."""
-    return group_html(Group((noticed,)))
+    """A row of one, in the active language; a plain text, as the socket's encoder wants it."""
+    return group_html(Group((noticed,))) + ""
 
 
 def rows_html(entries: Sequence[Noticed]) -> SafeString:

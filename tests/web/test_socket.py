@@ -180,7 +180,6 @@ async def test_unsubscribing_ends_a_timeline_and_no_other(site, world) -> None:
         ("list:1", "signed_out"),
         ("profile:nobody", "forbidden"),
         ("tag:no tag", "bad_message"),
-        ("notifications", "forbidden"),
         ("profile:", "bad_message"),
         ("live:{l0}:events", "bad_message"),
         ("", "bad_message"),

@@ -1,0 +1,87 @@
+"""The number of unread notifications: on every page, live, gone once they were seen, in every window."""
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.conftest import NewVisitor, OpenReader
+from tests.support.chromium import Reader
+from tests.support.visitor import Visitor
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+PAGE = "/notifications/"
+
+
+def badge(reader: Reader) -> Locator:
+    return reader.page.locator("[data-badge]")
+
+
+@pytest.fixture
+def friend(visitor: NewVisitor) -> Visitor:
+    return visitor()
+
+
+@pytest.fixture
+def own(visitor: NewVisitor) -> Visitor:
+    return visitor()
+
+
+def test_it_rises_live_on_any_page_and_falls_where_it_was_read(
+    reader: OpenReader, own: Visitor, friend: Visitor
+) -> None:
+    first, second = reader(own), reader(own)
+    first.goes_live("/")
+    second.goes("/accounts/settings/")
+    expect(badge(first)).to_be_hidden()
+    friend.publishes(f"hello @{own.handle}")
+    for each in (first, second):
+        expect(badge(each)).to_have_text("1")
+        expect(badge(each)).to_be_visible()
+    assert first.page.title().startswith("(1) ")
+    friend.follows(own.handle)
+    expect(badge(first)).to_have_text("2")
+
+    second.goes(PAGE)
+    expect(second.page.locator(".told-new")).to_have_count(2)
+    expect(badge(second)).to_be_hidden()
+    expect(second.page.locator("form[data-read]")).to_be_hidden()
+    first.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(badge(first)).to_be_hidden()
+    assert not first.page.title().startswith("(")
+    second.goes(PAGE)
+    expect(second.page.locator(".told-new")).to_have_count(0)
+
+
+def test_new_ones_are_offered_on_their_page_and_move_nothing(
+    reader: OpenReader, own: Visitor, friend: Visitor
+) -> None:
+    me = reader(own)
+    me.goes_live(PAGE)
+    expect(me.page.locator(".empty")).to_be_visible()
+    friend.follows(own.handle)
+    fresh = me.page.locator("[data-fresh-notifications]")
+    expect(fresh).to_be_visible()
+    fresh.click()
+    expect(me.page.locator("[data-notification-id]")).to_have_count(1)
+
+
+def test_what_is_taken_back_leaves_the_number(reader: OpenReader, own: Visitor, friend: Visitor) -> None:
+    me = reader(own)
+    me.goes_live("/")
+    post = friend.publishes(f"hello @{own.handle}")
+    expect(badge(me)).to_have_text("1")
+    friend.deletes(post)
+    expect(badge(me)).to_be_hidden()
+
+
+def test_they_are_read_without_a_script(reader: OpenReader, own: Visitor, friend: Visitor) -> None:
+    friend.follows(own.handle)
+    me = reader(own, java_script_enabled=False)
+    me.goes(PAGE)
+    expect(badge(me)).to_have_text("1")
+    me.page.get_by_role("button", name="Mark as read").click()
+    expect(badge(me)).to_be_hidden()
+    me.page.get_by_role("link", name="Settings").last.click()
+    me.page.get_by_label("New followers").select_option("none")
+    me.page.get_by_role("button", name="Save").click()
+    expect(me.page.get_by_label("New followers")).to_have_value("none")
