@@ -11,7 +11,6 @@ from timelines.domain.post import AUDIENCES
 from timelines.errors import FilterRefused, MuteRefused, PostRefused
 
 DURATION_MOST = 366 * 86_400
-YES = frozenset({"1", "on", "true", "True"})
 _SECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
@@ -54,7 +53,7 @@ class FilterForm:
             fields.get("phrase", standing.phrase if standing else ""),
             "hide" if action == "hide" else "warn",
             cls._ends(fields, now_ms, standing),
-            kept if whole is None else whole in YES,
+            kept if whole is None else whole in ("1", "on"),
         )
 
     @staticmethod

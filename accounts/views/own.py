@@ -26,7 +26,7 @@ async def settings_page(request: SiteRequest) -> HttpResponse:
 async def edit_profile(request: SiteRequest) -> HttpResponse:
     """200 with the account as it is then. A field that is not sent stays as it was."""
     account = viewer_of(request)
-    form = SettingsForm(_profile(request) | _sent(request))
+    form = SettingsForm(_profile(request) | form_data(request))
     try:
         texts = checked(form)
         edited = await request.services.accounts.edit_profile(account_id=AccountId(account.id), **texts)
@@ -112,14 +112,6 @@ def _profile(request: SiteRequest) -> dict[str, str]:
         "link": account.link,
         "private": "1" if account.is_private else "0",
     }
-
-
-def _sent(request: SiteRequest) -> dict[str, str]:
-    """The fields of the body; JSON may say true and false."""
-    sent = dict(form_data(request))
-    if "private" in sent:
-        sent["private"] = {"True": "1", "False": "0"}.get(sent["private"], sent["private"])
-    return sent
 
 
 settings = methods(GET=settings_page, POST=edit_profile)
