@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 from socialsite.operations.memory import POST_FAMILY, MemoryReport
 
-WITH_POSTS = re.compile(r"posts:\{(N|hex|aN)\}:.*|timelines:\{q?N\}:profile|timelines:\{hex\}:tag|search:.*")
+WITH_POSTS = re.compile(
+    r"posts:\{(N|hex|aN)\}:.*|timelines:\{q?N\}:profile|timelines:\{hex\}:tag|search:.*"
+    r"|timelines:\{N\}:(liked|boosted|bookmarks|notifications)"  # as often as there is something to like
+)
 CAPPED = re.compile(r"timelines:\{N\}:home|timelines:\{lN\}:posts")
 BUCKET_BYTES = 8
 UNWEIGHED_BYTES = 8

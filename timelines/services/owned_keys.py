@@ -5,6 +5,12 @@ from accounts.domain import AccountId
 from socialsite.store import Key
 from timelines import keys
 
+OWN = (
+    keys.liked, keys.boosted, keys.bookmarks, keys.blocks, keys.blocked_by, keys.mutes, keys.requests,
+    keys.requested, keys.quieted, keys.exclusive, keys.filters, keys.notifications, keys.notified,
+    keys.preferences, keys.followed_tags,
+)  # fmt: skip
+
 
 def owned_keys(account_id: int, follow_partitions: int, profile_partitions: int) -> list[Key]:
     """Whether they stand in the store or not."""
@@ -14,6 +20,7 @@ def owned_keys(account_id: int, follow_partitions: int, profile_partitions: int)
         keys.home_timeline(account_id),
         *keys.ProfileKeys(profile_partitions).all(account_id),
         keys.list_index(account_id),
+        *(key_of(account_id) for key_of in OWN),
     ]
     for number in range(follow_partitions):
         owned.append(keys.following(f"p{number}", account_id))

@@ -14,12 +14,15 @@ from socialsite.configuration import Configuration
 from socialsite.operations.scanning import OnStep, ignore_step, scanned
 from socialsite.recipes.job_queue import DEAD_LETTERS_CAP, JobQueue
 from socialsite.store import Command, Key, Store
+from timelines.repositories.bookmarks import BOOKMARKS_CAP
 from timelines.repositories.cached import trim_command
+from timelines.repositories.notifications import NOTIFICATIONS_CAP
 from timelines.repositories.tags import TAG_CAP
 from timelines.services.auditing import Finding
 from timelines.services.auditing.findings import Check
 from timelines.services.auditing.lists import ListChecks
 from timelines.services.auditing.looking import Looking
+from timelines.services.auditing.reactions import ReactionChecks
 from timelines.services.auditing.repairs import Places
 from timelines.services.auditing.sessions import SessionChecks
 
@@ -110,16 +113,20 @@ def capped_families(config: Configuration) -> list[tuple[str, re.Pattern[str], i
         ("public_entries", re.compile(r"public:\{public\}:posts"), config.public_cap),
         ("tag_entries", re.compile(r"timelines:\{[0-9a-f]{32}\}:tag"), TAG_CAP),
         ("home_entries", re.compile(r"timelines:\{\d+\}:home"), config.home_cap),
+        ("notifications", re.compile(r"timelines:\{\d+\}:notifications"), NOTIFICATIONS_CAP),
+        ("bookmarks", re.compile(r"timelines:\{\d+\}:bookmarks"), BOOKMARKS_CAP),
         ("list_entries", re.compile(r"timelines:\{l\d+\}:posts"), config.list_cap),
     ]
 
 
 def swept_families(places: Places) -> list[tuple[re.Pattern[str], Check]]:
     """Families with leftovers, and the audit's checks that know them."""
-    sessions, lists = SessionChecks(places), ListChecks(places)
+    sessions, lists, reactions = SessionChecks(places), ListChecks(places), ReactionChecks(places)
     return [
         (re.compile(r"sessions:\{\d+\}:session:[0-9a-f]{64}"), sessions.sessions),
         (re.compile(r"sessions:\{\d+\}:index"), sessions.indexes),
         (re.compile(r"timelines:\{l\d+\}:list"), lists.lists),
         (re.compile(r"timelines:\{\d+\}:lists"), lists.indexes),
+        (re.compile(r"timelines:\{\d+\}:liked"), reactions.liked),
+        (re.compile(r"timelines:\{\d+\}:boosted"), reactions.boosted),
     ]

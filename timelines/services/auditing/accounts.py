@@ -13,6 +13,8 @@ from timelines.services.auditing.looking import Looking
 from timelines.services.auditing.repairs import Places
 
 NUMBERS = frozenset({"created_ms", "staff", "version"})
+LATER = frozenset({"private"})
+"""Fields that accounts of earlier releases do not have."""
 NEW_FOR_MS = 60_000  # a sign-up may still be between the account and its handle
 
 
@@ -136,9 +138,9 @@ def lost_of(row: Reply) -> list[str]:
     return [
         name
         for name, value in zip(FIELDS, row, strict=True)
-        if value is None or (name in NUMBERS and not value.isdigit())
+        if (value is None and name not in LATER) or (name in NUMBERS and value and not value.isdigit())
     ]
 
 
 def facts_of(row: Reply) -> dict[str, str]:
-    return {name: value.decode() for name, value in zip(FIELDS, row, strict=True)}
+    return {name: (value or b"").decode() for name, value in zip(FIELDS, row, strict=True)}

@@ -9,8 +9,11 @@ from timelines.services.auditing.cached import CachedChecks
 from timelines.services.auditing.edges import EdgeChecks
 from timelines.services.auditing.findings import Check
 from timelines.services.auditing.lists import ListChecks
+from timelines.services.auditing.mirrors import MirrorChecks
+from timelines.services.auditing.notices import NoticeChecks
 from timelines.services.auditing.posts import PostChecks
 from timelines.services.auditing.profiles import ProfileChecks, PublicChecks
+from timelines.services.auditing.reactions import ReactionChecks
 from timelines.services.auditing.repairs import Places
 from timelines.services.auditing.sessions import SessionChecks
 from timelines.services.auditing.tags import TagChecks
@@ -24,8 +27,11 @@ class Families:
         accounts, sessions, posts = AccountChecks(places), SessionChecks(places), PostChecks(places)
         profiles, edges = ProfileChecks(places), EdgeChecks(places)
         lists, cached, tags = ListChecks(places), CachedChecks(places), TagChecks(places)
+        reactions, mirrors = ReactionChecks(places), MirrorChecks(places)
+        notices = NoticeChecks(places)
         self.types = TypeChecks(places, accounts)
-        strings, hashes, zsets, streams = map(self.types.only, ("string", "hash", "zset", "stream"))
+        kinds = ("string", "hash", "set", "zset", "stream")
+        strings, hashes, sets, zsets, streams = map(self.types.only, kinds)
         self._checks: tuple[tuple[re.Pattern[str], str, Check], ...] = tuple(
             (re.compile(pattern), kind, check)
             for pattern, kind, check in (
@@ -35,6 +41,16 @@ class Families:
                 (r"follows:\{p\d+\}:listed:\d+", "zset", edges.listed),
                 (r"posts:\{\d+\}:post", "string", posts.posts),
                 (r"posts:\{\d+\}:replies", "zset", posts.replies),
+                (r"posts:\{\d+\}:counts", "string", reactions.counts),
+                (r"posts:\{\d+\}:likes", "zset", reactions.likes),
+                (r"posts:\{\d+\}:boosts", "zset", reactions.boosts),
+                (r"timelines:\{\d+\}:notifications", "zset", notices.notifications),
+                (r"timelines:\{\d+\}:liked", "zset", reactions.liked),
+                (r"timelines:\{\d+\}:boosted", "zset", reactions.boosted),
+                (r"timelines:\{\d+\}:blocks", "zset", mirrors.blocks),
+                (r"timelines:\{\d+\}:blockers", "zset", mirrors.blocked_by),
+                (r"timelines:\{\d+\}:requests", "zset", mirrors.requests),
+                (r"timelines:\{\d+\}:requested", "zset", mirrors.requested),
                 (r"posts:\{a\d+\}:idempotency:[0-9a-f]+", "string", posts.idempotency),
                 (r"accounts:\{\d+\}:account", "hash", accounts.accounts),
                 (r"accounts:\{[0-9a-f]{32}\}:handle", "string", accounts.handles),
@@ -51,6 +67,11 @@ class Families:
                 (r"posts:\{[0-9a-f]+\}:source|limits:.*", "string", strings),
                 (r"(posts|accounts):\{\d+\}:totals|series:\{s\d+\}:.*", "hash", hashes),
                 (r"jobs:\{audit\}:drift|series:\{b\d+\}:(buffer|batch):.*", "hash", hashes),
+                (r"timelines:\{\d+\}:notified", "string", strings),
+                (r"timelines:\{\d+\}:(filters|preferences)", "hash", hashes),
+                (r"timelines:\{\d+\}:exclusive", "set", sets),
+                (r"timelines:\{\d+\}:(bookmarks|mutes|quieted|tags)|series:\{trends\}:.*", "zset", zsets),
+                (r"posts:\{\d+\}:gone|timelines:\{pulled\}:authors", "zset", zsets),
                 (r"timelines:\{graph\}:ranks|series:\{b\d+\}:(pending|taken)", "zset", zsets),
                 (r"jobs:\{outbox\}:(stream|dead)|jobs:\{audit\}:trail", "stream", streams),
             )

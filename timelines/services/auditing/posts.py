@@ -13,6 +13,7 @@ from timelines.repositories.posts import DELETED as TOMBSTONE
 from timelines.services.auditing.findings import Finding
 from timelines.services.auditing.looking import ABSENT, Looking, read
 from timelines.services.auditing.members import name_of, pages
+from timelines.services.auditing.reactions import ReactionChecks
 from timelines.services.auditing.repairs import Places
 from timelines.services.auditing.tags import TagChecks
 
@@ -23,6 +24,7 @@ class PostChecks:
     def __init__(self, places: Places) -> None:
         self._places = places
         self._tags = TagChecks(places)
+        self._reactions = ReactionChecks(places)
 
     async def posts(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
         values = await look.gather(("GET", key) for key in found)
@@ -52,6 +54,7 @@ class PostChecks:
                 findings.append(Finding("post_without_body", key))
         kept, orphans = await self._owned(look, standing)
         findings += orphans + await self._unprofiled(look, kept) + await self._unlinked(look, kept)
+        findings += await self._reactions.unlisted(look, kept)
         return findings + await self._tags.missing(look, kept)
 
     async def _owned(self, look: Looking, posts: dict[Key, Post]) -> tuple[dict[Key, Post], list[Finding]]:
@@ -112,8 +115,8 @@ class PostChecks:
             await self._places.at.posts.remove_reply(post.in_reply_to, post.id)
 
     async def replies(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
-        """Each reply stands and answers this post."""
-        findings: list[Finding] = []
+        """Each reply stands and answers this post, and they are counted."""
+        findings = await self._reactions.counts(look, found)
         for key in found:
             async for members in pages(look, key):
                 posts = await look.posts(int(member) for member, _ in members if member.isdigit())

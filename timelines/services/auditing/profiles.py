@@ -90,6 +90,9 @@ class PublicChecks:
                 if post is None:
                     drop = self._places.run(("ZREM", key, member))
                     findings.append(Finding("public_of_nothing", key, name_of(member), drop))
+                elif not post.is_listed:
+                    drop = self._places.run(("ZREM", key, member))
+                    findings.append(Finding("public_of_unlisted", key, name_of(member), drop))
                 elif int(float(score)) != post.id:
                     move = self._places.run(("ZADD", key, post.id, post.id))
                     findings.append(Finding("public_misplaced", key, name_of(member), move))
@@ -103,7 +106,8 @@ class PublicChecks:
     async def _missing(self, look: Looking, ids: Sequence[PostId]) -> list[Finding]:
         if not ids:
             return []
-        owed, posts = await look.owed(), await look.posts(ids)
+        owed, found = await look.owed(), await look.posts(ids)
+        posts = {post_id: post for post_id, post in found.items() if post.is_listed}
         states = await look.states(post.author_id for post in posts.values())
         scores = await look.gather(
             ("ZSCORE", self._places.at.profiles.keys.of(posts[i].author_id, i), i) for i in ids if i in posts

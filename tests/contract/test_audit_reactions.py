@@ -1,0 +1,172 @@
+"""The audit of likes, boosts, their counts, blocks and requests: each damage is found, told and mended."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from accounts import keys as account_keys
+from socialsite.ids import PostId
+from tests.support.town import Town
+from tests.support.world import World
+from timelines import keys
+from timelines.domain.post import UNLISTED, Post
+from timelines.repositories.bookmarks import BOOKMARKS_CAP
+from timelines.services.trimming import Trimming
+
+
+class Square:
+    """Alice likes and boosts bob's post, carol likes it too and blocks bob, bob asks to follow carol."""
+
+    def __init__(self, town: Town) -> None:
+        self.town = town
+        self.post: Post = town.first
+        self.boost: PostId
+
+    @classmethod
+    async def built(cls, world: World) -> "Square":
+        square = cls(await Town.built(world))
+        town, reactions, now_ms = square.town, world.services.reactions, world.services.clock.now_ms()
+        for person in (town.alice, town.carol):
+            await reactions.like(account_id=person.id, post_id=square.post.id, now_ms=now_ms)
+        await reactions.boost(account_id=town.alice.id, post_id=square.post.id, now_ms=now_ms)
+        await town.carol.blocks(town.bob)
+        await world.services.repositories.requests.add(town.bob.id, town.carol.id, now_ms)
+        await world.work()
+        for person in (town.alice, town.bob, town.carol):
+            await person.home()
+        held = await town.do("ZSCORE", keys.boosts(square.post.id), town.alice.id)
+        square.boost = PostId(int(float(held)))
+        return square
+
+
+@pytest.fixture
+async def square(world: World) -> Square:
+    return await Square.built(world)
+
+
+Damage = Callable[[Square], Awaitable[object]]
+DAMAGE: dict[str, Damage] = {
+    "counts_wrong": lambda s: s.town.do("SET", keys.counts(s.post.id), "7 7 7"),
+    "like_unindexed": lambda s: s.town.do("DEL", keys.liked(s.town.alice.id)),
+    "like_one_sided": lambda s: s.town.do("DEL", keys.likes(s.post.id)),
+    "like_of_nobody": lambda s: s.town.do("ZADD", keys.likes(s.post.id), 5, 999),
+    "likes_of_nothing": lambda s: s.town.do("ZADD", keys.likes(12345), 5, s.town.alice.id),
+    "boost_unindexed": lambda s: s.town.do("DEL", keys.boosted(s.town.alice.id)),
+    "boost_unlisted": lambda s: s.town.do("DEL", keys.boosts(s.post.id)),
+    "boost_of_nobody": lambda s: s.town.do("ZADD", keys.boosts(s.post.id), 5, 999),
+    "reaction_garbage": lambda s: s.town.do("ZADD", keys.liked(s.town.bob.id), 5, "rubbish"),
+    "block_one_sided": lambda s: s.town.do("DEL", keys.blocked_by(s.town.bob.id)),
+    "block_of_nobody": lambda s: s.town.do("ZADD", keys.blocks(s.town.bob.id), 5, 999),
+    "request_one_sided": lambda s: s.town.do("DEL", keys.requested(s.town.bob.id)),
+    "key_of_wrong_type": lambda s: s.town.services.store.gather(
+        [("DEL", keys.likes(s.post.id)), ("SET", keys.likes(s.post.id), "no set")]
+    ),
+}
+
+
+async def _until_clean(town: Town) -> None:
+    for _ in range(3):
+        await town.world.work()
+        report = await town.audit(repair=True)
+        if not report.findings:
+            break
+    assert [str(finding) for finding in report.findings] == []
+
+
+async def test_a_healthy_site_has_no_damage(square: Square) -> None:
+    assert [str(finding) for finding in (await square.town.audit()).findings] == []
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+async def test_damage_is_found_and_mended_as_it_was(square: Square, kind: str) -> None:
+    before = await _facts(square)
+    await DAMAGE[kind](square)
+    report = await square.town.audit(repair=True)
+    assert kind in report.damage, [str(finding) for finding in report.findings]
+    await _until_clean(square.town)
+    assert await _facts(square) == before
+
+
+async def _facts(square: Square) -> list[object]:
+    """Who likes, boosts, blocks and asks, as both sides and the counts have it."""
+    town, post_id = square.town, square.post.id
+    sets = [
+        keys.likes(post_id), keys.boosts(post_id), keys.liked(town.alice.id), keys.boosted(town.alice.id),
+        keys.blocks(town.carol.id), keys.blocked_by(town.bob.id), keys.requests(town.carol.id),
+        keys.requested(town.bob.id),
+    ]  # fmt: skip
+    replies = await town.services.store.gather([("ZRANGE", key, 0, -1, "WITHSCORES") for key in sets])
+    return [*replies, await town.do("GET", keys.counts(post_id))]
+
+
+async def test_likes_of_a_deleted_post_are_leftovers(square: Square) -> None:
+    await square.town.bob.deletes(square.post)
+    await square.town.world.work()
+    report = await square.town.audit(repair=True)
+    assert not report.damage, [str(finding) for finding in report.findings]
+    assert report.leftovers["like_gone"] == 2
+    await _until_clean(square.town)
+
+
+async def test_reactions_that_come_and_go_meanwhile_are_no_damage(square: Square) -> None:
+    town, stop = square.town, asyncio.Event()
+    reactions, now_ms = town.services.reactions, town.services.clock.now_ms
+
+    async def lively() -> None:
+        while not stop.is_set():
+            await reactions.unlike(account_id=town.alice.id, post_id=square.post.id)
+            await town.carol.unblocks(town.bob)
+            await reactions.like(account_id=town.alice.id, post_id=square.post.id, now_ms=now_ms())
+            await reactions.unboost(account_id=town.alice.id, post_id=square.post.id)
+            await town.carol.blocks(town.bob)
+            await reactions.boost(account_id=town.alice.id, post_id=square.post.id, now_ms=now_ms())
+            await town.world.work()
+
+    running = asyncio.create_task(lively())
+    try:
+        for _ in range(5):
+            report = await town.audit()
+            assert not report.damage, [str(finding) for finding in report.findings]
+    finally:
+        stop.set()
+        await running
+    await _until_clean(town)
+
+
+async def test_an_unlisted_post_among_the_public_ones_is_taken_out(square: Square) -> None:
+    town = square.town
+    post = await town.bob.publishes("not for strangers", audience=UNLISTED)
+    await town.world.work()
+    assert not (await town.audit()).damage
+    await town.do("ZADD", keys.public_timeline(), post.id, post.id)
+    assert (await town.audit(repair=True)).damage == {"public_of_unlisted": 1}
+    assert await town.do("ZSCORE", keys.public_timeline(), post.id) is None
+    await _until_clean(town)
+
+
+async def test_an_account_of_an_earlier_release_is_whole(square: Square) -> None:
+    await square.town.do("HDEL", account_keys.account(square.town.bob.id), "private")
+    assert not (await square.town.audit()).findings
+
+
+async def test_what_a_deleted_account_did_goes_with_it(square: Square) -> None:
+    town = square.town
+    await town.services.accounts.delete(account_id=town.alice.id, now_ms=town.services.clock.now_ms())
+    await town.world.work()
+    assert [str(finding) for finding in (await town.audit()).findings if finding.is_damage] == []
+    assert await town.do("GET", keys.counts(square.post.id)) == b"1 0 1"
+
+
+async def test_trimming_takes_reactions_to_deleted_posts_away_and_applies_the_caps(square: Square) -> None:
+    town = square.town
+    await town.bob.deletes(square.post)
+    await town.world.work()
+    key = keys.bookmarks(town.alice.id)
+    for start in range(0, BOOKMARKS_CAP + 10, 2_000):
+        ids = range(start + 1, min(BOOKMARKS_CAP + 10, start + 2_000) + 1)
+        await town.do("ZADD", key, *(part for number in ids for part in (number, number)))
+    done = await Trimming.over(town.services, second_look_after_s=0.01).trim()
+    assert (done["like_gone"], done["boost_gone"], done["bookmarks"]) == (2, 1, 10)
+    assert await town.do("ZRANGE", key, 0, 0) == [b"11"], "the oldest went"
+    assert not await Trimming.over(town.services, second_look_after_s=0.01).trim()
