@@ -7,16 +7,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from django import forms
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from socialsite.errors import Malformed
 from socialsite.ids import MAX_ID, PostId
+from timelines.domain.bookmarks import BookmarkCursor
 from timelines.domain.account_list import ListId
 from timelines.domain.follow import FollowCursor
 from timelines.domain.page import DEFAULT_LIMIT, MOST
-from timelines.errors import PostRefused
+from timelines.errors import ListInvalid, PostRefused
 from timelines.relation_forms import audience_of
 
 KEY_MAX = 128  # characters of an idempotency key
@@ -74,6 +74,17 @@ def follow_cursor_of(query: QueryDict) -> FollowCursor | None:
         raise _bad_cursor() from error
 
 
+def bookmark_cursor_of(query: QueryDict) -> BookmarkCursor | None:
+    """`?cursor=` of the page of bookmarks. Raises Malformed."""
+    text = query.get("cursor")
+    if text is None:
+        return None
+    try:
+        return BookmarkCursor.decode(text)
+    except ValueError as error:
+        raise _bad_cursor() from error
+
+
 def list_cursor_of(query: QueryDict) -> ListId | None:
     """`?cursor=` of the page of lists. Raises Malformed."""
     text = query.get("cursor")
@@ -119,10 +130,50 @@ class PostForm:
         return cls(fields.get("text", ""), parent, key or None, audience_of(fields))
 
 
-class ListForm(forms.Form):
-    """The title of a list, for the page; ListService decides."""
+@dataclass(frozen=True, slots=True)
+class ListForm:
+    """A list as it was sent; None where a field was not. ListService checks what they say.
 
-    title = forms.CharField(label=_("Title"))
+    `parts` are ids in one text, or by form the `first` one and a field `part-<id>` for each other.
+    """
+
+    title: str | None
+    replies: str | None
+    exclusive: bool | None
+    operation: str | None
+    parts: tuple[ListId, ...] | None
+
+    @classmethod
+    def of(cls, fields: Mapping[str, str]) -> "ListForm":
+        """Raises ListInvalid."""
+        exclusive = fields.get("exclusive")
+        return cls(
+            fields.get("title"),
+            fields.get("replies"),
+            None if exclusive is None else exclusive not in ("", "0", "false"),
+            fields.get("operation") or None,
+            parts_of(fields),
+        )
+
+    @property
+    def says_nothing(self) -> bool:
+        return (self.title, self.replies, self.exclusive, self.operation, self.parts) == (None,) * 5
+
+
+def parts_of(fields: Mapping[str, str]) -> tuple[ListId, ...] | None:
+    """The lists that one is to be made of, the first one first. Raises ListInvalid."""
+    if "parts" in fields:
+        texts = re.split(r"[\s,]+", fields["parts"].strip())
+    elif "first" in fields:
+        others = [name.removeprefix("part-") for name in fields if name.startswith("part-")]
+        texts = [fields["first"], *(other for other in others if other != fields["first"])]
+    else:
+        return None
+    ids = [find_id(text) for text in texts]
+    known = tuple(ListId(id) for id in ids if id is not None)
+    if len(known) < len(ids):
+        raise ListInvalid({"parts": _("This list does not exist.")})
+    return known
 
 
 def _cursor_id(query: QueryDict, name: str) -> int | None:

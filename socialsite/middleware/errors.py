@@ -48,6 +48,8 @@ STATUS: Mapping[type[Exception], int] = {
     timelines.PostRefused: 422,
     timelines.BoostRefused: 422,
     timelines.ListTitleInvalid: 422,
+    timelines.ListInvalid: 422,
+    timelines.ListIsVirtual: 409,
     timelines.FollowingYourself: 422,
     timelines.IdempotencyConflict: 409,
     timelines.FollowingCapReached: 409,

@@ -20,6 +20,7 @@ from timelines.services.filters import FilterService
 from timelines.services.following import FollowingService
 from timelines.services.hydrating import Hydrator
 from timelines.services.indexing import Indexing
+from timelines.services.list_rules import ListRules
 from timelines.services.lists import ListService
 from timelines.services.live import LiveService
 from timelines.services.notice_rights import NoticeRights
@@ -240,7 +241,7 @@ def _reading(at: Repositories, hydrator: Hydrator, pulling: Pulling) -> ReadingS
         homes=at.homes,
         list_timelines=at.list_timelines,
         follows=at.follows,
-        members=at.members,
+        rules=ListRules(at.lists, at.members, at.follows),
         pulling=pulling,
     )
 
@@ -306,6 +307,7 @@ def _syndication(ground: Ground) -> SyndicationService:
     at = ground.at
     return SyndicationService(
         posts=at.posts,
+        rules=ListRules(ground.at.lists, ground.at.members, ground.at.follows),
         placing=ground.placing,
         purging=_purging(at, ground.placing, ground.reacting),
         indexing=ground.indexing,

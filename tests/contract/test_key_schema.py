@@ -191,6 +191,7 @@ async def use_lists(site: Services, world: World) -> None:
     now_ms = site.clock.now_ms()
     made = await site.lists.create(owner_id=carol.id, title="Good people", now_ms=now_ms)
     await site.lists.add_member(owner_id=carol.id, list_id=made.id, account_id=dave.id, now_ms=now_ms)
+    await site.lists.edit(owner_id=carol.id, list_id=made.id, exclusive=True)
     await dave.publishes("for the list")
     await site.reading.list_timeline(made.id, viewer_id=carol.id)
 

@@ -25,22 +25,26 @@ def members(store: Store) -> ListMembers:
     return ListMembers(store, partitions=16, members_cap=1_000)
 
 
+def of(owner_id: AccountId, title: str, list_id: int = 0) -> AccountList:
+    return AccountList(ListId(list_id), owner_id, title, 1000)
+
+
 async def test_a_new_list_is_found_by_its_id(lists: Lists) -> None:
-    made = await lists.add(ALICE, "Näws", 1000)
+    made = await lists.add(of(ALICE, "Näws"))
     assert made == AccountList(ListId(1), ALICE, "Näws", 1000)
     assert await lists.find(made.id) == made
     assert await lists.find(ListId(99)) is None
 
 
 async def test_lists_made_at_once_have_ids_of_their_own(lists: Lists) -> None:
-    made = await asyncio.gather(*(lists.add(ALICE, "news", 1000) for _ in range(50)))
+    made = await asyncio.gather(*(lists.add(of(ALICE, "news")) for _ in range(50)))
     assert len({each.id for each in made}) == 50
     assert await lists.count(ALICE) == 50
 
 
 async def test_own_lists_page_by_id(lists: Lists) -> None:
-    made = [await lists.add(ALICE, str(n), 1000) for n in range(7)]
-    await lists.add(BOB, "his", 1000)
+    made = [await lists.add(of(ALICE, str(n))) for n in range(7)]
+    await lists.add(of(BOB, "his"))
     first = await lists.owned(ALICE, None, 3)
     second = await lists.owned(ALICE, first.next, 3)
     third = await lists.owned(ALICE, second.next, 3)
@@ -49,7 +53,7 @@ async def test_own_lists_page_by_id(lists: Lists) -> None:
 
 
 async def test_a_page_is_full_though_lists_are_being_deleted(lists: Lists) -> None:
-    made = [await lists.add(ALICE, str(n), 1000) for n in range(6)]
+    made = [await lists.add(of(ALICE, str(n))) for n in range(6)]
     await lists.mark_deleted(ALICE, made[0].id)
     await lists.mark_deleted(ALICE, made[2].id)
     page = await lists.owned(ALICE, None, 3)
@@ -58,24 +62,24 @@ async def test_a_page_is_full_though_lists_are_being_deleted(lists: Lists) -> No
 
 
 async def test_only_the_owner_renames(lists: Lists) -> None:
-    made = await lists.add(ALICE, "news", 1000)
-    assert not await lists.rename(BOB, made.id, "his")
-    assert await lists.rename(ALICE, made.id, "hers")
+    made = await lists.add(of(ALICE, "news"))
+    assert not await lists.edit(of(BOB, "his", made.id))
+    assert await lists.edit(of(ALICE, "hers", made.id))
     assert await lists.find(made.id) == AccountList(made.id, ALICE, "hers", 1000)
 
 
 async def test_a_rename_that_comes_late_revives_nothing(store: Store, lists: Lists) -> None:
-    made = await lists.add(ALICE, "news", 1000)
+    made = await lists.add(of(ALICE, "news"))
     await lists.mark_deleted(ALICE, made.id)
-    assert not await lists.rename(ALICE, made.id, "again")
+    assert not await lists.edit(of(ALICE, "again", made.id))
     await lists.erase(ALICE, made.id)
-    assert not await lists.rename(ALICE, made.id, "again")
+    assert not await lists.edit(of(ALICE, "again", made.id))
     key = keys.account_list(made.id)
     assert await store.node(key).execute("HKEYS", key) == [b"owner", b"deleted"]
 
 
 async def test_nobody_finds_a_list_that_is_marked_deleted(lists: Lists) -> None:
-    made = await lists.add(ALICE, "news", 1000)
+    made = await lists.add(of(ALICE, "news"))
     assert not await lists.mark_deleted(BOB, made.id)
     assert await lists.mark_deleted(ALICE, made.id)
     assert await lists.find(made.id) is None

@@ -13,7 +13,9 @@ from timelines import keys
 from timelines.domain.account_list import ListId
 from timelines.domain.follow import FIRST_PASS
 from timelines.errors import ListNotFound, ListsCapReached, ListTitleInvalid, MembersCapReached
+from timelines.repositories.follows import Follows
 from timelines.repositories.lists import TRACE_MS, ListMembers, Lists
+from timelines.services.list_rules import ListRules
 from timelines.services.lists import ListService
 
 ALICE, BOB, CAROL = map(AccountId, (1, 2, 3))
@@ -41,9 +43,17 @@ def members(store: Store) -> ListMembers:
 
 
 @pytest.fixture
-def service(lists: Lists, members: ListMembers, people: Directory, timelines: Forgotten) -> ListService:
+def service(
+    store: Store, lists: Lists, members: ListMembers, people: Directory, timelines: Forgotten
+) -> ListService:
     return ListService(
-        lists=lists, members=members, accounts=people, timelines=timelines, members_cap=CAP, lists_cap=3
+        lists=lists,
+        members=members,
+        accounts=people,
+        timelines=timelines,
+        rules=ListRules(lists, members, Follows(store, partitions=16, following_cap=100)),
+        members_cap=CAP,
+        lists_cap=3,
     )
 
 

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import NamedTuple, NewType
+from typing import Final, Literal, NamedTuple, NewType
 
 from accounts.domain import AccountId
 from timelines.domain.text import grapheme_count, normalize_text
@@ -12,6 +12,12 @@ ListId = NewType("ListId", int)
 TITLE_MAX_GRAPHEMES = 50
 TITLE_MAX_BYTES = 1000  # a grapheme has no length of its own: 50 of them could be a megabyte
 LISTS_PER_ACCOUNT = 100
+Replies = Literal["none", "members", "followed", "all"]
+"""Answers to whom a list shows: nobody, its members, accounts that its owner follows, anybody. An answer to
+oneself or to the owner is always shown."""
+REPLIES: Final[tuple[Replies, ...]] = ("all", "followed", "members", "none")
+Operation = Literal["union", "intersection", "difference"]
+OPERATIONS: Final[tuple[Operation, ...]] = ("union", "intersection", "difference")
 _LINE_END = re.compile(r"[\t\n\r\u2028\u2029]")
 
 
@@ -23,6 +29,10 @@ class AccountList:
     owner_id: AccountId
     title: str
     created_ms: int
+    replies: Replies = "all"
+    operation: Operation | None = None
+    """How its members follow from those of `parts`; None: it has members of its own."""
+    parts: tuple[ListId, ...] = ()
 
 
 class ListPage(NamedTuple):

@@ -22,16 +22,16 @@ HELD_CAP = 100
 class Subscription:
     """One timeline on one socket. While `held` is a queue, live entries wait in it for the replay's end.
 
-    `timeline` is None until it was found that the reader may have it; `is_present`: its member is counted.
+    `timeline` is None until it was found that the reader may have it; `present`: what of it is counted.
     """
 
-    __slots__ = ("held", "is_present", "last", "name", "replay_again", "socket", "task", "timeline")
+    __slots__ = ("held", "last", "name", "present", "replay_again", "socket", "task", "timeline")
 
     def __init__(self, socket: "Socket", name: str) -> None:
         self.socket = socket
         self.name = name  # as the client calls the timeline
         self.timeline: OpenTimeline | None = None
-        self.is_present = False
+        self.present: list[str] = []
         self.last = PostId(0)
         self.held: deque[tuple[PostId, Frame]] | None = deque()
         self.replay_again = False
@@ -127,11 +127,13 @@ class Room:
     def listen(self, subscription: Subscription, timeline: OpenTimeline) -> None:
         """From now on the subscription gets what comes on the timeline."""
         subscription.timeline = timeline
-        self._by_topic.setdefault(timeline.topic, {})[subscription] = None
+        for topic in timeline.topics:
+            self._by_topic.setdefault(topic, {})[subscription] = None
 
     def forget(self, subscription: Subscription) -> None:
         if subscription.timeline is not None:
-            _take(self._by_topic, subscription.timeline.topic, subscription)
+            for topic in subscription.timeline.topics:
+                _take(self._by_topic, topic, subscription)
 
     def watch(self, socket: Socket, post_ids: Iterable[PostId]) -> None:
         """The posts that the socket shows, in place of those before."""
@@ -154,7 +156,8 @@ class Room:
         return topic in self._by_topic
 
     def at(self, topics: Iterable[str]) -> list[Subscription]:
-        return [subscription for topic in topics for subscription in self._by_topic.get(topic, ())]
+        """Each once, though it may listen to several of the topics."""
+        return list(dict.fromkeys(each for topic in topics for each in self._by_topic.get(topic, ())))
 
     def of_account(self, account_id: AccountId) -> list[Socket]:
         return list(self._by_account.get(account_id, ()))
@@ -169,7 +172,7 @@ class Room:
 
     def listening(self) -> list[Subscription]:
         """Every subscription that has its timeline."""
-        return [subscription for listening in self._by_topic.values() for subscription in listening]
+        return list(dict.fromkeys(each for listening in self._by_topic.values() for each in listening))
 
 
 def _take(index: dict[K, dict[V, None]], key: K, value: V) -> None:

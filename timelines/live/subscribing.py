@@ -55,8 +55,8 @@ class Subscriber:
         if subscription.task is not None:
             subscription.task.cancel()
         self._room.forget(subscription)
-        if subscription.is_present and subscription.timeline and subscription.timeline.member:
-            self._hub.leave(subscription.timeline.member)
+        for member in subscription.present:
+            self._hub.leave(member)
 
     def hold_all(self) -> None:
         """Something may have been missed: what comes from now on waits."""
@@ -112,10 +112,9 @@ class Subscriber:
         self._flow(subscription, replayed)
 
     async def _be_present(self, subscription: Subscription, timeline: OpenTimeline) -> None:
-        member = timeline.member
-        if member is not None:
-            await _steadily(lambda: self._hub.enter(member))
-            subscription.is_present = True
+        for member in timeline.members:
+            await _steadily(partial(self._hub.enter, member))
+            subscription.present.append(member)
 
     async def _repair(self, subscription: Subscription) -> None:
         assert subscription.timeline is not None

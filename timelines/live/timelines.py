@@ -20,6 +20,7 @@ from timelines.services.lists import ListService
 from timelines.services.live import home_member, list_member
 from timelines.services.noticing import NotificationService
 from timelines.services.reading import ReadingService
+from timelines.services.tagging import TagService
 
 ReadPage = Callable[..., Awaitable[TimelinePage | NoticePage]]
 """A page of ReadingService or of notifications, all but `before`, `after` and `limit` given."""
@@ -69,6 +70,21 @@ class OpenTimeline:
     member: str | None
     page: ReadPage
     seat: Seat
+    parts: tuple[ListId, ...] = ()
+    """Of a virtual list, the lists it comes down to: what is delivered to them may belong here."""
+    tags: tuple[str, ...] = ()
+    """Hashtags whose posts belong here."""
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """All it listens to."""
+        return (self.topic, *map(list_of, self.parts), *map(tag_of, self.tags))
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """All that is present while it is open."""
+        own = () if self.member is None else (self.member,)
+        return (*own, *map(list_member, self.parts))
 
 
 class Timelines:
@@ -80,8 +96,10 @@ class Timelines:
         accounts: AccountService,
         lists: ListService,
         notifications: NotificationService,
+        tags: TagService,
     ) -> None:
         self._reading = reading
+        self._tags = tags
         self._notifications = notifications
         self._accounts = accounts
         self._lists = lists
@@ -101,6 +119,8 @@ class Timelines:
         if kind == "tag" and (tag := normalize_tag(rest)) is not None:
             page = partial(self._reading.tag, tag, viewer_id=viewer_id)
             return OpenTimeline(tag_of(tag), None, page, Seat(viewer_id, Place.TAG))
+        if name == "tags":
+            return await self._followed_tags(_signed_in(viewer_id))
         if name == "notifications":
             return self._notices(_signed_in(viewer_id))
         raise Refused(frames.BAD_MESSAGE)
@@ -109,6 +129,13 @@ class Timelines:
         page = partial(self._reading.home, viewer_id)
         seat = Seat(viewer_id, Place.HOME, self._reading.home_rights(viewer_id))
         return OpenTimeline(home_of(viewer_id), home_member(viewer_id), page, seat)
+
+    async def _followed_tags(self, viewer_id: AccountId) -> OpenTimeline:
+        """Of the hashtags that are followed now; who follows others subscribes anew."""
+        tags = await self._tags.followed(viewer_id)
+        page = partial(self._reading.tags, tags, viewer_id=viewer_id)
+        seat = Seat(viewer_id, Place.TAG)
+        return OpenTimeline(f"tags:{viewer_id}", None, page, seat, tags=tuple(tags))
 
     def _notices(self, viewer_id: AccountId) -> OpenTimeline:
         page = partial(self._notifications.timeline, viewer_id)
@@ -126,12 +153,14 @@ class Timelines:
 
     async def _list(self, list_id: ListId, viewer_id: AccountId) -> OpenTimeline:
         try:
-            await self._lists.get(owner_id=viewer_id, list_id=list_id)
+            found = await self._lists.get(owner_id=viewer_id, list_id=list_id)
         except ListNotFound:
             raise Refused(frames.FORBIDDEN) from None
+        rule = await self._lists.rule(found)
         page = partial(self._reading.list_timeline, list_id, viewer_id=viewer_id)
-        seat = Seat(viewer_id, Place.LIST, self._reading.list_rights(list_id))
-        return OpenTimeline(list_of(list_id), list_member(list_id), page, seat)
+        seat = Seat(viewer_id, Place.LIST, rule.rights, rule.answering)
+        parts = () if rule.made is None else rule.leaves
+        return OpenTimeline(list_of(list_id), list_member(list_id), page, seat, parts)
 
 
 def _signed_in(viewer_id: AccountId | None) -> AccountId:

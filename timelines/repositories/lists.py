@@ -3,7 +3,9 @@
 Membership is a pair edge like a follow (edges.py), so a post finds the lists that hold its author in passes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import cast
 
 from accounts.domain import AccountId
 from socialsite.store.node import Reply
@@ -11,7 +13,14 @@ from socialsite.store.question import Question
 from socialsite.store.scripts import load
 from socialsite.store.store import Store
 from timelines import keys
-from timelines.domain.account_list import LISTS_PER_ACCOUNT, AccountList, ListId, ListPage
+from timelines.domain.account_list import (
+    LISTS_PER_ACCOUNT,
+    AccountList,
+    ListId,
+    ListPage,
+    Operation,
+    Replies,
+)
 from timelines.domain.follow import FIRST_PASS, FollowCursor, FollowPage, PassCursor, PassPage
 from timelines.repositories.edge_side import counts
 from timelines.repositories.edges import PairEdges
@@ -19,7 +28,7 @@ from timelines.repositories.follows import OVER_THE_CAP, page_of
 
 EDIT_LIST = load("edit_list.lua", __package__)
 ERASE_LIST = load("erase_list.lua", __package__)
-FIELDS = ("owner", "title", "created_ms", "deleted")
+FIELDS = ("owner", "title", "created_ms", "deleted", "replies", "operation", "parts")
 TRACE_MS = 24 * 3_600_000
 """So long a deleted list's hash says whose it was, as idempotency keys live: a deletion may be repeated."""
 
@@ -30,17 +39,19 @@ class Lists:
     def __init__(self, store: Store) -> None:
         self._timelines = store.component("timelines")
 
-    async def add(self, owner_id: AccountId, title: str, now_ms: int) -> AccountList:
-        """The hash first, then the index: a crash between leaves a hash nobody finds."""
-        ids = keys.list_ids()
-        found = AccountList(ListId(await self._timelines[ids].execute("INCR", ids)), owner_id, title, now_ms)
-        key = keys.account_list(found.id)
-        await self._timelines[key].execute(
-            "HSET", key, "owner", owner_id, "title", title, "created_ms", now_ms
-        )
-        index = keys.list_index(owner_id)
+    async def add(self, found: AccountList) -> AccountList:
+        """The list with an id of its own. The hash first, then the index: a crash between leaves nothing."""
+        found = replace(found, id=await self.next_id())
+        key, index = keys.account_list(found.id), keys.list_index(found.owner_id)
+        facts: dict[str, str | int] = {"owner": found.owner_id, "title": found.title}
+        facts |= {"created_ms": found.created_ms, **settings_of(found)}
+        await self._timelines[key].execute("HSET", key, *(part for pair in facts.items() for part in pair))
         await self._timelines[index].execute("ZADD", index, found.id, found.id)
         return found
+
+    async def next_id(self) -> ListId:
+        ids = keys.list_ids()
+        return ListId(await self._timelines[ids].execute("INCR", ids))
 
     async def find(self, list_id: ListId) -> AccountList | None:
         return (await self.find_many([list_id]))[0]
@@ -72,13 +83,22 @@ class Lists:
         )
         return [ListId(int(member)) for member in members]
 
-    async def rename(self, owner_id: AccountId, list_id: ListId, title: str) -> bool:
-        """False where the list is another's, or gone."""
-        return await self._edit(owner_id, list_id, "title", title)
+    async def edit(self, found: AccountList) -> bool:
+        """Title and settings as they stand in `found`; False where the list is another's, or gone."""
+        return await self._edit(found.owner_id, found.id, {"title": found.title, **settings_of(found)})
+
+    async def exclusive(self, owner_id: AccountId) -> set[ListId]:
+        """The owner's lists whose members leave home."""
+        key = keys.exclusive(owner_id)
+        return {ListId(int(member)) for member in await self._timelines[key].execute("SMEMBERS", key)}
+
+    async def set_exclusive(self, owner_id: AccountId, list_id: ListId, exclusive: bool) -> None:
+        key = keys.exclusive(owner_id)
+        await self._timelines.write(key, ("SADD" if exclusive else "SREM", key, list_id))
 
     async def mark_deleted(self, owner_id: AccountId, list_id: ListId) -> bool:
         """From now on nobody finds it. True also where marked already; False where another's, or gone."""
-        return await self._edit(owner_id, list_id, "deleted", 1)
+        return await self._edit(owner_id, list_id, {"deleted": 1})
 
     async def is_indexed(self, owner_id: AccountId, list_id: ListId) -> bool:
         index = keys.list_index(owner_id)
@@ -91,11 +111,14 @@ class Lists:
         """
         key, index = keys.account_list(list_id), keys.list_index(owner_id)
         await self._timelines[key].run(ERASE_LIST, (key,), (TRACE_MS,))
-        await self._timelines[index].execute("ZREM", index, list_id)
+        await self._timelines[index].pipeline(
+            [("SREM", keys.exclusive(owner_id), list_id), ("ZREM", index, list_id)]
+        )
 
-    async def _edit(self, owner_id: AccountId, list_id: ListId, field: str, value: str | int) -> bool:
+    async def _edit(self, owner_id: AccountId, list_id: ListId, facts: Mapping[str, str | int]) -> bool:
         key = keys.account_list(list_id)
-        return bool(await self._timelines[key].run(EDIT_LIST, (key,), (owner_id, field, value)))
+        pairs = [part for pair in facts.items() for part in pair]
+        return bool(await self._timelines[key].run(EDIT_LIST, (key,), (owner_id, *pairs)))
 
 
 class ListMembers:
@@ -163,8 +186,24 @@ class ListMembers:
         return page.ids
 
 
+def settings_of(found: AccountList) -> dict[str, str | int]:
+    """What a list is told beside its title, as its hash holds it; of lists of before it is absent."""
+    made: dict[str, str | int] = {"replies": found.replies}
+    if found.operation is not None:
+        made |= {"operation": found.operation, "parts": " ".join(map(str, found.parts))}
+    return made
+
+
 def _list_of(list_id: ListId, reply: Reply) -> AccountList | None:
-    owner, title, created_ms, deleted = reply
+    owner, title, created_ms, deleted, replies, operation, parts = reply
     if owner is None or deleted is not None:
         return None
-    return AccountList(list_id, AccountId(int(owner)), title.decode(), int(created_ms))
+    return AccountList(
+        list_id,
+        AccountId(int(owner)),
+        title.decode(),
+        int(created_ms),
+        replies=cast(Replies, replies.decode()) if replies else "all",
+        operation=cast(Operation, operation.decode()) if operation else None,
+        parts=tuple(ListId(int(part)) for part in parts.split()) if parts else (),
+    )

@@ -45,6 +45,7 @@ class BoostShowing:
             original is not None
             and ms_of(post.id) - ms_of(original.id) <= DAY_MS
             and self._found.visible_author(original) is not None
+            and self._found.shows_answer(original)
         )
 
     def _met(self, post: Post, boosters: Iterable[AccountId]) -> bool:

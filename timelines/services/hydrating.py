@@ -66,13 +66,18 @@ class Hydrator:
         viewer_id: AccountId | None,
         rights: Rights = everybody,
         place: Place = Place.POST,
+        answering: Rights | None = None,
         may_lag: bool = False,
     ) -> list[HydratedPost]:
-        """The visible ones of `post_ids`, in their order. `may_lag`: their counts may be a second old."""
+        """The visible ones of `post_ids`, in their order. `may_lag`: their counts may be a second old.
+
+        `answering`: which accounts may be answered in posts shown here.
+        """
         if not post_ids:
             return []
         found = Lookup(self.reach, self.remembered, viewer_id, rights, place, self.clock.now_ms())
         found.counts_may_lag = may_lag
+        found.answering = answering
         await found.look_at(post_ids)
         boosts = [post for post_id in post_ids if (post := found.posts.get(post_id)) and post.boost_of]
         showing = BoostShowing(found)
@@ -90,7 +95,7 @@ class Hydrator:
 def entry_of(found: Lookup, post: Post) -> HydratedPost | None:
     """The post as its reader may see it, or None."""
     author = found.visible_author(post)
-    if author is None:
+    if author is None or (post.boost_of is None and not found.shows_answer(post)):
         return None
     if post.boost_of is None:
         return _own_words(found, post, author)

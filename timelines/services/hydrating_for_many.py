@@ -25,11 +25,12 @@ AT_ONCE = 500
 
 
 class Seat(NamedTuple):
-    """A reader at a timeline. `rights`: whose posts that timeline may show."""
+    """A reader at a timeline. `rights`: whose posts that timeline may show; `answering`: to whom."""
 
     viewer_id: AccountId | None
     place: Place
     rights: Rights = everybody
+    answering: Rights | None = None
 
 
 async def hydrate_for(
@@ -55,6 +56,8 @@ class ForMany:
             Lookup(reach, remembered, seat.viewer_id, seat.rights, seat.place, now_ms) for seat in seats
         ]
         self._rights = [seat.rights for seat in seats]
+        for seat, lookup in zip(seats, self._seats, strict=True):
+            lookup.answering = seat.answering
         self._by_viewer: dict[AccountId, list[Lookup]] = {}
         for seat, lookup in zip(seats, self._seats, strict=True):
             if seat.viewer_id is not None:
@@ -142,7 +145,19 @@ class ForMany:
             for viewer_id in followers:
                 for lookup in self._by_viewer[viewer_id]:
                     lookup.followed.add(author_id)
+        await self._look_at_answered()
         await self._leave_out()
+
+    async def _look_at_answered(self) -> None:
+        """Whom the post answers, where a list shows only answers to some."""
+        asked = [
+            (lookup, lookup.answering(lookup.answered_by(self._posts.values())))
+            for lookup in self._seats
+            if lookup.answering is not None
+        ]
+        answers = await self._reach.store.ask(*(question for _, question in asked))
+        for (lookup, _), answered in zip(asked, answers, strict=True):
+            lookup.answered |= answered
 
     async def _leave_out(self) -> None:
         members, asked = self._reach.members, [*self._with_exclusive()]

@@ -1,28 +1,36 @@
 """Lists: a reader groups accounts and reads their posts apart from home. A list is its owner's secret."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
-
-from django.utils.translation import gettext as _
 
 from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
 from timelines.domain.account_list import (
     LISTS_PER_ACCOUNT,
-    TITLE_MAX_GRAPHEMES,
     AccountList,
     ListId,
     ListPage,
-    title_of,
 )
 from timelines.domain.follow import FollowCursor, FollowPage
-from timelines.errors import ListNotFound, ListsCapReached, ListTitleInvalid, MembersCapReached
+from timelines.errors import ListNotFound, ListsCapReached, MembersCapReached
 from timelines.repositories.lists import ListMembers, Lists
+from timelines.services.list_checks import (
+    check_has_members,
+    check_is_virtual,
+    check_may_be_exclusive,
+    checked_replies,
+    checked_title,
+    made_of,
+)
+from timelines.services.list_rules import ListRule, ListRules
 from timelines.services.ports import Authors, ListTimelines
-from timelines.services.visible_accounts import require_visible, visible_page
+from timelines.services.visible_accounts import in_pages, require_visible, visible_page
 
 MEMBERS_PER_ROUND = 500
+NEW = ListId(0)
+"""Stands for the id of a list that has none yet."""
 
 
 class ListService:
@@ -35,6 +43,7 @@ class ListService:
         members: ListMembers,
         accounts: Authors,
         timelines: ListTimelines,
+        rules: ListRules,
         members_cap: int,
         lists_cap: int = LISTS_PER_ACCOUNT,
     ) -> None:
@@ -42,20 +51,82 @@ class ListService:
         self._members = members
         self._accounts = accounts
         self._timelines = timelines
+        self._rules = rules
         self._members_cap = members_cap
         self._lists_cap = lists_cap
 
-    async def create(self, *, owner_id: AccountId, title: str, now_ms: int) -> AccountList:
-        title = _checked(title)
+    async def create(
+        self,
+        *,
+        owner_id: AccountId,
+        title: str,
+        now_ms: int,
+        operation: str | None = None,
+        parts: Sequence[ListId] = (),
+    ) -> AccountList:
+        """A list; with `operation`, a virtual one whose members follow from those of `parts`.
+
+        Raises ListTitleInvalid, ListInvalid, ListsCapReached.
+        """
+        found = AccountList(NEW, owner_id, checked_title(title), now_ms)
+        if operation is not None:
+            found = await self._made(found, operation, parts)
         if await self._lists.count(owner_id) >= self._lists_cap:
             raise ListsCapReached
-        return await self._lists.add(owner_id, title, now_ms)
+        return await self._lists.add(found)
 
     async def rename(self, *, owner_id: AccountId, list_id: ListId, title: str) -> AccountList:
-        title = _checked(title)
-        if not await self._lists.rename(owner_id, list_id, title):
+        return await self.edit(owner_id=owner_id, list_id=list_id, title=title)
+
+    async def edit(
+        self,
+        *,
+        owner_id: AccountId,
+        list_id: ListId,
+        title: str | None = None,
+        replies: str | None = None,
+        exclusive: bool | None = None,
+        operation: str | None = None,
+        parts: Sequence[ListId] | None = None,
+    ) -> AccountList:
+        """Change what is given; true of all pages from the answer on, as everything here is read with them.
+
+        Raises ListNotFound, ListTitleInvalid, ListInvalid.
+        """
+        checked = checked_title(title) if title is not None else None
+        found = await self.get(owner_id=owner_id, list_id=list_id)
+        if checked is not None:
+            found = replace(found, title=checked)
+        if replies is not None:
+            found = replace(found, replies=checked_replies(replies))
+        if operation is not None or parts is not None:
+            check_is_virtual(found)
+            made_by = operation if operation is not None else found.operation or ""
+            found = await self._made(found, made_by, found.parts if parts is None else parts)
+        if exclusive is not None:
+            check_may_be_exclusive(found, exclusive)
+        if not await self._lists.edit(found):
             raise ListNotFound
-        return await self.get(owner_id=owner_id, list_id=list_id)
+        if exclusive is not None:
+            await self._lists.set_exclusive(owner_id, list_id, exclusive)
+        return found
+
+    async def exclusive(self, owner_id: AccountId) -> set[ListId]:
+        """The owner's lists whose members leave home."""
+        return await self._lists.exclusive(owner_id)
+
+    async def rule(self, found: AccountList) -> ListRule:
+        """What belongs on its timeline."""
+        return await self._rules.of(found)
+
+    async def missing(self, lists: Iterable[AccountList]) -> dict[ListId, tuple[ListId, ...]]:
+        """Of virtual lists of one owner, what they were made of and is deleted."""
+        return {rule.list_id: rule.missing for rule in await self._rules.of_many(lists)}
+
+    async def every(self, owner_id: AccountId) -> list[AccountList]:
+        """Every list of the owner, for choosing parts; bounded by LISTS_PER_ACCOUNT."""
+        found = await self._lists.find_many(await self._lists.indexed(owner_id))
+        return [each for each in found if each is not None]
 
     async def delete(self, *, owner_id: AccountId, list_id: ListId) -> None:
         """Delete a list. A crash on the way leaves it marked, found by nobody; repeating it does the rest.
@@ -87,7 +158,7 @@ class ListService:
         self, *, owner_id: AccountId, list_id: ListId, account_id: AccountId, now_ms: int
     ) -> bool:
         """Put an account on a list, whether followed or not. False: it was on it already."""
-        await self.get(owner_id=owner_id, list_id=list_id)
+        check_has_members(await self.get(owner_id=owner_id, list_id=list_id))
         await require_visible(self._accounts, account_id)
         async with self._changing(list_id):
             if await self._members.count(list_id) >= self._members_cap:
@@ -96,20 +167,32 @@ class ListService:
 
     async def remove_member(self, *, owner_id: AccountId, list_id: ListId, account_id: AccountId) -> bool:
         """Take an account off a list. False: it was not on it."""
-        await self.get(owner_id=owner_id, list_id=list_id)
+        check_has_members(await self.get(owner_id=owner_id, list_id=list_id))
         async with self._changing(list_id):
             return await self._members.remove(list_id, account_id)
 
     async def members(
         self, *, owner_id: AccountId, list_id: ListId, cursor: FollowCursor | None = None, limit: int = 30
     ) -> FollowPage:
-        """Newest members first."""
-        await self.get(owner_id=owner_id, list_id=list_id)
-        return await visible_page(self._accounts, partial(self._members.members, list_id), cursor, limit)
+        """Newest members first; of a virtual list, the newest accounts."""
+        found = await self.get(owner_id=owner_id, list_id=list_id)
+        read = partial(self._members.members, list_id)
+        if found.operation is not None:
+            read = partial(in_pages, await (await self._rules.of(found)).member_ids())
+        return await visible_page(self._accounts, read, cursor, limit)
 
     async def member_counts(self, lists: Iterable[AccountList]) -> dict[ListId, int]:
         """How many members each of one's lists has; suspended accounts count on."""
-        return await self._members.counts([each.id for each in lists])
+        lists = list(lists)
+        counts = await self._members.counts([each.id for each in lists if each.operation is None])
+        for rule in await self._rules.of_many(each for each in lists if each.operation is not None):
+            counts[rule.list_id] = len(await rule.member_ids())
+        return counts
+
+    async def _made(self, found: AccountList, operation: str, parts: Sequence[ListId]) -> AccountList:
+        """The list with what it is to be made of. Raises ListInvalid."""
+        known = {each.id: each for each in await self.every(found.owner_id)}
+        return made_of(found, operation, parts, known)
 
     async def _erase(self, owner_id: AccountId, list_id: ListId) -> None:
         while await self._members.remove_members(list_id, MEMBERS_PER_ROUND):
@@ -143,12 +226,3 @@ class ListService:
             yield
         finally:
             await self._timelines.forget(list_id)
-
-
-def _checked(title: str) -> str:
-    """The title as it is stored. Raises ListTitleInvalid."""
-    try:
-        return title_of(title)
-    except ValueError:
-        message = _("A title is one line of 1 to %(most)d characters.") % {"most": TITLE_MAX_GRAPHEMES}
-        raise ListTitleInvalid(message) from None

@@ -116,7 +116,12 @@ class Lookup:
     def filter_of(self, post: Post) -> Filter | None:
         """The reader's filter that the text of another's post runs into."""
         reader = self.reader
-        if reader is None or not reader.filters or self.place in UNFILTERED or post.author_id == self._viewer_id:
+        if (
+            reader is None
+            or not reader.filters
+            or self.place in UNFILTERED
+            or post.author_id == self._viewer_id
+        ):
             return None
         return matching(reader.filters, post.text, self.now_ms)
 

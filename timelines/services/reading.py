@@ -1,6 +1,6 @@
 """Reading timelines: skeleton, hydrate, rules, page. Pages are full unless the timeline ends."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 
 from accounts.domain import AccountId
@@ -12,23 +12,26 @@ from timelines.domain.rights import Place
 from timelines.errors import PostNotFound
 from timelines.repositories.cached import CachedTimelines
 from timelines.repositories.follows import Follows
-from timelines.repositories.lists import ListMembers
 from timelines.repositories.profiles import ProfileRepository, PublicRepository
 from timelines.repositories.tags import TagTimelines
 from timelines.services.hydrating import Hydrator, Rights, everybody
+from timelines.services.list_rules import ListRule, ListRules
 from timelines.services.pulling import Pulling
 from timelines.services.skeletons import (
     CachedSkeleton,
+    MergedSkeleton,
     ProfileSkeleton,
     PublicSkeleton,
     Skeleton,
     TagSkeleton,
+    TagsSkeleton,
 )
 
 MOST_ROUNDS = (
     40  # reads for one page when nearly everything is hidden; then the page ends early, with a cursor
 )
 FEWEST = 10
+MOST_AT_ONCE = 200
 
 
 class ReadingService:
@@ -48,7 +51,7 @@ class ReadingService:
         homes: CachedTimelines,
         list_timelines: CachedTimelines,
         follows: Follows,
-        members: ListMembers,
+        rules: ListRules,
         pulling: Pulling,
     ) -> None:
         self._hydrator = hydrator
@@ -58,7 +61,7 @@ class ReadingService:
         self._homes = homes
         self._list_timelines = list_timelines
         self._follows = follows
-        self._members = members
+        self._rules = rules
         self._pulling = pulling
 
     async def home(
@@ -119,6 +122,19 @@ class ReadingService:
         skeleton = TagSkeleton(self._tags, tag, may_lag=may_lag)
         return await self._page(skeleton, Cut(before, after, limit), viewer_id, Place.TAG, may_lag=may_lag)
 
+    async def tags(
+        self,
+        tags: Sequence[str],
+        *,
+        viewer_id: AccountId | None,
+        before: int | None = None,
+        after: int | None = None,
+        limit: int = DEFAULT_LIMIT,
+    ) -> TimelinePage:
+        """Posts with any of some hashtags, which come normalized; each post once."""
+        skeleton = TagsSkeleton(self._tags, tags)
+        return await self._page(skeleton, Cut(before, after, limit), viewer_id, Place.TAG)
+
     async def list_timeline(
         self,
         list_id: ListId,
@@ -129,8 +145,10 @@ class ReadingService:
         limit: int = DEFAULT_LIMIT,
     ) -> TimelinePage:
         """Posts of the list's members. Whose list it is, is the caller's question."""
-        skeleton, rights = self.list_skeleton(list_id), self.list_rights(list_id)
-        return await self._page(skeleton, Cut(before, after, limit), viewer_id, Place.LIST, rights)
+        rule = await self._rules.of_id(list_id)
+        skeleton = self.list_skeleton(list_id) if rule.made is None else self._merged(rule)
+        cut = Cut(before, after, limit)
+        return await self._page(skeleton, cut, viewer_id, Place.LIST, rule.rights, answering=rule.answering)
 
     async def post(self, post_id: PostId, *, viewer_id: AccountId | None) -> HydratedPost:
         """Raises PostNotFound where it is absent, deleted or hidden."""
@@ -153,7 +171,7 @@ class ReadingService:
 
     def list_skeleton(self, list_id: ListId) -> CachedSkeleton:
         async def authors() -> list[AccountId]:
-            return await self._members.member_ids(list_id)
+            return await (await self._rules.of_id(list_id)).member_ids()
 
         return CachedSkeleton(self._list_timelines, self._profiles, list_id, authors)
 
@@ -169,14 +187,9 @@ class ReadingService:
 
         return allowed
 
-    def list_rights(self, list_id: ListId) -> Rights:
-        def allowed(authors: Collection[AccountId]) -> Question[set[AccountId]]:
-            members = self._members.members_question(list_id, authors)
-            return Question(
-                members.commands, lambda replies: set(map(AccountId, members.understand(replies)))
-            )
-
-        return allowed
+    def _merged(self, rule: ListRule) -> MergedSkeleton:
+        """Of a virtual list: nothing of it is kept, its members' profiles are merged at each read."""
+        return MergedSkeleton(self._profiles, rule.member_ids)
 
     async def _page(
         self,
@@ -186,16 +199,18 @@ class ReadingService:
         place: Place,
         rights: Rights = everybody,
         *,
+        answering: Rights | None = None,
         may_lag: bool = False,
     ) -> TimelinePage:
         """Read on until the page is full, one entry more tells whether there is a next one."""
         entries: list[HydratedPost] = []
         edge, ended = cut.edge, False
-        for _ in range(MOST_ROUNDS):
-            asked = max(FEWEST, cut.limit + 1 - len(entries))
+        for number in range(MOST_ROUNDS):
+            # Where much is hidden (an exclusive list takes its members out of home) more is asked each time.
+            asked = min(MOST_AT_ONCE, max(FEWEST, cut.limit + 1 - len(entries)) << number)
             ids = await skeleton.ids(edge, asked, upward=cut.upward)
             entries += await self._hydrator.hydrate(
-                ids, viewer_id=viewer_id, rights=rights, place=place, may_lag=may_lag
+                ids, viewer_id=viewer_id, rights=rights, place=place, answering=answering, may_lag=may_lag
             )
             ended = len(ids) < asked
             if ended or len(entries) > cut.limit:

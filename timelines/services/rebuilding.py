@@ -54,7 +54,8 @@ class RebuildingService:
         """The account's home and list timelines, built now; the number of timelines."""
         await self._homes.forget(account_id)
         await self._reading.home_skeleton(account_id).build()
-        list_ids = await self._lists.indexed(account_id)
+        lists = await self._lists.find_many(await self._lists.indexed(account_id))
+        list_ids = [each.id for each in lists if each is not None and each.operation is None]
         for list_id in list_ids:
             await self._rebuild_list(list_id)
         return 1 + len(list_ids)

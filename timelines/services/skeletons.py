@@ -55,6 +55,34 @@ class TagSkeleton:
         return await self._tags.read(self._tag, edge, limit, upward=upward, may_lag=self._may_lag)
 
 
+class TagsSkeleton:
+    """The newest posts with any of some hashtags: their timelines, merged when they are read."""
+
+    def __init__(self, tags: TagTimelines, names: Sequence[str]) -> None:
+        self._tags = tags
+        self._names = names
+
+    async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
+        parts = await self._tags.read_many(self._names, edge, limit, upward=upward)
+        return sorted({post_id for part in parts for post_id in part}, reverse=not upward)[:limit]
+
+
+class MergedSkeleton:
+    """The posts of some authors, merged from their profiles whenever they are read."""
+
+    def __init__(
+        self, profiles: ProfileRepository, authors: Callable[[], Awaitable[Sequence[AccountId]]]
+    ) -> None:
+        self._profiles = profiles
+        self._read_authors = authors
+        self._authors: Sequence[AccountId] | None = None
+
+    async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
+        if self._authors is None:
+            self._authors = await self._read_authors()
+        return await nearest(self._profiles, self._authors, edge, limit, upward=upward)
+
+
 class CachedSkeleton:
     """A home or list timeline: the cached head, and below its floor the authors' profiles, without end."""
 

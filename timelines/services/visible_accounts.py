@@ -35,6 +35,13 @@ async def visible_page(
     return FollowPage(tuple(found), cursor)
 
 
+async def in_pages(ids: Sequence[AccountId], cursor: FollowCursor | None, limit: int) -> FollowPage:
+    """A page of accounts that follow from others, the newest accounts first."""
+    below = sorted((id for id in ids if cursor is None or id < cursor.account_id), reverse=True)
+    taken = below[:limit]
+    return FollowPage(tuple(taken), FollowCursor(0, taken[-1]) if len(below) > limit else None)
+
+
 async def visible_among(accounts: Authors, ids: Iterable[AccountId]) -> list[AccountId]:
     """Those of `ids` that may be shown, in their order."""
     ids = list(ids)

@@ -1,6 +1,7 @@
 """One's own lists: making, reading, editing them. Nobody else sees them."""
 
 import asyncio
+from collections.abc import Iterable
 from http import HTTPStatus
 
 from django.http import HttpResponse
@@ -9,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
+from socialsite.errors import Refusal
 from socialsite.http import (
     SiteRequest,
     form_data,
@@ -22,13 +24,14 @@ from socialsite.http import (
 from socialsite.middleware.errors import status_of
 from timelines.domain.account_list import AccountList, ListId
 from timelines.domain.page import DEFAULT_LIMIT
-from timelines.errors import ListTitleInvalid, MembersCapReached
-from timelines.forms import PageQuery, follow_cursor_of, limit_of, list_cursor_of
-from timelines.presenters import author_json, list_json
+from timelines.errors import ListInvalid, ListTitleInvalid, MembersCapReached
+from timelines.forms import ListForm, PageQuery, follow_cursor_of, limit_of, list_cursor_of
+from timelines.presenters import Json, author_json, list_json
 from timelines.views.answers import done
 from timelines.views.pages import Page, link, timeline, timeline_json
 
-Refusal = AccountNotFound | ListTitleInvalid | MembersCapReached
+LEAST_FOR_PARTS = 2
+"""So many lists are needed before one can be made of others."""
 
 
 def list_url(list_id: ListId) -> str:
@@ -37,21 +40,31 @@ def list_url(list_id: ListId) -> str:
 
 async def index(request: SiteRequest) -> HttpResponseBase:
     lists, next_url = await _lists(request)
+    choices = [] if wants_json(request) else await _choices(request)
     return respond(
         request,
         "timelines/lists.html",
-        page=lambda: {"lists": lists, "next_url": next_url, "page_title": _("Lists")},
+        page=lambda: _index_page(lists, next_url, choices),
         data=lambda: {"lists": lists, "next": next_url},
     )
 
 
 async def create(request: SiteRequest) -> HttpResponseBase:
-    me, services, title = own_id(request), request.services, form_data(request).get("title", "")
+    me, services = own_id(request), request.services
     try:
-        made = await services.lists.create(owner_id=me, title=title, now_ms=services.clock.now_ms())
-    except ListTitleInvalid as error:
-        return await _index_again(request, title, error)
-    return done(request, list_json(made, 0), default=list_url(made.id), status=HTTPStatus.CREATED)
+        form = ListForm.of(form_data(request))
+        made = await services.lists.create(
+            owner_id=me,
+            title=form.title or "",
+            now_ms=services.clock.now_ms(),
+            operation=form.operation,
+            parts=form.parts or (),
+        )
+    except (ListTitleInvalid, ListInvalid) as error:
+        return await _index_again(request, error)
+    return done(
+        request, await _list_json(request, made), default=list_url(made.id), status=HTTPStatus.CREATED
+    )
 
 
 async def show(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
@@ -62,12 +75,21 @@ async def show(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
 
 
 async def edit(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
-    me, lists, title = own_id(request), request.services.lists, form_data(request).get("title", "")
+    me, lists = own_id(request), request.services.lists
     try:
-        renamed = await lists.rename(owner_id=me, list_id=list_id, title=title)
-    except ListTitleInvalid as error:
-        return await _shown_again(request, list_id, error, title=title, title_error=error.fields["title"])
-    return await _changed(request, renamed)
+        form = ListForm.of(form_data(request))
+        edited = await lists.edit(
+            owner_id=me,
+            list_id=list_id,
+            title="" if form.says_nothing else form.title,
+            replies=form.replies,
+            exclusive=form.exclusive,
+            operation=form.operation,
+            parts=form.parts,
+        )
+    except (ListTitleInvalid, ListInvalid) as error:
+        return await _shown_again(request, list_id, error, title=form_data(request).get("title", ""))
+    return await _changed(request, edited)
 
 
 async def delete(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
@@ -101,21 +123,47 @@ def _handle(request: SiteRequest) -> str:
     return form_data(request).get("handle", "").strip().removeprefix("@").lower()
 
 
-async def _lists(request: SiteRequest) -> tuple[list[Page], str | None]:
+async def _lists(request: SiteRequest) -> tuple[list[Json], str | None]:
     """A page of one's lists with their numbers of members, and the path of the next one."""
     me, lists = own_id(request), request.services.lists
     page = await lists.lists(me, list_cursor_of(request.GET), limit_of(request.GET))
-    counts = await lists.member_counts(page.lists)
-    shown = [list_json(found, counts[found.id]) for found in page.lists]
-    return shown, link(request, cursor=page.next)
+    return await _lists_json(request, page.lists), link(request, cursor=page.next)
 
 
-async def _index_again(request: SiteRequest, title: str, error: ListTitleInvalid) -> HttpResponse:
+async def _lists_json(request: SiteRequest, found: Iterable[AccountList]) -> list[Json]:
+    lists, found = request.services.lists, list(found)
+    counts, exclusive, missing = await asyncio.gather(
+        lists.member_counts(found), lists.exclusive(own_id(request)), lists.missing(found)
+    )
+    return [
+        list_json(each, counts[each.id], exclusive=each.id in exclusive, missing=missing[each.id])
+        for each in found
+    ]
+
+
+async def _list_json(request: SiteRequest, found: AccountList) -> Json:
+    return (await _lists_json(request, [found]))[0]
+
+
+async def _choices(request: SiteRequest) -> list[Page]:
+    """All one's lists, to make another one of."""
+    every = await request.services.lists.every(own_id(request))
+    return [{"id": str(each.id), "title": each.title} for each in every]
+
+
+def _index_page(lists: list[Json], next_url: str | None, choices: list[Page], **refused: object) -> Page:
+    page = {"lists": lists, "next_url": next_url, "page_title": _("Lists"), **refused}
+    return {**page, "choices": choices if len(choices) >= LEAST_FOR_PARTS else []}
+
+
+async def _index_again(request: SiteRequest, error: ListTitleInvalid | ListInvalid) -> HttpResponse:
     """The page of lists with what was wrong; in JSON the error itself."""
     if wants_json(request):
         raise error
-    lists, next_url = await _lists(request)
-    page = {"lists": lists, "next_url": next_url, "title": title, "error": error.fields["title"]}
+    (lists, next_url), choices = await asyncio.gather(_lists(request), _choices(request))
+    title, made = form_data(request).get("title", ""), "operation" in form_data(request)
+    refused = {"title": title, "refused": dict(error.fields), "is_made": made}
+    page = _index_page(lists, next_url, choices, **refused)
     return page_response(request, "timelines/lists.html", page, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
@@ -124,34 +172,46 @@ async def _shown(
 ) -> HttpResponse:
     """A list with its timeline and a page of its members."""
     me, services = own_id(request), request.services
-    page, members, counts = await asyncio.gather(
+    page, members, shown = await asyncio.gather(
         services.reading.list_timeline(
             found.id, viewer_id=me, before=query.before, after=query.after, limit=query.limit
         ),
         services.lists.members(owner_id=me, list_id=found.id, cursor=follow_cursor_of(request.GET)),
-        services.lists.member_counts([found]),
+        _list_json(request, found),
     )
+    choices = await _choices(request) if found.operation and not wants_json(request) else []
     authors = await services.accounts.authors(members.account_ids)
-    shown = [author_json(authors[id]) for id in members.account_ids if id in authors]
+    people = [author_json(authors[id]) for id in members.account_ids if id in authors]
     next_members = link(request, cursor=members.next.encode() if members.next else None)
     return respond(
         request,
         "timelines/list.html",
         page=lambda: {
-            "account_list": list_json(found, counts[found.id]),
+            "account_list": shown,
             "timeline": timeline(request, query, page, f"list:{found.id}"),
-            "members": shown,
+            "members": people,
             "members_next_url": next_members,
+            "choices": _marked(choices, found),
             "page_title": found.title,
             **refused,
         },
         data=lambda: {
             **timeline_json(request, page),
-            "list": list_json(found, counts[found.id]),
-            "members": {"accounts": shown, "next": next_members},
+            "list": shown,
+            "members": {"accounts": people, "next": next_members},
         },
         status=status,
     )
+
+
+def _marked(choices: list[Page], found: AccountList) -> list[Page]:
+    """The lists that this one may be made of, and whether it is."""
+    first, chosen = str(found.parts[0]) if found.parts else "", set(map(str, found.parts[1:]))
+    return [
+        {**each, "is_first": each["id"] == first, "is_chosen": each["id"] in chosen}
+        for each in choices
+        if each["id"] != str(found.id)
+    ]
 
 
 async def _shown_again(
@@ -161,9 +221,9 @@ async def _shown_again(
     if wants_json(request):
         raise error
     mine = await request.services.lists.get(owner_id=own_id(request), list_id=list_id)
-    return await _shown(request, mine, PageQuery(None, None, DEFAULT_LIMIT), status_of(error), **refused)
+    query = PageQuery(None, None, DEFAULT_LIMIT)
+    return await _shown(request, mine, query, status_of(error), refused=dict(error.fields), **refused)
 
 
 async def _changed(request: SiteRequest, found: AccountList) -> HttpResponseBase:
-    counts = await request.services.lists.member_counts([found])
-    return done(request, list_json(found, counts[found.id]), default=list_url(found.id))
+    return done(request, await _list_json(request, found), default=list_url(found.id))

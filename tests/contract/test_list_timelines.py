@@ -1,0 +1,263 @@
+"""Lists with rules: virtual ones, replies policies, exclusive ones, against what reading everything finds."""
+
+import random
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from socialsite.services import Services
+from tests.support.topologies import Deployment
+from tests.support.world import Person, World, ids_on
+from timelines import keys
+from timelines.domain.account_list import OPERATIONS, REPLIES, AccountList, ListId
+from timelines.domain.list_algebra import combined
+from timelines.domain.page import TimelinePage
+from timelines.domain.post import Post
+from timelines.errors import ListInvalid, ListIsVirtual
+
+ReadPage = Callable[..., Awaitable[TimelinePage]]
+
+
+async def both_ways(read: ReadPage) -> list[PostId]:
+    """Every page downward, and upward, which is the same."""
+    down: list[PostId] = []
+    page = await read(limit=3)
+    down += ids_on(page)
+    while page.next_before is not None:
+        assert len(page.entries) == 3, "a page is full unless the timeline ends"
+        page = await read(before=page.next_before, limit=3)
+        down += ids_on(page)
+    up: list[PostId] = []
+    after: int | None = 0
+    while after is not None:
+        page = await read(after=after, limit=3)
+        up = ids_on(page) + up
+        after = page.previous_after
+    assert up == down
+    return down
+
+
+class Scene:
+    """Alice's lists of random people, who answer each other."""
+
+    def __init__(self, world: World, seed: int) -> None:
+        self.world, self.services = world, world.services
+        self.chance = random.Random(seed)
+        self.people: list[Person] = []
+        self.posts: list[Post] = []
+        self.lists: list[AccountList] = []
+        self.members: dict[ListId, set[AccountId]] = {}
+        self.followed: set[AccountId] = set()
+
+    @property
+    def alice(self) -> Person:
+        return self.people[0]
+
+    async def built(self) -> "Scene":
+        self.people = await self.world.people(*(f"p{number}" for number in range(6)))
+        for person in self.people[1:]:
+            if self.chance.random() < 0.6:
+                await self.alice.follows(person)
+                self.followed.add(person.id)
+        for number in range(3):
+            made = await self.makes(f"list {number}")
+            self.members[made.id] = set()
+            for person in self.chance.sample(self.people, self.chance.randrange(1, 5)):
+                await self.puts(made, person.id)
+        await self.talk(30)
+        return self
+
+    async def makes(self, title: str, operation: str | None = None, *parts: ListId) -> AccountList:
+        made = await self.services.lists.create(
+            owner_id=self.alice.id, title=title, now_ms=self._now_ms, operation=operation, parts=parts
+        )
+        self.lists.append(made)
+        return made
+
+    async def puts(self, made: AccountList, account_id: AccountId) -> None:
+        await self.services.lists.add_member(
+            owner_id=self.alice.id, list_id=made.id, account_id=account_id, now_ms=self._now_ms
+        )
+        self.members[made.id].add(account_id)
+
+    async def takes(self, made: AccountList, account_id: AccountId) -> None:
+        await self.services.lists.remove_member(
+            owner_id=self.alice.id, list_id=made.id, account_id=account_id
+        )
+        self.members[made.id].discard(account_id)
+
+    async def edits(self, made: AccountList, **changes: object) -> AccountList:
+        edited: AccountList = await self.services.lists.edit(
+            owner_id=self.alice.id,
+            list_id=made.id,
+            **changes,  # type: ignore[arg-type]
+        )
+        return edited
+
+    async def talk(self, count: int) -> None:
+        for _ in range(count):
+            parent = self.chance.choice(self.posts) if self.posts and self.chance.random() < 0.5 else None
+            self.posts.append(await self.chance.choice(self.people).publishes("words", in_reply_to=parent))
+        await self.world.work()
+
+    async def shown(self, made: AccountList) -> list[PostId]:
+        async def read(**cut: int) -> TimelinePage:
+            return await self.services.reading.list_timeline(made.id, viewer_id=self.alice.id, **cut)
+
+        return await both_ways(read)
+
+    async def home(self) -> list[PostId]:
+        return await both_ways(self.alice.home)
+
+    def expected(self, members: set[AccountId], replies: str = "all") -> list[PostId]:
+        return sorted(
+            (
+                post.id
+                for post in self.posts
+                if post.author_id in members and self._is_for(post, members, replies)
+            ),
+            reverse=True,
+        )
+
+    def _is_for(self, post: Post, members: set[AccountId], replies: str) -> bool:
+        answered = post.reply_to_author
+        if post.in_reply_to is None or answered in (post.author_id, self.alice.id) or replies == "all":
+            return True
+        return answered in {"members": members, "followed": self.followed, "none": set()}[replies]
+
+    @property
+    def _now_ms(self) -> int:
+        return self.services.clock.now_ms()
+
+
+@pytest.fixture(params=range(6))
+async def scene(world: World, request: pytest.FixtureRequest) -> Scene:
+    return await Scene(world, request.param).built()
+
+
+async def test_virtual_lists_show_what_their_parts_make(scene: Scene) -> None:
+    parts = [each.id for each in scene.lists]
+    for operation in OPERATIONS:
+        made = await scene.makes(operation, operation, *parts)
+        members = combined(operation, [scene.members[part] for part in parts])
+        assert await scene.shown(made) == scene.expected(members)
+        counts = await scene.services.lists.member_counts([made])
+        assert counts[made.id] == len(members)
+    nested = await scene.makes("nested", "difference", parts[0], scene.lists[-2].id)
+    common = combined("intersection", [scene.members[part] for part in parts])
+    assert await scene.shown(nested) == scene.expected(scene.members[parts[0]] - common)
+    somebody = scene.chance.choice(scene.people).id
+    await scene.puts(scene.lists[0], somebody)
+    await scene.takes(scene.lists[1], somebody)
+    union = set().union(*(scene.members[part] for part in parts))
+    assert await scene.shown(scene.lists[3]) == scene.expected(union)
+    await scene.talk(5)
+    assert await scene.shown(scene.lists[3]) == scene.expected(union)
+
+
+async def test_the_replies_policy_shows_answers_to_some(scene: Scene) -> None:
+    made = scene.lists[0]
+    virtual = await scene.makes("virtual", "union", *[each.id for each in scene.lists[:2]])
+    for replies in REPLIES:
+        await scene.edits(made, replies=replies)
+        assert await scene.shown(made) == scene.expected(scene.members[made.id], replies)
+        await scene.edits(virtual, replies=replies)
+        union = scene.members[scene.lists[0].id] | scene.members[scene.lists[1].id]
+        assert await scene.shown(virtual) == scene.expected(union, replies)
+
+
+async def test_members_of_exclusive_lists_leave_home_and_come_back(scene: Scene) -> None:
+    def home_without(*left_out: AccountList) -> list[PostId]:
+        gone = set().union(*(scene.members[each.id] for each in left_out))
+        return scene.expected((scene.followed - gone) | {scene.alice.id})
+
+    one, two, _ = scene.lists
+    assert await scene.home() == home_without()
+    await scene.edits(one, exclusive=True)
+    assert await scene.home() == home_without(one)
+    await scene.edits(two, exclusive=True)
+    assert await scene.home() == home_without(one, two)
+    await scene.talk(5)
+    assert await scene.home() == home_without(one, two)
+    somebody = scene.chance.choice(scene.people).id
+    await scene.puts(one, somebody)
+    assert await scene.home() == home_without(one, two)
+    await scene.takes(one, somebody)
+    assert await scene.home() == home_without(one, two)
+    await scene.edits(two, exclusive=False)
+    assert await scene.home() == home_without(one)
+    await scene.services.lists.delete(owner_id=scene.alice.id, list_id=one.id)
+    assert await scene.home() == home_without()
+
+
+async def test_a_page_of_home_is_full_though_an_exclusive_list_takes_most_out(
+    world: World, services: Services
+) -> None:
+    alice, loud, quiet = await world.people("alice", "loud", "quiet")
+    for other in (loud, quiet):
+        await alice.follows(other)
+    now_ms = services.clock.now_ms()
+    made = await services.lists.create(owner_id=alice.id, title="loud", now_ms=now_ms)
+    await services.lists.add_member(owner_id=alice.id, list_id=made.id, account_id=loud.id, now_ms=now_ms)
+    await services.lists.edit(owner_id=alice.id, list_id=made.id, exclusive=True)
+    wanted = []
+    for number in range(12):
+        wanted.append((await quiet.publishes(f"{number}")).id)
+        for _ in range(60):
+            await loud.publishes("noise")
+    await world.work()
+    page = await alice.home(limit=10)
+    assert ids_on(page) == wanted[::-1][:10]
+
+
+async def test_a_deleted_part_counts_as_empty_and_is_told(world: World, services: Services) -> None:
+    scene = await Scene(world, 1).built()
+    one, two, _ = scene.lists
+    made = await scene.makes("both", "union", one.id, two.id)
+    assert await services.lists.missing([made]) == {made.id: ()}
+    await services.lists.delete(owner_id=scene.alice.id, list_id=two.id)
+    assert await services.lists.missing([made]) == {made.id: (two.id,)}
+    assert await scene.shown(made) == scene.expected(scene.members[one.id])
+    await scene.edits(made, title="renamed")
+    edited = await scene.edits(made, operation="difference", parts=(one.id, scene.lists[2].id))
+    assert await services.lists.missing([edited]) == {made.id: ()}
+
+
+async def test_a_virtual_list_has_no_members_of_its_own_and_is_never_exclusive(
+    world: World, services: Services
+) -> None:
+    scene = await Scene(world, 2).built()
+    made = await scene.makes("both", "union", *[each.id for each in scene.lists[:2]])
+    with pytest.raises(ListIsVirtual):
+        await services.lists.add_member(
+            owner_id=scene.alice.id, list_id=made.id, account_id=scene.people[1].id, now_ms=1
+        )
+    with pytest.raises(ListInvalid):
+        await scene.edits(made, exclusive=True)
+    with pytest.raises(ListInvalid):
+        await scene.edits(scene.lists[0], operation="union", parts=[each.id for each in scene.lists[1:3]])
+    for wrong in ("sum", ""):
+        with pytest.raises(ListInvalid):
+            await scene.makes("wrong", wrong, *[each.id for each in scene.lists[:2]])
+    bob = scene.people[1]
+    his = await services.lists.create(owner_id=bob.id, title="his", now_ms=1)
+    with pytest.raises(ListInvalid):
+        await scene.makes("of another", "union", scene.lists[0].id, his.id)
+    with pytest.raises(ListInvalid):
+        await scene.edits(scene.lists[0], replies="some")
+
+
+async def test_the_deletion_of_an_exclusive_virtual_scene_leaves_nothing(
+    world: World, services: Services, deployment: Deployment
+) -> None:
+    scene = await Scene(world, 3).built()
+    await scene.edits(scene.lists[0], exclusive=True)
+    made = await scene.makes("both", "union", *[each.id for each in scene.lists[:2]])
+    await scene.shown(made)
+    assert keys.list_timeline(made.id) not in deployment.all_keys()
+    for each in scene.lists:
+        await services.lists.delete(owner_id=scene.alice.id, list_id=each.id)
+    assert keys.exclusive(scene.alice.id) not in deployment.all_keys()
+    assert keys.list_index(scene.alice.id) not in deployment.all_keys()

@@ -1,0 +1,77 @@
+"""Lists made of lists: who is on them, and what cannot be made."""
+
+import pytest
+
+from accounts.domain import AccountId
+from timelines.domain.account_list import AccountList, ListId, Operation
+from timelines.domain.list_algebra import LEAVES_MOST, CannotBeMade, Made, check, expression
+
+OWNER, OTHER = AccountId(1), AccountId(2)
+A, B, C, V, W = map(ListId, (1, 2, 3, 10, 11))
+ON = {A: {AccountId(1), AccountId(2)}, B: {AccountId(2), AccountId(3)}, C: {AccountId(3)}}
+
+
+def made(
+    id: ListId, operation: Operation | None = None, *parts: ListId, owner: AccountId = OWNER
+) -> AccountList:
+    return AccountList(id, owner, "title", 1, operation=operation, parts=parts)
+
+
+def known(*lists: AccountList) -> dict[ListId, AccountList]:
+    return {each.id: each for each in (made(A), made(B), made(C), *lists)}
+
+
+@pytest.mark.parametrize(
+    ("operation", "members"), [("union", {1, 2, 3}), ("intersection", {2}), ("difference", {1})]
+)
+def test_the_members_follow_from_the_parts(operation: Operation, members: set[int]) -> None:
+    assert expression(made(V, operation, A, B), known()).members(ON) == members
+
+
+def test_a_part_may_be_made_of_others() -> None:
+    inner = made(W, "union", B, C)
+    found = expression(made(V, "difference", A, W), known(inner))
+    assert found.members(ON) == {1}
+    assert found.leaves == (A, B, C)
+
+
+def test_nobody_is_on_a_part_that_is_gone_or_anothers() -> None:
+    for gone in (known(), known(made(W, owner=OTHER))):
+        assert expression(made(V, "difference", W, A), gone).members(ON) == set()
+        assert expression(made(V, "difference", A, W), gone).members(ON) == ON[A]
+        assert expression(made(V, "intersection", A, W), gone).members(ON) == set()
+        found = expression(made(V, "union", A, W), gone)
+        assert (found.members(ON), found.all_missing) == (ON[A], (W,))
+
+
+def test_a_list_cannot_be_made_of_itself_even_by_a_long_way() -> None:
+    with pytest.raises(CannotBeMade, match="circle"):
+        check(made(V, "union", A, V), known())
+    with pytest.raises(CannotBeMade, match="circle"):
+        check(made(V, "union", A, W), known(made(W, "union", B, V)))
+
+
+def test_a_circle_that_two_edits_made_ends() -> None:
+    with pytest.raises(CannotBeMade, match="levels"):
+        expression(made(V, "union", A, W), known(made(V, "union", A, W), made(W, "union", A, V)))
+
+
+def test_what_it_is_made_of_is_bounded() -> None:
+    many = [made(ListId(number)) for number in range(20, 20 + 2 * LEAVES_MOST)]
+    ids = [each.id for each in many]
+    inner = made(W, "union", *ids[:LEAVES_MOST])
+    check(inner, known(*many))
+    with pytest.raises(CannotBeMade, match="leaves"):
+        check(made(V, "union", W, ids[-1]), known(*many, inner))
+    small = made(W, "union", *ids[:2])
+    outer = made(V, "union", W, *ids[2:LEAVES_MOST])
+    check(outer, known(*many, small))
+    with pytest.raises(CannotBeMade, match="leaves"):
+        check(inner.__class__(W, OWNER, "t", 1, "all", "union", tuple(ids[-3:])), known(*many, small, outer))
+    for parts in ((A,), (A, A), tuple(ids[:9])):
+        with pytest.raises(CannotBeMade, match="parts"):
+            check(made(V, "union", *parts), known(*many))
+
+
+def test_of_no_parts_nobody_is_a_member() -> None:
+    assert Made("intersection", ()).members(ON) == set()

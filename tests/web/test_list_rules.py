@@ -1,0 +1,138 @@
+"""What lists can be told by their pages: whom they keep out of home, which replies they show, other lists."""
+
+import re
+
+import pytest
+
+
+@pytest.fixture
+async def lists(alice, bob, open_browser, world) -> list[str]:
+    """Alice's lists: bob and carol; carol and dave. Paths."""
+    for handle in ("carol", "dave"):
+        await world.person(handle)
+    paths = []
+    for title, handles in (("One", ("bob", "carol")), ("Two", ("carol", "dave"))):
+        made = (await alice.post_json("/lists/", title=title)).json()
+        paths.append(f"/lists/{made['id']}/")
+        for handle in handles:
+            await alice.post_json(f"{paths[-1]}members/", handle=handle)
+    return paths
+
+
+def on(page: dict) -> set[str]:
+    return {each["handle"] for each in page["members"]["accounts"]}
+
+
+async def test_lists_are_made_of_lists_by_form_and_by_json(alice, lists):
+    made = await alice.post("/lists/", **{"title": "Both", "first": "1", "operation": "union", "part-2": "1"})
+    assert (made.status_code, made.headers["location"]) == (303, "/lists/3/")
+    page = (await alice.get_json("/lists/3/")).json()
+    assert on(page) == {"bob", "carol", "dave"}
+    assert page["list"] == {
+        "id": "3", "title": "Both", "members": 3, "replies": "all", "exclusive": False,
+        "operation": "union", "parts": ["1", "2"], "missing": [],
+    }  # fmt: skip
+    made = await alice.post_json("/lists/", title="Common", operation="intersection", parts="1, 2")
+    assert (made.status_code, made.json()["members"]) == (201, 1)
+    edited = await alice.post_json("/lists/4/edit/", operation="difference")
+    assert (edited.json()["parts"], edited.json()["title"]) == (["1", "2"], "Common")
+    assert on((await alice.get_json("/lists/4/")).json()) == {"bob"}
+    edited = await alice.post("/lists/4/edit/", **{"title": "Other", "first": "2", "part-1": "1"})
+    assert edited.status_code == 303
+    assert on((await alice.get_json("/lists/4/")).json()) == {"dave"}
+    html = (await alice.get("/lists/4/")).text
+    assert '<option value="2" selected>Two' in html
+    assert re.search(r'name="part-1" value="1" checked', html)
+    assert "members/remove/" not in html
+    assert "made of others" in (await alice.get("/lists/")).text
+
+
+async def test_members_of_a_virtual_list_are_paged(alice, lists, world, site):
+    for number in range(35):
+        await world.person(f"more{number}")
+        await alice.post_json("/lists/1/members/", handle=f"more{number}")
+    await alice.post_json("/lists/", title="Both", operation="union", parts="1 2")
+    found, path = [], "/lists/3/"
+    while path:
+        page = (await alice.get_json(path)).json()
+        found += [each["handle"] for each in page["members"]["accounts"]]
+        path = page["members"]["next"]
+    assert len(found) == len(set(found)) == 38
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"operation": "union", "parts": "1"}, "parts"),
+        ({"operation": "union", "parts": "1 99"}, "parts"),
+        ({"operation": "union", "parts": "x"}, "parts"),
+        ({"operation": "union", "parts": "1 1"}, "parts"),
+        ({"operation": "union"}, "parts"),
+        ({"operation": "sum", "parts": "1 2"}, "operation"),
+    ],
+)
+async def test_what_cannot_be_made_is_said_beside_the_form(alice, lists, fields, wrong):
+    answer = await alice.post_json("/lists/", title="Both", **fields)
+    assert (answer.status_code, list(answer.json()["fields"])) == (422, [wrong])
+    answer = await alice.post("/lists/", title="My own title", **fields)
+    assert answer.status_code == 422
+    assert 'class="error"' in answer.text
+    assert 'value="My own title"' in answer.text
+
+
+async def test_a_list_made_of_itself_is_refused_and_a_deleted_part_is_told(alice, lists):
+    await alice.post_json("/lists/", title="Both", operation="union", parts="1 2")
+    answer = await alice.post_json("/lists/3/edit/", parts="1 3")
+    assert (answer.status_code, answer.json()["fields"]) == (
+        422,
+        {"parts": "A list cannot be made of itself."},
+    )
+    await alice.post_json("/lists/2/delete/")
+    page = (await alice.get_json("/lists/3/")).json()
+    assert (page["list"]["missing"], on(page)) == (["2"], {"bob", "carol"})
+    assert "was deleted" in (await alice.get("/lists/3/")).text
+    for action in ("members/", "members/remove/"):
+        answer = await alice.post_json(f"/lists/3/{action}", handle="bob")
+        assert (answer.status_code, answer.json()["error"]) == (409, "virtual_list")
+
+
+async def test_members_of_an_exclusive_list_are_read_there_alone(alice, bob, lists, world):
+    await alice.post_json("/@bob/follow/")
+    post = await bob.publishes("not at home")
+    await world.work()
+
+    async def home() -> list[str]:
+        return [each["id"] for each in (await alice.get_json("/")).json()["posts"]]
+
+    assert await home() == [post["id"]]
+    answer = await alice.post("/lists/1/edit/", title="One", replies="all", exclusive="1")
+    assert answer.status_code == 303
+    assert await home() == []
+    page = (await alice.get_json("/lists/1/")).json()
+    assert ([each["id"] for each in page["posts"]], page["list"]["exclusive"]) == ([post["id"]], True)
+    await alice.post_json("/lists/1/edit/", title="Renamed")
+    assert await home() == []
+    assert (await alice.post_json("/lists/1/edit/", exclusive="0")).json()["exclusive"] is False
+    assert await home() == [post["id"]]
+
+
+async def test_a_list_shows_the_replies_it_is_told_to(alice, bob, lists, world):
+    outside = await alice.publishes("outside")
+    stranger = await world.person("erin")
+    strange = await stranger.publishes("strange")
+    carol = await alice.get_json("/@carol/")
+    assert carol.status_code == 200
+    own = await bob.publishes("to me", in_reply_to=outside["id"])
+    other = await bob.publishes("to a stranger", in_reply_to=str(strange.id))
+    await world.work()
+
+    async def shown() -> list[str]:
+        return [each["id"] for each in (await alice.get_json("/lists/1/")).json()["posts"]]
+
+    assert await shown() == [other["id"], own["id"]]
+    for replies in ("none", "members", "followed"):
+        assert (await alice.post_json("/lists/1/edit/", replies=replies)).json()["replies"] == replies
+        assert await shown() == [own["id"]]
+    await alice.post_json("/@erin/follow/")
+    assert await shown() == [other["id"], own["id"]]
+    assert (await alice.post_json("/lists/1/edit/", replies="some")).status_code == 422
