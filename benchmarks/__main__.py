@@ -1,7 +1,7 @@
 """`python -m benchmarks [NAMES] [--rounds N] [--quick]`: measure, print, and write docs/benchmarks.md.
 
 Exit status 0 also where a budget is missed: the page says so; 1 where one could not be measured. --quick
-measures too little to be kept.
+measures too little to be kept. `python -m benchmarks scale` measures nothing and writes docs/scale.md.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import sys
 import time
 from types import ModuleType
 
-from benchmarks import machine, report
+from benchmarks import machine, report, scale
 from benchmarks.figures import NotHere
 from benchmarks.running import arguments, plan_of, show
 from socialsite.store.errors import StoreError
@@ -39,10 +39,14 @@ MODULES = {
     "B17": "b17_search",
     "B18": "b18_topologies",
     "B19": "b19_evenness",
+    "B20": "b20_units",
 }
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["scale"]:
+        scale.main(sys.argv[2:])
+        return
     parser = arguments(argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__))
     parser.add_argument("names", nargs="*", metavar="NAMES", help=f"of {', '.join(MODULES)}; default all")
     options = parser.parse_args()

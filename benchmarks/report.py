@@ -83,6 +83,14 @@ def figure_of(kept: Kept) -> Figure:
     return Figure(**{**kept, **samples, "budget": budget})
 
 
+def kept_median(name: str, what: str, unit: str) -> float | None:
+    """This site's side of a figure as it was recorded last; None where it was not."""
+    for kept in _read().get(name, {}).get("figures", ()):
+        if (kept["what"], kept["unit"]) == (what, unit):
+            return figure_of(kept).ours.median
+    return None
+
+
 def _cells(figure: Figure) -> list[str]:
     reference = "" if figure.reference is None else f"{figure.reference}: {figure.against}"
     ratio = "" if figure.ratio is None else str(figure.ratio)

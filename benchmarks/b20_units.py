@@ -1,0 +1,201 @@
+"""Unit costs that docs/scale.md counts with: bytes of each kind of data, server's CPU of each work.
+
+Bytes are the growth of used_memory: 20,000 accounts, the slashdot graph's follows (both sides), 20,000 posts
+of 60 to 300 characters with their profiles. CPU is the server process's own: a delivery to one of 10,000 full
+homes (edges read, pushes, trims, the job), a page of 30 at home and one of the public timeline (posts,
+authors, rights), a publish until its answer, a job through the outbox. There is no budget: they inform.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from benchmarks.b4_home_read import LIMIT, pages_per_s
+from benchmarks.b9_growth import fresh_services
+from benchmarks.environment import prepare
+from benchmarks.figures import Figure, Plan, Samples
+from benchmarks.graphs import edges_of
+from benchmarks.rounds import in_turn
+from benchmarks.running import alone
+from benchmarks.servers import cpu_s
+
+if TYPE_CHECKING:
+    from accounts.domain import AccountId
+    from benchmarks.delivering import Deliverer
+    from socialsite.services import Services
+    from tests.support.redis_server import RedisServer
+
+Cost = tuple[float, float]
+"""CPU us of the server, of this process."""
+Side = Callable[[], Awaitable[Cost]]
+Read = Callable[..., Awaitable[object]]
+WEEK_MS = 7 * 86_400_000
+ACCOUNTS, POSTS, FOLLOWERS = 20_000, 20_000, 10_000
+EDGES_AT_ONCE = 20_000
+PUBLISHED, JOBS = 1_000, 5_000
+
+
+async def measure(plan: Plan) -> list[Figure]:
+    prepare()
+    return [*await _bytes(plan), *await _work(plan)]
+
+
+async def _bytes(plan: Plan) -> list[Figure]:
+    from benchmarks.town import settle
+    from timelines.domain.follow import Follow
+
+    figures: list[Figure] = []
+    async with fresh_services() as (services, server):
+        now_ms, weight = services.clock.now_ms(), memory_of(server)
+        handles = [f"person_{n:06d}" for n in range(plan.size(ACCOUNTS))]
+        await services.accounts.import_accounts(handles=handles, now_ms=now_ms)
+        figures.append(a_piece("account", weight(), len(handles)))
+        edges = list(islice(edges_of("slashdot"), plan.size(1_000_000)))
+        weight()
+        for some in chunks(edges, EDGES_AT_ONCE):
+            await services.repositories.follows.add_many(Follow(*pair, now_ms) for pair in some)
+        figures.append(a_piece("follow", weight(), len(edges)))
+    async with fresh_services() as (services, server):
+        weight = memory_of(server)
+        before = await settle(services, posts=plan.size(POSTS) // 20)
+        weight()
+        more = plan.size(POSTS)
+        await write_more(services, before.ids, more)
+        figures.append(a_piece("post", weight(), more))
+    return figures
+
+
+async def _work(plan: Plan) -> list[Figure]:
+    from benchmarks.delivering import deliverer
+    from benchmarks.full_homes import fill_homes, followed_author
+    from benchmarks.town import build_homes, settle
+
+    async with fresh_services() as (services, server), fresh_services() as (town_services, town_server):
+        followers = plan.size(FOLLOWERS)
+        author, owners = await followed_author(services, followers)
+        with server.client() as client:
+            fill_homes(client, owners, services.config.home_cap)
+        town = await settle(town_services, posts=plan.size(20_000))
+        readers = town.ids[:: len(town.ids) // 100]
+        await build_homes(town_services, readers)
+        async with deliverer(services, author) as worker:
+            sides = {
+                "delivery": delivering(worker, server, followers),
+                "home page": reading(town_services.reading.home, readers, town_server, plan),
+                "public page": reading(public(town_services), readers, town_server, plan),
+                "publish": publishing(town_services, readers, town_server, plan.size(PUBLISHED)),
+                "job": jobs(town_services, town_server, plan.size(JOBS)),
+            }
+            costs = await in_turn(plan.rounds, sides)
+    return [
+        Figure(f"a {what}", "CPU us of the server", Samples.all(server for server, _ in found),
+               note=f"{Samples.all(own for _, own in found)} of the client")
+        for what, found in costs.items()
+    ]  # fmt: skip
+
+
+def delivering(worker: "Deliverer", server: "RedisServer", followers: int) -> Side:
+    async def work() -> float:
+        for _ in range(20):
+            await worker.deliver()
+        return 20 * followers
+
+    return spent(server, work)
+
+
+def reading(read: Read, readers: "list[AccountId]", server: "RedisServer", plan: Plan) -> Side:
+    async def work() -> float:
+        started = time.perf_counter()
+        rate = await pages_per_s(lambda reader: read(reader, limit=LIMIT), readers, plan.seconds)
+        return rate * (time.perf_counter() - started)
+
+    return spent(server, work)
+
+
+def public(services: "Services") -> Read:
+    async def read(_reader: "AccountId", limit: int) -> object:
+        return await services.reading.public(viewer_id=None, limit=limit)
+
+    return read
+
+
+def publishing(services: "Services", authors: "list[AccountId]", server: "RedisServer", posts: int) -> Side:
+    """The jobs stay in the outbox: what becomes of them is a job's and a delivery's cost."""
+    from benchmarks.delivering import TEXT
+
+    async def work() -> float:
+        for number in range(posts):
+            author, now_ms = authors[number % len(authors)], services.clock.now_ms()
+            await services.publishing.publish(author_id=author, text=TEXT, now_ms=now_ms)
+        return posts
+
+    return spent(server, work)
+
+
+def jobs(services: "Services", server: "RedisServer", count: int) -> Side:
+    """Added, taken by hundreds as a busy worker does, and finished; on a queue of its own."""
+    from socialsite.recipes.job_queue import JobQueue
+
+    queue = JobQueue(services.store, "units")
+
+    async def work() -> float:
+        await queue.prepare()
+        await queue.beat("abad1dea")
+        for _ in range(count):
+            await queue.add(b"x" * 400)
+        while found := await queue.take("abad1dea", 100, 1):
+            for job in found:
+                await queue.finish(job)
+        return count
+
+    return spent(server, work)
+
+
+def spent(server: "RedisServer", work: Callable[[], Awaitable[float]]) -> Side:
+    """`work` answers how many it did."""
+
+    async def cost() -> Cost:
+        server_s, own_s = cpu_s(server.pid), time.process_time()
+        done = await work()
+        return (cpu_s(server.pid) - server_s) * 1e6 / done, (time.process_time() - own_s) * 1e6 / done
+
+    return cost
+
+
+async def write_more(services: "Services", authors: "list[AccountId]", count: int) -> None:
+    """Posts with their profiles, after a town's."""
+    import random
+
+    from benchmarks.town import store_posts, write_posts
+
+    handles = [f"citizen_{n:04d}" for n in range(len(authors))]
+    earlier_ms = services.clock.now_ms() - WEEK_MS
+    await store_posts(services, write_posts(random.Random(1), handles, authors, count, earlier_ms))
+
+
+def memory_of(server: "RedisServer") -> Callable[[], int]:
+    """Answers by how many bytes the server's data grew since it was asked last."""
+    last = 0
+
+    def grown() -> int:
+        nonlocal last
+        with server.client() as client:
+            now = int(client.info("memory")["used_memory"])
+        grown, last = now - last, now
+        return grown
+
+    grown()
+    return grown
+
+
+def a_piece(what: str, grown: int, count: int) -> Figure:
+    return Figure(f"a {what}", "bytes", Samples.of(grown / count), note=f"of {count:,}")
+
+
+def chunks(edges: Sequence[tuple[int, int]], size: int) -> Iterator[Sequence[tuple[int, int]]]:
+    return (edges[start : start + size] for start in range(0, len(edges), size))
+
+
+if __name__ == "__main__":
+    alone("B20", measure)

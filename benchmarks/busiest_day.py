@@ -1,0 +1,116 @@
+"""The busiest day of a site by minutes: who posts, what is delivered and read, how far workers fall behind.
+
+Posts of a group of accounts in a minute are drawn from a Poisson distribution, so a minute in which one of
+the most followed posts is as rare, and as hard, as it is. The same seed gives the same day.
+"""
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchmarks.population import Group
+
+MINUTES = 1_440
+POSTS_PER_PASS, WIDEST = 1_000, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What people do: assumptions, each a parameter of `python -m benchmarks scale`."""
+
+    follows: float = 50.0
+    """Accounts that one follows, on average."""
+    monthly: float = 0.4
+    """Share of the accounts that read within 30 days: they have a home."""
+    daily: float = 0.15
+    posts: float = 2.0
+    """Posts a day of one who is there that day."""
+    pages: float = 30.0
+    visits: float = 15.0
+    """Pages of visitors for each who is there that day."""
+    busiest: float = 3.0
+    """The busiest day against the mean one."""
+    swing: float = 0.6
+    """How far the hours of a day rise above and fall below its mean."""
+    event: float = 4.0
+    """What half an hour in the evening of that day is multiplied by."""
+    eager: float = 0.3
+    """An account with k times the mean followers posts (1 + k) ** eager times as often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Minute:
+    posts: int
+    deliveries: float
+    jobs: float
+    pages: float
+    visits: float
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    minutes: Sequence[Minute]
+    largest_post: float
+    """Followers of the most followed account that posted."""
+
+    def total(self, name: str) -> float:
+        return float(sum(getattr(minute, name) for minute in self.minutes))
+
+    def peak(self, name: str) -> float:
+        """A second, in the minute with most of it."""
+        return float(max(getattr(minute, name) for minute in self.minutes)) / 60
+
+
+def simulated(groups: Sequence[Group], habits: Habits, nodes: int, seed: int = 20_261_120) -> Day:
+    chance = random.Random(seed)
+    accounts = sum(group.accounts for group in groups)
+    active = accounts * habits.daily * habits.busiest
+    eagerness = [group.accounts * (1 + group.followers / habits.follows) ** habits.eager for group in groups]
+    whole = sum(eagerness)
+    weights = day_curve(habits)
+    size = POSTS_PER_PASS * max(1, min(nodes, WIDEST))
+    jobs_of = [max(1, math.ceil(group.followers / size)) for group in groups]
+    minutes, largest = [], 0.0
+    for weight in weights:
+        posts, deliveries, jobs = 0, 0.0, 0.0
+        for group, eager, jobs_each in zip(groups, eagerness, jobs_of, strict=True):
+            drawn = poisson(chance, active * habits.posts * weight * eager / whole)
+            if drawn:
+                posts += drawn
+                deliveries += drawn * group.followers
+                jobs += drawn * jobs_each
+                largest = max(largest, group.followers)
+        minutes.append(
+            Minute(posts, deliveries, jobs, active * habits.pages * weight, active * habits.visits * weight)
+        )
+    return Day(minutes, largest)
+
+
+def day_curve(habits: Habits) -> list[float]:
+    """Share of the day's work in each minute."""
+    raw = [1 - habits.swing * math.cos(2 * math.pi * (m / MINUTES - 1 / 8)) for m in range(MINUTES)]
+    for m in range(1_200, 1_230):
+        raw[m] *= habits.event
+    whole = sum(raw)
+    return [each / whole for each in raw]
+
+
+def poisson(chance: random.Random, mean: float) -> int:
+    """By the normal distribution where the mean is large."""
+    if mean > 50:
+        return max(0, round(chance.gauss(mean, math.sqrt(mean))))
+    bound, product, number = math.exp(-mean), chance.random(), 0
+    while product > bound:
+        product *= chance.random()
+        number += 1
+    return number
+
+
+def longest_backlog_s(day: Day, deliveries_per_s: float) -> float:
+    """How long the last delivery of the worst minute waits, with workers of that rate together."""
+    owed = worst = 0.0
+    for minute in day.minutes:
+        owed = max(0.0, owed + minute.deliveries - 60 * deliveries_per_s)
+        worst = max(worst, owed)
+    return worst / deliveries_per_s

@@ -1,0 +1,60 @@
+"""The simulation behind docs/scale.md: followers keep their shape at any size, and a day adds up."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.busiest_day import Day, Habits, Minute, day_curve, longest_backlog_s, poisson, simulated
+from benchmarks.population import MOST_SHARE, Shape
+
+CHANCE = random.Random(7)
+DEGREES = sorted(int(CHANCE.paretovariate(1.5)) for _ in range(20_000))
+SHAPE = Shape.of_degrees(DEGREES)
+
+
+@settings(max_examples=30, deadline=None)
+@given(accounts=st.integers(1_000, 10**10), mean=st.floats(1, 500))
+def test_everybody_is_in_one_group_and_nobody_is_followed_by_too_many(accounts: int, mean: float) -> None:
+    groups = SHAPE.groups(accounts, mean)
+    assert sum(group.accounts for group in groups) == pytest.approx(accounts, rel=0.01)
+    assert max(group.followers for group in groups) <= accounts * MOST_SHARE
+
+
+@pytest.mark.parametrize("accounts", [10**5, 10**7, 10**9])
+def test_the_mean_is_the_one_asked_for_and_the_most_followed_rise_with_the_site(accounts: int) -> None:
+    groups = SHAPE.groups(accounts, 50)
+    edges = sum(group.accounts * group.followers for group in groups)
+    assert edges == pytest.approx(50 * accounts, rel=0.01)
+    smaller = SHAPE.groups(accounts // 10, 50)
+    assert max(g.followers for g in groups) > 3 * max(g.followers for g in smaller)
+
+
+def test_the_tail_is_found_again() -> None:
+    assert SHAPE.exponent == pytest.approx(1.5, abs=0.2)
+
+
+def test_a_day_is_shared_out_and_repeats_itself() -> None:
+    habits = Habits()
+    assert sum(day_curve(habits)) == pytest.approx(1)
+    groups = SHAPE.groups(100_000, habits.follows)
+    one, again = (simulated(groups, habits, nodes=3) for _ in range(2))
+    expected = 100_000 * habits.daily * habits.busiest * habits.posts
+    assert one == again
+    assert one.total("posts") == pytest.approx(expected, rel=0.05)
+    assert one.total("jobs") >= one.total("posts")
+    assert one.total("pages") == pytest.approx(expected / habits.posts * habits.pages)
+
+
+def test_workers_that_are_too_few_fall_behind_and_catch_up() -> None:
+    minutes = [Minute(0, deliveries, 0, 0, 0) for deliveries in (600.0, 6_000.0, 600.0)]
+    assert longest_backlog_s(Day(minutes, 0), deliveries_per_s=100) == 0
+    assert longest_backlog_s(Day(minutes, 0), deliveries_per_s=50) == pytest.approx(3_000 / 50)
+
+
+@pytest.mark.parametrize("mean", [0.01, 3.0, 400.0])
+def test_draws_have_their_mean(mean: float) -> None:
+    chance = random.Random(3)
+    drawn = [poisson(chance, mean) for _ in range(20_000)]
+    assert sum(drawn) / len(drawn) == pytest.approx(mean, rel=0.12)
