@@ -99,6 +99,23 @@ class ListTitleInvalid(TimelinesError):
         super().__init__(fields={"title": title_message if title_message is not None else type(self).message})
 
 
+class ListInvalid(TimelinesError):
+    """What it is made of, or a setting, breaks a rule: `fields` names which."""
+
+    code = "invalid"
+    message = _("This list cannot be made so.")
+
+    def __init__(self, fields: Mapping[str, Text]) -> None:
+        super().__init__(fields=fields)
+
+
+class ListIsVirtual(TimelinesError):
+    """Its members follow from the lists that it is made of."""
+
+    code = "virtual_list"
+    message = _("This list is made of others: put people on those.")
+
+
 class ListsCapReached(TimelinesError):
     """LISTS_PER_ACCOUNT lists are the account's already."""
 
@@ -135,6 +152,13 @@ class MuteRefused(TimelinesError):
 
     def __init__(self) -> None:
         super().__init__(fields={"duration": type(self).message})
+
+
+class FollowedTagsCapReached(TimelinesError):
+    """FOLLOWED_TAGS_CAP hashtags are followed already."""
+
+    code = "tags_cap"
+    message = _("You follow as many hashtags as this site allows.")
 
 
 class RequestsCapReached(TimelinesError):
