@@ -7,7 +7,6 @@ no read.
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
@@ -52,8 +51,6 @@ SIGNED_OUT = 4401
 AT_ONCE = 100
 """Sockets sent to before others get their turn: about 1 ms."""
 COUNTS_EVERY_S = 0.5
-REMEMBERED = 1_000
-"""Entries sent lately, with the topics they went to: their counts follow them."""
 
 
 class Announcer:
@@ -63,7 +60,6 @@ class Announcer:
         self._room = room
         self._hydrator = hydrator
         self._notifications = notifications
-        self._sent: OrderedDict[PostId, set[str]] = OrderedDict()
         self._changed: set[PostId] = set()
         self._change = asyncio.Event()
 
@@ -145,7 +141,7 @@ class Announcer:
                 if self._room.has_changed(subscription.socket.account_id, moment):
                     due[key] = _timeline(subscription).seat
                     continue
-                self._remember(entry.shown.post.id, topics)
+                self._room.note_sent(entry.shown.post.id, topics)
                 subscription.offer(post_id, made.frame_for(subscription, entry))
                 if number % AT_ONCE == 0:
                     await asyncio.sleep(0)
@@ -154,14 +150,9 @@ class Announcer:
         """One of each reader at each timeline, however many sockets show it."""
         return {_key(each): _timeline(each).seat for each in self._room.at(topics)}
 
-    def _remember(self, post_id: PostId, topics: Iterable[str]) -> None:
-        self._sent.setdefault(post_id, set()).update(topics)
-        if len(self._sent) > REMEMBERED:
-            self._sent.popitem(last=False)
-
     async def _counts(self, post_id: PostId) -> None:
-        shown_on: list[Subscription] = self._room.at(self._sent.get(post_id, ()))
-        sockets = dict.fromkeys([*self._room.watching(post_id), *(each.socket for each in shown_on)])
+        shown_on = (each.socket for each in self._room.shown_on(post_id))
+        sockets = dict.fromkeys([*self._room.watching(post_id), *shown_on])
         if sockets:
             await self._tell_counts(post_id, list(sockets))
 

@@ -15,6 +15,8 @@ V = TypeVar("V")
 
 GONE_CAP = 10_000
 """Deletions remembered: more than happen while the slowest replay goes on."""
+SENT_CAP = 1_000
+"""Entries sent lately, with the topics they went to: their counts follow them."""
 HELD_CAP = 100
 """Live entries kept while a replay goes on; more than that, and it is replayed again."""
 
@@ -95,6 +97,7 @@ class Room:
         self._by_account: dict[AccountId, dict[Socket, None]] = {}
         self._by_watched: dict[PostId, dict[Socket, None]] = {}
         self._gone: OrderedDict[PostId, None] = OrderedDict()
+        self._sent: OrderedDict[PostId, set[str]] = OrderedDict()
         self._changed_at: dict[AccountId, int] = {}
         self.moment = 0
         """Counts the changes of relations of those who are here."""
@@ -151,6 +154,17 @@ class Room:
         self._gone[post_id] = None
         if len(self._gone) > GONE_CAP:
             self._gone.popitem(last=False)
+
+    def note_sent(self, shown_id: PostId, topics: Iterable[str]) -> None:
+        """An entry that shows the post went out, live or replayed."""
+        self._sent.setdefault(shown_id, set()).update(topics)
+        self._sent.move_to_end(shown_id)
+        if len(self._sent) > SENT_CAP:
+            self._sent.popitem(last=False)
+
+    def shown_on(self, post_id: PostId) -> list[Subscription]:
+        """Where entries that show the post went lately."""
+        return self.at(self._sent.get(post_id, ()))
 
     def has(self, topic: str) -> bool:
         return topic in self._by_topic

@@ -13,6 +13,7 @@ from typing import TypeVar
 from socialsite.ids import PostId
 from socialsite.recipes.hub import Hub, Now
 from socialsite.store.errors import StoreError
+from timelines.domain.page import HydratedPost
 from timelines.live import frames
 from timelines.live.rendering import entry_frame
 from timelines.live.replaying import Missed, missed, newest
@@ -150,6 +151,8 @@ class Subscriber:
             await socket.outlet.drained()
             if not self._room.is_gone(entry.id):
                 socket.outlet.push(entry_frame(subscription.name, entry, socket.language))
+                if isinstance(entry, HydratedPost) and subscription.timeline is not None:
+                    self._room.note_sent(entry.shown.post.id, [subscription.timeline.topic])
         subscription.last = found.last
 
 

@@ -1,0 +1,138 @@
+"""Like, boost and bookmark in real browsers: at once, corrected by the answer, the same everywhere."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Route, expect
+
+from tests.browser.conftest import NewVisitor, OpenReader
+from tests.support.chromium import Reader
+from tests.support.visitor import Answer
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def button(reader: Reader, post: Answer, act: str) -> Locator:
+    return reader.page.locator(f'[data-post-id="{post["id"]}"] [data-act="{act}"]')
+
+
+def is_on(found: Locator, on: bool, count: str | None = None) -> None:
+    expect(found).to_have_attribute("aria-pressed", str(on).lower())
+    if count is not None:
+        expect(found.locator(".count")).to_have_text(count)
+
+
+def test_two_readers_see_the_same_counts(reader: OpenReader, visitor: NewVisitor) -> None:
+    friend, other = visitor(), visitor()
+    post = friend.publishes("hello")
+    one, two = reader(visitor()), reader(other)
+    for each in (one, two):
+        each.goes_live("/public/")
+    button(one, post, "like").click()
+    is_on(button(one, post, "like"), True, "1")
+    is_on(button(two, post, "like"), False, "1")
+    button(two, post, "like").click()
+    is_on(button(two, post, "like"), True, "2")
+    is_on(button(one, post, "like"), True, "2")
+    button(one, post, "like").click()
+    is_on(button(one, post, "like"), False, "1")
+    is_on(button(two, post, "like"), True, "1")
+    one.goes("/public/")
+    is_on(button(one, post, "like"), False, "1")
+    friend.post(f"/posts/{post['id']}/delete/")
+
+
+def test_a_refused_like_takes_itself_back(reader: OpenReader, visitor: NewVisitor) -> None:
+    post = visitor().publishes("hello")
+    me = reader(visitor())
+    me.goes("/public/")
+    held: list[Route] = []
+    me.page.route(re.compile("/like/"), lambda route: held.append(route))
+    button(me, post, "like").click()
+    is_on(button(me, post, "like"), True, "1")
+    me.until(lambda: held)
+    held[0].fulfill(status=404, json={"error": "not_found", "message": "This post is gone.", "fields": {}})
+    is_on(button(me, post, "like"), False, "")
+    expect(me.page.locator(".toast")).to_have_text("This post is gone.")
+
+
+def test_clicks_while_an_answer_is_awaited_are_said_after_it(reader: OpenReader, visitor: NewVisitor) -> None:
+    own = visitor()
+    post = visitor().publishes("hello")
+    me = reader(own)
+    me.goes("/public/")
+    like = button(me, post, "like")
+    for _ in range(4):
+        like.click()
+    is_on(like, False, "")
+    like.click()
+    is_on(like, True, "1")
+    me.until(lambda: own.get(post["url"])["viewer"]["liked"])
+    me.goes("/public/")
+    is_on(like, True, "1")
+
+
+def test_a_boost_reaches_a_follower_live_and_goes_again(reader: OpenReader, visitor: NewVisitor) -> None:
+    author, booster, follower = visitor(), visitor(), visitor()
+    follower.follows(booster.handle)
+    post = author.publishes("carried on")
+    me, them = reader(booster), reader(follower)
+    them.goes_live("/")
+    me.goes_live("/public/")
+    button(me, post, "boost").click()
+    is_on(button(me, post, "boost"), True, "1")
+    them.pill.click()
+    shown = them.page.locator(f'article[data-boost-of="{post["id"]}"]')
+    expect(shown).to_contain_text("carried on")
+    expect(shown).to_contain_text("Boosted by")
+    shown.locator('[data-act="like"]').click()
+    is_on(button(me, post, "like"), False, "1")
+    button(me, post, "boost").click()
+    is_on(button(me, post, "boost"), False, "")
+    expect(shown).to_have_count(0)
+
+
+def test_ones_own_boost_goes_with_its_button(reader: OpenReader, visitor: NewVisitor) -> None:
+    own = visitor()
+    post = visitor().publishes("hello")
+    assert own.post(f"/posts/{post['id']}/boost/").status_code == 200
+    me = reader(own)
+    me.goes_live("/")
+    entry = me.page.locator(f'article[data-boost-of="{post["id"]}"]')
+    expect(entry).to_have_count(1)
+    entry.locator('[data-act="boost"]').click()
+    expect(entry).to_have_count(0)
+
+
+def test_buttons_are_reached_and_pressed_by_keyboard(reader: OpenReader, visitor: NewVisitor) -> None:
+    post = visitor().publishes("hello")
+    me = reader(visitor())
+    me.goes(post["url"])
+    like = me.page.get_by_role("button", name="Like")
+    like.focus()
+    me.page.keyboard.press("Space")
+    is_on(like, True, "1")
+    expect(like).to_be_focused()
+    me.page.keyboard.press("Enter")
+    is_on(like, False, "")
+
+
+def test_without_a_script_buttons_are_forms(reader: OpenReader, visitor: NewVisitor) -> None:
+    post = visitor().publishes("hello")
+    me = reader(visitor(), java_script_enabled=False)
+    me.goes("/public/?limit=50")
+    for act in ("like", "boost", "bookmark"):
+        for on in (True, False, True):
+            button(me, post, act).click()
+            expect(me.page).to_have_url(f"{me.url}/public/?limit=50")
+            is_on(button(me, post, act), on)
+    me.goes("/bookmarks/")
+    expect(button(me, post, "like")).to_have_attribute("aria-pressed", "true")
+
+
+def test_visitors_are_led_to_the_log_in(reader: OpenReader, visitor: NewVisitor) -> None:
+    post = visitor().publishes("hello")
+    me = reader()
+    me.goes("/public/")
+    button(me, post, "like").click()
+    expect(me.page).to_have_url(re.compile("/accounts/login/"))
