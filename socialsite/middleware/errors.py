@@ -55,6 +55,7 @@ STATUS: Mapping[type[Exception], int] = {
     timelines.FollowingCapReached: 409,
     timelines.MembersCapReached: 409,
     timelines.ListsCapReached: 409,
+    timelines.FollowedTagsCapReached: 409,
     timelines.RelatingToYourself: 422,
     timelines.RelationsCapReached: 409,
     timelines.RequestsCapReached: 409,

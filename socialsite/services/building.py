@@ -26,6 +26,7 @@ from timelines.services.live import LiveService
 from timelines.services.notice_rights import NoticeRights
 from timelines.services.noticing import NotificationService
 from timelines.services.placing import Placing
+from timelines.services.positions import PositionService
 from timelines.services.publishing import PublishingService
 from timelines.services.pulling import Pulling
 from timelines.services.purging import Purging
@@ -35,8 +36,11 @@ from timelines.services.rebuilding import RebuildingService
 from timelines.services.relations import RelationsService
 from timelines.services.requests import RequestService
 from timelines.services.searching import SearchService
+from timelines.services.suggesting import SuggestingService
 from timelines.services.syndication import SyndicationService
+from timelines.services.tagging import TagService
 from timelines.services.threads import ThreadService
+from timelines.services.trending import TrendingService
 
 from .reacting import Reacting, build_reacting
 from .repositories import AnyClock, Repositories
@@ -58,12 +62,16 @@ class Services:
     reading: ReadingService
     hydrator: Hydrator
     threads: ThreadService
+    positions: PositionService
+    suggesting: SuggestingService
     following: FollowingService
     relations: RelationsService
     requests: RequestService
     filters: FilterService
     lists: ListService
     notifications: NotificationService
+    tagging: TagService
+    trending: TrendingService
     syndication: SyndicationService
     rebuilding: RebuildingService
     outbox: JobQueue
@@ -91,6 +99,7 @@ class Ground:
     accounts: AccountService
     hydrator: Hydrator
     notifications: NotificationService
+    trending: TrendingService
     indexing: Indexing
     placing: Placing
     reacting: Reacting
@@ -116,12 +125,16 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
         reading=ground.reading,
         hydrator=ground.hydrator,
         threads=ground.threads,
+        positions=PositionService(at.positions),
+        suggesting=_suggesting(ground),
         following=_following(ground),
         relations=_relations(ground),
         requests=_requests(ground),
         filters=FilterService(filters=at.filters),
         lists=_lists(ground),
         notifications=ground.notifications,
+        tagging=TagService(at.followed_tags),
+        trending=ground.trending,
         syndication=_syndication(ground),
         rebuilding=_rebuilding(ground),
         outbox=ground.outbox,
@@ -223,6 +236,7 @@ def _ground(store: Store, clock: AnyClock, config: Configuration) -> Ground:
         accounts=accounts,
         hydrator=hydrator,
         notifications=notifications,
+        trending=TrendingService(trends=at.trends, accounts=at.accounts, clock=clock),
         indexing=indexing,
         pulling=pulling,
         placing=placing,
@@ -299,6 +313,7 @@ def _lists(ground: Ground) -> ListService:
         members=ground.at.members,
         accounts=ground.accounts,
         timelines=ground.at.list_timelines,
+        rules=ListRules(ground.at.lists, ground.at.members, ground.at.follows),
         members_cap=ground.config.list_members_cap,
     )
 
@@ -307,7 +322,6 @@ def _syndication(ground: Ground) -> SyndicationService:
     at = ground.at
     return SyndicationService(
         posts=at.posts,
-        rules=ListRules(ground.at.lists, ground.at.members, ground.at.follows),
         placing=ground.placing,
         purging=_purging(at, ground.placing, ground.reacting),
         indexing=ground.indexing,
@@ -322,7 +336,7 @@ def _syndication(ground: Ground) -> SyndicationService:
         meter=ground.statistics.meter,
         clock=ground.clock,
         posts_per_pass=ground.config.posts_per_pass,
-        noticing=(ground.notifications.notice,),
+        noticing=(ground.notifications.notice, ground.trending.notice),
     )
 
 
@@ -334,6 +348,8 @@ def _purging(at: Repositories, placing: Placing, reacting: Reacting) -> Purging:
         requests=at.requests,
         filters=at.filters,
         notifications=at.notifications,
+        followed_tags=at.followed_tags,
+        positions=at.positions,
         posts=at.posts,
         profiles=at.profiles,
         placing=placing,
@@ -342,6 +358,20 @@ def _purging(at: Repositories, placing: Placing, reacting: Reacting) -> Purging:
         members=at.members,
         homes=at.homes,
         list_timelines=at.list_timelines,
+    )
+
+
+def _suggesting(ground: Ground) -> SuggestingService:
+    at = ground.at
+    return SuggestingService(
+        store=ground.store,
+        follows=at.follows,
+        requests=at.requests,
+        readers=at.readers,
+        authors=ground.accounts,
+        public=at.public,
+        posts=at.posts,
+        clock=ground.clock,
     )
 
 

@@ -14,9 +14,11 @@ from timelines.repositories.bookmarks import Bookmarks
 from timelines.repositories.cached import CachedKind, CachedTimelines
 from timelines.repositories.delivery_lag import DeliveryLag
 from timelines.repositories.filters import Filters
+from timelines.repositories.followed_tags import FollowedTags
 from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers, Lists
 from timelines.repositories.notifications import Notifications
+from timelines.repositories.positions import Positions
 from timelines.repositories.posts import PostRepository
 from timelines.repositories.profiles import ProfileRepository, PublicRepository
 from timelines.repositories.pulled import PulledAuthors
@@ -28,6 +30,7 @@ from timelines.repositories.search import PostIndex
 from timelines.repositories.search_names import NameIndex
 from timelines.repositories.tags import TagTimelines
 from timelines.repositories.threads import Threads
+from timelines.repositories.trends import Trends
 
 AnyClock = Clock | FixedClock
 
@@ -51,12 +54,15 @@ class Repositories:
     lag: DeliveryLag
     readers: Readers
     notifications: Notifications
+    followed_tags: FollowedTags
+    trends: Trends
     reactions: Reactions
     bookmarks: Bookmarks
     relations: Relations
     requests: FollowRequests
     filters: Filters
     threads: Threads
+    positions: Positions
     pulled: PulledAuthors
     index: PostIndex
     names: NameIndex
@@ -85,12 +91,15 @@ class Repositories:
             lag=DeliveryLag(store),
             readers=Readers(store),
             notifications=Notifications(store),
+            followed_tags=FollowedTags(store),
+            trends=Trends(store),
             reactions=Reactions(store),
             bookmarks=Bookmarks(store),
             relations=Relations(store),
             requests=FollowRequests(store),
             filters=Filters(store),
             threads=Threads(store, posts),
+            positions=Positions(store),
             pulled=PulledAuthors(store),
             index=PostIndex(store),
             names=NameIndex(store),

@@ -129,6 +129,47 @@ def a_thread(scene: Scene) -> None:
     scene.reader.goes(answer["url"])
 
 
+def much_reacted_to(scene: Scene) -> None:
+    """Everything pressed, with numbers that take room; the friend's entry comes as a boost, too."""
+    stranger = scene.friend.publishes("said for followers alone", audience="followers")
+    shown = scene.friend.get("/public/")["posts"][0]
+    for post in (scene.post, shown, stranger):
+        for act in ("like", "boost", "bookmark"):
+            scene.own.post(f"/posts/{post['id']}/{act}/")
+    with scene.site.redis() as client:
+        client.set(f"posts:{{{scene.post['id']}}}:counts", "1234567 1234567 1234567")
+
+
+def home_with_reactions(scene: Scene) -> None:
+    much_reacted_to(scene)
+    scene.reader.goes("/")
+    expect(scene.reader.page.locator('[aria-pressed="true"]').first).to_be_visible()
+
+
+def own_profile_with_boosts(scene: Scene) -> None:
+    much_reacted_to(scene)
+    scene.reader.goes(f"/@{scene.own.handle}/")
+    expect(scene.reader.page.locator("[data-boost-of]").first).to_be_visible()
+
+
+def a_post_with_reactions(scene: Scene) -> None:
+    much_reacted_to(scene)
+    scene.reader.goes(scene.post["url"])
+
+
+def bookmarks_with_some(scene: Scene) -> None:
+    much_reacted_to(scene)
+    scene.reader.goes("/bookmarks/")
+
+
+def who_reacted(kind: str) -> Callable[[Scene], None]:
+    def act(scene: Scene) -> None:
+        much_reacted_to(scene)
+        scene.reader.goes(f"{scene.post['url']}{kind}/")
+
+    return act
+
+
 def a_tag(scene: Scene) -> None:
     tag = "w" * 100
     scene.friend.publishes(f"#{tag}")
@@ -159,6 +200,24 @@ def a_list_that_refuses(scene: Scene) -> None:
 def lists_with_one(scene: Scene) -> None:
     scene.own.post("/lists/", title=LONG_WORD[:50])
     scene.reader.goes("/lists/")
+
+
+def notifications_of_all_kinds(scene: Scene) -> None:
+    mine = scene.own.publishes(f"what is told of: {LONG_WORD}")
+    scene.friend.publishes(f"@{scene.own.handle} {LONG_WORD}")
+    scene.friend.publishes("an answer", in_reply_to=mine["id"])
+    for action in ("like", "boost"):
+        scene.friend.post(f"/posts/{mine['id']}/{action}/")
+    scene.reader.until(lambda: len(scene.own.get("/notifications/")["notifications"]) == 5)
+    scene.reader.goes("/notifications/")
+
+
+def followed_hashtags(scene: Scene) -> None:
+    tag = f"{LONG_WORD[:60]}{scene.own.handle}"
+    scene.friend.publishes(f"#{tag} is what I follow")
+    scene.own.post(f"/tags/{tag}/follow/")
+    scene.reader.goes("/tags/")
+    scene.reader.page.locator("details.panel > summary").click()
 
 
 def csrf_refusal(scene: Scene) -> None:
@@ -221,6 +280,13 @@ SIGNED_IN = {
     "followers": goes("/@{friend}/followers/"),
     "following": goes("/@{friend}/following/"),
     "thread": a_thread,
+    "home, reactions": home_with_reactions,
+    "profile, boosts": own_profile_with_boosts,
+    "post, reactions": a_post_with_reactions,
+    "bookmarks": bookmarks_with_some,
+    "bookmarks, none": goes("/bookmarks/"),
+    "likes": who_reacted("likes"),
+    "boosts": who_reacted("boosts"),
     "tag": a_tag,
     "tag, empty": goes("/tags/silence/"),
     "lists, empty": goes("/lists/"),
@@ -231,6 +297,11 @@ SIGNED_IN = {
     "search": goes("/search/"),
     "search, found": a_search,
     "search, nothing": goes("/search/?q=" + "x" * 300),
+    "notifications": notifications_of_all_kinds,
+    "notifications, mentions, none": goes("/notifications/?tab=mentions"),
+    "notifications, settings": goes("/accounts/notifications/"),
+    "hashtags, none followed": goes("/tags/"),
+    "hashtags": followed_hashtags,
     "settings": goes("/accounts/settings/"),
     "settings, errors": fills("/accounts/settings/", display_name="n" * 99, link="ftp://nowhere"),
     "password": goes("/accounts/password/"),

@@ -160,7 +160,7 @@ async def test_every_key_has_its_line_and_every_line_its_key(
     await site.repositories.pulled.enter(AccountId(1), site.clock.now_ms())
     await AuditDrift(site.store).note({"kind": 1})
     await AuditTrail(site.store).note(Actor(1, "abad1dea"), "suspend", "account:2")
-    for use in (use_pages, use_lists, use_queue, use_statistics):
+    for use in (use_pages, use_lists, use_queue, use_statistics, use_notices):
         await use(site, world)
         watch.look()
     await use_imports(site, tmp_path)
@@ -200,6 +200,15 @@ async def use_search(site: Services) -> None:
     """A term with too many posts to stand among the rare ones."""
     ids = [PostId(number) for number in range(1, 1000) if partition_of(number) == 0]
     await site.indexing.add(Post(id, AccountId(1), "often") for id in ids[: RARE_CAP + 1])
+
+
+async def use_notices(site: Services, world: World) -> None:
+    erin, frank = await world.people("erin", "frank")
+    await erin.follows(frank)
+    await site.notifications.mark_read(frank.id, PostId(1 << 52))
+    await site.notifications.wish(frank.id, {"like": "none"})
+    await site.tagging.follow(account_id=erin.id, tag="words", now_ms=site.clock.now_ms())
+    await frank.publishes("#words")
 
 
 async def use_queue(site: Services, world: World) -> None:

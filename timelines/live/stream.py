@@ -23,6 +23,7 @@ from timelines.services.lists import ListService
 from timelines.services.live import LiveService
 from timelines.services.noticing import NotificationService
 from timelines.services.reading import ReadingService
+from timelines.services.tagging import TagService
 
 SESSIONS_EVERY_S = 4.0
 SUBSCRIPTIONS_CAP = 20
@@ -49,6 +50,8 @@ class StreamServices(Protocol):
     @property
     def notifications(self) -> NotificationService: ...
     @property
+    def tagging(self) -> TagService: ...
+    @property
     def clock(self) -> Now: ...
 
 
@@ -64,7 +67,9 @@ class Stream:
             on_lost=lambda: self._subscriber.hold_all(),
             on_gap=lambda: self._subscriber.repair_all(),
         )
-        timelines = Timelines(services.reading, services.accounts, services.lists, services.notifications)
+        timelines = Timelines(
+            services.reading, services.accounts, services.lists, services.notifications, services.tagging
+        )
         self._subscriber = Subscriber(self._room, self._hub, timelines, services.live, services.clock)
         self._upkeep = Upkeep()
 

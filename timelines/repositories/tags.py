@@ -11,7 +11,7 @@ from socialsite.store import Command, Key, Store
 from timelines import keys
 from timelines.domain.linkify import hashtags
 from timelines.domain.post import Post
-from timelines.repositories.profiles import ScoredTimelines
+from timelines.repositories.profiles import ScoredTimelines, ids_of, range_command
 
 TAG_CAP = 1000
 
@@ -41,6 +41,14 @@ class TagTimelines(ScoredTimelines):
         self, tag: str, edge: int, limit: int, *, upward: bool, may_lag: bool = False
     ) -> list[PostId]:
         return await self._read(tag_key(tag), edge, limit, upward=upward, may_lag=may_lag)
+
+
+    async def read_many(
+        self, tags: Sequence[str], edge: int, limit: int, *, upward: bool
+    ) -> list[list[PostId]]:
+        """As `read`, of several tags in one round trip a node."""
+        commands = [range_command(tag_key(tag), edge, limit, upward=upward) for tag in tags]
+        return [ids_of(reply) for reply in await self._place.gather(commands)]
 
 
 def tag_key(tag: str) -> Key:

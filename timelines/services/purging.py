@@ -8,9 +8,11 @@ from accounts.domain import AccountId
 from timelines.domain.page import ABOVE_ALL
 from timelines.repositories.cached import CachedTimelines
 from timelines.repositories.filters import Filters
+from timelines.repositories.followed_tags import FollowedTags
 from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers, Lists
 from timelines.repositories.notifications import Notifications
+from timelines.repositories.positions import Positions
 from timelines.repositories.posts import PostRepository
 from timelines.repositories.profiles import ProfileRepository
 from timelines.repositories.relations import Relations
@@ -40,6 +42,8 @@ class Purging:
         requests: FollowRequests,
         filters: Filters,
         notifications: Notifications,
+        followed_tags: FollowedTags,
+        positions: Positions,
         reactions: ReactionsService,
         boosts: BoostingService,
     ) -> None:
@@ -55,6 +59,8 @@ class Purging:
         self._requests = requests
         self._filters = filters
         self._notifications = notifications
+        self._followed_tags = followed_tags
+        self._positions = positions
         self._reactions = reactions
         self._boosts = boosts
 
@@ -71,6 +77,8 @@ class Purging:
         ]
         await self._filters.forget(account_id)
         await self._notifications.forget(account_id)
+        await self._followed_tags.forget(account_id)
+        await self._positions.forget(account_id)
         await self._homes.forget(account_id)
         return any(busy)
 

@@ -8,6 +8,7 @@ from socialsite.http import SiteRequest, own_id, page_response, respond, viewer_
 from timelines.forms import PageQuery
 from timelines.views.composer import composer, default_audience
 from timelines.views.pages import timeline, timeline_json
+from timelines.views.trends import trends_slot
 
 TASTE = 10  # public posts on the welcome page
 
@@ -36,9 +37,8 @@ async def welcome(request: SiteRequest) -> HttpResponseBase:
         raise SignInNeeded
     query = PageQuery(None, None, TASTE)
     page = await request.services.reading.public(viewer_id=None, limit=TASTE, may_lag=True)
-    return page_response(
-        request, "timelines/welcome.html", {"timeline": timeline(request, query, page, "public")}
-    )
+    taste = {"timeline": timeline(request, query, page, "public"), "trends_html": await trends_slot(request)}
+    return page_response(request, "timelines/welcome.html", taste)
 
 
 async def public(request: SiteRequest) -> HttpResponseBase:
@@ -46,9 +46,14 @@ async def public(request: SiteRequest) -> HttpResponseBase:
     page = await request.services.reading.public(
         viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
     )
+    trends = await trends_slot(request)
     return respond(
         request,
         "timelines/public.html",
-        page=lambda: {"timeline": timeline(request, query, page, "public"), "page_title": _("Public")},
+        page=lambda: {
+            "timeline": timeline(request, query, page, "public"),
+            "trends_html": trends if query.is_first else "",
+            "page_title": _("Public"),
+        },
         data=lambda: timeline_json(request, page),
     )

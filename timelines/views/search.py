@@ -17,6 +17,7 @@ from timelines.domain.scanning import normalize_tag
 from timelines.forms import PageQuery
 from timelines.presenters import Json, author_json, posts_json, tag_json
 from timelines.views.pages import Page, link, slot, timeline, with_following
+from timelines.views.trends import trends_slot
 
 ACCOUNTS_SHOWN, TAGS_SHOWN = 5, 8
 COMPLETED = 8
@@ -35,7 +36,8 @@ async def search(request: SiteRequest) -> HttpResponseBase:
     if cut.after is not None:
         raise Malformed(fields={"after": _("Search goes back in time only: before.")})
     if not text.strip():
-        return _answer(request, cut, text, TimelinePage((), None, None), [], [])
+        trends = await trends_slot(request)
+        return _answer(request, cut, text, TimelinePage((), None, None), [], [], trends)
     try:
         query = parsed(text)
     except QueryRefused as refused:
@@ -90,6 +92,7 @@ def _answer(
     page: TimelinePage,
     accounts: list[Page],
     tags: list[Json],
+    trends: Slot | str = "",
 ) -> HttpResponseBase:
     next_url = link(request, q=text, before=page.next_before)
     return respond(
@@ -100,6 +103,7 @@ def _answer(
             "timeline": {**timeline(request, cut, page, "search"), "next_url": slot(next_url), "live": False},
             "accounts": accounts,
             "tags": tags,
+            "trends_html": trends,
             "newest_url": None if cut.is_first else slot(link(request, q=text)),
         },
         data=lambda: {

@@ -1,5 +1,6 @@
 """The timeline of a hashtag. A tag has one address, the normalized one; others lead there by 301."""
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any
@@ -8,12 +9,15 @@ from django.http import HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from socialsite.http import SiteRequest, respond, viewer_id
+from socialsite.http import SiteRequest, json_response, own_id, respond, viewer_id, wants_json
+from socialsite.throttle import Counted
 from timelines.domain.scanning import normalize_tag
 from timelines.errors import TagNotFound
 from timelines.forms import PageQuery
-from timelines.presenters import tag_url
+from timelines.presenters import tag_json, tag_url
+from timelines.views.answers import done
 from timelines.views.pages import canonical_url, timeline, timeline_json
+from timelines.views.trends import trends_json, trends_slot
 
 TagView = Callable[[SiteRequest, str], Coroutine[Any, Any, HttpResponseBase]]
 
@@ -37,15 +41,20 @@ def by_tag(view: TagView) -> TagView:
 
 @by_tag
 async def show(request: SiteRequest, tag: str) -> HttpResponseBase:
-    query, me = PageQuery.of(request.GET), viewer_id(request)
-    page = await request.services.reading.tag(
-        tag, viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
+    query, me, services = PageQuery.of(request.GET), viewer_id(request), request.services
+    page, is_followed = await asyncio.gather(
+        services.reading.tag(
+            tag, viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
+        ),
+        _is_followed(request, tag),
     )
     return respond(
         request,
         "timelines/tag.html",
         page=lambda: {
             "tag": tag,
+            "tag_url": tag_url(tag),
+            "is_followed": is_followed,
             "timeline": timeline(request, query, page, f"tag:{tag}"),
             "feed_url": f"{tag_url(tag)}feed.atom",
             "page_title": f"#{tag}",
@@ -55,3 +64,61 @@ async def show(request: SiteRequest, tag: str) -> HttpResponseBase:
         },
         data=lambda: timeline_json(request, page),
     )
+
+
+async def trending(request: SiteRequest) -> HttpResponseBase:
+    """What is talked about now, for programs; as a page the timeline of the hashtag "trending"."""
+    if not wants_json(request):
+        return await show(request, "trending")
+    return json_response(trends_json(await request.services.trending.top()))
+
+
+async def followed(request: SiteRequest) -> HttpResponseBase:
+    """The hashtags one follows, and their posts."""
+    me, query, services = own_id(request), PageQuery.of(request.GET), request.services
+    tags = await services.tagging.followed(me)
+    page = await services.reading.tags(
+        tags, viewer_id=me, before=query.before, after=query.after, limit=query.limit
+    )
+    trends = await trends_slot(request)
+    shown = [tag_json(tag) for tag in tags]
+    return respond(
+        request,
+        "timelines/tags.html",
+        page=lambda: {
+            "tags": shown,
+            "timeline": timeline(request, query, page, "tags"),
+            "trends_html": trends,
+            "page_title": _("Hashtags"),
+        },
+        data=lambda: {"tags": shown, **timeline_json(request, page)},
+    )
+
+
+async def follow(request: SiteRequest, tag: str) -> HttpResponseBase:
+    me, services, normal = own_id(request), request.services, _normal(tag)
+    async with Counted(request, "follow"):
+        await services.tagging.follow(account_id=me, tag=normal, now_ms=services.clock.now_ms())
+    return done(request, {"following": True}, default=tag_url(normal))
+
+
+async def unfollow(request: SiteRequest, tag: str) -> HttpResponseBase:
+    me, normal = own_id(request), _normal(tag)
+    async with Counted(request, "follow"):
+        await request.services.tagging.unfollow(account_id=me, tag=normal)
+    return done(request, {"following": False}, default=tag_url(normal))
+
+
+async def _is_followed(request: SiteRequest, tag: str) -> bool:
+    me = viewer_id(request)
+    if me is None or wants_json(request):
+        return False
+    return await request.services.tagging.is_following(me, tag)
+
+
+def _normal(tag: str) -> str:
+    """An action takes any spelling. Raises TagNotFound."""
+    normal = normalize_tag(tag)
+    if normal is None:
+        raise TagNotFound
+    return normal

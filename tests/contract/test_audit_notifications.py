@@ -1,0 +1,30 @@
+"""The audit of notifications: what is none is found, told and mended; what is merely over is no damage."""
+
+import pytest
+
+from socialsite.services import Services
+from tests.support.town import Town
+from tests.support.world import World
+from timelines import keys
+
+DAMAGE = {
+    "notification_garbage": "rubbish",
+    "notification_of_nobody": "like:999:5",
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+async def test_damage_is_found_and_mended(world: World, services: Services, kind: str) -> None:
+    town = await Town.built(world)
+    await services.store.gather([("ZADD", keys.notifications(town.alice.id), 5, DAMAGE[kind])])
+    report = await town.audit()
+    assert [finding.kind for finding in report.findings] == [kind]
+    await town.audit(repair=True)
+    assert list((await town.audit()).findings) == []
+
+
+async def test_a_cause_that_is_gone_is_no_damage(world: World, services: Services) -> None:
+    town = await Town.built(world)
+    await town.carol.follows(town.alice)
+    await town.carol.unfollows(town.alice)
+    assert list((await town.audit()).findings) == []

@@ -1,0 +1,58 @@
+"""Hashtags that somebody follows, and the timeline they make."""
+
+import pytest
+
+from socialsite.services import Services
+from tests.support.world import World, ids_of, ids_on
+from timelines import keys
+from timelines.errors import FollowedTagsCapReached
+from timelines.repositories.followed_tags import FOLLOWED_TAGS_CAP
+
+
+async def test_following_is_said_once_and_taken_back(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    tagging, now_ms = services.tagging, services.clock.now_ms()
+    assert await tagging.follow(account_id=alice.id, tag="one", now_ms=now_ms)
+    assert not await tagging.follow(account_id=alice.id, tag="one", now_ms=now_ms + 5)
+    assert await tagging.follow(account_id=alice.id, tag="größe", now_ms=now_ms + 1)
+    assert await tagging.followed(alice.id) == ["größe", "one"]
+    assert await tagging.is_following(alice.id, "größe")
+    assert await tagging.unfollow(account_id=alice.id, tag="größe")
+    assert not await tagging.unfollow(account_id=alice.id, tag="größe")
+    assert await tagging.followed(alice.id) == ["one"]
+
+
+async def test_there_is_a_cap(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    for number in range(FOLLOWED_TAGS_CAP):
+        await services.tagging.follow(account_id=alice.id, tag=f"t{number}", now_ms=number + 1)
+    with pytest.raises(FollowedTagsCapReached):
+        await services.tagging.follow(account_id=alice.id, tag="more", now_ms=1)
+    assert not await services.tagging.follow(account_id=alice.id, tag="t1", now_ms=1)
+
+
+async def test_their_posts_are_one_timeline(world: World, services: Services) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    texts = ["#one", "#two", "neither", "#one and #two", "#three", "#two"]
+    posts = [await bob.publishes(text) for text in texts]
+    hidden = await carol.publishes("#one")
+    await alice.mutes(carol)
+    wanted = ids_of([posts[number] for number in (5, 3, 1, 0)])
+    page = await services.reading.tags(["one", "two"], viewer_id=alice.id)
+    assert ids_on(page) == wanted
+    assert hidden.id not in ids_on(page)
+    first = await services.reading.tags(["one", "two"], viewer_id=alice.id, limit=3)
+    assert ids_on(first) == wanted[:3]
+    rest = await services.reading.tags(["one", "two"], viewer_id=alice.id, before=first.next_before)
+    assert ids_on(rest) == wanted[3:]
+    newer = await services.reading.tags(["one", "two"], viewer_id=alice.id, after=wanted[3], limit=2)
+    assert ids_on(newer) == wanted[1:3]
+    assert ids_on(await services.reading.tags([], viewer_id=alice.id)) == []
+
+
+async def test_with_the_account_they_go(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    await services.tagging.follow(account_id=alice.id, tag="one", now_ms=1)
+    await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
+    await world.work()
+    assert await services.store.gather([("EXISTS", keys.followed_tags(alice.id))]) == [0]

@@ -1,0 +1,70 @@
+"""Trending hashtags: many accounts make a trend, one does not; what is older counts less."""
+
+import pytest
+
+from accounts.domain import AccountId
+from socialsite.services import Services
+from tests.support.world import World
+from timelines.domain.post import FOLLOWERS
+from timelines.repositories.trends import HALF_LIFE_HOURS, TAGS_CAP, Trends
+from timelines.services.trending import Trend
+
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture
+def trends(services: Services) -> Trends:
+    return services.repositories.trends
+
+
+@pytest.fixture
+def now_ms(services: Services) -> int:
+    return services.clock.now_ms()
+
+
+async def used(trends: Trends, tag: str, accounts: int, at_ms: int) -> None:
+    for number in range(1, accounts + 1):
+        await trends.note(AccountId(number), [tag], at_ms)
+
+
+async def test_one_account_makes_no_trend(trends: Trends, now_ms: int) -> None:
+    for hours in range(20, 0, -1):
+        await trends.note(AccountId(1), ["alone"], now_ms - hours * HOUR_MS)
+    await used(trends, "together", 2, now_ms)
+    assert await trends.top(now_ms, 10) == [("together", 2)]
+
+
+async def test_a_use_counts_once_a_day(trends: Trends, now_ms: int) -> None:
+    assert await trends.note(AccountId(1), ["one", "two"], now_ms) == 2
+    assert await trends.note(AccountId(1), ["one", "three"], now_ms + HOUR_MS) == 1
+    assert await trends.note(AccountId(1), ["one"], now_ms + 25 * HOUR_MS) == 1
+
+
+async def test_half_as_much_after_the_half_life(trends: Trends, now_ms: int) -> None:
+    await used(trends, "old", 5, now_ms - int(2 * HALF_LIFE_HOURS) * HOUR_MS)
+    await used(trends, "new", 2, now_ms)
+    await used(trends, "older", 9, now_ms - 25 * HOUR_MS)
+    assert await trends.top(now_ms, 10) == [("new", 2), ("old", 5)]
+    assert await trends.top(now_ms, 1) == [("new", 2)]
+
+
+async def test_an_hour_keeps_what_is_used_most(trends: Trends, now_ms: int) -> None:
+    await used(trends, "kept", 3, now_ms)
+    for number in range(2 * TAGS_CAP):
+        await trends.note(AccountId(7), [f"t{number}"], now_ms)
+    assert await trends.top(now_ms, 10) == [("kept", 3)]
+
+
+async def test_what_strangers_may_read_makes_trends(world: World, services: Services) -> None:
+    people = await world.people("alice", "bob", "carol")
+    for person in people:
+        await person.publishes("all of us: #Public")
+        await services.publishing.publish(
+            author_id=person.id, text="#among #us", audience=FOLLOWERS, now_ms=services.clock.now_ms()
+        )
+    await world.work()
+    assert await services.trending.top() == (Trend("public", 3),)
+    await people[0].publishes("#public #other")
+    await people[1].publishes("#other")
+    await world.work()
+    assert await services.trending.top() == (Trend("public", 3),)  # kept for a moment
