@@ -125,8 +125,16 @@ def notified(account_id: int) -> Key:
 
 
 def preferences(account_id: int) -> Key:
-    """HASH: kind of notification -> "all", "followed" (only from people one follows) or "none"."""
+    """HASH: kind of notification -> "all", "followed" (only from people one follows) or "none"; and
+    scroll -> "on" or "off" (older posts come by themselves).
+    """
     return Key("timelines", tag=str(account_id), name="preferences")
+
+
+@kept
+def position(account_id: int) -> Key:
+    """HASH: name of a timeline -> id of the newest post that was read there. POSITIONS_CAP."""
+    return Key("timelines", tag=str(account_id), name="position")
 
 
 def followed_tags(account_id: int) -> Key:
@@ -301,6 +309,11 @@ def search_names(partition: int) -> Key:
 def search_named(partition: int) -> Key:
     """HASH: account id -> what stands of it in `search_names`."""
     return Key("search", tag=f"s{partition}", name="named")
+
+
+def search_owed() -> Key:
+    """ZSET of post ids (score = member) that the index lacks: its servers were away. DEBTS_CAP."""
+    return Key("jobs", tag="search", name="owed")
 
 
 def search_tags(partition: int) -> Key:

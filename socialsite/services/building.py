@@ -150,7 +150,9 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
 
 def _ground(store: Store, clock: AnyClock, config: Configuration) -> Ground:
     at = Repositories.over(store, clock, config)
-    indexing = Indexing(at.index, at.names, at.accounts)
+    indexing = Indexing(
+        index=at.index, names=at.names, debts=at.search_debts, posts=at.posts, accounts=at.accounts
+    )
     live = LiveService(store=store, clock=clock, follows=at.follows, members=at.members, lag=at.lag)
     outbox = JobQueue(store)
     statistics = Statistics.over(store, clock, {"post": keys.post_totals, "account": account_keys.totals})

@@ -27,6 +27,7 @@ from timelines.repositories.readers import Readers
 from timelines.repositories.relations import Relations
 from timelines.repositories.requests import FollowRequests
 from timelines.repositories.search import PostIndex
+from timelines.repositories.search_debts import SearchDebts
 from timelines.repositories.search_names import NameIndex
 from timelines.repositories.tags import TagTimelines
 from timelines.repositories.threads import Threads
@@ -66,6 +67,7 @@ class Repositories:
     pulled: PulledAuthors
     index: PostIndex
     names: NameIndex
+    search_debts: SearchDebts
 
     @classmethod
     def over(cls, store: Store, clock: AnyClock, config: Configuration) -> Self:
@@ -103,4 +105,5 @@ class Repositories:
             pulled=PulledAuthors(store),
             index=PostIndex(store),
             names=NameIndex(store),
+            search_debts=SearchDebts(store),
         )

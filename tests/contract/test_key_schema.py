@@ -197,7 +197,8 @@ async def use_lists(site: Services, world: World) -> None:
 
 
 async def use_search(site: Services) -> None:
-    """A term with too many posts to stand among the rare ones."""
+    """A term with too many posts to stand among the rare ones, and a post that is owed."""
+    await site.repositories.search_debts.owe(PostId(1))
     ids = [PostId(number) for number in range(1, 1000) if partition_of(number) == 0]
     await site.indexing.add(Post(id, AccountId(1), "often") for id in ids[: RARE_CAP + 1])
 

@@ -37,13 +37,7 @@ class PurgeAccount(msgspec.Struct, frozen=True, tag="purge"):
     account_id: AccountId
 
 
-class IndexPost(msgspec.Struct, frozen=True, tag="index"):
-    """Put a post into the search index, whose servers were away when it was published."""
-
-    post_id: PostId
-
-
-Job = SyndicatePost | SyndicatePass | PurgeAccount | IndexPost
+Job = SyndicatePost | SyndicatePass | PurgeAccount
 
 encode_job = msgspec.msgpack.Encoder().encode
 decode_job = msgspec.msgpack.Decoder(Job).decode

@@ -1,26 +1,31 @@
 """Keeping the search index: posts under their terms, accounts and hashtags under what they are called.
 
 The index is a cache beside everything else. Where its servers are away nothing waits for it: what could not
-be put in is owed as a job, what could not be taken out is hidden from readers, like all they may not see.
+be put in is owed, what could not be taken out is hidden from readers, like all they may not see.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 import structlog
 
 from accounts.domain import AccountId, Author
 from accounts.repositories import AccountRepository
+from socialsite.ids import PostId
+from socialsite.recipes.schedule import Turn
 from socialsite.store import StoreUnavailable
 from timelines.domain.linkify import hashtags
 from timelines.domain.post import Post
 from timelines.domain.searching import name_starts
+from timelines.repositories.posts import PostRepository
 from timelines.repositories.search import PostIndex
+from timelines.repositories.search_debts import SearchDebts
 from timelines.repositories.search_names import NameIndex
 from timelines.services.importing import batches
 
 POSTS_AT_ONCE = 500
 """In one round trip, some 30 ms of the index's servers."""
+DEBTS_EVERY_S = 5.0
 
 log = structlog.get_logger("timelines.search")
 
@@ -28,9 +33,19 @@ log = structlog.get_logger("timelines.search")
 class Indexing:
     """Every step may run any number of times."""
 
-    def __init__(self, index: PostIndex, names: NameIndex, accounts: AccountRepository) -> None:
+    def __init__(
+        self,
+        *,
+        index: PostIndex,
+        names: NameIndex,
+        debts: SearchDebts,
+        posts: PostRepository,
+        accounts: AccountRepository,
+    ) -> None:
         self._index = index
         self._names = names
+        self._debts = debts
+        self._posts = posts
         self._accounts = accounts
 
     async def add(self, posts: Iterable[Post]) -> int:
@@ -44,14 +59,35 @@ class Indexing:
             await self._names.add_tags(chain.from_iterable(hashtags(post.text) for post in some))
         return added
 
-    async def add_if_there(self, post: Post) -> bool:
-        """Whether that was possible; otherwise the caller owes it."""
+    async def add_or_owe(self, post: Post) -> None:
+        """For the worker, who must not wait for search."""
         try:
             await self.add([post])
         except StoreUnavailable as error:
             log.warning("post_not_indexed", post=post.id, reason=type(error).__name__)
-            return False
-        return True
+            await self._debts.owe(post.id)
+
+    async def pay_debts(self) -> int:
+        """Put in what is owed; the number of posts. Raises StoreUnavailable."""
+        paid = 0
+        while ids := await self._debts.oldest(POSTS_AT_ONCE):
+            found = await self._posts.find_many(ids)
+            await self.add(found.values())
+            await self._remove_deleted(found)
+            await self._debts.pay(ids)
+            paid += len(found)
+        return paid
+
+    async def _remove_deleted(self, found: Mapping[PostId, Post]) -> None:
+        """A delete while they were put in may have found nothing to take out."""
+        standing = await self._posts.find_many(list(found))
+        for post_id in found.keys() - standing.keys():
+            await self._index.remove(found[post_id])
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The regular work of the workers."""
+        return (Turn("search", DEBTS_EVERY_S, self.pay_debts),)
 
     async def remove(self, post: Post) -> None:
         """After the tombstone stands: nobody sees what stays behind."""

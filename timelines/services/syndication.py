@@ -16,7 +16,6 @@ from socialsite.recipes.jobs import JobRefused
 from timelines.domain.account_list import ListId
 from timelines.domain.follow import FIRST_PASS, PassCursor
 from timelines.domain.jobs import (
-    IndexPost,
     Phase,
     PurgeAccount,
     SyndicatePass,
@@ -114,9 +113,6 @@ class SyndicationService:
             return await self._first(job.post)
         if isinstance(job, PurgeAccount):
             return (payload,) if await self._purging.purge(job.account_id) else ()
-        if isinstance(job, IndexPost):
-            post = await self._posts.find(job.post_id)
-            return () if post is None else await self._index(post)
         cursor = PassCursor(job.partition, job.at_ms, job.id)
         performed = self._homes_pass if job.phase == "homes" else self._lists_pass
         return await performed(self._posts.find(job.post_id), job.author_id, cursor)
@@ -128,26 +124,17 @@ class SyndicationService:
             return ()
         if written is Written.NEW:
             self._meter.published(post.author_id)
-        _placed, indexed = await asyncio.gather(
-            self._placing.place(post, repeated=True), self._indexing.add_if_there(post)
-        )
+        await asyncio.gather(self._placing.place(post, repeated=True), self._indexing.add_or_owe(post))
         if not await self._placing.still_stands(post):
             return ()
         if written is Written.NEW or self._clock.now_ms() - ms_of(post.id) > OVERDUE_MS:
             # In the place of a web process that died on the way; a second word shows nothing twice.
             await self._live.entry_published(post)
         await asyncio.gather(*(notice(post) for notice in self._noticing))
-        owed = () if indexed else (encode_job(IndexPost(post.id)),)
         if await self._pulling.is_pulled(post):
             await self._live.entry_pulled(post)
-            return owed + await self._lists_pass(given(post), post.author_id, FIRST_PASS)
-        return owed + await self._homes_pass(given(post), post.author_id, FIRST_PASS)
-
-    async def _index(self, post: Post) -> tuple[bytes, ...]:
-        """What was owed to the search index. A delete on the way would have found nothing to take out."""
-        await self._indexing.add([post])
-        await self._placing.still_stands(post)
-        return ()
+            return await self._lists_pass(given(post), post.author_id, FIRST_PASS)
+        return await self._homes_pass(given(post), post.author_id, FIRST_PASS)
 
     def _pass_size(self, timelines: CachedTimelines) -> int:
         """POSTS_PER_PASS for each node: what one of them gets at once is the same on every topology."""

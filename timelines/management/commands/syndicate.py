@@ -12,7 +12,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from socialsite.management.site_command import SiteCommand
-from socialsite.recipes.schedule import Schedule
+from socialsite.recipes.schedule import Schedule, Turn
 from socialsite.recipes.upkeep import Upkeep
 from socialsite.recipes.worker import CONCURRENCY, Worker
 from socialsite.services import Services, open_services
@@ -59,7 +59,7 @@ class Command(SiteCommand):
         """True unless `--once` was cut short."""
         self._say(f"Worker {worker.name} syndicates.")
         telling = asyncio.create_task(self._tell(services, at_verbosity=1 if once else 2))
-        upkeep, schedule = Upkeep(), Schedule(services.store, services.statistics.turns)
+        upkeep, schedule = Upkeep(), Schedule(services.store, _turns(services))
         if not once:
             upkeep.start(AuditSampler.over(services).run)
             schedule.start()
@@ -86,6 +86,11 @@ class Command(SiteCommand):
         if self.verbosity > 0:
             self.stdout.write(line)
             self.stdout.flush()
+
+
+def _turns(services: Services) -> tuple[Turn, ...]:
+    """The regular work of every worker."""
+    return (*services.statistics.turns, *services.indexing.turns)
 
 
 async def _perform(worker: Worker, *, once: bool) -> bool:

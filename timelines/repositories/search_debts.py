@@ -1,0 +1,33 @@
+"""Posts that the search index lacks, because its servers were away when the worker came to them.
+
+Beside the outbox, so that an outage of search fills a set and stops no worker.
+"""
+
+from collections.abc import Iterable
+
+from socialsite.ids import PostId
+from socialsite.store import Store
+from timelines import keys
+
+DEBTS_CAP = 100_000
+"""The newest are kept: about 10 MB. What is lost comes back by `rebuild_timelines --search`."""
+
+
+class SearchDebts:
+    """`jobs:{search}:owed`."""
+
+    def __init__(self, store: Store) -> None:
+        self._place = store.component("jobs")
+        self._key = keys.search_owed()
+
+    async def owe(self, post_id: PostId) -> None:
+        trim = ("ZREMRANGEBYRANK", self._key, 0, -DEBTS_CAP - 1)
+        await self._place.write(self._key, ("ZADD", self._key, post_id, post_id), trim)
+
+    async def oldest(self, most: int) -> list[PostId]:
+        reply = await self._place[self._key].execute("ZRANGE", self._key, 0, most - 1)
+        return [PostId(int(member)) for member in reply]
+
+    async def pay(self, post_ids: Iterable[PostId]) -> None:
+        if ids := list(post_ids):
+            await self._place[self._key].execute("ZREM", self._key, *ids)
