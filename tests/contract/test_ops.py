@@ -23,7 +23,7 @@ from socialsite.store.topology.single import Single
 from tests.support.world import World
 from timelines import keys
 from timelines.domain.jobs import SyndicatePass, encode_job
-from timelines.repositories.edge_side import GENERATION
+from timelines.repositories.passes import GENERATION
 
 SAM = Actor(1, "abad1dea")
 
@@ -95,7 +95,7 @@ async def test_one_huge_key_counts_for_itself_and_for_no_other(services: Service
     family = report.families["posts:{N}:replies"]
     assert family.large == 1, "the walk has come by, once"
     assert abs(family.bytes - weight) < 0.1 * weight
-    assert unseen[-1] < 0.3 * weight
+    assert unseen[-1] < 0.6 * weight, "each server of a cluster takes a few megabytes for itself"
     await services.store.node(huge).execute("DEL", huge)
     report = await sample.report(services.store.nodes, facts, services.clock.now_ms())
     assert report.bytes < weight / 2, "what is gone is forgotten"
