@@ -5,7 +5,9 @@
 
 import { word } from "./words.js";
 
-const BEGUN = /(?:^|[^\p{L}\p{M}\p{N}_@＠#＃&/])([@＠][a-z0-9_]{1,20}|[#＃][\p{L}\p{M}\p{N}_]{1,100})$/iu;
+// Where the site itself finds mentions and hashtags; after @ stands a handle or a name, in any script.
+const BEGUN =
+  /(?:^|[^A-Za-z0-9_!@＠#＃$%&*/])([@＠][\p{L}\p{M}\p{N}_]{1,30})$|(?:^|[^\p{L}\p{M}\p{N}_&/])([#＃][\p{L}\p{M}\p{N}_]{1,100})$/u;
 const PAUSE_MS = 120;
 const kept = new Map(); // answers of this page, by what was asked
 
@@ -61,7 +63,8 @@ class Completion {
 
   #look() {
     const { value, selectionStart, selectionEnd } = this.text;
-    const begun = selectionStart === selectionEnd && BEGUN.exec(value.slice(0, selectionStart))?.[1];
+    const [, handle, tag] = (selectionStart === selectionEnd && BEGUN.exec(value.slice(0, selectionStart))) || [];
+    const begun = handle ?? tag;
     if (!begun) return this.close();
     this.#begun = begun; // what a choice replaces, also from a list that is a letter old
     clearTimeout(this.#timer);
