@@ -33,8 +33,9 @@ topologies: ## Run what CI does of them: all on embedded and cluster, repositori
 	@$(MAKE) --no-print-directory contract TOPOLOGIES="sentinel twemproxy $(filter shards-%,$(TOPOLOGIES))" \
 		ARGS="$(COMPOSED:%=--ignore=tests/contract/test_%.py)"
 # Made of repositories and recipes that are tried everywhere; these are tried on single, embedded and cluster.
-COMPOSED := accounts_commands accounts_django audit backup demo follows_together import_commands import_graph \
-	import_posts trim
+COMPOSED := accounts_commands accounts_django audit audit_notifications audit_reactions backup demo \
+	follows_together import_commands import_graph import_posts limits_command notifications_model ops \
+	rights_matrix state_machine threads_of_ubuntu trim
 
 faults: $(VENV)/.dev ## Kill processes and servers under load (ARGS="-k sentinel")
 	@$(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} tests/faults $(ARGS)
