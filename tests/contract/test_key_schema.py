@@ -160,7 +160,7 @@ async def test_every_key_has_its_line_and_every_line_its_key(
     await site.repositories.pulled.enter(AccountId(1), site.clock.now_ms())
     await AuditDrift(site.store).note({"kind": 1})
     await AuditTrail(site.store).note(Actor(1, "abad1dea"), "suspend", "account:2")
-    for use in (use_pages, use_lists, use_queue, use_statistics, use_notices):
+    for use in (use_pages, use_lists, use_queue, use_statistics, use_notices, use_relations):
         await use(site, world)
         watch.look()
     await use_imports(site, tmp_path)
@@ -210,6 +210,16 @@ async def use_notices(site: Services, world: World) -> None:
     await site.notifications.wish(frank.id, {"like": "none"})
     await site.tagging.follow(account_id=erin.id, tag="words", now_ms=site.clock.now_ms())
     await frank.publishes("#words")
+
+
+async def use_relations(site: Services, world: World) -> None:
+    grace, heidi, ivan = await world.people("grace", "heidi", "ivan")
+    await grace.blocks(heidi)
+    await grace.mutes(ivan)
+    await site.relations.quiet(account_id=grace.id, other_id=ivan.id, now_ms=site.clock.now_ms())
+    await site.filters.add(account_id=grace.id, phrase="tea")
+    await ivan.locks()
+    await grace.follows(ivan)
 
 
 async def use_queue(site: Services, world: World) -> None:

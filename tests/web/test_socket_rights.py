@@ -1,0 +1,256 @@
+"""What sockets are sent, reader by reader, through a real daphne: rights hold from the answer on."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+import pytest_asyncio
+
+from socialsite.services import Services
+from tests.support.redis_server import RedisServer
+from tests.support.sockets import Client, Daphne, client, running, signed_in
+from tests.support.world import Person, World
+from timelines.domain.post import Post
+
+
+@pytest.fixture(scope="module")
+def site(redis_server: RedisServer) -> Iterator[Daphne]:
+    with running(redis_server.url) as daphne:
+        yield daphne
+
+
+@dataclass
+class Scene:
+    """Alice follows Bob, has him on list `list_id`; Carol reads too, and follows nobody."""
+
+    services: Services
+    world: World
+    alice: Person
+    bob: Person
+    carol: Person
+    list_id: int
+
+    @property
+    def now_ms(self) -> int:
+        return self.services.clock.now_ms()
+
+    @property
+    def timelines(self) -> dict[str, str]:
+        return {
+            "home": "home",
+            "profile": "profile:bob",
+            "list": f"list:{self.list_id}",
+            "tag": "tag:tea",
+            "public": "public",
+        }
+
+
+@pytest_asyncio.fixture
+async def scene(services: Services) -> Scene:
+    world = World(services)
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    await alice.follows(bob)
+    now_ms = services.clock.now_ms()
+    made = await services.lists.create(owner_id=alice.id, title="List", now_ms=now_ms)
+    await services.lists.add_member(owner_id=alice.id, list_id=made.id, account_id=bob.id, now_ms=now_ms)
+    return Scene(services, world, alice, bob, carol, made.id)
+
+
+Act = Callable[[Scene], Awaitable[object]]
+
+
+async def unblock(scene: Scene) -> None:
+    await scene.alice.unblocks(scene.bob)
+    await scene.alice.follows(scene.bob)
+
+
+async def unblocked(scene: Scene) -> None:
+    await scene.bob.unblocks(scene.alice)
+    await scene.alice.follows(scene.bob)
+
+
+async def locked_out(scene: Scene) -> None:
+    await scene.alice.unfollows(scene.bob)
+    await scene.bob.locks()
+
+
+async def let_in(scene: Scene) -> None:
+    await scene.bob.locks(private=False)
+    await scene.alice.follows(scene.bob)
+
+
+async def hide_word(scene: Scene) -> None:
+    await scene.services.filters.add(account_id=scene.alice.id, phrase="tea", action="hide")
+
+
+async def show_word(scene: Scene) -> None:
+    await scene.services.filters.delete(account_id=scene.alice.id, number=1)
+
+
+ALL = frozenset({"home", "profile", "list", "tag", "public"})
+ACTIONS: dict[str, tuple[Act, Act, frozenset[str]]] = {
+    "block": (lambda s: s.alice.blocks(s.bob), unblock, ALL),
+    "be blocked": (lambda s: s.bob.blocks(s.alice), unblocked, ALL),
+    "mute": (lambda s: s.alice.mutes(s.bob), lambda s: s.alice.unmutes(s.bob), ALL - {"profile"}),
+    "lock, to a follower": (
+        lambda s: s.bob.locks(), lambda s: s.bob.locks(private=False), frozenset({"tag", "public"}),
+    ),
+    "lock, to others": (locked_out, let_in, ALL),
+    "unfollow": (
+        lambda s: s.alice.unfollows(s.bob), lambda s: s.alice.follows(s.bob), frozenset({"home"}),
+    ),
+    "filter": (hide_word, show_word, ALL - {"profile"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+async def test_open_sockets_are_sent_what_their_reader_may_see(
+    site: Daphne, scene: Scene, action: str
+) -> None:
+    do, undo, hides = ACTIONS[action]
+    async with client(site, await signed_in(scene.alice)) as reader:
+        for timeline in scene.timelines.values():
+            await reader.subscribe(timeline)
+
+        async def meets(expected: frozenset[str]) -> None:
+            """An emptied store cost the process its presence: what that delays is replayed."""
+            post = await scene.bob.publishes("a cup of #tea")
+            await scene.world.work()
+            waited = 0
+            while (met := where_met(scene, reader, post)) != expected and waited < 16:
+                await reader.silence()
+                waited += 1
+            await reader.silence()
+            assert where_met(scene, reader, post) == met == expected
+
+        await meets(ALL)
+        await do(scene)
+        await meets(ALL - hides)
+        await undo(scene)
+        await meets(ALL)
+
+
+def where_met(scene: Scene, reader: Client, post: Post) -> set[str]:
+    return {kind for kind, name in scene.timelines.items() if post.id in reader.entry_ids(name)}
+
+
+async def test_a_replay_shows_only_what_may_be_seen(site: Daphne, scene: Scene) -> None:
+    first = await scene.bob.publishes("a cup of #tea")
+    await scene.world.work()
+    await scene.alice.mutes(scene.bob)
+    async with client(site, await signed_in(scene.alice)) as reader:
+        for timeline in ("home", "public", "tag:tea"):
+            await reader.subscribe(timeline, after=first.id - 1)
+            assert reader.entry_ids(timeline) == []
+        await reader.subscribe("profile:bob", after=first.id - 1)
+        assert reader.entry_ids("profile:bob") == [first.id]
+
+
+async def test_a_post_for_followers_reaches_followers_alone(site: Daphne, scene: Scene) -> None:
+    async with (
+        client(site, await signed_in(scene.alice)) as follower,
+        client(site, await signed_in(scene.carol)) as other,
+        client(site) as visitor,
+    ):
+        for reader in (follower, other, visitor):
+            await reader.subscribe("profile:bob")
+            await reader.subscribe("public")
+        post = await scene.bob.publishes("among us", audience=2)
+        unlisted = await scene.bob.publishes("not listed", audience=1)
+        await follower.entry(post.id, "profile:bob")
+        await follower.silence()
+        assert follower.entry_ids("public") == []
+        for reader in (other, visitor):
+            await reader.entry(unlisted.id, "profile:bob")
+            await reader.silence()
+            assert set(reader.entry_ids("profile:bob")) == {unlisted.id}
+            assert reader.entry_ids("public") == []
+
+
+async def test_counts_of_what_is_hidden_are_told_to_nobody_else(site: Daphne, scene: Scene) -> None:
+    post = await scene.bob.publishes("among us", audience=2)
+    async with (
+        client(site, await signed_in(scene.alice)) as follower,
+        client(site, await signed_in(scene.carol)) as other,
+        client(site) as visitor,
+    ):
+        for reader in (follower, other, visitor):
+            await reader.say({"type": "watch", "ids": [str(post.id)]})
+            await reader.subscribe("public")
+        await scene.services.reactions.like(account_id=scene.alice.id, post_id=post.id, now_ms=scene.now_ms)
+        told = await follower.until(lambda message: message["type"] == "counts")
+        assert told["counts"]["likes"] == 1
+        for reader in (other, visitor):
+            assert [message["type"] for message in await reader.silence()] == []
+
+
+async def test_a_folded_entry_is_folded_on_the_socket_for_its_reader_alone(
+    site: Daphne, scene: Scene
+) -> None:
+    await scene.services.filters.add(account_id=scene.alice.id, phrase="tea")
+    async with (
+        client(site, await signed_in(scene.alice)) as filtering,
+        client(site, await signed_in(scene.carol)) as other,
+    ):
+        for reader in (filtering, other):
+            await reader.subscribe("public")
+        post = await scene.bob.publishes("a cup of tea")
+        assert "data-filtered" in (await filtering.entry(post.id))["html"]
+        assert "data-filtered" not in (await other.entry(post.id))["html"]
+
+
+async def test_a_boost_is_sent_once_to_whom_it_is_shown(site: Daphne, scene: Scene) -> None:
+    """Alice follows Bob: his post stands in her home already when Carol, followed too, boosts it."""
+    dave = await scene.world.person("dave")
+    await scene.alice.follows(scene.carol)
+    await dave.follows(scene.carol)
+    post = await scene.bob.publishes("a cup of tea")
+    await scene.world.work()
+    async with (
+        client(site, await signed_in(scene.alice)) as met,
+        client(site, await signed_in(dave)) as not_met,
+    ):
+        for reader in (met, not_met):
+            await reader.subscribe("home")
+        await scene.services.reactions.boost(account_id=scene.carol.id, post_id=post.id, now_ms=scene.now_ms)
+        await scene.world.work()
+        entry = await not_met.until(lambda message: message["type"] == "entry")
+        assert entry["author"] == "carol"
+        assert f'data-boost-of="{post.id}"' in entry["html"]
+        await met.silence()
+        assert "carol" not in [frame.get("author") for frame in met.got]
+
+
+async def test_boosts_of_a_quieted_account_are_not_sent(site: Daphne, scene: Scene) -> None:
+    await scene.alice.follows(scene.carol)
+    dave = await scene.world.person("dave")
+    post = await dave.publishes("unknown to alice")
+    await scene.services.relations.quiet(
+        account_id=scene.alice.id, other_id=scene.carol.id, now_ms=scene.now_ms
+    )
+    async with client(site, await signed_in(scene.alice)) as reader:
+        await reader.subscribe("home")
+        await scene.services.reactions.boost(account_id=scene.carol.id, post_id=post.id, now_ms=scene.now_ms)
+        await scene.world.work()
+        own = await scene.carol.publishes("her own words")
+        await scene.world.work()
+        await reader.entry(own.id, "home")
+        await reader.silence()
+        by_carol = [frame["id"] for frame in reader.got if frame.get("author") == "carol"]
+        assert set(by_carol) == {str(own.id)}
+
+
+async def test_what_is_published_while_a_block_is_made_is_not_sent_after_it(
+    site: Daphne, scene: Scene
+) -> None:
+    async with client(site, await signed_in(scene.alice)) as reader:
+        await reader.subscribe("public")
+        for _ in range(5):
+            posts = [asyncio.create_task(scene.bob.publishes("racing")) for _ in range(10)]
+            await scene.alice.blocks(scene.bob)
+            await asyncio.gather(*posts)
+            await reader.silence()
+            after = await scene.bob.publishes("after the block")
+            assert after.id not in [int(frame.get("id", 0)) for frame in await reader.silence()]
+            await scene.alice.unblocks(scene.bob)
