@@ -32,9 +32,9 @@ PATIENCE = Patience()
 DEAD_LETTERS_CAP = 10_000
 CONSUMER = re.compile(r"[0-9a-f]+")
 
-BEAT, CLAIM, FINISH, BURY, REVIVE, RETIRE = (
+ADD, BEAT, CLAIM, FINISH, BURY, REVIVE, RETIRE = (
     load(f"job_queue_{name}.lua", __package__)
-    for name in ("beat", "claim", "finish", "bury", "revive", "retire")
+    for name in ("add", "beat", "claim", "finish", "bury", "revive", "retire")
 )
 __all__ = ["DeadLetter", "Job", "JobQueue", "JobRefused", "Patience", "QueueDepth"]
 log = structlog.stdlib.get_logger("socialsite.jobs")
@@ -71,6 +71,12 @@ class JobQueue:
     async def add(self, payload: bytes) -> str:
         """Returns the job's id."""
         (added,) = await self._store.write(self.stream, self.add_command(payload))
+        return str(added.decode())
+
+    async def add_freeing(self, payload: bytes) -> str:
+        """As `add`, of a job that frees memory: a full server takes it, too."""
+        command = ADD.command([self.stream], [payload])
+        (added,) = await self._store.write(self.stream, command)
         return str(added.decode())
 
     # Workers
@@ -154,9 +160,10 @@ class JobQueue:
             ("XLEN", self.stream), ("XPENDING", self.stream, GROUP), ("XLEN", self.dead),
             ("XRANGE", self.stream, "-", "+", "COUNT", 1), ("TIME",),
         ]  # fmt: skip
-        owed, pending, dead, oldest, now = await self._grouped(lambda: self._node.transaction(commands))
+        # No MULTI: a full server refuses whatever stands in one. So a job may end between two of these.
+        owed, pending, dead, oldest, now = await self._grouped(lambda: self._node.pipeline(commands))
         age_ms = int(now[0]) * 1000 + int(now[1]) // 1000 - int(oldest[0][0].split(b"-")[0]) if oldest else 0
-        return QueueDepth(owed - pending[0], pending[0], dead, max(0, age_ms))
+        return QueueDepth(max(0, owed - pending[0]), pending[0], dead, max(0, age_ms))
 
     async def payloads(self, most: int) -> list[bytes]:
         """What is owed, oldest first, at most so many; for audits, which take nothing out."""

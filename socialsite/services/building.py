@@ -158,7 +158,7 @@ def _ground(store: Store, clock: AnyClock, config: Configuration) -> Ground:
     statistics = Statistics.over(store, clock, {"post": keys.post_totals, "account": account_keys.totals})
 
     async def sweep(account_id: AccountId) -> None:
-        await outbox.add(encode_job(PurgeAccount(account_id)))
+        await outbox.add_freeing(encode_job(PurgeAccount(account_id)))
         await live.account_closed(account_id)
         await statistics.figures.forget(Entity("account", account_id))
 

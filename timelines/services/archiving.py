@@ -21,7 +21,8 @@ from timelines.repositories.posts import PostState, decoded
 if TYPE_CHECKING:
     from socialsite.services import Services
 
-SWAP_BODY = load("archive_post.lua", "timelines.repositories")
+TO_MARKER = load("archive_post.lua", "timelines.repositories")
+TO_BODY = load("unarchive_post.lua", "timelines.repositories")
 
 
 @dataclass(slots=True)
@@ -64,7 +65,7 @@ class ArchivingService:
         count = 0
         async for page in self._archive.pages():
             on_step(len(page))
-            commands = [SWAP_BODY.command([keys.post(i)], [marker_of(body), body]) for i, body in page]
+            commands = [TO_BODY.command([keys.post(i)], [marker_of(body), body]) for i, body in page]
             count += sum(await self._store.gather(commands))
             await self._archive.remove([post_id for post_id, _ in page])
         return count
@@ -80,7 +81,7 @@ class ArchivingService:
 
     async def _move(self, posts: Sequence[tuple[Key, bytes]]) -> None:
         await self._archive.put([(int(key.tag), body) for key, body in posts])
-        swaps = [SWAP_BODY.command([key], [body, marker_of(body)]) for key, body in posts]
+        swaps = [TO_MARKER.command([key], [body, marker_of(body)]) for key, body in posts]
         done = await self._store.gather(swaps)
         # Deleted meanwhile: the tombstone stands, so nothing of the post may stay.
         lost = [int(key.tag) for (key, _), swapped in zip(posts, done, strict=True) if not swapped]

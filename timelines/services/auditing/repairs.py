@@ -49,7 +49,7 @@ class Places:
 
     def sweep(self, account_id: int) -> Repair:
         """Have the worker take away what the account left."""
-        return partial(self.outbox.add, encode_job(PurgeAccount(AccountId(account_id))))
+        return partial(self.outbox.add_freeing, encode_job(PurgeAccount(AccountId(account_id))))
 
     async def with_touched(self, author_id: AccountId, repair: Repair) -> None:
         """A repair that changes an author's profile; timelines made of it are forgotten before and after."""

@@ -1,0 +1,90 @@
+"""A server that is full: what an operator does about it works there (docs/operations.md, Out of memory)."""
+
+import asyncio
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from socialsite.services import open_services
+from tests.support.redis_server import RedisServer
+from tests.support.town import Town
+from tests.support.world import World
+from timelines.services.archiving import ArchivingService
+
+PASSWORD = "rather long words 9"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    server = RedisServer().start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def full(server: RedisServer, settings: Any, tmp_path: Path) -> Iterator[None]:
+    """A town on a server that takes nothing any more."""
+    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = server.url, {}
+    settings.ARCHIVE_URL = f"sqlite://{tmp_path / 'archive.sqlite3'}"
+
+    async def build() -> None:
+        async with open_services() as services:
+            await Town.built(World(services))
+
+    with server.client() as client:
+        client.flushall()
+        asyncio.run(build())
+        client.config_set("maxmemory", 1)
+        yield
+        client.config_set("maxmemory", 0)
+
+
+def run(*words: str) -> str:
+    out = io.StringIO()
+    call_command(*words, stdout=out, stderr=out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("stats",), ("memory",), ("audit",), ("trim",), ("deadletters",), ("limits", "show", "@alice"),
+        ("archive_posts", "--older-than", "1h"), ("delete_account", "carol", "--no-input"),
+        ("suspend_account", "bob"), ("flush_buffers",),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_what_helps_works_on_a_full_server(full: None, words: tuple[str, ...]) -> None:
+    assert "Traceback" not in run(*words)
+
+
+def test_a_full_server_is_backed_up(full: None, tmp_path: Path) -> None:
+    assert "Wrote" in run("backup", str(tmp_path / "full.backup"))
+
+
+async def _archive_all() -> int:
+    async with open_services() as services:
+        moved = await ArchivingService.over(services).archive(services.clock.now_ms() + 60_000)
+        return moved.posts
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("create_account", "dora", "--password", PASSWORD), ("archive_posts", "--undo")],
+    ids=" ".join,
+)  # fmt: skip
+def test_what_cannot_be_done_says_why_in_one_line(full: None, words: tuple[str, ...]) -> None:
+    assert asyncio.run(_archive_all()) == 3, "bodies leave a full server"
+    with pytest.raises(CommandError, match="maxmemory") as refused:
+        run(*words)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_deleted_account_is_swept_on_a_full_server(full: None) -> None:
+    run("delete_account", "carol", "--no-input")
+    run("syndicate", "--once")
+    assert run("audit").endswith("0 damaged, 0 leftovers.\n")
