@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 
 from socialsite.errors import Malformed
 from socialsite.ids import MAX_ID, PostId
-from timelines.domain.bookmarks import BookmarkCursor
 from timelines.domain.account_list import ListId
+from timelines.domain.bookmarks import BookmarkCursor
 from timelines.domain.follow import FollowCursor
 from timelines.domain.page import DEFAULT_LIMIT, MOST
 from timelines.errors import ListInvalid, PostRefused
@@ -94,12 +94,6 @@ def list_cursor_of(query: QueryDict) -> ListId | None:
     if number is None:
         raise _bad_cursor()
     return ListId(number)
-
-
-def notice_cursor_of(query: QueryDict) -> PostId | None:
-    """`?cursor=` of the page of notifications. Raises Malformed."""
-    found = list_cursor_of(query)
-    return None if found is None else PostId(found)
 
 
 def notice_cursor_of(query: QueryDict) -> PostId | None:

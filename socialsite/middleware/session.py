@@ -6,7 +6,7 @@ was changed, sets or takes away the cookie.
 """
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
@@ -20,7 +20,6 @@ from accounts.tokens import Token
 from socialsite.errors import RateLimited
 from socialsite.http import SiteRequest, wants_json
 from socialsite.recipes.rate_limit import hit_command, verdict_of
-from socialsite.store import Reply
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.scripts import Command
 from socialsite.throttle import address_subject, rules_of
@@ -98,7 +97,8 @@ def _badge_commands(request: SiteRequest, cookie: str | None) -> list[Command]:
     return [request.services.notifications.unread_command(token.account_id)]
 
 
-async def _set_badge(request: SiteRequest, reply: Reply) -> None:
+async def _set_badge(request: SiteRequest, reply: Any) -> None:
+    """`reply`: to the last of the commands."""
     account_id = AccountId(request.user.id)
     try:
         request.badge = await request.services.notifications.badge(account_id, reply)

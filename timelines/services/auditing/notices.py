@@ -1,5 +1,6 @@
-"""Notifications: members that are none, by or for accounts that never were. What they are about is looked at by
-every reader, so a cause that is gone is no damage.
+"""Notifications: members that are none, by or for accounts that never were.
+
+What they are about is looked at by every reader, so a cause that is gone is no damage.
 """
 
 from collections.abc import Sequence
