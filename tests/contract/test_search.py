@@ -219,6 +219,27 @@ async def test_deleted_hidden_and_unlisted_posts_are_never_found_and_the_page_is
     assert len(await found(services.repositories.index, parsed("word"))) == 18, "the sweep took carol's out"
 
 
+async def test_private_blocked_and_muted_authors_are_not_found_and_come_back(
+    world: World, services: Services
+) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await alice.publishes("word")
+    await world.work()
+    await bob.follows(alice)
+    until_ms = services.clock.now_ms() + 60_000
+    for hide in (keys.blocks, keys.blocked_by, keys.mutes):
+        node, key = services.store.node(hide(bob.id)), hide(bob.id)
+        await node.execute("ZADD", key, until_ms, alice.id)
+        assert await search(services, "word", bob) == []
+        assert await search(services, "word") == [post.id]
+        await node.execute("ZREM", key, alice.id)
+        assert await search(services, "word", bob) == [post.id]
+    for private, shown in (("1", []), ("0", [post.id])):
+        await services.repositories.accounts.edit(alice.id, {"private": private})
+        for viewer in (None, bob, alice):
+            assert await search(services, "word from:alice", viewer) == shown
+
+
 async def test_a_post_deleted_before_the_worker_came_is_not_indexed(world: World, services: Services) -> None:
     alice = await world.person("alice")
     post = await alice.publishes("never mind")
