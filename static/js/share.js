@@ -14,8 +14,8 @@ async function copyAddress() {
 
 export function offerAddress() {
   const button = document.getElementById("share")?.content.firstElementChild.cloneNode(true);
-  const reply = document.querySelector(".thread-post .post-actions > .action");
-  if (!button || !reply || !navigator.clipboard) return;
+  const last = document.querySelector('.thread-post .post-actions > [data-act="bookmark"]');
+  if (!button || !last || !navigator.clipboard) return;
   button.addEventListener("click", copyAddress);
-  reply.after(button);
+  last.after(button);
 }

@@ -22,7 +22,7 @@ async def bookmarks_page(
 ) -> BookmarksPage:
     """`limit` bookmarks behind the cursor; one more tells whether there is a next page."""
     shown: list[Shown] = []
-    edge, upward, ended = cursor and cursor.edge, cursor is not None and cursor.upward, False
+    edge, upward, ended = None if cursor is None else cursor.edge, cursor is not None and cursor.upward, False
     for _ in range(MOST_ROUNDS):
         asked = max(FEWEST, limit + 1 - len(shown))
         places = await bookmarks.read(account_id, edge, asked, upward=upward)

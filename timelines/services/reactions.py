@@ -193,7 +193,8 @@ class SeenAccounts:
         asked = list(ids)
         authors = self._accounts.authors_question(asked)
         if viewer_id is None:
-            return (await self._store.ask(authors))[0]
+            everybody: Mapping[AccountId, Author] = (await self._store.ask(authors))[0]
+            return everybody
         state = self._readers.state_question(viewer_id, (), asked, self._clock.now_ms())
         found, reader = await self._store.ask(authors, state)
         hidden = reader.blocks | reader.blocked_by | reader.muted
