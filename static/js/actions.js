@@ -26,7 +26,7 @@ async function follow(button) {
     const put = document.importNode(other, true);
     button.replaceWith(put);
     put.focus();
-  }
+  } else takeOut(button); // a suggestion that was taken
   const counted = fresh.querySelector(".counts");
   if (counted) document.querySelector(".counts")?.replaceWith(document.importNode(counted, true));
 }
@@ -43,12 +43,13 @@ async function more(link) {
     .map((item) => document.importNode(item, true));
   list.append(...items);
   sayTimes(list);
+  const hadFocus = link === document.activeElement; // else it came by itself, and whoever reads on is left alone
   const next = found.querySelector('a[rel="next"]');
   const pager = link.closest(".pager");
   if (next) link.replaceWith(document.importNode(next, true));
   else pager.replaceWith(found.querySelector(".end") ?? "");
   const first = items[0]?.querySelector("article, a");
-  if (first) focusPost(first, { preventScroll: true });
+  if (first && hadFocus) focusPost(first, { preventScroll: true });
   document.dispatchEvent(new Event("posts:more"));
 }
 

@@ -28,16 +28,24 @@ function go(path) {
   location.assign(path);
 }
 
+const isSignedIn = () => document.body.dataset.signedIn === "yes";
+const act = (name) => document.activeElement?.closest("article")?.querySelector(`:scope > .post-actions [data-act="${name}"]`)?.click();
+
 const keys = {
   j: () => walk(1),
   k: () => walk(-1),
   n: () => document.querySelector("a[data-compose]")?.click(),
   r: () => document.activeElement?.closest("article")?.querySelector(".post-actions a")?.click(),
   o: () => document.activeElement?.closest("article")?.querySelector(".post-time")?.click(),
+  f: () => act("like"),
+  b: () => act("boost"),
+  m: () => act("bookmark"),
+  "/": () => go("/search/"),
   ".": () => document.dispatchEvent(new Event("posts:show")),
   h: () => go("/"),
   p: () => go("/public/"),
-  l: () => document.body.dataset.signedIn === "yes" && go("/lists/"),
+  l: () => isSignedIn() && go("/lists/"),
+  i: () => isSignedIn() && go("/notifications/"),
 };
 
 function onKey(event) {

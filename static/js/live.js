@@ -136,48 +136,58 @@ class Live {
     this.#watch();
     this.#gaps = [];
     this.#showPill();
+    document.dispatchEvent(new Event("posts:shown"));
     scrollTo({ top: 0 });
     const first = postsIn(this.timeline.list)[0];
     if (first) focusPost(first, { preventScroll: true });
   }
 
-  // Gaps: filled from the top, one page at a time, until a known post is met
+  // Gaps: filled from either end, one page at a time, until both meet
 
   #gapRow(after) {
     const row = document.createElement("li");
     row.className = "gap";
-    const button = document.createElement("button");
-    button.className = "btn btn-quiet btn-small";
-    button.type = "button";
-    button.textContent = word("gapFill");
-    button.addEventListener("click", () => this.#fill(row));
-    row.append(word("gap"), button);
+    row.append(word("gap"), this.#gapButton(row, "gapUp"), this.#gapButton(row, "gapDown"));
     this.timeline.insertGap(row, after);
     return row;
   }
 
-  async #fill(row) {
-    const button = row.querySelector("button");
-    if (button.ariaDisabled === "true") return;
-    button.ariaDisabled = "true";
+  #gapButton(row, name) {
+    const button = document.createElement("button");
+    button.className = "btn btn-quiet btn-small";
+    button.type = "button";
+    button.textContent = word(name);
+    button.addEventListener("click", () => this.#fill(row, name, button));
+    return button;
+  }
+
+  async #fill(row, name = "gapDown", button = row.lastChild) {
+    if (row.ariaBusy === "true") return;
+    row.ariaBusy = "true";
     button.textContent = word("loading");
+    const upward = name === "gapUp";
     const above = row.previousElementSibling?.querySelector("article[data-post-id]")?.dataset.postId;
+    const query = upward ? `?after=${row.dataset.gapAfter}` : above ? `?before=${above}` : "";
     try {
-      this.#take(await page(above ? `${location.pathname}?before=${above}` : location.pathname), row);
-      button.textContent = word("gapFill");
+      this.#take(await page(location.pathname + query), row, upward, Number(above ?? Infinity));
+      button.textContent = word(name);
     } catch {
       button.textContent = word("loadFailed");
     }
-    button.ariaDisabled = "false";
+    row.ariaBusy = "false";
   }
 
-  #take(found, row) {
+  #take(found, row, upward, above) {
     const after = Number(row.dataset.gapAfter);
     const articles = postsIn(found.querySelector("ol[data-timeline]") ?? found);
-    const missing = articles.filter((article) => Number(article.dataset.postId) > after);
-    const added = missing.map((article) => this.timeline.insert(article) && article.dataset.postId).filter(Boolean);
-    const isClosed = missing.length < articles.length || !found.querySelector('a[rel="next"]');
-    if (!isClosed) return;
+    const missing = articles.map((article) => [article, Number(article.dataset.postId)]).filter(([, id]) => id > after && id < above);
+    if (upward && missing.length) {
+      row.dataset.gapAfter = missing[0][1];
+      missing.reverse(); // each goes directly below the row
+    }
+    const added = missing.filter(([article]) => this.timeline.insert(article, upward ? row : null)).map(([, id]) => String(id));
+    const goesOn = found.querySelector(`a[rel="${upward ? "prev" : "next"}"]`);
+    if (missing.length === articles.length && goesOn) return;
     if (row.contains(document.activeElement) && added.length) focusPost(postOf(this.timeline.list, added[0]));
     row.remove();
   }

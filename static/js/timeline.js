@@ -19,12 +19,13 @@ export class Timeline {
     return this.#gone.has(id) || postOf(this.list, id) !== null;
   }
 
-  /** Put one entry in its place; false when it stands there already or was deleted. */
-  insert(article) {
+  /** Put one entry in its place, or directly below a row; false when it stands there already or was deleted. */
+  insert(article, row = null) {
     const id = article.dataset.postId;
     if (this.has(id) || this.#gone.has(article.dataset.boostOf)) return false;
     const item = asItem(article);
-    this.#place(item, Number(id));
+    if (row) row.after(item);
+    else this.#place(item, Number(id));
     sayTimes(item);
     document.querySelector("[data-empty]")?.remove();
     return true;
@@ -71,10 +72,11 @@ function idOf(item) {
   return id === undefined ? Infinity : Number(id);
 }
 
+/** A filter's fold comes along with its post. */
 function asItem(article) {
   const item = document.createElement("li");
   item.className = "fresh";
-  item.append(document.importNode(article, true));
+  item.append(document.importNode(article.closest("[data-filtered]") ?? article, true));
   return item;
 }
 

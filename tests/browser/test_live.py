@@ -140,11 +140,11 @@ def test_more_than_a_hundred_missed_posts_are_a_gap_that_can_be_filled(
     me.pill.click()
     gap = me.page.locator(".gap")
     expect(me.entries.nth(2)).to_be_visible()
-    for _ in range(10):
+    for number in range(10):
         if not gap.count():
             break
         size = len(me.ids())
-        gap.get_by_role("button").click()
+        gap.get_by_role("button", name="from here up" if number % 2 else "from the newest down").click()
         me.until(lambda known=size: len(me.ids()) > known or not gap.count())  # type: ignore[misc]
     assert not gap.count()
     expected = sorted(known + missed + after, key=int, reverse=True)

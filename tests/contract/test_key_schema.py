@@ -192,6 +192,7 @@ async def use_lists(site: Services, world: World) -> None:
     made = await site.lists.create(owner_id=carol.id, title="Good people", now_ms=now_ms)
     await site.lists.add_member(owner_id=carol.id, list_id=made.id, account_id=dave.id, now_ms=now_ms)
     await site.lists.edit(owner_id=carol.id, list_id=made.id, exclusive=True)
+    await site.positions.move(carol.id, "home", PostId(1))
     await dave.publishes("for the list")
     await site.reading.list_timeline(made.id, viewer_id=carol.id)
 

@@ -92,6 +92,20 @@ class Follows:
         newest = sorted((Neighbour(at_ms, id) for id, at_ms in known.items()), key=order, reverse=True)
         return [AccountId(neighbour.id) for neighbour in newest[:limit]]
 
+    async def followed_by_each(
+        self, account_ids: Collection[AccountId], most: int
+    ) -> dict[AccountId, list[AccountId]]:
+        """Whom each account follows, at most `most` of them, the last ones; one round trip a node."""
+        keys = [self._following.keys(id) for id in account_ids]
+        each = max(1, most // max(1, len(keys[0]))) if keys else 0
+        replies = iter(
+            await self._following.gather([("ZREVRANGE", key, 0, each - 1) for part in keys for key in part])
+        )
+        return {
+            id: [AccountId(int(member)) for _ in part for member in next(replies)][:most]
+            for id, part in zip(account_ids, keys, strict=True)
+        }
+
     async def both_follow(self, viewer_id: AccountId, account_id: AccountId) -> int:
         """How many accounts both of them follow."""
         return len(await common((self._following, viewer_id), (self._following, account_id), self._most))

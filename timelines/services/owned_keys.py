@@ -8,7 +8,7 @@ from timelines import keys
 OWN = (
     keys.liked, keys.boosted, keys.bookmarks, keys.blocks, keys.blocked_by, keys.mutes, keys.requests,
     keys.requested, keys.quieted, keys.exclusive, keys.filters, keys.notifications, keys.notified,
-    keys.preferences, keys.followed_tags,
+    keys.preferences, keys.followed_tags, keys.position,
 )  # fmt: skip
 
 

@@ -1,5 +1,7 @@
 """Home, the welcome page, and the public timeline."""
 
+import asyncio
+
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
@@ -8,6 +10,8 @@ from socialsite.http import SiteRequest, own_id, page_response, respond, viewer_
 from timelines.forms import PageQuery
 from timelines.views.composer import composer, default_audience
 from timelines.views.pages import timeline, timeline_json
+from timelines.views.places import place_in
+from timelines.views.suggestions import on_home
 from timelines.views.trends import trends_slot
 
 TASTE = 10  # public posts on the welcome page
@@ -18,14 +22,19 @@ async def home(request: SiteRequest) -> HttpResponseBase:
     if request.account is None:
         return await welcome(request)
     query = PageQuery.of(request.GET)
-    page = await request.services.reading.home(
-        own_id(request), before=query.before, after=query.after, limit=query.limit
+    page, place = await asyncio.gather(
+        request.services.reading.home(
+            own_id(request), before=query.before, after=query.after, limit=query.limit
+        ),
+        place_in(request, "home"),
     )
+    suggested = await on_home(request, query, page)
     return respond(
         request,
         "timelines/home.html",
         page=lambda: {
-            "timeline": timeline(request, query, page, "home"),
+            "timeline": timeline(request, query, page, "home", place),
+            "suggestions": suggested or "",
             "composer": composer(audience=default_audience(request)),
         },
         data=lambda: timeline_json(request, page),
@@ -43,15 +52,18 @@ async def welcome(request: SiteRequest) -> HttpResponseBase:
 
 async def public(request: SiteRequest) -> HttpResponseBase:
     query, me = PageQuery.of(request.GET), viewer_id(request)
-    page = await request.services.reading.public(
-        viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
+    page, place = await asyncio.gather(
+        request.services.reading.public(
+            viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
+        ),
+        place_in(request, "public"),
     )
     trends = await trends_slot(request)
     return respond(
         request,
         "timelines/public.html",
         page=lambda: {
-            "timeline": timeline(request, query, page, "public"),
+            "timeline": timeline(request, query, page, "public", place),
             "trends_html": trends if query.is_first else "",
             "page_title": _("Public"),
         },

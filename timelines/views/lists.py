@@ -29,6 +29,7 @@ from timelines.forms import ListForm, PageQuery, follow_cursor_of, limit_of, lis
 from timelines.presenters import Json, author_json, list_json
 from timelines.views.answers import done
 from timelines.views.pages import Page, link, timeline, timeline_json
+from timelines.views.places import place_in
 
 LEAST_FOR_PARTS = 2
 """So many lists are needed before one can be made of others."""
@@ -172,12 +173,13 @@ async def _shown(
 ) -> HttpResponse:
     """A list with its timeline and a page of its members."""
     me, services = own_id(request), request.services
-    page, members, shown = await asyncio.gather(
+    page, members, shown, place = await asyncio.gather(
         services.reading.list_timeline(
             found.id, viewer_id=me, before=query.before, after=query.after, limit=query.limit
         ),
         services.lists.members(owner_id=me, list_id=found.id, cursor=follow_cursor_of(request.GET)),
         _list_json(request, found),
+        place_in(request, f"list:{found.id}"),
     )
     choices = await _choices(request) if found.operation and not wants_json(request) else []
     authors = await services.accounts.authors(members.account_ids)
@@ -188,7 +190,7 @@ async def _shown(
         "timelines/list.html",
         page=lambda: {
             "account_list": shown,
-            "timeline": timeline(request, query, page, f"list:{found.id}"),
+            "timeline": timeline(request, query, page, f"list:{found.id}", place),
             "members": people,
             "members_next_url": next_members,
             "choices": _marked(choices, found),

@@ -1,19 +1,25 @@
 """What the views of timelines share: a page's links, and its two shapes."""
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from django.http import HttpResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from accounts.domain import AccountId
 from accounts.models import Account
 from socialsite.http import SiteRequest, json_response, page_response, viewer_id, wants_json
 from socialsite.shells import Slot
-from timelines.domain.page import TimelinePage
+from timelines.domain.page import HydratedPost, TimelinePage
+from timelines.domain.reading_place import ReadingPlace, keeps_place
 from timelines.forms import PageQuery
 from timelines.presenters import Json, author_json, entries_html, posts_json
 
 Page = dict[str, Any]
+NOWHERE = ReadingPlace()
 
 
 def link(request: SiteRequest, **query: object) -> str | None:
@@ -44,17 +50,43 @@ def timeline_json(request: SiteRequest, page: TimelinePage) -> Json:
     }
 
 
-def timeline(request: SiteRequest, query: PageQuery, page: TimelinePage, name: str) -> Page:
+def timeline(
+    request: SiteRequest,
+    query: PageQuery,
+    page: TimelinePage,
+    name: str,
+    place: ReadingPlace = NOWHERE,
+) -> Page:
     """What timelines/_timeline.html takes. New entries arrive on the first page only."""
     return {
         "name": name,
-        "entries_html": Slot(entries_html(page.entries)),
+        "entries_html": Slot(_with_place(page.entries, place)),
+        "where_url": slot(_where(request, query, page, place)),
+        "keeps_place": request.account is not None and keeps_place(name),
+        "scrolls": place.scrolls,
+        "by_day": name != "search",
         "is_empty": not page.entries,
         "newest": Slot(str(page.entries[0].post.id) if page.entries else "0"),
         "next_url": slot(link(request, before=page.next_before)),
         "previous_url": slot(link(request, after=page.previous_after)),
         "live": query.is_first,
     }
+
+
+def _with_place(entries: Sequence[HydratedPost], place: ReadingPlace) -> SafeString:
+    """The items, with a line between what is new and what was read; none where all is one or the other."""
+    new = sum(1 for entry in entries if entry.post.id > place.read) if place.read else 0
+    if not 0 < new < len(entries):
+        return entries_html(entries)
+    line = format_html('<li class="here">{}</li>', _("You are caught up. You had read what follows."))
+    return entries_html(entries[:new]) + line + entries_html(entries[new:])
+
+
+def _where(request: SiteRequest, query: PageQuery, page: TimelinePage, place: ReadingPlace) -> str | None:
+    """The page that begins with what was read last, where this first one does not reach so far."""
+    if not (query.is_first and place.read and page.entries and place.read < page.entries[-1].post.id):
+        return None
+    return link(request, before=place.read + 1)
 
 
 async def with_following(request: SiteRequest, accounts: list[Account]) -> list[Page]:

@@ -29,6 +29,7 @@ from timelines.views.pages import (
     timeline_json,
     with_following,
 )
+from timelines.views.places import place_in
 from timelines.views.visits import looked_at
 
 KNOWN = 3  # followers one knows, shown by name
@@ -57,7 +58,7 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
     account = await services.accounts.get_by_handle(handle)
     id, me = AccountId(account.id), viewer_id(request)
     may_lag = me is None
-    views, page, counts, posts, relation = await asyncio.gather(
+    views, page, counts, posts, relation, place = await asyncio.gather(
         looked_at(request, Entity("account", id), id),
         services.reading.profile(
             id,
@@ -70,6 +71,7 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
         services.following.counts(id, may_lag=may_lag),
         services.reading.post_count(id, may_lag=may_lag),
         _relation(request, id),
+        place_in(request, f"profile:{handle}"),
     )
     if is_hidden(account, relation):
         page = NOTHING
@@ -78,7 +80,7 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
         "timelines/profile.html",
         page=lambda: {
             "account": profile_of(account),
-            "timeline": timeline(request, query, page, f"profile:{handle}"),
+            "timeline": timeline(request, query, page, f"profile:{handle}", place),
             "followers": counts.followers,
             "following": counts.following,
             "posts": posts,

@@ -17,6 +17,7 @@ from timelines.forms import PageQuery
 from timelines.presenters import tag_json, tag_url
 from timelines.views.answers import done
 from timelines.views.pages import canonical_url, timeline, timeline_json
+from timelines.views.places import place_in
 from timelines.views.trends import trends_json, trends_slot
 
 TagView = Callable[[SiteRequest, str], Coroutine[Any, Any, HttpResponseBase]]
@@ -42,11 +43,12 @@ def by_tag(view: TagView) -> TagView:
 @by_tag
 async def show(request: SiteRequest, tag: str) -> HttpResponseBase:
     query, me, services = PageQuery.of(request.GET), viewer_id(request), request.services
-    page, is_followed = await asyncio.gather(
+    page, is_followed, place = await asyncio.gather(
         services.reading.tag(
             tag, viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
         ),
         _is_followed(request, tag),
+        place_in(request, f"tag:{tag}"),
     )
     return respond(
         request,
@@ -55,7 +57,7 @@ async def show(request: SiteRequest, tag: str) -> HttpResponseBase:
             "tag": tag,
             "tag_url": tag_url(tag),
             "is_followed": is_followed,
-            "timeline": timeline(request, query, page, f"tag:{tag}"),
+            "timeline": timeline(request, query, page, f"tag:{tag}", place),
             "feed_url": f"{tag_url(tag)}feed.atom",
             "page_title": f"#{tag}",
             "page_description": _("Posts with the hashtag #%(tag)s, newest first") % {"tag": tag},
@@ -80,14 +82,14 @@ async def followed(request: SiteRequest) -> HttpResponseBase:
     page = await services.reading.tags(
         tags, viewer_id=me, before=query.before, after=query.after, limit=query.limit
     )
-    trends = await trends_slot(request)
+    trends, place = await asyncio.gather(trends_slot(request), place_in(request, "tags"))
     shown = [tag_json(tag) for tag in tags]
     return respond(
         request,
         "timelines/tags.html",
         page=lambda: {
             "tags": shown,
-            "timeline": timeline(request, query, page, "tags"),
+            "timeline": timeline(request, query, page, "tags", place),
             "trends_html": trends,
             "page_title": _("Hashtags"),
         },

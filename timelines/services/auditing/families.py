@@ -68,7 +68,7 @@ class Families:
                 (r"(posts|accounts):\{\d+\}:totals|series:\{s\d+\}:.*", "hash", hashes),
                 (r"jobs:\{audit\}:drift|series:\{b\d+\}:(buffer|batch):.*", "hash", hashes),
                 (r"timelines:\{\d+\}:notified", "string", strings),
-                (r"timelines:\{\d+\}:(filters|preferences)", "hash", hashes),
+                (r"timelines:\{\d+\}:(filters|position|preferences)", "hash", hashes),
                 (r"timelines:\{\d+\}:exclusive", "set", sets),
                 (r"timelines:\{\d+\}:(bookmarks|mutes|quieted|tags)|series:\{trends\}:.*", "zset", zsets),
                 (r"posts:\{\d+\}:gone|timelines:\{pulled\}:authors", "zset", zsets),

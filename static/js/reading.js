@@ -1,0 +1,84 @@
+/** How far somebody has read is told to the site; older posts come by themselves, a few pages at a time. */
+
+import { postsIn, send } from "./send.js";
+
+const SEEN = 1000; // ms in sight before a post counts as read
+const PAUSE = 2000;
+const PAGES = 4; // that come by themselves; then the link waits, so that what stands below it can be reached
+const SCROLL = "scroll";
+
+function keepPlace(list) {
+  let newest = 0;
+  let told = 0;
+  let timer = 0;
+  const tell = (how) => {
+    if (newest <= told) return;
+    told = newest;
+    send("/positions/", { timeline: list.dataset.timeline, post: String(newest) }, how);
+  };
+  const look = () => {
+    if (document.hidden) return;
+    for (const post of postsIn(list)) {
+      const { top, bottom } = post.getBoundingClientRect();
+      if (top > innerHeight) break;
+      if (bottom > 0) newest = Math.max(newest, Number(post.dataset.postId));
+    }
+    if (newest > told) timer = setTimeout(tell, PAUSE);
+  };
+  const soon = () => {
+    clearTimeout(timer);
+    timer = setTimeout(look, SEEN);
+  };
+  addEventListener("scroll", soon, { passive: true });
+  document.addEventListener("posts:shown", soon);
+  document.addEventListener("visibilitychange", () => (document.hidden ? tell({ keepalive: true }) : soon()));
+  soon();
+}
+
+const stored = (value) => {
+  try {
+    if (value) localStorage.setItem(SCROLL, value);
+    return localStorage.getItem(SCROLL);
+  } catch {
+    return null; // nothing may be kept on this device
+  }
+};
+
+function scrollOn(place) {
+  const box = place.querySelector("input");
+  const isSignedIn = document.body.dataset.signedIn === "yes";
+  if (!isSignedIn) box.checked = stored() !== "off";
+  place.hidden = false;
+  let left = PAGES;
+  const next = () => document.querySelector('.timeline-frame .pager a[rel="next"]');
+  const sight = new IntersectionObserver(
+    ([entry]) => {
+      if (!entry.isIntersecting || !box.checked || left < 1) return;
+      left -= 1;
+      entry.target.click();
+    },
+    { rootMargin: "0px 0px 800px" },
+  );
+  const watch = () => {
+    sight.disconnect();
+    if (next()) sight.observe(next());
+  };
+  box.addEventListener("change", () => {
+    const value = box.checked ? "on" : "off";
+    if (isSignedIn) send("/preferences/", { scroll: value });
+    else stored(value);
+    watch();
+  });
+  document.addEventListener("posts:more", watch);
+  document.addEventListener("click", (event) => {
+    if (event.isTrusted && event.target === next()) left = PAGES;
+  });
+  watch();
+}
+
+export function enhanceReading() {
+  const list = document.querySelector("[data-place] > ol");
+  const place = document.querySelector("[data-scrolling]");
+  if (list) keepPlace(list);
+  if (place) scrollOn(place);
+}

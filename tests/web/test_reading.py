@@ -1,0 +1,109 @@
+"""Reading on: the place is kept, a day is found, who to follow is shown to those who follow few."""
+
+import re
+
+import pytest
+
+from socialsite.ids import id_at
+
+
+async def test_the_place_is_kept_and_shown_between_new_and_read(alice):
+    posts = [await alice.publishes(f"{number}") for number in range(4)]
+    html = (await alice.get("/")).text
+    assert 'class="here"' not in html
+    assert "data-place" in html
+    answer = await alice.post_json("/positions/", timeline="home", post=posts[1]["id"])
+    assert (answer.status_code, answer.json()) == (200, {"timeline": "home", "post": posts[1]["id"]})
+    html = (await alice.get("/")).text
+    shown = re.findall(r'data-post-id="(\d+)"|class="(here)"', html)
+    assert ["".join(each) for each in shown] == [
+        posts[3]["id"],
+        posts[2]["id"],
+        "here",
+        posts[1]["id"],
+        posts[0]["id"],
+    ]
+    answer = await alice.post_json("/positions/", timeline="home", post=posts[0]["id"])
+    assert answer.json()["post"] == posts[1]["id"]
+    answer = await alice.post_json("/positions/", timeline="home", post=posts[0]["id"], back="1")
+    assert answer.json()["post"] == posts[0]["id"]
+    await alice.post_json("/positions/", timeline="home", post=posts[3]["id"])
+    assert 'class="here"' not in (await alice.get("/")).text
+
+
+async def test_a_place_far_below_is_a_link_away(alice):
+    posts = [await alice.publishes(f"{number}") for number in range(5)]
+    await alice.post_json("/positions/", timeline="public", post=posts[0]["id"])
+    html = (await alice.get("/public/?limit=2")).text
+    href = re.search(r'href="([^"]+)">[^/]*/>?.*?Jump to where I was', html, re.S)
+    assert href
+    path = re.findall(r'href="(/public/[^"]*before[^"]*)"', html)[0].replace("&amp;", "&")
+    assert [each["id"] for each in (await alice.get_json(path)).json()["posts"]] == [posts[0]["id"]]
+    assert "Jump to where I was" not in (await alice.get("/public/")).text
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"timeline": "home", "post": "x"}, 400),
+        ({"timeline": "home"}, 400),
+        ({"timeline": "profile:bob", "post": "5"}, 404),
+        ({"timeline": "", "post": "5"}, 404),
+    ],
+)
+async def test_a_place_that_cannot_be_is_refused(alice, fields, status):
+    assert (await alice.post_json("/positions/", **fields)).status_code == status
+
+
+async def test_places_and_preferences_are_for_those_signed_in(visitor):
+    for path in ("/positions/", "/preferences/"):
+        assert (await visitor.post_json(path, timeline="home", post="5", scroll="on")).status_code == 401
+    assert (await visitor.get_json("/accounts/suggestions/")).status_code == 401
+    assert "data-place" not in (await visitor.get("/public/")).text
+
+
+async def test_scrolling_can_be_turned_off(alice):
+    await alice.publishes("words")
+
+    async def is_on() -> bool:
+        return '<input type="checkbox" checked> Load older posts' in (await alice.get("/")).text
+
+    assert await is_on()
+    answer = await alice.post("/preferences/", scroll="off")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    assert not await is_on()
+    assert (await alice.post_json("/preferences/", scroll="on")).json() == {"scroll": "on"}
+    assert await is_on()
+    assert (await alice.post_json("/preferences/", scroll="perhaps")).status_code == 400
+
+
+@pytest.mark.parametrize("path", ["/", "/public/", "/@alice/", "/tags/words/"])
+async def test_a_day_leads_to_its_last_posts(alice, path):
+    await alice.publishes("#words")
+    answer = await alice.get(f"{path}?date=2020-02-29")
+    end = id_at(1_583_020_800_000)  # 2020-03-01T00:00Z
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{path}?before={end}")
+    answer = await alice.get(f"{path}?date=2026-11-20&limit=5")
+    assert answer.headers["location"].endswith("&limit=5")
+    for text in ("", "yesterday", "2020-02-30", "20200230", "0000-01-01"):
+        assert (await alice.get(f"{path}?date={text}")).status_code == 400
+    for text in ("0001-01-01", "9999-12-31", "2999-01-01"):
+        found = (await alice.get(f"{path}?date={text}")).headers.get("location")
+        if found is not None:
+            assert (await alice.get(found)).status_code == 200
+
+
+async def test_who_follows_few_is_shown_whom_friends_follow(alice, bob, world):
+    carol, dave = await world.people("carol", "dave")
+    await alice.post_json("/@bob/follow/")
+    await bob.post_json("/@carol/follow/")
+    page = (await alice.get_json("/accounts/suggestions/")).json()
+    assert [each["handle"] for each in page["accounts"]] == ["carol"]
+    assert [each["handle"] for each in page["accounts"][0]["known"]] == ["bob"]
+    html = (await alice.get("/")).text
+    assert "Who to follow" in html
+    assert 'data-follow="carol"' in html
+    await alice.post_json("/@carol/follow/")
+    assert (await alice.get_json("/accounts/suggestions/")).json()["accounts"] == []
+    html = (await alice.get("/accounts/suggestions/")).text
+    assert "Who to follow" in html

@@ -1,0 +1,23 @@
+"""Where a reader is in a timeline, and how they like to read."""
+
+import re
+from dataclasses import dataclass
+
+from socialsite.ids import PostId
+
+POSITIONS_CAP = 150
+"""Timelines whose place is kept: home, public, and more lists than an account may have."""
+_NAME = re.compile(r"home|public|tags|list:[1-9][0-9]{0,15}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPlace:
+    """`read`: the newest entry that was read, 0 where nothing is known; `scrolls`: older posts come by themselves."""
+
+    read: PostId = PostId(0)
+    scrolls: bool = True
+
+
+def keeps_place(timeline: str) -> bool:
+    """Whether the place in a timeline of this name is kept."""
+    return _NAME.fullmatch(timeline) is not None
