@@ -52,6 +52,7 @@ class Serving:
         self._run("manage.py", "syndicate", "--verbosity", "0")
         until = time.monotonic() + READY_WITHIN_S
         while self.status("/readyz") != 200:
+            assert self.is_alive, self.log[-2000:]
             assert time.monotonic() < until, self.log[-2000:]
             time.sleep(0.05)
 
