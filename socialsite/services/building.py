@@ -153,7 +153,7 @@ def _ground(store: Store, clock: AnyClock, config: Configuration) -> Ground:
     indexing = Indexing(
         index=at.index, names=at.names, debts=at.search_debts, posts=at.posts, accounts=at.accounts
     )
-    live = LiveService(store=store, clock=clock, follows=at.follows, members=at.members, lag=at.lag)
+    live = LiveService(store=store, clock=clock, lag=at.lag)
     outbox = JobQueue(store)
     statistics = Statistics.over(store, clock, {"post": keys.post_totals, "account": account_keys.totals})
 

@@ -8,7 +8,6 @@ import pytest_asyncio
 
 from accounts.domain import AccountId, Author
 from socialsite.services import Services
-from tests.support.world import World
 from timelines.domain.account_list import ListId
 from timelines.domain.live import (
     CountsChanged,
@@ -16,6 +15,7 @@ from timelines.domain.live import (
     EntryPublished,
     LiveMessage,
     PostDeleted,
+    RelationChanged,
     SessionsEnded,
     decode_live,
     encode_live,
@@ -105,26 +105,6 @@ async def test_nobody_online_costs_no_message(services, ears, post, author) -> N
         await ear.waits_for(SessionsEnded(AccountId(7), "ab"), SessionsEnded(AccountId(7)))
 
 
-async def test_rights_are_those_of_now(services) -> None:
-    alice, bob, carol = await World(services).people("alice", "bob", "carol")
-    await alice.follows(bob)
-    readers = [alice.id, bob.id, carol.id]
-    assert await services.live.still_following(bob.id, readers) == {alice.id, bob.id}
-    await alice.unfollows(bob)
-    assert await services.live.still_following(bob.id, readers) == {bob.id}
-    assert await services.live.still_following(bob.id, []) == set()
-
-
-async def test_lists_lose_a_member_at_once(services) -> None:
-    alice, bob = await World(services).people("alice", "bob")
-    now_ms = services.clock.now_ms()
-    made = await services.lists.create(owner_id=alice.id, title="Friends", now_ms=now_ms)
-    await services.lists.add_member(owner_id=alice.id, list_id=made.id, account_id=bob.id, now_ms=now_ms)
-    assert await services.live.still_listing(bob.id, [made.id, ListId(99)]) == {made.id}
-    await services.lists.remove_member(owner_id=alice.id, list_id=made.id, account_id=bob.id)
-    assert await services.live.still_listing(bob.id, [made.id]) == set()
-
-
 @pytest.mark.parametrize("payload", [b"", b"\xc1", encode_live(["entry9", 1]), encode_live({"kind": "new"})])
 def test_messages_of_another_release_are_passed_over(payload) -> None:
     assert decode_live(payload) is None
@@ -137,5 +117,6 @@ def test_messages_come_back_as_they_went(post, author) -> None:
         PostDeleted(post.id),
         CountsChanged(post.id),
         SessionsEnded(author.id, None, but="ab"),
+        RelationChanged(author.id, AccountId(2)),
     ]
     assert [decode_live(encode_live(message)) for message in messages] == messages

@@ -5,7 +5,7 @@ a word to all never fails the request that says it; a worker's passes do fail, b
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
@@ -28,8 +28,6 @@ from timelines.domain.live import (
 )
 from timelines.domain.post import Post
 from timelines.repositories.delivery_lag import DeliveryLag
-from timelines.repositories.follows import Follows
-from timelines.repositories.lists import ListMembers
 
 log = logging.getLogger(__name__)
 
@@ -38,16 +36,12 @@ Places = Mapping[str, tuple[Sequence[AccountId], Sequence[ListId]]]
 
 
 class LiveService:
-    """Publishes hints, and tells the listening side which of its readers may see an entry."""
+    """Publishes hints; who may see what they are about is asked by those who hear them."""
 
-    def __init__(
-        self, *, store: Store, clock: Now, follows: Follows, members: ListMembers, lag: DeliveryLag
-    ) -> None:
+    def __init__(self, *, store: Store, clock: Now, lag: DeliveryLag) -> None:
         self._store = store
         self._clock = clock
         self._presence = Presence(store, clock)
-        self._follows = follows
-        self._members = members
         self._lag = lag
 
     async def entry_published(self, post: Post) -> None:
@@ -132,16 +126,6 @@ class LiveService:
     async def rewind_ms(self, now_ms: int) -> int:
         """How far before a reader's last id a replay begins: entries may be delivered that much later."""
         return await self._lag.worst_ms(now_ms)
-
-    async def still_following(self, author_id: AccountId, reader_ids: Iterable[AccountId]) -> set[AccountId]:
-        """Those readers whose home may show the author now: followers, and the author."""
-        readers = list(reader_ids)
-        following = await self._follows.followers_among(author_id, readers)
-        return following | {author_id}.intersection(readers)
-
-    async def still_listing(self, author_id: AccountId, list_ids: Iterable[ListId]) -> set[ListId]:
-        """Those lists that hold the author now."""
-        return await self._members.listed_among(author_id, list(list_ids))
 
     async def _to_those_online(self, post: Post, places: Places) -> None:
         """One message a process: its followers, its open lists."""

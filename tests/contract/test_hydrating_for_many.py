@@ -1,0 +1,112 @@
+"""One post for many readers: judged for each by what stands now, in as many round trips as for one."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from socialsite.clock import FixedClock
+from socialsite.configuration import Configuration
+from socialsite.services import Services, build_services
+from socialsite.store import Command, Node, Reply, Store
+from socialsite.store.connection import Address
+from tests.contract.test_home_model import OneNode
+from tests.support.world import Person, World
+from timelines.domain.post import Post
+from timelines.domain.rights import Place
+from timelines.services.hydrating_for_many import Seat, hydrate_for
+
+
+def home_of(services: Services, reader: Person) -> Seat:
+    return Seat(reader.id, Place.HOME, services.reading.home_rights(reader.id))
+
+
+async def shown_to(services: Services, post: Post, seats: list[Seat]) -> list[bool]:
+    found = await hydrate_for(services.hydrator, post.id, post.author_id, seats)
+    return [entry is not None for entry in found]
+
+
+async def test_rights_are_those_of_now(services: Services) -> None:
+    alice, bob, carol = await World(services).people("alice", "bob", "carol")
+    await alice.follows(bob)
+    post = await bob.publishes("hello")
+    seats = [home_of(services, person) for person in (alice, bob, carol)]
+    assert await shown_to(services, post, seats) == [True, True, False]
+    await alice.unfollows(bob)
+    assert await shown_to(services, post, seats) == [False, True, False]
+    assert await shown_to(services, post, []) == []
+
+
+async def test_a_list_loses_a_member_at_once(services: Services) -> None:
+    alice, bob = await World(services).people("alice", "bob")
+    now_ms = services.clock.now_ms()
+    made = await services.lists.create(owner_id=alice.id, title="Friends", now_ms=now_ms)
+    await services.lists.add_member(owner_id=alice.id, list_id=made.id, account_id=bob.id, now_ms=now_ms)
+    rule = await services.lists.rule(made)
+    post, seat = await bob.publishes("hello"), Seat(alice.id, Place.LIST, rule.rights, rule.answering)
+    assert await shown_to(services, post, [seat]) == [True]
+    await services.lists.remove_member(owner_id=alice.id, list_id=made.id, account_id=bob.id)
+    assert await shown_to(services, post, [seat]) == [False]
+
+
+async def test_members_of_an_exclusive_list_leave_home(services: Services) -> None:
+    alice, bob = await World(services).people("alice", "bob")
+    await alice.follows(bob)
+    now_ms = services.clock.now_ms()
+    made = await services.lists.create(owner_id=alice.id, title="Apart", now_ms=now_ms)
+    await services.lists.add_member(owner_id=alice.id, list_id=made.id, account_id=bob.id, now_ms=now_ms)
+    post = await bob.publishes("hello")
+    assert await shown_to(services, post, [home_of(services, alice)]) == [True]
+    await services.lists.edit(owner_id=alice.id, list_id=made.id, exclusive=True)
+    assert await shown_to(services, post, [home_of(services, alice)]) == [False]
+
+
+async def test_a_post_that_is_gone_is_shown_to_nobody(services: Services) -> None:
+    alice, bob = await World(services).people("alice", "bob")
+    post = await bob.publishes("hello")
+    await bob.deletes(post)
+    seats = [home_of(services, alice), Seat(None, Place.PUBLIC)]
+    assert await shown_to(services, post, seats) == [False, False]
+
+
+async def test_each_reader_sees_what_they_have_done_with_it(services: Services) -> None:
+    alice, bob, carol = await World(services).people("alice", "bob", "carol")
+    post = await bob.publishes("hello")
+    await services.reactions.like(account_id=carol.id, post_id=post.id, now_ms=services.clock.now_ms())
+    seats = [Seat(reader, Place.PUBLIC) for reader in (alice.id, bob.id, carol.id, None)]
+    found = await hydrate_for(services.hydrator, post.id, None, seats)
+    viewers = [entry.viewer for entry in found if entry is not None]
+    assert [viewer and viewer.liked for viewer in viewers] == [False, False, True, None]
+    assert [viewer and viewer.own for viewer in viewers] == [False, True, False, None]
+
+
+class CountingNode(Node):
+    """Keeps how many commands went in each round trip."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(Address.parse(url))
+        self.trips: list[int] = []
+
+    async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
+        commands = list(commands)
+        if commands:
+            self.trips.append(len(commands))
+        return await super().pipeline(commands)
+
+
+@pytest.mark.parametrize("readers", [1, 40])
+async def test_the_number_of_round_trips_does_not_grow_with_the_readers(redis_url: str, readers: int) -> None:
+    node = CountingNode(redis_url)
+    store = Store(OneNode(node))
+    try:
+        services = build_services(store, FixedClock(1_900_000_000_000), Configuration())
+        world = World(services)
+        bob = await world.person("bob")
+        people = [await world.person(f"p{number}") for number in range(readers)]
+        for person in people:
+            await person.follows(bob)
+        post = await bob.publishes("hello")
+        node.trips.clear()
+        assert all(await shown_to(services, post, [home_of(services, person) for person in people]))
+        assert node.trips == [3 + 2 * readers], "the post, its author, its counts; two looks a reader"
+    finally:
+        await store.close()
