@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from accounts.domain import AccountId
-from socialsite.ids import id_at
+from socialsite.ids import PostId, id_at
 from socialsite.store import Key
 from timelines import keys
 from timelines.domain.account_list import ListId
@@ -108,7 +108,7 @@ class CachedChecks:
         foreign = await self._foreign(look, [i for i in ids if i not in known], set(authors), owed)
         return [("incomplete", missing), ("of_strangers", foreign)]
 
-    async def _pushed(self, look: Looking, ids: Sequence[int]) -> list[int]:
+    async def _pushed(self, look: Looking, ids: Sequence[PostId]) -> list[PostId]:
         """Without those that readers take from the profiles of much followed authors (pulling.py)."""
         since = await self._places.at.pulled.all()
         if not since:
