@@ -18,7 +18,7 @@ from socialsite.store import Command, CommandRefused, Key, Store
 from socialsite.store.connections import Layout
 from timelines import keys
 from timelines.domain.jobs import Phase, SyndicatePass, SyndicatePost, decode_job
-from timelines.repositories.edge_side import GENERATION
+from timelines.repositories.passes import GENERATION
 
 if TYPE_CHECKING:
     from socialsite.services import Services

@@ -153,8 +153,8 @@ class RestlessPairs(KeyDataShardedConnection):
         super().__init__(store, "follows", PARTITIONS)
         self._leave = leave
 
-    async def gather(self, commands: Iterable[Command]) -> list[Reply]:
-        replies = await super().gather(commands)
+    async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
+        replies = await super().gather(commands, may_lag=may_lag)
         await self._leave()
         return replies
 
@@ -178,6 +178,38 @@ async def test_those_who_go_while_a_pass_is_read_do_not_end_it_early(store: Stor
         found.extend(page)
     assert len(found) == len(set(found))
     assert set(ids) - gone <= set(found)
+
+
+async def test_who_goes_and_comes_back_while_a_pass_is_read_takes_nobody_along(
+    store: Store, follows: Follows
+) -> None:
+    """Their edge is the newest then; a cursor behind it would pass everybody between by."""
+    ids = range(2, 202)
+    await follows.add_many(Follow(AccountId(id), ALICE, 1_000 + id % 4) for id in ids)
+    found: list[int] = []
+
+    async def come_back() -> None:
+        for id in set(ids) - set(found):
+            await follows.remove(AccountId(id), ALICE)
+            await follows.add(Follow(AccountId(id), ALICE, 1_000_000))
+
+    side = EdgeSide(RestlessPairs(store, come_back), keys.followers)
+    cursor: PassCursor | None = FIRST_PASS
+    for _ in range(400):
+        page, cursor = await side.next_pass(ALICE, cursor, 7)
+        found.extend(page)
+        if cursor is None:
+            break
+    assert cursor is None
+    assert set(found) == set(ids)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 7, 40])
+async def test_passes_walk_through_ties_without_a_gap(follows: Follows, limit: int) -> None:
+    ids = range(2, 302)
+    await follows.add_many(Follow(AccountId(id), ALICE, 1_000 + id % 4) for id in ids)
+    walked = await passes(follows, limit)
+    assert sorted(walked) == list(ids)
 
 
 async def test_nobody_follows_is_an_empty_last_page(follows: Follows) -> None:

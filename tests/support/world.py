@@ -80,7 +80,7 @@ class Person:
         )
 
     async def profile_ids(self, **cut: int) -> list[PostId]:
-        page = await self._services.reading.profile(self.id, viewer_id=None, **cut)
+        page = await self._services.reading.profile(self.id, viewer_id=None, may_lag=False, **cut)
         return ids_on(page)
 
 
@@ -110,7 +110,7 @@ class World:
         return done
 
     async def public_ids(self, **cut: int) -> list[PostId]:
-        return ids_on(await self.services.reading.public(viewer_id=None, **cut))
+        return ids_on(await self.services.reading.public(viewer_id=None, may_lag=False, **cut))
 
 
 def ids_on(page: TimelinePage) -> list[PostId]:

@@ -5,20 +5,17 @@ hold an account two more. Reads only; edges.py writes both sides.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from socialsite.store.connections import KeyDataShardedConnection, Layout, partition_of
+from socialsite.store.connections import KeyDataShardedConnection, partition_of
 from socialsite.store.key import Key
 from socialsite.store.node import Reply
 from socialsite.store.question import Question
 from socialsite.store.scripts import Command, load
-from timelines.domain.follow import FIRST_PASS, PassCursor
+from timelines.domain.follow import PassCursor
+from timelines.repositories.passes import Found, read_under, shares_of, written_under
 
 TIES_AFTER = load("ties_after.lua", __package__)
-
-GENERATION = 1 << 16
-"""Partitions of a cursor are numbered from here for each layout after the first (docs/moving.md)."""
 
 KeyOfSide = Callable[[str, int], Key]  # (tag of the partition, id whose side it is) -> key
 
@@ -77,31 +74,66 @@ class EdgeSide:
 
         Two round trips: what is left of the cursor's partition together with the sizes of those behind it,
         then exactly as many of these as the pass has room for. One over the limit is read, to know the end.
+        Of the scores only the last one's is needed: to write all costs the server 0.3 us each.
         """
         layout = self._pairs.layout
-        cursor = _read_under(layout, cursor)
+        cursor = read_under(layout, cursor)
         first, *rest = self.keys(owner, cursor.partition)
-        ties, newer, *sizes = await self._pairs.gather(
+        newer_than = "ZRANGE", first, f"({cursor.at_ms}", "+inf", "BYSCORE", "LIMIT"
+        ties, newer, end, *sizes = await self._pairs.gather(
             [
                 TIES_AFTER.command((first,), ("up", cursor.at_ms, str(cursor.id), limit + 1)),
-                ("ZRANGE", first, f"({cursor.at_ms}", "+inf", "BYSCORE", "LIMIT", 0, limit + 1, "WITHSCORES"),
+                (*newer_than, 0, limit + 1),
+                (*newer_than, limit - 1, 1, "WITHSCORES"),
                 *(("ZCARD", key) for key in rest),
             ]
         )
-        found = _Found(ties, [cursor.at_ms] * len(ties), [cursor.partition] * len(ties))
-        found.extend(cursor.partition, newer)
-        shares = _shares(sizes, limit + 1 - len(found.members))
+        found = Found([*ties, *newer], [(cursor.partition, len(ties) + len(newer))])
+        shares = shares_of(sizes, limit + 1 - len(found.members))
         expected = len(found.members) + sum(shares)
-        replies = await self._pairs.gather(
-            ("ZRANGE", key, 0, max(share - 1, 0), "WITHSCORES")  # never 0..-1, which is all
-            for key, share in zip(rest, shares, strict=False)
-        )
+        reads: list[Command] = [  # never 0..-1, which is all
+            ("ZRANGE", key, 0, max(share - 1, 0)) for key, share in zip(rest, shares, strict=False)
+        ]
+        rank = limit - len(found.members) - sum(shares[:-1]) - 1
+        if shares and 0 <= rank < shares[-1]:
+            reads.append(("ZRANGE", rest[len(shares) - 1], rank, rank, "WITHSCORES"))
+        replies = await self._pairs.gather(reads)
+        if len(replies) > len(shares):
+            end = replies.pop()
         for partition, reply in enumerate(replies, start=cursor.partition + 1):
             found.extend(partition, reply)
         # Fewer may have come than were counted, where edges went meanwhile: the count decides about the end.
         more = max(expected, len(found.members)) > limit
-        behind = _written_under(layout, found.behind(limit, cursor)) if more else None
-        return Pass(list(map(int, found.members[:limit])), behind)
+        ids = found.members[:limit]
+        behind = await self._behind(owner, cursor, found, len(ids), end, len(ties)) if more else None
+        return Pass(list(map(int, ids)), behind and written_under(layout, behind))
+
+    async def _behind(
+        self, owner: int, cursor: PassCursor, found: Found, count: int, end: Sequence[bytes], ties: int
+    ) -> PassCursor:
+        """The cursor behind the first `count` found; `end`: who should be the last, and since when."""
+        if not count:
+            return cursor
+        partition, start = found.place_of(count - 1)
+        last = found.members[count - 1]
+        if count <= ties:
+            return PassCursor(partition, cursor.at_ms, int(last))
+        if end and end[0] == last:
+            return PassCursor(partition, int(end[1]), int(last))
+        key, place = self._key(self._tags[partition], owner), count - 1 - start
+        if partition == cursor.partition and ties:
+            window = key, f"({cursor.at_ms}", "+inf", "BYSCORE", "LIMIT", place - ties, 1
+            (again,) = await self._pairs.gather([("ZRANGE", *window, "WITHSCORES")])
+            if again and again[0] == last:
+                return PassCursor(partition, int(again[1]), int(last))
+        # Edges went between the reads: the last still there. Who went and came back is newer than `end`,
+        # and a cursor there would pass others by.
+        members = found.members[start:count]
+        (scores,) = await self._pairs.gather([("ZMSCORE", key, *members)])
+        for member, score in zip(reversed(members), reversed(scores), strict=True):
+            if score is not None and (not end or int(score) <= int(end[1])):
+                return PassCursor(partition, int(score), int(member))
+        return cursor if partition == cursor.partition else PassCursor.start_of(partition)
 
     async def among(self, owner: int, ids: Collection[int]) -> dict[int, int]:
         """Those of `ids` that `owner` has an edge with, and since when; one ZMSCORE a partition."""
@@ -183,48 +215,3 @@ def neighbours(reply: list[bytes]) -> list[Neighbour]:
 def order(neighbour: Neighbour) -> tuple[int, str]:
     """The server's own order of a sorted set: score, then bytes of the member."""
     return neighbour.at_ms, str(neighbour.id)
-
-
-def _read_under(layout: Layout, cursor: PassCursor) -> PassCursor:
-    """Where to go on. A cursor of an earlier layout begins again: every delivery may be repeated."""
-    generation, number = divmod(cursor.partition, GENERATION)
-    if generation != layout.generation:
-        return FIRST_PASS
-    return replace(cursor, partition=number)
-
-
-def _written_under(layout: Layout, cursor: PassCursor) -> PassCursor:
-    return replace(cursor, partition=layout.generation * GENERATION + cursor.partition)
-
-
-def _shares(sizes: list[int], room: int) -> list[int]:
-    """How many to read of each of the first partitions until `room` is used up."""
-    shares = []
-    for size in sizes:
-        if room <= 0:
-            break
-        shares.append(min(size, room))
-        room -= size
-    return shares
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """Columns of what a pass has read, not yet decoded: of the scores only one is ever needed."""
-
-    members: list[bytes]
-    scores: list[bytes | int]
-    partitions: list[int]
-
-    def extend(self, partition: int, reply: list[bytes]) -> None:
-        """Take in (member, score, member, score, ...)."""
-        self.members.extend(reply[::2])
-        self.scores.extend(reply[1::2])
-        self.partitions.extend([partition] * (len(reply) // 2))
-
-    def behind(self, limit: int, cursor: PassCursor) -> PassCursor:
-        """The cursor behind the last of `limit`; where all went meanwhile, the same one again."""
-        last = min(limit, len(self.members)) - 1
-        if last < 0:
-            return cursor
-        return PassCursor(self.partitions[last], int(self.scores[last]), int(self.members[last]))
