@@ -44,7 +44,7 @@ WORDS: Mapping[str, frozenset[str]] = {
         " tags",
         "public": "posts",
         "follows": "followers following listed members partitions",
-        "jobs": "dead drift fence lock stream trail turn worker",
+        "jobs": "dead drift fence lock owed stream trail turn worker",
         "live": "alive hours online",
         "map": "changes leases mover partition probe record seen shard touched",
     }.items()

@@ -15,6 +15,7 @@ from socialsite.operations.backup import Backup, walked
 from socialsite.operations.backup_file import BackupDamaged, BackupReader, BackupWriter, Header
 from socialsite.operations.families import family_of, is_taken
 from socialsite.operations.restore import NotEmpty, Restore, into_store
+from socialsite.operations.scanning import scanned
 from socialsite.operations.values import Record, commands_to_write, read
 from socialsite.services import Services, open_services
 from socialsite.store import Key, Store
@@ -103,6 +104,13 @@ async def test_a_restored_site_is_the_same_on_another_topology(
         assert await again.home_ids() == await person.home_ids()
         assert await again.profile_ids() == await person.profile_ids()
     assert await world_after.public_ids() == await town.world.public_ids()
+    indexed = await _search_keys(world.services.store)
+    assert indexed
+    assert await _search_keys(restored.store) == indexed
+
+
+async def _search_keys(store: Store) -> set[Key]:
+    return {key async for some in scanned(store) for key in some if key.component == "search"}
 
 
 async def test_caches_and_what_lives_for_a_moment_are_left_out(world: World, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ class Recovering:
         await self._services.rebuilding.rebuild_public(ids)
         for account_id in ids:
             await self._services.rebuilding.rebuild_tags(account_id)
+            await self._services.rebuilding.rebuild_search(account_id)
         report = AuditReport()
         for _ in range(MOST_ROUNDS):
             audit = Audit.over(self._services, second_look_after_s=QUIET_S)
