@@ -79,6 +79,12 @@ class Follows:
         """Those of `ids` that follow the account: the readers of one post, as the live layer asks."""
         return set(map(AccountId, await self._followers.among(account_id, ids)))
 
+    def followers_question(
+        self, account_id: AccountId, ids: Collection[AccountId]
+    ) -> Question[dict[int, int]]:
+        """As `followers_among`, and since when, for a round trip that asks other things too."""
+        return self._followers.among_question(account_id, ids)
+
     async def following_ids(self, account_id: AccountId) -> list[AccountId]:
         """Everybody the account follows, in no order."""
         return list(map(AccountId, await self._following.ids(account_id, self._most)))

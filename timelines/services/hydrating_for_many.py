@@ -52,16 +52,20 @@ class ForMany:
         self._reach = reach
         self._remembered = remembered
         self._now_ms = now_ms
-        self._seats = [
-            Lookup(reach, remembered, seat.viewer_id, seat.rights, seat.place, now_ms) for seat in seats
-        ]
-        self._rights = [seat.rights for seat in seats]
-        for seat, lookup in zip(seats, self._seats, strict=True):
-            lookup.answering = seat.answering
+        self._seats: list[Lookup] = []
         self._by_viewer: dict[AccountId, list[Lookup]] = {}
-        for seat, lookup in zip(seats, self._seats, strict=True):
+        self._homes: dict[AccountId, list[Lookup]] = {}
+        self._rights: list[tuple[Lookup, Rights]] = []
+        for seat in seats:
+            lookup = Lookup(reach, remembered, seat.viewer_id, seat.rights, seat.place, now_ms)
+            lookup.answering = seat.answering
+            self._seats.append(lookup)
             if seat.viewer_id is not None:
                 self._by_viewer.setdefault(seat.viewer_id, []).append(lookup)
+            if seat.viewer_id is not None and seat.place is Place.HOME:
+                self._homes.setdefault(seat.viewer_id, []).append(lookup)
+            else:
+                self._rights.append((lookup, seat.rights))
         self._posts: dict[PostId, Post] = {}
         self._counts: dict[PostId, Counts] = {}
         self._authors: dict[AccountId, Author] = {}
@@ -115,7 +119,8 @@ class ForMany:
             reach.posts.counts_question(post_ids),
             reach.authors.authors_question(author_ids),
             *(reach.readers.state_question(id, post_ids, author_ids, self._now_ms) for id in viewers),
-            *(rights(author_ids) for rights in self._rights),
+            *(rights(author_ids) for _, rights in self._rights),
+            *(reach.follows.followers_question(id, list(self._homes)) for id in author_ids),
         ]
         found, counts, authors, *more = await reach.store.ask(*questions)
         posts = await reach.posts.standing(found)
@@ -127,10 +132,17 @@ class ForMany:
         answers = iter(more)
         for viewer_id, state in zip(viewers, islice(answers, len(viewers)), strict=True):
             self._learn(viewer_id, state)
-        for lookup, allowed in zip(self._seats, answers, strict=True):
+        for (lookup, _), allowed in zip(self._rights, islice(answers, len(self._rights)), strict=True):
             lookup.allowed |= allowed
-            if lookup.place is Place.HOME:
-                lookup.followed |= allowed
+        for author_id, followers in zip(author_ids, answers, strict=True):
+            self._let_home(author_id, followers)
+
+    def _let_home(self, author_id: AccountId, followers: Collection[int]) -> None:
+        """What home_rights (reading.py) says, asked from the author's side: one look for all readers."""
+        for viewer_id in {*map(AccountId, followers), author_id} & self._homes.keys():
+            for lookup in self._homes[viewer_id]:
+                lookup.allowed.add(author_id)
+                lookup.followed.add(author_id)
 
     def _learn(self, viewer_id: AccountId, state: ReaderState) -> None:
         for lookup in self._by_viewer[viewer_id]:
