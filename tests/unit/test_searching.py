@@ -162,3 +162,8 @@ def test_a_name_is_found_from_each_of_its_words() -> None:
 def test_who_or_what_a_query_could_name(query: str, account: str, tag: str) -> None:
     found = parsed(query)
     assert (found.account_name, found.tag_name) == (account, tag)
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=127), max_size=80))
+def test_plain_texts_are_cut_as_any_other(text: str) -> None:
+    assert (*tokens_of(text), "é") == tokens_of(f"{text} é")

@@ -5,6 +5,7 @@ nothing invisible). Scripts that put no space between words (and Hangul, whose w
 into single characters, each with its marks: alone and in pairs of neighbours they are the terms (bigrams).
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache, partial
@@ -29,6 +30,7 @@ _TOKEN = regex.compile(
     regex.VERSION1,
 )
 _UNIT = regex.compile(rf"[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]]", regex.VERSION1)
+_PLAIN_WORD = re.compile("[a-z0-9_]+")
 _INVISIBLE = regex.compile(r"[\p{Cf}\p{Default_Ignorable_Code_Point}]+")
 _nfkc = partial(unicodedata.normalize, "NFKC")
 
@@ -44,6 +46,8 @@ def folded(text: str) -> str:
 
 def tokens_of(text: str) -> tuple[str, ...]:
     """Words and single characters, in their order."""
+    if text.isascii():
+        return tuple(_PLAIN_WORD.findall(text.lower()))
     return tuple(match.group() for match in _TOKEN.finditer(folded(text)))
 
 
@@ -60,7 +64,7 @@ def called(tokens: Iterable[str]) -> str:
 
 def is_unit(token: str) -> bool:
     """Whether it is a character of a script without spaces."""
-    return _UNIT.match(token) is not None
+    return not token.isascii() and _UNIT.match(token) is not None
 
 
 def narrowing_terms(phrase: Sequence[str]) -> list[str]:
@@ -98,6 +102,8 @@ def terms_of(text: str) -> set[str]:
     """All that the index keeps of a text: words, characters, pairs of characters, `#` and each hashtag."""
     tokens = tokens_of(text)
     terms = {*tokens, *(f"#{tag}" for tag in hashtags(text))}
+    if text.isascii():
+        return terms
     units = [is_unit(token) for token in tokens]
     pairs = zip(tokens, tokens[1:], units, units[1:], strict=False)
     terms.update(one + other for one, other, is_one, is_other in pairs if is_one and is_other)
