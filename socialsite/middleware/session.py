@@ -15,10 +15,9 @@ from django.contrib.sessions.exceptions import SessionInterrupted
 from django.http.response import HttpResponseBase
 from django.utils.http import http_date
 
-from accounts.domain import AccountId
 from accounts.tokens import Token
 from socialsite.errors import RateLimited
-from socialsite.http import SiteRequest, wants_json
+from socialsite.http import SiteRequest, own_id, wants_json
 from socialsite.recipes.rate_limit import hit_command, verdict_of
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.scripts import Command
@@ -99,9 +98,8 @@ def _badge_commands(request: SiteRequest, cookie: str | None) -> list[Command]:
 
 async def _set_badge(request: SiteRequest, reply: Any) -> None:
     """`reply`: to the last of the commands."""
-    account_id = AccountId(request.user.id)
     try:
-        request.badge = await request.services.notifications.badge(account_id, reply)
+        request.badge = await request.services.notifications.badge(own_id(request), reply)
     except StoreUnavailable:
         return  # the page goes without; what it is about may be in reach
 

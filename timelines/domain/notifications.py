@@ -1,7 +1,7 @@
 """What somebody is told of: who did what, to which post."""
 
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, Self, cast
+from typing import Final, Literal, NamedTuple, Self
 
 import msgspec
 
@@ -44,7 +44,7 @@ class Notification(NamedTuple):
         if kind not in KINDS or not (account.isdecimal() and post.isdecimal()):
             return None
         post_id = PostId(int(post)) if int(post) else None
-        return cls(PostId(int(float(score))), cast(Kind, kind), AccountId(int(account)), post_id)
+        return cls(PostId(int(float(score))), kind, AccountId(int(account)), post_id)
 
 
 def member_of(kind: Kind, account_id: AccountId, post_id: PostId | None) -> str:

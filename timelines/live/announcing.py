@@ -120,7 +120,9 @@ class Announcer:
         while moment is None or self._room.has_changed(account_id, moment):
             moment = self._room.moment
             noticed = await self._notifications.find(account_id, notification_id)
-        for subscription in self._room.at([topic]) if noticed else ():
+        if noticed is None:
+            return
+        for subscription in self._room.at([topic]):
             frame = entry_frame(subscription.name, noticed, subscription.socket.language)
             subscription.offer(notification_id, frame)
 

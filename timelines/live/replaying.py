@@ -40,8 +40,9 @@ async def missed(page: ReadPage, after: PostId, now_ms: int, rewind_ms: int = RE
     newer = await page(after=after, limit=REPLAYED_CAP)
     if newer.previous_after is not None:
         return Missed((), await newest(page), gap=True)
-    entries = (*await _just_before(page, after, rewind_ms), *reversed(newer.entries))
-    return Missed(entries, newer.entries[0].id if newer.entries else after)
+    entries = await _just_before(page, after, rewind_ms)
+    entries += reversed(newer.entries)
+    return Missed(tuple(entries), newer.entries[0].id if newer.entries else after)
 
 
 async def _just_before(page: ReadPage, after: PostId, rewind_ms: int) -> list[HydratedPost | Noticed]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from accounts.domain import DAY_MS, AccountId
 from socialsite.ids import PostId, id_at, ms_of
@@ -133,4 +133,4 @@ def _parsed(flat: Sequence[bytes]) -> list[Notification]:
 
 def _wanted(value: bytes | None) -> Wanted:
     text = value.decode() if value else "all"
-    return cast(Wanted, text) if text in WANTED else "all"
+    return text if text in WANTED else "all"

@@ -83,7 +83,9 @@ class LiveService:
             places = await self._presence.where(list(told))
             await self._presence.tell(
                 {
-                    process_channel(process): encode_live(Notified(tuple((id, told[id]) for id in present)))
+                    process_channel(process): encode_live(
+                        Notified(tuple((id, told[id]) for id in map(AccountId, present)))
+                    )
                     for process, present in places.items()
                 }
             )

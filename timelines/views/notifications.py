@@ -89,10 +89,12 @@ async def settings_page(request: SiteRequest) -> HttpResponseBase:
 async def edit_settings(request: SiteRequest) -> HttpResponseBase:
     """Kinds that are not sent stay as they were. JSON: all of them as they are then."""
     me, services, fields = own_id(request), request.services, form_data(request)
-    wrong = {kind: _("This is no choice.") for kind in KINDS if fields.get(kind, "all") not in WANTED}
+    wrong: dict[str, str] = {
+        kind: _("This is no choice.") for kind in KINDS if fields.get(kind, "all") not in WANTED
+    }
     if wrong:
         raise Malformed(fields=wrong)
-    wishes = {cast(Kind, kind): cast(Wanted, fields[kind]) for kind in KINDS if kind in fields}
+    wishes: dict[Kind, Wanted] = {kind: cast(Wanted, fields[kind]) for kind in KINDS if kind in fields}
     await services.notifications.wish(me, wishes)
     if wants_json(request):
         return json_response({"notifications": await services.notifications.wishes(me)}, HTTPStatus.OK)
