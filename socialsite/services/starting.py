@@ -70,5 +70,5 @@ async def _version_of(node: Node) -> str | None:
         info = await node.execute("INFO", "server")
     except StoreUnavailable:
         return None
-    lines = (line.partition(":") for line in info.decode().splitlines())
-    return next(value for name, _, value in lines if name == "redis_version")
+    lines: list[str] = info.decode().splitlines()
+    return next(line.partition(":")[2] for line in lines if line.startswith("redis_version:"))
