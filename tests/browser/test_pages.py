@@ -12,7 +12,7 @@ import pytest
 from django.template.loader import render_to_string
 from playwright.sync_api import expect
 
-from tests.browser.conftest import NewVisitor, OpenReader
+from tests.browser.conftest import NewVisitor, OpenReader, numbers
 from tests.support.chromium import Reader
 from tests.support.page_health import complaints_in_every_look, malformed
 from tests.support.site import Site
@@ -129,6 +129,18 @@ def a_thread(scene: Scene) -> None:
     scene.reader.goes(answer["url"])
 
 
+def a_thread_with_gaps(scene: Scene) -> None:
+    """Deep, with a deleted branch, and more above than is shown."""
+    posts = [scene.post]
+    for number in range(24):
+        posts.append(scene.own.publishes(f"{number} {LONG_WORD}", in_reply_to=posts[-1]["id"]))
+    for post in (posts[20], posts[23]):
+        scene.own.deletes(post)
+    scene.own.publishes("another branch", in_reply_to=posts[22]["id"])
+    scene.reader.goes(posts[22]["url"])
+    expect(scene.reader.page.locator(".gone")).to_have_count(2)
+
+
 def much_reacted_to(scene: Scene) -> None:
     """Everything pressed, with numbers that take room; the friend's entry comes as a boost, too."""
     stranger = scene.friend.publishes("said for followers alone", audience="followers")
@@ -188,8 +200,59 @@ def a_list(scene: Scene) -> None:
     answer = scene.own.post("/lists/", title=LONG_WORD[:50]).json()
     scene.own.post(f"/lists/{answer['id']}/members/", handle=scene.friend.handle)
     scene.reader.goes(f"/lists/{answer['id']}/")
-    for summary in ("details.panel > summary", ".confirm > summary"):
+    for summary in ("#manage > summary", ".confirm > summary"):
         scene.reader.page.locator(summary).click()
+
+
+def lists_to_make_one_of(scene: Scene) -> None:
+    for title in (LONG_WORD[:50], "Good people"):
+        scene.own.post("/lists/", title=title)
+    fills("/lists/", title="Neither of them")(scene)
+    scene.reader.goes("/lists/")
+    scene.reader.page.locator("details.panel > summary").first.click()
+
+
+def a_made_list_that_refuses(scene: Scene) -> None:
+    for title in ("One", "Two"):
+        scene.own.post("/lists/", title=title)
+    page = scene.reader.page
+    scene.reader.goes("/lists/")
+    page.locator("details.panel > summary").first.click()
+    page.locator("#made-title").fill("Both")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Create list").last.click()
+    expect(page.locator(".error")).to_be_visible()
+
+
+def a_made_list(scene: Scene) -> None:
+    made = [scene.own.post("/lists/", title=title).json()["id"] for title in ("One", LONG_WORD[:50])]
+    scene.own.post(f"/lists/{made[0]}/members/", handle=scene.friend.handle)
+    both = scene.own.post("/lists/", title="Both", operation="union", parts=" ".join(made)).json()
+    scene.own.post(f"/lists/{made[1]}/delete/")
+    scene.reader.goes(f"/lists/{both['id']}/")
+    scene.reader.page.locator("#manage > summary").click()
+
+
+def home_with_a_place(scene: Scene) -> None:
+    posts = scene.own.timeline("/")
+    scene.own.post("/positions/", timeline="home", post=posts[2]["id"])
+    scene.reader.goes("/")
+    scene.reader.page.locator("details.panel > summary").click()
+    expect(scene.reader.page.locator("li.here")).to_be_visible()
+
+
+def home_far_behind(scene: Scene) -> None:
+    posts = scene.own.timeline("/")
+    scene.own.post("/positions/", timeline="home", post=posts[-1]["id"])
+    scene.reader.goes("/?limit=2")
+
+
+def home_with_suggestions(scene: Scene) -> None:
+    with Visitor(scene.site.url, f"third{next(numbers)}") as third:
+        third.sign_up()
+    scene.friend.follows(third.handle)
+    scene.reader.goes("/")
+    expect(scene.reader.page.get_by_role("heading", name="Who to follow")).to_be_visible()
 
 
 def a_list_that_refuses(scene: Scene) -> None:
@@ -217,7 +280,68 @@ def followed_hashtags(scene: Scene) -> None:
     scene.friend.publishes(f"#{tag} is what I follow")
     scene.own.post(f"/tags/{tag}/follow/")
     scene.reader.goes("/tags/")
-    scene.reader.page.locator("details.panel > summary").click()
+    scene.reader.page.locator("details.panel > summary").first.click()
+
+
+def a_profile_with_its_menu(scene: Scene) -> None:
+    scene.reader.goes(f"/@{scene.friend.handle}/")
+    scene.reader.page.locator(".relation-menu > summary").click()
+
+
+def kept_away(*acts: str) -> Callable[[Scene], None]:
+    """The friend's profile after these actions."""
+
+    def act(scene: Scene) -> None:
+        for each in acts:
+            scene.own.post(f"/@{scene.friend.handle}/{each}/")
+        scene.reader.goes(f"/@{scene.friend.handle}/")
+        scene.reader.page.locator(".relation-menu > summary").click()
+
+    return act
+
+
+def blocked_by_a_friend(scene: Scene) -> None:
+    scene.friend.post(f"/@{scene.own.handle}/block/")
+    scene.reader.goes(f"/@{scene.friend.handle}/")
+
+
+def a_private_profile(scene: Scene) -> None:
+    scene.own.post(f"/@{scene.friend.handle}/unfollow/")
+    scene.friend.post("/accounts/settings/", display_name="Private", private="1")
+    scene.own.post(f"/@{scene.friend.handle}/follow/")
+    scene.reader.goes(f"/@{scene.friend.handle}/")
+
+
+def lists_somebody(kind: str, *acts: str) -> Callable[[Scene], None]:
+    def act(scene: Scene) -> None:
+        for each in acts:
+            scene.own.post(f"/@{scene.friend.handle}/{each}/", duration="3600")
+        scene.reader.goes(f"/accounts/{kind}/")
+
+    return act
+
+
+def requests_to_answer(scene: Scene) -> None:
+    scene.own.post("/accounts/settings/", display_name="Private", private="1")
+    scene.friend.post(f"/@{scene.own.handle}/unfollow/")
+    scene.friend.follows(scene.own.handle)
+    scene.reader.goes("/accounts/requests/")
+
+
+def filters_with_some(scene: Scene) -> None:
+    scene.own.post("/accounts/filters/", phrase="w" * 100, action="hide", expires_in="3600")
+    scene.own.post("/accounts/filters/", phrase="two words")
+    scene.reader.goes("/accounts/filters/")
+    for summary in scene.reader.page.locator("details.panel > summary").all():
+        summary.click()
+
+
+def home_with_a_folded_post(scene: Scene) -> None:
+    scene.friend.publishes("what nobody wants to read")
+    scene.own.post("/accounts/filters/", phrase="nobody wants")
+    scene.reader.until(lambda: "filtered" in scene.own.get("/")["posts"][0])
+    scene.reader.goes("/")
+    scene.reader.page.locator("[data-filtered] > summary").first.click()
 
 
 def csrf_refusal(scene: Scene) -> None:
@@ -280,6 +404,11 @@ SIGNED_IN = {
     "followers": goes("/@{friend}/followers/"),
     "following": goes("/@{friend}/following/"),
     "thread": a_thread,
+    "thread, gaps": a_thread_with_gaps,
+    "home, a place": home_with_a_place,
+    "home, far behind": home_far_behind,
+    "home, who to follow": home_with_suggestions,
+    "who to follow": goes("/accounts/suggestions/"),
     "home, reactions": home_with_reactions,
     "profile, boosts": own_profile_with_boosts,
     "post, reactions": a_post_with_reactions,
@@ -292,7 +421,10 @@ SIGNED_IN = {
     "lists, empty": goes("/lists/"),
     "lists": lists_with_one,
     "lists, refused title": fills("/lists/", title="t" * 51),
+    "lists, to make one of": lists_to_make_one_of,
+    "lists, a made one refused": a_made_list_that_refuses,
     "list": a_list,
+    "list, made of others": a_made_list,
     "list, unknown member": a_list_that_refuses,
     "search": goes("/search/"),
     "search, found": a_search,
@@ -302,6 +434,19 @@ SIGNED_IN = {
     "notifications, settings": goes("/accounts/notifications/"),
     "hashtags, none followed": goes("/tags/"),
     "hashtags": followed_hashtags,
+    "profile, menu": a_profile_with_its_menu,
+    "profile, muted": kept_away("mute", "hide-boosts"),
+    "profile, blocked": kept_away("block"),
+    "profile, blocks you": blocked_by_a_friend,
+    "profile, private": a_private_profile,
+    "blocked accounts": lists_somebody("blocked", "block"),
+    "blocked accounts, none": goes("/accounts/blocked/"),
+    "muted accounts": lists_somebody("muted", "mute"),
+    "requests": requests_to_answer,
+    "requests, none": goes("/accounts/requests/"),
+    "filters": filters_with_some,
+    "filters, refused": fills("/accounts/filters/", phrase=" "),
+    "home, folded post": home_with_a_folded_post,
     "settings": goes("/accounts/settings/"),
     "settings, errors": fills("/accounts/settings/", display_name="n" * 99, link="ftp://nowhere"),
     "password": goes("/accounts/password/"),

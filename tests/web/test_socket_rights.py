@@ -144,7 +144,7 @@ async def test_a_replay_shows_only_what_may_be_seen(site: Daphne, scene: Scene) 
             await reader.subscribe(timeline, after=first.id - 1)
             assert reader.entry_ids(timeline) == []
         await reader.subscribe("profile:bob", after=first.id - 1)
-        assert reader.entry_ids("profile:bob") == [first.id]
+        assert set(reader.entry_ids("profile:bob")) == {first.id}
 
 
 async def test_a_post_for_followers_reaches_followers_alone(site: Daphne, scene: Scene) -> None:
