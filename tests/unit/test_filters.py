@@ -43,7 +43,14 @@ def test_a_phrase_is_found_as_people_write_it(phrase: str, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("phrase", "text"),
-    [("tea", "steam"), ("tea", "tea_time"), ("tea", "teas"), ("green tea", "greentea"), ("a.c", "abc"), ("tea", "")],
+    [
+        ("tea", "steam"),
+        ("tea", "tea_time"),
+        ("tea", "teas"),
+        ("green tea", "greentea"),
+        ("a.c", "abc"),
+        ("tea", ""),
+    ],
 )
 def test_whole_words_are_not_found_within_others(phrase: str, text: str) -> None:
     assert not found(phrase, text)

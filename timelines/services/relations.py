@@ -118,6 +118,7 @@ class RelationsService:
 
     async def relation(self, viewer_id: AccountId, other_id: AccountId, now_ms: int) -> Relation:
         """All that the viewer has to do with the other, in one round trip."""
+        own: Relation
         own, follows, followed = await self._store.ask(
             self._relations.relation_question(viewer_id, other_id, now_ms),
             self._follows.followed_question(viewer_id, [other_id]),
