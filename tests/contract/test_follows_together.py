@@ -32,10 +32,11 @@ async def test_intersections_are_those_of_sets(
         for account in map(AccountId, PEOPLE):
             known = following[viewer] & followers[account]
             newest = sorted(known, key=lambda id: (graph[id, account], str(id)), reverse=True)
-            assert await follows.followers_you_know(viewer, account, 100) == newest
-            assert await follows.followers_you_know(viewer, account, 2) == newest[:2]
-            both = following[viewer] & following[account]
-            assert await follows.both_follow(viewer, account) == len(both)
+            found = await follows.together(viewer, account, 100)
+            assert list(found.known) == newest
+            assert (await follows.together(viewer, account, 2)).known == tuple(newest[:2])
+            assert found.both_follow == len(following[viewer] & following[account])
+            assert found.counts == FollowCounts(len(followers[account]), len(following[account]))
 
 
 async def test_a_star_with_many_followers_is_asked_not_walked(store: Store) -> None:
@@ -43,4 +44,4 @@ async def test_a_star_with_many_followers_is_asked_not_walked(store: Store) -> N
     star, viewer = AccountId(1), AccountId(2)
     await follows.add_many(Follow(AccountId(id), star, id) for id in range(3, 5_003))
     await follows.add_many(Follow(viewer, AccountId(id), 1) for id in range(4_990, 5_010))
-    assert await follows.followers_you_know(viewer, star, 3) == [5_002, 5_001, 5_000]
+    assert (await follows.together(viewer, star, 3)).known == (5_002, 5_001, 5_000)

@@ -32,6 +32,15 @@ class FollowCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class Acquaintance:
+    """What a reader and an account share: accounts both follow, and the newest followers the reader knows."""
+
+    counts: FollowCounts
+    both_follow: int
+    known: tuple[AccountId, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FollowCursor:
     """The last edge of a page: the next page begins strictly behind it, whether or not it still exists."""
 

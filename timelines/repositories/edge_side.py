@@ -4,6 +4,7 @@ The followers of an account are such a side, what it follows another, the member
 hold an account two more. Reads only; edges.py writes both sides.
 """
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
@@ -193,18 +194,30 @@ async def counts(*sides: tuple[EdgeSide, int], may_lag: bool = False) -> list[in
     return sums
 
 
-async def common(one: tuple[EdgeSide, int], other: tuple[EdgeSide, int], at_most: int) -> dict[int, int]:
+Sized = tuple[EdgeSide, int, int]
+"""A side of an id, and how many edges it has."""
+
+
+async def common(one: Sized, other: Sized, at_most: int) -> dict[int, int]:
     """The ids on both sides, and since when (ms) they are on `other`.
 
     The smaller side is walked (at most `at_most`), the larger one asked about what was met.
     """
-    one_size, other_size = await counts(one, other)
-    (side, owner), (other_side, of_other) = one, other
+    (side, owner, one_size), (other_side, of_other, other_size) = one, other
     if one_size <= other_size:
         return await other_side.among(of_other, await side.ids(owner, at_most))
     times = await other_side.times(of_other, at_most)
     found = await side.among(owner, times)
     return {id: times[id] for id in found}
+
+
+async def common_with_each(one: Sized, others: Sequence[Sized], at_most: int) -> list[dict[int, int]]:
+    """`common` with each of the others. Where `one` is the smallest of all it is walked once for them all."""
+    side, owner, size = one
+    if any(other_size < size for _, _, other_size in others):
+        return await asyncio.gather(*(common(one, other, at_most) for other in others))
+    ids = await side.ids(owner, at_most)
+    return await asyncio.gather(*(other.among(of_other, ids) for other, of_other, _ in others))
 
 
 def neighbours(reply: list[bytes]) -> list[Neighbour]:

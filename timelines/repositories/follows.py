@@ -9,8 +9,16 @@ from accounts.domain import AccountId
 from socialsite.store.question import Question
 from socialsite.store.store import Store
 from timelines import keys
-from timelines.domain.follow import Follow, FollowCounts, FollowCursor, FollowPage, PassCursor, PassPage
-from timelines.repositories.edge_side import EdgeSide, Neighbour, common, counts, order
+from timelines.domain.follow import (
+    Acquaintance,
+    Follow,
+    FollowCounts,
+    FollowCursor,
+    FollowPage,
+    PassCursor,
+    PassPage,
+)
+from timelines.repositories.edge_side import EdgeSide, Neighbour, common_with_each, counts, order
 from timelines.repositories.edges import PairEdges
 
 OVER_THE_CAP = 1_000  # how far concurrent follows may pass FOLLOWING_CAP before a read leaves the rest out
@@ -89,14 +97,16 @@ class Follows:
         """Everybody the account follows, in no order."""
         return list(map(AccountId, await self._following.ids(account_id, self._most)))
 
-    async def followers_you_know(
-        self, viewer_id: AccountId, account_id: AccountId, limit: int
-    ) -> list[AccountId]:
-        """Followers of an account whom the viewer follows, its newest followers first."""
-        sides = (self._following, viewer_id), (self._followers, account_id)
-        known = await common(*sides, self._most)
+    async def together(self, viewer_id: AccountId, account_id: AccountId, limit: int) -> Acquaintance:
+        """What the viewer shares with an account, with the account's counts; `limit` known followers."""
+        account, viewer = (self._followers, account_id), (self._following, viewer_id)
+        both = self._following, account_id
+        followers, following, own = await counts(account, both, viewer)
+        others = (*account, followers), (*both, following)
+        known, shared = await common_with_each((*viewer, own), others, self._most)
         newest = sorted((Neighbour(at_ms, id) for id, at_ms in known.items()), key=order, reverse=True)
-        return [AccountId(neighbour.id) for neighbour in newest[:limit]]
+        names = tuple(AccountId(neighbour.id) for neighbour in newest[:limit])
+        return Acquaintance(FollowCounts(followers, following), len(shared), names)
 
     async def followed_by_each(
         self, account_ids: Collection[AccountId], most: int
@@ -111,10 +121,6 @@ class Follows:
             id: [AccountId(int(member)) for _ in part for member in next(replies)][:most]
             for id, part in zip(account_ids, keys, strict=True)
         }
-
-    async def both_follow(self, viewer_id: AccountId, account_id: AccountId) -> int:
-        """How many accounts both of them follow."""
-        return len(await common((self._following, viewer_id), (self._following, account_id), self._most))
 
 
 async def page_of(side: EdgeSide, id: int, cursor: FollowCursor | None, limit: int) -> FollowPage:

@@ -2,11 +2,12 @@
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 
 from accounts.domain import AccountId, Author
 from accounts.errors import AccountNotFound
-from timelines.domain.follow import Follow, FollowCounts, FollowCursor, FollowPage
+from timelines.domain.follow import Acquaintance, Follow, FollowCounts, FollowCursor, FollowPage
 from timelines.domain.relation import REQUESTED_CAP
 from timelines.errors import FollowingCapReached, FollowingYourself, RequestsCapReached
 from timelines.repositories.follows import Follows
@@ -98,17 +99,12 @@ class FollowingService:
         """The accounts followed last first, without those that a block keeps from the viewer."""
         return await self._page(partial(self._follows.following, account_id), viewer_id, cursor, limit)
 
-    async def followers_you_know(
-        self, viewer_id: AccountId, account_id: AccountId, limit: int
-    ) -> list[AccountId]:
-        """Followers of an account whom the viewer follows too, its newest followers first."""
-        known = await self._follows.followers_you_know(viewer_id, account_id, limit)
-        apart = await self._relations.apart(viewer_id, known)
-        return await visible_among(self._accounts, [id for id in known if id not in apart])
-
-    async def both_follow(self, viewer_id: AccountId, account_id: AccountId) -> int:
-        """ "You both follow N": the accounts that both of them follow."""
-        return await self._follows.both_follow(viewer_id, account_id)
+    async def together(self, viewer_id: AccountId, account_id: AccountId, limit: int) -> Acquaintance:
+        """What the viewer shares with an account; without followers that a block keeps from the viewer."""
+        found = await self._follows.together(viewer_id, account_id, limit)
+        apart = await self._relations.apart(viewer_id, found.known)
+        known = await visible_among(self._accounts, [id for id in found.known if id not in apart])
+        return replace(found, known=tuple(known))
 
     async def _page(
         self, read: ReadPage, viewer_id: AccountId | None, cursor: FollowCursor | None, limit: int

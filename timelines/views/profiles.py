@@ -14,7 +14,7 @@ from accounts.models import Account
 from socialsite.http import SiteRequest, own_id, respond, viewer_id
 from socialsite.recipes.buffer import Entity
 from socialsite.throttle import Counted
-from timelines.domain.follow import FollowPage
+from timelines.domain.follow import FollowCounts, FollowPage
 from timelines.domain.page import TimelinePage
 from timelines.forms import PageQuery, follow_cursor_of, limit_of
 from timelines.presenters import profile_json, profile_url, relation_json
@@ -58,7 +58,7 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
     account = await services.accounts.get_by_handle(handle)
     id, me = AccountId(account.id), viewer_id(request)
     may_lag = me is None
-    views, page, counts, posts, relation, place = await asyncio.gather(
+    views, page, posts, (counts, relation), place = await asyncio.gather(
         looked_at(request, Entity("account", id), id),
         services.reading.profile(
             id,
@@ -68,9 +68,8 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
             limit=query.limit,
             may_lag=may_lag,
         ),
-        services.following.counts(id, may_lag=may_lag),
         services.reading.post_count(id, may_lag=may_lag),
-        _relation(request, id),
+        _met_before(request, id),
         place_in(request, f"profile:{handle}"),
     )
     if is_hidden(account, relation):
@@ -108,27 +107,25 @@ def is_hidden(account: Account, relation: Page) -> bool:
     return apart or (account.is_private and not relation["is_following"])
 
 
-async def _relation(request: SiteRequest, account_id: AccountId) -> Page:
-    """What the viewer and the account have to do with each other."""
-    me, following = viewer_id(request), request.services.following
+async def _met_before(request: SiteRequest, account_id: AccountId) -> tuple[FollowCounts, Page]:
+    """The account's counts, and what the viewer and the account have to do with each other."""
+    me, services = viewer_id(request), request.services
     if me is None or me == account_id:
+        counts = await services.following.counts(account_id, may_lag=me is None)
         nobody = {"is_self": me is not None, "is_following": False, "both_follow": 0, "known": []}
-        return {**nobody, "relation": {}}
-    found, both, known_ids = await asyncio.gather(
-        request.services.relations.relation(me, account_id, request.services.clock.now_ms()),
-        following.both_follow(me, account_id),
-        following.followers_you_know(me, account_id, KNOWN),
+        return counts, {**nobody, "relation": {}}
+    relation, together = await asyncio.gather(
+        services.relations.relation(me, account_id, services.clock.now_ms()),
+        services.following.together(me, account_id, KNOWN),
     )
-    if found.is_apart:
-        both, known_ids = 0, []
-    authors = await request.services.accounts.authors(known_ids) if known_ids else {}
-    known = [authors[each] for each in known_ids if each in authors]
-    return {
+    known_ids = () if relation.is_apart else together.known
+    authors = await services.accounts.authors(known_ids) if known_ids else {}
+    return together.counts, {
         "is_self": False,
-        "is_following": found.follows,
-        "both_follow": both,
-        "known": known,
-        "relation": relation_json(found),
+        "is_following": relation.follows,
+        "both_follow": 0 if relation.is_apart else together.both_follow,
+        "known": [authors[each] for each in known_ids if each in authors],
+        "relation": relation_json(relation),
     }
 
 
