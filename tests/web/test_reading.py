@@ -94,7 +94,7 @@ async def test_a_day_leads_to_its_last_posts(alice, path):
 
 
 async def test_who_follows_few_is_shown_whom_friends_follow(alice, bob, world):
-    carol, dave = await world.people("carol", "dave")
+    await world.person("carol")
     await alice.post_json("/@bob/follow/")
     await bob.post_json("/@carol/follow/")
     page = (await alice.get_json("/accounts/suggestions/")).json()

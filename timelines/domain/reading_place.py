@@ -7,14 +7,18 @@ from socialsite.ids import PostId
 
 POSITIONS_CAP = 150
 """Timelines whose place is kept: home, public, and more lists than an account may have."""
+NOTHING = PostId(0)
 _NAME = re.compile(r"home|public|tags|list:[1-9][0-9]{0,15}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingPlace:
-    """`read`: the newest entry that was read, 0 where nothing is known; `scrolls`: older posts come by themselves."""
+    """`read`: the newest entry that was read, NOTHING where none is known.
 
-    read: PostId = PostId(0)
+    `scrolls`: older posts come by themselves.
+    """
+
+    read: PostId = NOTHING
     scrolls: bool = True
 
 

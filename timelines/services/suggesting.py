@@ -1,4 +1,4 @@
-"""Who to follow: whom those follow whom one follows, and where that says nothing, who spoke last in public."""
+"""Who to follow: whom one's friends follow, and where that says too little, who spoke last in public."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable

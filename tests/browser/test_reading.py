@@ -1,0 +1,104 @@
+"""Reading in a browser: the place is kept as one reads, older posts come by themselves, gaps close from both ends."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import NewVisitor, OpenReader
+from tests.support.chromium import Reader
+from tests.support.visitor import Visitor
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def published(author: Visitor, count: int, **fields: object) -> list[str]:
+    """Ids, the newest first."""
+    return [author.publishes(f"words {number}", **fields)["id"] for number in range(count)][::-1]
+
+
+def place_of(reader: Reader) -> int:
+    """The place among the entries where the line says that they were read; -1 without one."""
+    found: int = reader.page.evaluate(
+        "[...document.querySelectorAll('ol[data-timeline] > li')].findIndex((item) => item.matches('.here'))"
+    )
+    return found
+
+
+def test_what_was_in_sight_is_read_on_every_device(reader: OpenReader, visitor: NewVisitor) -> None:
+    own = visitor()
+    published(own, 3)
+    me = reader(own)
+    with me.page.expect_response("**/positions/"):
+        me.goes("/")
+    published(own, 2)
+    other = reader(own)
+    other.goes("/")
+    expect(other.page.locator("li.here")).to_have_text("You are caught up. You had read what follows.")
+    assert place_of(other) == 2
+    with other.page.expect_response("**/positions/"):
+        other.goes("/")
+    other.goes("/")
+    assert place_of(other) == -1
+
+
+def test_older_posts_come_by_themselves_until_that_is_turned_off(
+    reader: OpenReader, visitor: NewVisitor
+) -> None:
+    own = visitor()
+    published(own, 35)
+    me = reader(own)
+    me.goes("/?limit=5")
+    page = me.page
+    for _ in range(12):
+        page.mouse.wheel(0, 4_000)
+        page.wait_for_timeout(150)
+    assert len(me.ids()) == 5 * (1 + 4), "four pages come, then the link waits"
+    expect(page.locator('.pager a[rel="next"]')).to_be_visible()
+    page.locator("details.panel > summary").click()
+    with page.expect_response("**/preferences/"):
+        page.get_by_role("checkbox", name="Load older posts as I scroll").uncheck()
+    me.goes("/?limit=5")
+    for _ in range(5):
+        page.mouse.wheel(0, 4_000)
+        page.wait_for_timeout(150)
+    assert len(me.ids()) == 5
+    page.locator('.pager a[rel="next"]').click()
+    expect(me.entries).to_have_count(10)
+
+
+def test_a_visitors_choice_stays_on_the_device(reader: OpenReader, visitor: NewVisitor) -> None:
+    published(visitor(), 8)
+    me = reader()
+    me.goes("/public/?limit=3")
+    me.page.locator("details.panel > summary").click()
+    me.page.get_by_role("checkbox", name="Load older posts as I scroll").uncheck()
+    me.goes("/public/?limit=3")
+    me.page.mouse.wheel(0, 4_000)
+    me.page.wait_for_timeout(500)
+    assert len(me.ids()) == 3
+    me.page.locator("details.panel > summary").click()
+    expect(me.page.get_by_role("checkbox", name="Load older posts as I scroll")).not_to_be_checked()
+
+
+def test_a_day_is_chosen_without_a_script(reader: OpenReader, visitor: NewVisitor) -> None:
+    own = visitor()
+    published(own, 2)
+    me = reader(own, java_script_enabled=False)
+    me.goes("/")
+    me.page.locator("details.panel > summary").click()
+    me.page.get_by_label("The last day to show").fill("2020-01-01")
+    me.page.get_by_role("button", name="Show", exact=True).click()
+    expect(me.page.get_by_role("heading", name="Nothing older")).to_be_visible()
+    me.page.locator('.pager a[rel="prev"]').click()
+    assert len(me.ids()) == 2
+
+
+def test_a_suggestion_goes_once_it_is_taken(reader: OpenReader, visitor: NewVisitor) -> None:
+    own, friend, third = visitor(), visitor(), visitor()
+    own.follows(friend.handle)
+    friend.follows(third.handle)
+    me = reader(own)
+    me.goes("/accounts/suggestions/")
+    button = me.page.locator(f'[data-follow="{third.handle}"]')
+    button.click()
+    expect(button).to_have_count(0)
+    assert own.get(f"/@{own.handle}/")["account"]["following"] == 2
