@@ -98,3 +98,30 @@ def test_a_room_that_everybody_left_keeps_nothing() -> None:
     assert not room.sockets
     assert not room._by_account
     assert not room._by_watched
+    assert not room._changed_at
+
+
+def test_what_waits_is_looked_at_again_when_a_relation_changes() -> None:
+    room = Room()
+    found, seen = subscription()
+    found.socket.subscriptions["public"] = found
+    room.enter(found.socket)
+    offer(found, 5)
+    moment = room.moment
+    room.change_relation(AccountId(1), AccountId(2))
+    assert found.replay_again
+    found.flow(lambda post_id: False)
+    assert seen.frames == []
+    assert room.has_changed(AccountId(1), moment)
+    assert not room.has_changed(AccountId(1), room.moment)
+    assert not room.has_changed(AccountId(2), moment)  # nobody of theirs is here
+    assert not room.has_changed(None, moment)
+
+
+def test_a_change_is_forgotten_with_the_last_socket() -> None:
+    room = Room()
+    socket = Socket(Seen(), AccountId(1), "ab", "en")
+    room.enter(socket)
+    room.change_relation(AccountId(1))
+    room.leave(socket)
+    assert not room._changed_at

@@ -71,7 +71,7 @@ class Subscriber:
         """
         for subscription in self._room.listening():
             subscription.hold()
-            if subscription.task is None:
+            if subscription.task is None or subscription.task.done():  # its callback may be due only
                 self._work(subscription, self._repair(subscription))
 
     async def close(self) -> None:
@@ -86,7 +86,8 @@ class Subscriber:
 
     def _done(self, subscription: Subscription, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        subscription.task = None
+        if subscription.task is task:
+            subscription.task = None
         if not task.cancelled() and (defect := task.exception()) is not None:
             log.error("a subscription stumbled", exc_info=defect)
             subscription.socket.outlet.close(STUMBLED)
