@@ -33,8 +33,8 @@ NOTHING, LIST, SET, ZSET, HASH = (
 ECHO = Script("echo", "return {KEYS[1], ARGV[1]}")
 WITH_KEY_ONLY = (
     "DEL", "EXISTS", "PERSIST", "TTL", "PTTL", "TYPE", "DUMP", "UNLINK", "TOUCH", "GET", "MGET", "GETDEL",
-    "STRLEN", "INCR", "DECR", "HGETALL", "HLEN", "HKEYS", "LPOP", "RPOP", "LLEN", "SCARD", "SPOP",
-    "SRANDMEMBER", "ZCARD", "ZPOPMIN", "ZPOPMAX", "GETEX", "BITCOUNT",
+    "STRLEN", "INCR", "DECR", "HGETALL", "HLEN", "HKEYS", "HVALS", "LPOP", "RPOP", "LLEN", "SCARD",
+    "SMEMBERS", "SPOP", "SRANDMEMBER", "ZCARD", "ZPOPMIN", "ZPOPMAX", "GETEX", "BITCOUNT",
 )  # fmt: skip
 FORMS: list[tuple[Any, ...]] = [
     *((name, NOTHING) for name in WITH_KEY_ONLY),

@@ -22,15 +22,15 @@ CARRIED: dict[str, tuple[int, int | None]] = {
     "APPEND": (2, 2), "STRLEN": (1, 1), "INCR": (1, 1), "INCRBY": (2, 2), "DECR": (1, 1), "DECRBY": (2, 2),
     # hashes
     "HSET": (3, None), "HSETNX": (3, 3), "HGET": (2, 2), "HMGET": (2, None), "HGETALL": (1, 1),
-    "HDEL": (2, None), "HEXISTS": (2, 2), "HLEN": (1, 1), "HKEYS": (1, 1), "HINCRBY": (3, 3),
-    "HSCAN": (2, None),
+    "HDEL": (2, None), "HEXISTS": (2, 2), "HLEN": (1, 1), "HKEYS": (1, 1), "HVALS": (1, 1),
+    "HINCRBY": (3, 3), "HSCAN": (2, None),
     # lists
     "LPUSH": (2, None), "LPUSHX": (2, None), "RPUSH": (2, None), "RPUSHX": (2, None), "LPOP": (1, None),
     "RPOP": (1, None), "LINDEX": (2, 2), "LINSERT": (4, 4), "LLEN": (1, 1), "LRANGE": (3, 3), "LREM": (3, 3),
     "LSET": (3, 3), "LTRIM": (3, 3), "LPOS": (2, None),
     # sets
-    "SADD": (2, None), "SREM": (2, None), "SCARD": (1, 1), "SISMEMBER": (2, 2), "SMISMEMBER": (2, None),
-    "SPOP": (1, None), "SRANDMEMBER": (1, None), "SSCAN": (2, None),
+    "SADD": (2, None), "SREM": (2, None), "SCARD": (1, 1), "SMEMBERS": (1, 1), "SISMEMBER": (2, 2),
+    "SMISMEMBER": (2, None), "SPOP": (1, None), "SRANDMEMBER": (1, None), "SSCAN": (2, None),
     # sorted sets
     "ZADD": (3, None), "ZREM": (2, None), "ZCARD": (1, 1), "ZCOUNT": (3, 3), "ZSCORE": (2, 2),
     "ZMSCORE": (2, None), "ZINCRBY": (3, 3), "ZRANK": (2, 2), "ZREVRANK": (2, 2), "ZRANGE": (3, None),
