@@ -100,7 +100,7 @@ async def test_a_deleted_account_leaves_nothing_behind(
     await world.work()
     assert (await services.following.counts(reader.id)).followers == 0
     assert (await services.following.counts(reader.id)).following == 0
-    names_them = re.compile(rf"[:{{]{author.id}(?!\d)")  # and not a number that begins so: hours of series
+    names_them = re.compile(rf"[:{{]{author.id}(?![\d:])")  # and not the seconds and widths of series
     held = [key for key in deployment.all_keys() if names_them.search(key)]
     assert held == [keys.Key("accounts", tag=str(author.id), name="account")]
     for post in posts:
