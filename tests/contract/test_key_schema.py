@@ -210,7 +210,9 @@ async def use_notices(site: Services, world: World) -> None:
     await site.notifications.mark_read(frank.id, PostId(1 << 52))
     await site.notifications.wish(frank.id, {"like": "none"})
     await site.tagging.follow(account_id=erin.id, tag="words", now_ms=site.clock.now_ms())
-    await frank.publishes("#words")
+    post, now_ms = await frank.publishes("#words"), site.clock.now_ms()
+    for act in (site.reactions.like, site.reactions.boost, site.reactions.bookmark):
+        await act(account_id=erin.id, post_id=post.id, now_ms=now_ms)
 
 
 async def use_relations(site: Services, world: World) -> None:
