@@ -64,6 +64,10 @@ class Serving:
             return 0
 
     @property
+    def web_pid(self) -> int:
+        return self._processes[0].pid
+
+    @property
     def is_alive(self) -> bool:
         """Whether none of its processes ended."""
         return all(process.poll() is None for process in self._processes)

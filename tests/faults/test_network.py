@@ -1,0 +1,109 @@
+"""The way to Redis is slow, cut, or loses answers: requests end in time, posts are neither lost nor doubled.
+
+`FAULT_SECONDS=30` makes each fault last longer.
+"""
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from socialsite.handler import DEADLINE_S
+from tests.support.fault_proxy import Fault, FaultProxy
+from tests.support.processes import MostThreads
+from tests.support.pulse import Pulse
+from tests.support.redis_server import RedisServer
+from tests.support.serving import Serving, serving
+from tests.support.site import wait_until
+
+FAULT_S = float(os.environ.get("FAULT_SECONDS", "7"))
+"""Longer than a request may take."""
+SLACK_S = 1.5
+"""For clients and a site that share two cores: an answer is sent, not yet read."""
+RECOVERED_WITHIN_S = 2.0 + SLACK_S
+MORE_THREADS = 2
+Blow = Callable[[FaultProxy, RedisServer], contextlib.AbstractContextManager[None]]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    started = RedisServer().start()
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def proxy(server: RedisServer) -> Iterator[FaultProxy]:
+    with FaultProxy(server.socket, delay_s=0.2) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def site(proxy: FaultProxy) -> Iterator[Serving]:
+    with serving(proxy.url) as running:
+        yield running
+
+
+@contextlib.contextmanager
+def stopped(_: FaultProxy, server: RedisServer) -> Iterator[None]:
+    os.kill(server.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def paused(_: FaultProxy, server: RedisServer) -> Iterator[None]:
+    """The server reads nothing more, as while it is busy with one long command."""
+    with server.client() as client:
+        client.execute_command("CLIENT", "PAUSE", int(FAULT_S * 1000), "ALL")
+        yield
+        with contextlib.suppress(TimeoutError):
+            client.execute_command("CLIENT", "UNPAUSE")
+
+
+def network(fault: Fault) -> Blow:
+    return lambda proxy, _: proxy.suffering(fault)
+
+
+BLOWS: dict[str, Blow] = {
+    **{fault.value: network(fault) for fault in Fault if fault is not Fault.PASS},
+    "stopped": stopped,
+    "paused": paused,
+}
+
+
+def drained(server: RedisServer) -> bool:
+    with server.client() as client:
+        return int(client.xlen("jobs:{outbox}:stream")) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BLOWS)
+def test_no_request_passes_its_deadline_and_nothing_is_lost(
+    server: RedisServer, proxy: FaultProxy, site: Serving, tmp_path: Path, name: str
+) -> None:
+    pulse = Pulse(site.url, tmp_path)
+    with MostThreads(site.web_pid) as threads, pulse:
+        time.sleep(1)
+        with BLOWS[name](proxy, server):
+            time.sleep(FAULT_S)
+        healed = time.monotonic()
+        time.sleep(RECOVERED_WITHIN_S + 0.5)
+    wait_until(lambda: drained(server), 30)
+    found = pulse.audit()
+    print(
+        f"{name}: slowest {pulse.slowest_s:.2f} s, p99.9 {pulse.percentile_s(0.999):.2f} s, "
+        f"over {pulse.recovered_s(healed):.2f} s after, threads {threads.at_first}..{threads.most}, {found}"
+    )
+    assert found.is_clean, found
+    assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200", "read 503"}, found
+    assert pulse.slowest_s <= DEADLINE_S + SLACK_S
+    assert threads.most <= threads.at_first + MORE_THREADS
+    assert pulse.recovered_s(healed) <= RECOVERED_WITHIN_S
+    assert site.is_alive, site.log[-2000:]

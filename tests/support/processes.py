@@ -1,0 +1,63 @@
+"""What the kernel tells of a process, and of a machine that is made busy."""
+
+import contextlib
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def threads_of(pid: int) -> int:
+    return status_of(pid, "Threads")
+
+
+def resident_kb(pid: int) -> int:
+    return status_of(pid, "VmRSS")
+
+
+def open_files(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+
+def status_of(pid: int, field: str) -> int:
+    """A number of /proc/PID/status."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(f"{field}:"):
+            return int(line.split()[1])
+    raise AssertionError(f"{pid} has no {field}")
+
+
+class MostThreads:
+    """Within `with`: the largest number of threads that a process had, looked at ten times a second."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self.most = self.at_first = threads_of(pid)
+        self._over = threading.Event()
+        self._looking = threading.Thread(target=self._look)
+
+    def __enter__(self) -> "MostThreads":
+        self._looking.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._looking.join()
+
+    def _look(self) -> None:
+        while not self._over.wait(0.1):
+            self.most = max(self.most, threads_of(self._pid))
+
+
+@contextlib.contextmanager
+def busy_processors(loops: int) -> Iterator[None]:
+    """So many processes compute without pause until the block ends."""
+    words = [sys.executable, "-c", "while True: pass"]
+    loopers = [subprocess.Popen(words) for _ in range(loops)]
+    try:
+        yield
+    finally:
+        for looper in loopers:
+            looper.kill()
+            looper.wait()

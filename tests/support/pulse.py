@@ -1,0 +1,152 @@
+"""A small steady load whose every request is timed: people publish and read, and repeat what was refused.
+
+The ledger (tests/support/ledger.py) knows what was acknowledged; a beat knows how long one answer took.
+"""
+
+import contextlib
+import math
+import statistics
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import httpx
+
+from tests.support.ledger import Audit, Ledger, audit
+from tests.support.outcomes import outcome_of
+from tests.support.visitor import JSON, Visitor
+
+
+@dataclass(frozen=True)
+class Beat:
+    """One request, "post" or "read"; when it began and ended by the monotonic clock."""
+
+    client: str
+    what: str
+    began: float
+    ended: float
+    outcome: str
+
+    @property
+    def took_s(self) -> float:
+        return self.ended - self.began
+
+    @property
+    def is_success(self) -> bool:
+        return self.outcome[:1] == "2"
+
+
+class Pulse:
+    """`people` sign up and follow each other; within `with` they publish and read without pause."""
+
+    def __init__(
+        self,
+        urls: str | Sequence[str],
+        directory: Path,
+        *,
+        people: int = 3,
+        pace_s: float = 0.05,
+        timeout_s: float = 15,
+    ) -> None:
+        self.beats: list[Beat] = []
+        self.ledger = Ledger(directory / "ledger.jsonl")
+        self._urls = [urls] if isinstance(urls, str) else list(urls)
+        self._pace_s, self._timeout_s = pace_s, timeout_s
+        self._stopping = threading.Event()
+        self.people = [self._newcomer(number) for number in range(people)]
+        for one in self.people:
+            for other in self.people:
+                if other is not one:
+                    one.follows(other.handle)
+            one.get("/")  # from now on posts are pushed into this home
+        acts = (self._publish, self._read)
+        self._threads = [threading.Thread(target=act, args=(one,)) for one in self.people for act in acts]
+
+    def _newcomer(self, number: int) -> Visitor:
+        """Of several sites over one store, each has its own people."""
+        url = self._urls[number % len(self._urls)]
+        return Visitor(url, f"p{uuid.uuid4().hex[:8]}", timeout_s=self._timeout_s).sign_up()
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Every request that was begun is repeated until it is answered."""
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join(60)
+        self.ledger.close()
+        assert not any(thread.is_alive() for thread in self._threads), "a client still waits for its answer"
+
+    def audit(self) -> Audit:
+        """Read the whole site."""
+        return audit(self.ledger, self.people)
+
+    @property
+    def outcomes(self) -> Counter[str]:
+        return Counter(f"{beat.what} {beat.outcome}" for beat in self.beats)
+
+    @property
+    def slowest_s(self) -> float:
+        return max(beat.took_s for beat in self.beats)
+
+    def percentile_s(self, share: float, *, since: float = 0.0, until: float = math.inf) -> float:
+        """Of requests begun within the time; 0 where there is none."""
+        took = sorted(beat.took_s for beat in self.beats if since <= beat.began < until)
+        return took[min(len(took) - 1, int(share * len(took)))] if took else 0.0
+
+    def median_s(self) -> float:
+        return statistics.median(beat.took_s for beat in self.beats)
+
+    def recovered_s(self, healed: float) -> float:
+        """From `healed` until everybody had a success that was asked for or answered after it."""
+        clients = {beat.client for beat in self.beats}
+        first = {
+            client: min(
+                b.ended for b in self.beats if b.client == client and b.is_success and b.ended >= healed
+            )
+            for client in clients
+        }
+        return max(first.values()) - healed
+
+    def _publish(self, one: Visitor) -> None:
+        number = 0
+        while not self._stopping.is_set():
+            number += 1
+            entry = self.ledger.intends(one.handle, f"{one.handle} says {number}", uuid.uuid4().hex)
+            while True:
+                with self._timed(one, "post") as seen:
+                    seen += [one.post("/posts/", text=entry.text, idempotency_key=entry.key)]
+                answer = seen[0] if seen else None
+                is_there = answer is not None and answer.status_code == 201
+                post_id = str(answer.json()["id"]) if is_there and answer is not None else None
+                self.ledger.notes(entry, outcome_of(answer) if answer is not None else "no answer", post_id)
+                if answer is not None and answer.status_code != 503:
+                    break
+                time.sleep(self._pace_s)
+            time.sleep(self._pace_s)
+
+    def _read(self, one: Visitor) -> None:
+        """A second device of the same person."""
+        with Visitor(str(one.http.base_url), timeout_s=self._timeout_s) as device:
+            device.http.cookies.update(one.http.cookies)
+            while not self._stopping.is_set():
+                with self._timed(one, "read") as seen:
+                    seen += [device.http.get("/", headers=JSON)]
+                time.sleep(self._pace_s)
+
+    @contextlib.contextmanager
+    def _timed(self, one: Visitor, what: str) -> Iterator[list[httpx.Response]]:
+        answers: list[httpx.Response] = []
+        began = time.monotonic()
+        with contextlib.suppress(httpx.TransportError):
+            yield answers
+        outcome = outcome_of(answers[0]) if answers else "no answer"
+        self.beats.append(Beat(f"{one.handle} {what}", what, began, time.monotonic(), outcome))
