@@ -3,7 +3,11 @@
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.outlet import Frame
-from timelines.live.room import GONE_CAP, HELD_CAP, Room, Socket, Subscription
+from timelines.domain.page import TimelinePage
+from timelines.domain.rights import Place
+from timelines.live.room import GONE_CAP, HELD_CAP, SENT_CAP, Room, Socket, Subscription
+from timelines.live.timelines import OpenTimeline
+from timelines.services.hydrating_for_many import Seat
 
 
 class Seen:
@@ -24,6 +28,10 @@ class Seen:
 def subscription() -> tuple[Subscription, Seen]:
     seen = Seen()
     return Subscription(Socket(seen, AccountId(1), None, "en"), "public"), seen
+
+
+async def nothing(**cut: int | None) -> TimelinePage:
+    return TimelinePage((), None, None)
 
 
 def offer(found: Subscription, *ids: int) -> None:
@@ -125,3 +133,14 @@ def test_a_change_is_forgotten_with_the_last_socket() -> None:
     room.change_relation(AccountId(1))
     room.leave(socket)
     assert not room._changed_at
+
+
+def test_counts_follow_the_entries_that_were_sent_lately() -> None:
+    room, (home, _) = Room(), subscription()
+    room.listen(home, OpenTimeline("home:1", None, nothing, Seat(AccountId(1), Place.HOME)))
+    for number in range(1, SENT_CAP + 2):
+        room.note_sent(PostId(number), ["home:1"])
+    assert room.shown_on(PostId(SENT_CAP + 1)) == [home]
+    assert room.shown_on(PostId(1)) == []
+    room.forget(home)
+    assert room.shown_on(PostId(SENT_CAP + 1)) == []
