@@ -6,15 +6,19 @@ from dataclasses import dataclass
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-SAMPLES = {"handle": "alice", "post_id": "7", "list_id": "7", "account_id": "7", "tag": "redis"}
+SAMPLES = {"handle": "alice", "post_id": "7", "list_id": "7", "account_id": "7", "number": "7", "tag": "redis"}
 
 
 @dataclass(frozen=True)
 class Route:
-    """A path with sample values in it, and the methods its view answers; none known: a stock view."""
+    """A path with sample values in it, and the methods its view answers; none known: a stock view.
+
+    `pattern` is the path as the URLconf writes it: `/lists/<id:list_id>/`.
+    """
 
     path: str
     methods: frozenset[str]
+    pattern: str
 
     @property
     def is_unsafe(self) -> bool:
@@ -27,8 +31,9 @@ def routes() -> list[Route]:
 
 def _walk(patterns: list[URLPattern | URLResolver], prefix: str) -> Iterator[Route]:
     for pattern in patterns:
-        path = prefix + re.sub(r"<(?:\w+:)?(\w+)>", lambda found: SAMPLES[found[1]], str(pattern.pattern))
+        written = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
-            yield from _walk(pattern.url_patterns, path)
+            yield from _walk(pattern.url_patterns, written)
         else:
-            yield Route(path, getattr(pattern.callback, "methods", frozenset()))
+            path = re.sub(r"<(?:\w+:)?(\w+)>", lambda found: SAMPLES[found[1]], written)
+            yield Route(path, getattr(pattern.callback, "methods", frozenset()), written)

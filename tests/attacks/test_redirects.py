@@ -1,0 +1,109 @@
+"""`next` leads to this site and nowhere else, whatever is written in it, on every action there is.
+
+A browser reads addresses more generously than RFC 3986 (urltestdata.json is how): what it would make of the
+answer's Location is what counts, so it is resolved here as one does before its host is looked at.
+"""
+
+import re
+from urllib.parse import quote, urljoin, urlsplit
+
+import pytest
+
+from tests.support.browser import HOST, Browser, hidden
+from tests.support.corpora import corpus_json, corpus_text
+from tests.support.routes import routes
+
+ELSEWHERE = [
+    "//evil.example", "///evil.example", "////evil.example", "/\\evil.example", "\\\\evil.example",
+    "\\/evil.example", "/\\/evil.example", "https:evil.example", "https:/evil.example", "https:///evil.example",
+    "http:evil.example", "https://evil.example", "HTTPS://EVIL.EXAMPLE", "//evil.example\\@testserver/",
+    "http://testserver@evil.example/", "http://testserver:80@evil.example/", "http://testserver.evil.example/",
+    "http://evil.example#testserver", "http://evil.example?testserver", "//testserver@evil.example",
+    "/\t/evil.example", "/\n/evil.example", "\t//evil.example", " //evil.example", "/ /evil.example",
+    "/\r\nLocation: https://evil.example", "/%0d%0aSet-Cookie: a=b", "/%2f%2fevil.example", "%2f%2fevil.example",
+    "/%5cevil.example", "javascript:alert(1)", "JaVaScRiPt:alert(1)", "data:text/html,x", "vbscript:x",
+    "java\nscript:alert(1)", "\x01javascript:alert(1)", "ftp://testserver/", "//[::1]/", "http://[::1", "//",
+    "http://", "http:///", "//\u3002evil.example", "//evil\u3002example", "/\u2028/evil.example", "//e\u0301vil",
+    "https://testserver/", "http://testserver:8000/", "http://testserver\u200b/", "x" * 3_000, "/" + "a" * 3_000,
+    "/\x00/evil.example", "/../..//evil.example", "/.//evil.example", "/..//evil.example", "?next=//evil.example",
+    "#//evil.example", "@evil.example", "/@alice//evil.example/",
+]  # fmt: skip
+
+
+def corpus() -> list[str]:
+    """Ours, and whatever Unicode, browsers' and scripting collections call an address."""
+    tried = [
+        case["input"] for case in corpus_json("conformance/url/urltestdata.json") if isinstance(case, dict)
+    ]
+    tried += corpus_text("conformance/xss/fuzzdb-xss-uri.txt").splitlines()
+    return [*ELSEWHERE, *tried]
+
+
+def leads_elsewhere(location: str) -> bool:
+    """As a browser resolves it: a backslash is a slash, tabs and line ends are not there, edges are cut."""
+    seen = re.sub(r"[\t\r\n]", "", location.strip("".join(map(chr, range(0x21))))).replace("\\", "/")
+    if re.match(r"https?:(?!//)", seen, re.IGNORECASE) or re.match(r"(https?:)?///", seen, re.IGNORECASE):
+        return True  # browsers take one, two or five slashes for two
+    parts = urlsplit(urljoin(HOST + "/", seen))
+    return parts.scheme not in ("http", "https") or parts.netloc != urlsplit(HOST).netloc
+
+
+async def location_after(browser: Browser, path: str, wanted: str, **fields: str) -> str:
+    """Where the answer sends; "" where the bytes of `wanted` were refused."""
+    body = "&".join(f"{name}={quote(value, errors='replace')}" for name, value in fields.items())
+    body += f"&next={quote(wanted, safe='', errors='replace')}&csrfmiddlewaretoken={browser.token}"
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = await browser.http.post(path, content=body, headers=headers)
+    assert answer.status_code in (303, 400), (path, wanted, answer.status_code)
+    location: str = answer.headers.get("location", "")
+    assert "set-cookie: a=b" not in str(answer.headers).lower()
+    return location
+
+
+async def test_a_follow_leads_home_and_nowhere_else(alice: Browser, bob: Browser) -> None:
+    """The whole collection, on one action: they share the reading of `next`."""
+    assert len(corpus()) > 600
+    wrong = [
+        (wanted, location)
+        for wanted in corpus()
+        if leads_elsewhere(location := await location_after(alice, "/@bob/mute/", wanted))
+    ]
+    assert wrong == []
+
+
+def actions() -> list[str]:
+    """Every action that may go on elsewhere; those that end a session or an account lead to one place."""
+    left_out = ("/ops/", "/accounts/", "/clicks/")
+    return [route.path for route in routes() if route.is_unsafe and not route.path.startswith(left_out)]
+
+
+@pytest.mark.parametrize("path", actions())
+async def test_no_action_leads_to_another_host(alice: Browser, path: str) -> None:
+    path, post = path.replace("alice", "bob"), await alice.publishes("mine")
+    path = path.replace("/posts/7/", f"/posts/{post['id']}/")
+    for wanted in ELSEWHERE[::4]:  # what all of them read alike is read whole above
+        body = {"csrfmiddlewaretoken": alice.token, "next": wanted, "text": "t", "title": "t", "post": "7"}
+        answer = await alice.http.post(path, data={**body, "timeline": "home"})
+        assert answer.status_code < 500
+        assert not leads_elsewhere(answer.headers.get("location", "/")), wanted
+
+
+async def test_log_in_and_log_out_lead_to_this_site(open_browser, alice: Browser) -> None:
+    browser = await open_browser()
+    await browser.take_token()
+    fields = {"username": "alice", "password": "rather long words 9"}
+    for wanted in ELSEWHERE:
+        assert not leads_elsewhere(await location_after(browser, "/accounts/login/", wanted, **fields)), (
+            wanted
+        )
+    for wanted in ELSEWHERE[:12]:
+        assert await location_after(browser, "/accounts/logout/", wanted) in ("/", "")
+
+
+@pytest.mark.parametrize("path", ["/lists/", "//evil.example/%2e%2e", "/search/?q=//evil.example"])
+async def test_being_asked_to_sign_in_brings_back_to_this_site(visitor: Browser, path: str) -> None:
+    answer = await visitor.http.get(HOST + path)
+    assert not leads_elsewhere(answer.headers.get("location", "/"))
+    if answer.status_code == 303:
+        page = await visitor.get(answer.headers["location"])
+        assert not leads_elsewhere(hidden(page.text, "next"))
