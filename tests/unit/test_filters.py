@@ -111,18 +111,18 @@ def test_how_a_text_is_composed_does_not_matter(text: str, form: str) -> None:
 )
 def test_hostile_texts_take_no_longer_than_others(phrase: str, text: str) -> None:
     """A post has at most a few kB; these are far longer."""
-    began = time.perf_counter()
+    began = time.process_time()
     found(phrase.strip(), text)
-    assert time.perf_counter() - began < 1.0
+    assert time.process_time() - began < 1.0
 
 
 def test_time_grows_with_the_text_and_no_faster() -> None:
     def seconds(length: int) -> float:
         text = ("a" + " " * 9) * (length // 10) + "b"
-        began = time.perf_counter()
+        began = time.process_time()
         for _ in range(3):
             found("a a a a c", text)
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     seconds(1_000)
     assert seconds(80_000) < 25 * max(seconds(8_000), 0.002)
