@@ -33,6 +33,10 @@ class RedisServer:
         assert self._process is not None
         return self._process.pid
 
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
     def start(self) -> Self:
         binary = shutil.which("redis-server")
         assert binary, "redis-server is not installed (Debian package redis-server)"
@@ -68,6 +72,6 @@ class RedisServer:
         self._process.wait(10)
 
     def stop(self) -> None:
-        if self._process is not None and self._process.poll() is None:
+        if self.is_running:
             self.kill(signal.SIGKILL)
         shutil.rmtree(self.directory, ignore_errors=True)

@@ -1,0 +1,141 @@
+"""The disk under Redis fills while people post.
+
+everysec: 503 until there is room. always: Redis ends, and has what was acknowledged when it starts again.
+"""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from socialsite.configuration import Configuration
+from socialsite.services import open_services
+from socialsite.store import StoreUrls
+from socialsite.store.errors import StoreUnavailable
+from tests.support.pulse import Pulse
+from tests.support.redis_server import RedisServer
+from tests.support.serving import serving
+from tests.support.site import wait_until
+from tests.support.visitor import Visitor
+from tests.support.world import World
+from timelines.services.auditing import Audit
+
+DISK_MB = 6
+MB = 1024 * 1024
+FILLING = "x" * 450
+AS_ROOT = [] if os.getuid() == 0 else ["sudo", "-n"]
+
+pytestmark = pytest.mark.slow
+
+
+class SmallDisk:
+    """A directory that takes DISK_MB. `ballast` takes its room, and gives it back."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._ballast = directory / "ballast"
+
+    def fill(self, leave_bytes: int) -> None:
+        stat = os.statvfs(self.directory)
+        with self._ballast.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, max(1, stat.f_bavail * stat.f_frsize - leave_bytes))
+
+    def empty(self) -> None:
+        self._ballast.unlink(missing_ok=True)
+
+
+@pytest.fixture
+def disk() -> Iterator[SmallDisk]:
+    with tempfile.TemporaryDirectory(prefix="disk-", dir="/tmp") as directory:
+        options = f"size={DISK_MB}m,uid={os.getuid()}"
+        mount = [*AS_ROOT, "mount", "-t", "tmpfs", "-o", options, "tmpfs", directory]
+        if not shutil.which(mount[0]) or subprocess.run(mount, capture_output=True, check=False).returncode:
+            pytest.skip("a small disk is mounted by root, or with sudo that asks for no password")
+        try:
+            yield SmallDisk(Path(directory))
+        finally:
+            subprocess.run([*AS_ROOT, "umount", "-l", directory], check=True)
+
+
+@contextlib.contextmanager
+def server_on(disk: SmallDisk, policy: str) -> Iterator[RedisServer]:
+    server = RedisServer(aof=True, directory=disk.directory, options=("--appendfsync", policy)).start()
+    try:
+        yield server
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            server.kill()
+
+
+def test_with_everysec_a_full_disk_is_503_for_posts_until_there_is_room(
+    disk: SmallDisk, tmp_path: Path
+) -> None:
+    with server_on(disk, "everysec") as server, serving(server.url) as site:
+        pulse = Pulse(site.url, tmp_path, people=2)
+        author = Visitor(site.url, "filler").sign_up()
+        with pulse:
+            disk.fill(256 * 1024)
+            accepted = until_refused(author)
+            full = time.monotonic()
+            for path in ("/public/", "/@filler/", "/"):
+                author.get(path)
+            time.sleep(1)
+            disk.empty()
+            healed = time.monotonic()
+            time.sleep(4)
+        wait_until(lambda: drained(server), 30)
+        found = pulse.audit()
+        print(
+            f"{accepted} posts until full; full for {healed - full:.1f} s, taken again after "
+            f"{pulse.recovered_s(healed):.2f} s; {found}"
+        )
+        assert found.is_clean, found
+        assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200"}
+        assert pulse.outcomes["post 503"] >= 1
+        server.kill()
+        server.start()
+        assert pulse.audit().is_clean
+
+
+async def test_with_always_a_full_disk_ends_redis_and_what_was_acknowledged_stands(disk: SmallDisk) -> None:
+    acknowledged: list[int] = []
+    with server_on(disk, "always") as server:
+        async with open_services(StoreUrls(server.url), Configuration()) as services:
+            author = await World(services).person("author")
+            disk.fill(256 * 1024)
+            with pytest.raises(StoreUnavailable):
+                for number in range(20_000):
+                    acknowledged.append((await author.publishes(f"{number} {FILLING}")).id)
+        wait_until(lambda: not server.is_running, 10)
+        disk.empty()
+        server.start()
+        async with open_services(StoreUrls(server.url), Configuration()) as services:
+            await World(services).work()
+            stands = await services.repositories.posts.find_many(acknowledged)
+            report = await Audit.over(services, second_look_after_s=0.1).run()
+    print(f"always: {len(acknowledged)} posts acknowledged before the end, {len(stands)} stand")
+    assert len(acknowledged) >= 20
+    assert sorted(stands) == acknowledged
+    assert not report.damage, [str(finding) for finding in report.findings]
+
+
+def until_refused(author: Visitor) -> int:
+    for number in range(20_000):
+        answer = author.post("/posts/", text=f"{number} {FILLING}")
+        if answer.status_code != 201:
+            assert (answer.status_code, int(answer.headers["retry-after"]) > 0) == (503, True), answer.text
+            return number
+    raise AssertionError("the disk never filled")
+
+
+def drained(server: RedisServer) -> bool:
+    with server.client() as client, contextlib.suppress(redis.ConnectionError):
+        return int(client.xlen("jobs:{outbox}:stream")) == 0
+    return False

@@ -1,0 +1,109 @@
+"""Redis reaches maxmemory under a posting load: posts are refused, the rest goes on, nothing is half done."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from socialsite.configuration import Configuration
+from socialsite.services import open_services
+from socialsite.store import StoreUrls
+from tests.support.pulse import Pulse
+from tests.support.redis_server import RedisServer
+from tests.support.serving import Serving, serving
+from tests.support.site import wait_until
+from tests.support.visitor import PASSWORD, Visitor
+from timelines.services.auditing import Audit
+
+MB = 1024 * 1024
+RESERVE = MB
+ROOM = MB // 3
+"""What is left for posts, above the reserve, before they are refused."""
+FILLING = "x" * 450
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    started = RedisServer().start()
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def site(server: RedisServer) -> Iterator[Serving]:
+    with serving(server.url, MEMORY_RESERVE=str(RESERVE)) as running:
+        yield running
+
+
+def used_bytes(client: redis.Redis) -> int:
+    return int(client.info("memory")["used_memory"])
+
+
+def until_refused(author: Visitor) -> int:
+    """Publish until it is refused; how many were acknowledged."""
+    for number in range(20_000):
+        answer = author.post("/posts/", text=f"{number} {FILLING}")
+        if answer.status_code != 201:
+            assert answer.status_code == 503, answer.text
+            assert int(answer.headers["retry-after"]) > 0
+            return number
+    raise AssertionError("the store never filled")
+
+
+async def test_a_store_that_fills_refuses_posts_and_serves_everything_else(
+    server: RedisServer, site: Serving, tmp_path: Path
+) -> None:
+    pulse = Pulse(site.url, tmp_path, people=2)
+    author = Visitor(site.url, "filler").sign_up()
+    first = author.publishes("to be deleted")
+    with server.client() as client, pulse:
+        client.config_set("maxmemory", used_bytes(client) + RESERVE + ROOM)
+        accepted = until_refused(author)
+        full = time.monotonic()
+        for path in ("/", "/public/", "/@filler/", f"/@filler/{first['id']}/"):
+            author.get(path)
+        with Visitor(site.url) as returning:
+            answer = returning.post("/accounts/login/", username="filler", password=PASSWORD)
+            assert answer.status_code == 200, answer.text
+        author.deletes(first)
+        client.config_set("maxmemory", used_bytes(client))  # and now without any reserve: the server refuses
+        time.sleep(1.5)
+        for path in ("/", "/public/", "/@filler/"):
+            author.get(path)
+        with Visitor(site.url) as returning:
+            answer = returning.post("/accounts/login/", username="filler", password=PASSWORD)
+            assert answer.status_code == 200, answer.text
+        second = author.get("/@filler/")["posts"][0]
+        author.deletes(second)
+        assert client.info("stats")["evicted_keys"] == 0
+        refused = pulse.outcomes["post 503"]
+        client.config_set("maxmemory", 0)
+        healed = time.monotonic()
+        time.sleep(3)
+    wait_until(lambda: drained(server), 30)
+    found = pulse.audit()
+    print(
+        f"{accepted} posts until full; full for {healed - full:.1f} s: {refused} refusals, "
+        f"taken again after {pulse.recovered_s(healed):.2f} s; {found}"
+    )
+    assert found.is_clean, found
+    assert accepted >= 20
+    assert refused >= 1
+    assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200"}
+    await nothing_is_half_done(server)
+    assert "Traceback" not in site.log, site.log[-2000:]
+
+
+def drained(server: RedisServer) -> bool:
+    with server.client() as client:
+        return int(client.xlen("jobs:{outbox}:stream")) == 0
+
+
+async def nothing_is_half_done(server: RedisServer) -> None:
+    async with open_services(StoreUrls(server.url), Configuration()) as opened:
+        report = await Audit.over(opened, second_look_after_s=0.5).run()
+    assert not report.damage, [str(finding) for finding in report.findings]

@@ -1,0 +1,95 @@
+"""Power fails between two fsyncs: with everysec the last second or so is lost and no more, with always nothing.
+
+`strace` tells which bytes the disk had (tests/support/power_cut.py); `POWER_SECONDS=60` writes for longer.
+"""
+
+import asyncio
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from socialsite.configuration import Configuration
+from socialsite.services import open_services
+from socialsite.store import StoreUrls
+from tests.support.power_cut import AOF, Sync, Tracer, disk_of, kept_at
+from tests.support.redis_server import RedisServer
+from tests.support.world import World
+from timelines.services.auditing import Audit
+
+POWER_S = float(os.environ.get("POWER_SECONDS", "5"))
+WRITERS = 4
+LOST_AT_MOST_S = {"everysec": 2.0, "always": 0.0}
+"""Redis begins an fsync in the second after the last one began: 2 s in the worst case, 1 s on average."""
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not shutil.which("strace"), reason="strace is missing (Debian package strace)"),
+]
+
+
+@pytest.mark.parametrize("policy", LOST_AT_MOST_S)
+async def test_what_a_power_cut_takes_is_as_old_as_the_last_fsync(policy: str, tmp_path: Path) -> None:
+    server = RedisServer(aof=True, options=("--appendfsync", policy)).start()
+    try:
+        acknowledged, syncs = await written(server, tmp_path)
+        moment, lost = worst_of(acknowledged, syncs)
+        kept = kept_at(syncs, moment)
+        assert kept is not None
+        disk = disk_of(server.directory, tmp_path / "disk", kept.size)
+    finally:
+        server.stop()
+    stands = await found_on(disk, [post_id for at, post_id in acknowledged if at <= moment])
+    gone = [(at, post_id) for at, post_id in acknowledged if at <= moment and post_id not in stands]
+    seconds = moment - gone[0][0] if gone else 0.0
+    print(
+        f"{policy}: {len(acknowledged)} posts, {len(syncs)} fsyncs; the worst moment takes {len(gone)} posts, "
+        f"the oldest acknowledged {seconds:.2f} s before it (by the times of fsyncs {lost:.2f} s)"
+    )
+    assert len(acknowledged) >= 50
+    assert seconds <= LOST_AT_MOST_S[policy]
+
+
+async def written(server: RedisServer, directory: Path) -> tuple[list[tuple[float, int]], list[Sync]]:
+    """Publish for a while: when each post was acknowledged, and what was synced when."""
+    acknowledged: list[tuple[float, int]] = []
+    async with open_services(StoreUrls(server.url), Configuration()) as services:
+        people = await World(services).people(*(f"writer{number}" for number in range(WRITERS)))
+        tracer = Tracer(server.pid, server.directory / "appendonlydir" / AOF, directory / "calls")
+        until = time.time() + POWER_S
+
+        async def write(number: int) -> None:
+            while time.time() < until:
+                post = await people[number].publishes("before the power fails")
+                acknowledged.append((time.time(), post.id))
+                await asyncio.sleep(0.01)
+
+        await asyncio.gather(*(write(number) for number in range(WRITERS)))
+        return acknowledged, tracer.stop()
+
+
+def worst_of(acknowledged: list[tuple[float, int]], syncs: list[Sync]) -> tuple[float, float]:
+    """The moment at which most time is lost, just before an fsync is done; and how much: since the last began."""
+    last = acknowledged[-1][0]
+    spans = [
+        (after.done - before.began, after.done - 0.000_001)
+        for before, after in zip(syncs, syncs[1:], strict=False)
+        if after.done <= last
+    ]
+    lost, moment = max(spans)
+    return moment, lost
+
+
+async def found_on(disk: Path, post_ids: list[int]) -> set[int]:
+    """Those that stand after a start on that disk, with nothing half done."""
+    server = RedisServer(aof=True, directory=disk).start()
+    try:
+        async with open_services(StoreUrls(server.url), Configuration()) as services:
+            await World(services).work()
+            report = await Audit.over(services, second_look_after_s=0.1).run()
+            assert not report.damage, [str(finding) for finding in report.findings]
+            return set(await services.repositories.posts.find_many(post_ids))
+    finally:
+        server.stop()
