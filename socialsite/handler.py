@@ -69,6 +69,8 @@ class LoopHandler(ASGIHandler):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body within its limit, answer, and stop answering when the client is gone."""
+        if scope["method"] == "HEAD":
+            send = without_body(send)
         max_bytes: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         refused, body = refusal_of_head(scope, max_bytes), b""
         if refused is None:
@@ -147,6 +149,20 @@ class LoopHandler(ASGIHandler):
         response = await call(request, *args, **kwargs)
         self.check_response(response, view)
         return _rendered(response)
+
+
+def without_body(send: Send) -> Send:
+    """For HEAD: daphne drops the first piece of a body alone, and what came after it (Django sends 64 kB at
+    a time) would be read as the next answer on the connection.
+    """
+
+    async def send_head(message: dict[str, Any]) -> None:
+        if message["type"] != "http.response.body":
+            await send(message)
+        elif not message.get("more_body", False):
+            await send({"type": "http.response.body", "body": b""})
+
+    return send_head
 
 
 def _rendered(response: Any) -> HttpResponseBase:

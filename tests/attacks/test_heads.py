@@ -1,0 +1,52 @@
+"""An answer to HEAD has no body: on a kept connection, bytes that nobody expects would be the next answer."""
+
+import asyncio
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from socialsite.services import Services
+from tests.support.redis_server import RedisServer
+from tests.support.routes import routes
+from tests.support.sockets import Daphne, running
+from tests.support.world import World
+
+PATHS = [*(route.path for route in routes()), "/static/css/site.css", "/nothing/here/", "/static/nothing.css"]
+
+
+@pytest.fixture(scope="module")
+def daphne(redis_server: RedisServer) -> Iterator[Daphne]:
+    with running(redis_server.url) as one:
+        yield one
+
+
+@pytest.fixture
+def world(services: Services) -> World:
+    return World(services)
+
+
+async def test_no_answer_to_head_has_a_body(daphne: Daphne, world: World) -> None:
+    """The page is asked for by HEAD, then a probe on the same connection: what comes in between is a body."""
+    alice = await world.person("alice")
+    for number in range(40):
+        await alice.publishes(f"{number} {'x' * 480}")
+    async with httpx.AsyncClient(base_url=daphne.origin) as reader:
+        pages = [f"/{path}/?limit=100" for path in ("public", "@alice")]
+        sizes = [len((await reader.get(path)).content) for path in pages]
+    assert min(sizes) > 65_536  # what is sent in pieces
+    wrong = [path for path in (*PATHS, *pages) if await behind_the_head(daphne, path)]
+    assert wrong == []
+
+
+async def behind_the_head(daphne: Daphne, path: str) -> bytes:
+    reader, writer = await asyncio.open_connection("127.0.0.1", daphne.port)
+    host = f"Host: 127.0.0.1:{daphne.port}\r\n".encode()
+    try:
+        async with asyncio.timeout(10):
+            writer.write(b"HEAD %b HTTP/1.1\r\n%b\r\n" % (path.encode(), host))
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"GET /livez HTTP/1.1\r\n%bConnection: close\r\n\r\n" % host)
+            return (await reader.read()).partition(b"HTTP/1.1 ")[0]
+    finally:
+        writer.close()
