@@ -40,7 +40,7 @@ def test_from_sign_up_to_log_out_without_a_mouse(reader: OpenReader, visitor: Ne
 
     tab_to(page, "#composer-text")
     page.keyboard.type("typed and sent by keys")
-    page.keyboard.press("Tab")
+    tab_to(page, "[data-composer] [type=submit]", 5)
     page.keyboard.press("Enter")
     expect(me.entries).to_have_count(1)
 

@@ -1,4 +1,4 @@
-"""Reading in a browser: the place is kept as one reads, older posts come by themselves, gaps close from both ends."""
+"""Reading in a browser: the place is kept as one reads, older posts come by themselves for a while."""
 
 import pytest
 from playwright.sync_api import expect

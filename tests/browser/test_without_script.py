@@ -77,7 +77,7 @@ def test_lists_from_creation_to_deletion(me: Reader, friend: Visitor) -> None:
     expect(me.entries.locator(".post-text")).to_have_text(["words for a list"])
     open_panel(me.page)
     me.page.locator("#list-title").fill("Better people")
-    press(me.page, "Rename")
+    press(me.page, "Save")
     expect(me.page.locator("h1")).to_have_text("Better people")
     open_panel(me.page)
     press(me.page, f"Remove @{friend.handle} from the list")
@@ -91,7 +91,7 @@ def test_lists_from_creation_to_deletion(me: Reader, friend: Visitor) -> None:
 
 def open_panel(page: Page) -> None:
     """The settings of a list, where they are closed."""
-    panel = page.locator("details.panel")
+    panel = page.locator("details#manage")
     if panel.get_attribute("open") is None:
         panel.locator("> summary").click()
 

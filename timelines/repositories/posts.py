@@ -89,7 +89,7 @@ def parent_of(reply: Reply) -> Post | PostId | None:
     found = decoded(reply)
     if isinstance(found, Post):
         return found
-    parts = reply.split(b":") if found is PostState.DELETED else ()
+    parts: list[bytes] = reply.split(b":") if found is PostState.DELETED else []
     return PostId(int(parts[2])) if len(parts) == 3 else None
 
 

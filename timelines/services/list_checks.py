@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import cast
 
 from django.utils.translation import gettext as _
 
@@ -12,7 +11,6 @@ from timelines.domain.account_list import (
     TITLE_MAX_GRAPHEMES,
     AccountList,
     ListId,
-    Operation,
     Replies,
     title_of,
 )
@@ -40,7 +38,7 @@ def checked_replies(replies: str) -> Replies:
     """Raises ListInvalid."""
     if replies not in REPLIES:
         raise ListInvalid({"replies": _("This is none of the choices.")})
-    return cast(Replies, replies)
+    return replies
 
 
 def made_of(
@@ -54,7 +52,7 @@ def made_of(
         raise ListInvalid({"operation": _("This is none of the choices.")})
     if not set(parts) <= known.keys() | set(found.parts):
         raise ListInvalid({"parts": _("This list does not exist.")})
-    made = replace(found, operation=cast(Operation, operation), parts=tuple(parts))
+    made = replace(found, operation=operation, parts=tuple(parts))
     try:
         check(made, known)
     except CannotBeMade as refused:

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
-from functools import wraps
 from typing import Concatenate, ParamSpec
 
 from django.http.response import HttpResponseBase
@@ -30,8 +29,7 @@ async def place_in(request: SiteRequest, timeline: str) -> ReadingPlace:
 def dated(view: View[P]) -> View[P]:
     """`?date=YYYY-MM-DD` on a timeline: 303 to the entries of that day (UTC) and before."""
 
-    @wraps(view)
-    async def by_day(request: SiteRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    async def by_day(request: SiteRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         text = request.GET.get("date")
         if text is None:
             return await view(request, *args, **kwargs)
