@@ -31,7 +31,7 @@ TYPED = """() => [...document.querySelectorAll('ol[data-timeline] article .post-
   copy.querySelectorAll('br').forEach((br) => br.replaceWith('\\n'));
   copy.querySelectorAll('a.link').forEach((link) => link.replaceWith('LINK'));
   const strange = [...copy.querySelectorAll('*')].map((found) => found.outerHTML)
-    .filter((html) => !/^<a class="(mention|hashtag)" href="\\/[^"]*" rel="nofollow ugc noopener">/.test(html));
+    .filter((h) => !/^<a class="(mention|hashtag)" href="\\/[^"]*" rel="nofollow ugc noopener">/.test(h));
   return [copy.textContent, ...strange];
 })"""
 """The text of each entry as it stands, links as LINK; behind it elements that no text may become."""

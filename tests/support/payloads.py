@@ -7,12 +7,14 @@ from tests.support.corpora import corpus_json, corpus_text
 
 OURS = (
     '"><img src=x onerror=alert(1)>', "'><svg/onload=alert(1)>", "</script><script>alert(1)</script>",
-    "{{7*7}}{% debug %}<%= 7*7 %>${7*7}", "javascript:alert(1)", "<iframe srcdoc='<script>alert(1)</script>'>",
-    '" autofocus onfocus=alert(1) x="', "</textarea><script>alert(1)</script>", "</title><script>alert(1)</script>",
+    "{{7*7}}{% debug %}<%= 7*7 %>${7*7}", "javascript:alert(1)",
+    "<iframe srcdoc='<script>alert(1)</script>'>",
+    '" autofocus onfocus=alert(1) x="', "</textarea><script>alert(1)</script>",
+    "</title><script>alert(1)</script>",
     "<a href=javascript:alert(1)>x</a>", "&lt;script&gt;alert(1)&lt;/script&gt;", "<!--<script>alert(1)//-->",
     "\u202e<script>alert(1)</script>\u202c", "<math><mi xlink:href='javascript:alert(1)'>", "-->]]>{{}}\\",
-    "jaVasCript:/*-/*`/*\\`/*'/*\"/**/(/* */oNcliCk=alert() )//%0D%0A%0d%0a//</stYle/</titLe/</teXtarEa/</scRipt/"
-    "--!>\\x3csVg/<sVg/oNloAd=alert()//>\\x3e",
+    "jaVasCript:/*-/*`/*\\`/*'/*\"/**/(/* */oNcliCk=alert() )//%0D%0A%0d%0a//</stYle/</titLe/"
+    "</teXtarEa/</scRipt/--!>\\x3csVg/<sVg/oNloAd=alert()//>\\x3e",
 )  # fmt: skip
 """Attributes, elements that end others, templates, entities, comments, directions, and 0xsobky's polyglot."""
 
@@ -42,6 +44,6 @@ def all_payloads() -> list[str]:
 
 
 def fields_first() -> Iterator[str]:
-    """All of them, ours first and then one collection after the other in turn: any number is a fair choice."""
+    """All of them, ours first and then the collections in turn: any number is a fair choice."""
     turns = zip_longest(*map(scripting, COLLECTIONS), naughty())
     yield from dict.fromkeys(chain(OURS, (text for turn in turns for text in turn if text)))

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-SAMPLES = {"handle": "alice", "post_id": "7", "list_id": "7", "account_id": "7", "number": "7", "tag": "redis"}
+SAMPLES = {
+    "handle": "alice",
+    "post_id": "7",
+    "list_id": "7",
+    "account_id": "7",
+    "number": "7",
+    "tag": "redis",
+}
 
 
 @dataclass(frozen=True)

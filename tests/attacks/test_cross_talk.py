@@ -1,0 +1,121 @@
+"""What is told to somebody else never arrives: on the sockets of those who subscribe to whatever there is.
+
+Mallory, Dave (blocked) and somebody without a session subscribe to every name there could be, Alice's private
+ones among them. Meanwhile everything private of hers happens. Eve follows her and may hear some of it.
+"""
+
+import contextlib
+import itertools
+import json
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from socialsite.services import Services
+from tests.support.redis_server import RedisServer
+from tests.support.sockets import Client, Daphne, client, running, signed_in
+from tests.support.world import Person, World
+from timelines.domain.post import FOLLOWERS
+
+SECRETS = ("canary-followers", "canary-answer", "canary-draft", "canary-list-member")
+PLAIN = "for everybody"
+REFUSALS = {"bad_message", "forbidden", "signed_out"}
+
+
+@pytest.fixture(scope="module")
+def site(redis_server: RedisServer) -> Iterator[Daphne]:
+    with running(redis_server.url) as one:
+        yield one
+
+
+@pytest.fixture
+def world(services: Services) -> World:
+    return World(services)
+
+
+def names(alice: Person, list_id: int) -> list[str]:
+    """Names that a client might hope for: real ones of others, keys, channels, patterns, other spellings."""
+    ids = (alice.id, list_id, 0, -1)
+    kinds = ("home", "list", "notifications", "tags", "profile", "bookmarks", "live")
+    made = [f"{kind}:{id}" for kind, id in itertools.product(kinds, ids)]
+    return [
+        *made, "live:{l0}:events", "live:*", "*", "profile:*", "profile:Alice", "tag:*", "home:alice",
+        f"list:0{list_id}", f"list: {list_id}", f"list:{list_id}\x00", f"LIST:{list_id}", "control",
+        "public:1", f"list:{'0' * 15}{list_id}{'9' * 40}", f"list:{'9' * 4000}",
+    ]  # fmt: skip
+
+
+@contextlib.asynccontextmanager
+async def curious(site: Daphne, cookie: str | None, wanted: list[str]) -> AsyncIterator[Client]:
+    """A socket that asked for all of them and for what anybody may have; each request had its answer."""
+    async with client(site, cookie) as reader:
+        for name in wanted:
+            await reader.say({"type": "subscribe", "timeline": name, "after": "0"})
+            await reader.until(lambda m: m["type"] in ("subscribed", "error"))
+            await reader.say({"type": "unsubscribe", "timeline": name})
+        for name in ("public", "profile:alice", "tag:tea"):
+            await reader.subscribe(name)
+        yield reader
+
+
+async def private_life(world: World, alice: Person, bob: Person, list_id: int) -> list[str]:
+    """Everything of Alice's that is not for everybody; the ids of the posts that are for followers."""
+    services, now_ms = world.services, world.services.clock.now_ms()
+    first = await alice.publishes(f"{SECRETS[0]} #tea", audience=FOLLOWERS)
+    answer = await alice.publishes(SECRETS[1], in_reply_to=first)
+    gone = await alice.publishes(SECRETS[2], audience=FOLLOWERS)
+    await services.reactions.like(account_id=bob.id, post_id=first.id, now_ms=now_ms)
+    await services.reactions.bookmark(account_id=alice.id, post_id=first.id, now_ms=now_ms)
+    await bob.publishes(f"@alice {SECRETS[3]}", in_reply_to=first)
+    await alice.mutes(bob)
+    await alice.unmutes(bob)
+    await world.work()
+    return [str(post.id) for post in (first, answer, gone)]
+
+
+async def test_nothing_private_arrives_at_whoever_asks_for_it(site: Daphne, world: World) -> None:
+    alice, bob, mallory, dave = await world.people("alice", "bob", "mallory", "dave")
+    await bob.follows(alice)
+    await alice.follows(bob)
+    await alice.blocks(dave)
+    services = world.services
+    made = await services.lists.create(owner_id=alice.id, title="List", now_ms=services.clock.now_ms())
+    wanted = names(alice, made.id)
+    async with (
+        client(site, await signed_in(bob)) as friend,
+        curious(site, await signed_in(mallory), wanted) as one,
+        curious(site, await signed_in(dave), wanted) as two,
+        curious(site, None, wanted) as three,
+    ):
+        await friend.subscribe("home")
+        ids = await private_life(world, alice, bob, made.id)
+        await alice.publishes(f"{PLAIN} #tea")
+        await world.work()
+        await friend.entry(int(ids[0]), "home")  # it was sent, to whom it is for
+        for reader in (one, three):
+            while not (reader.entry_ids("public") and reader.entry_ids("tag:tea")):
+                await reader.next()
+        for reader in (one, two, three):
+            await reader.silence(1.0)
+            heard = json.dumps(reader.got)
+            assert not [word for word in (*SECRETS, *ids) if word in heard]
+            assert {m["code"] for m in reader.got if m["type"] == "error"} <= REFUSALS
+        assert PLAIN not in json.dumps(two.got)
+
+
+async def test_whoever_watches_hears_no_counts_of_what_is_hidden(site: Daphne, world: World) -> None:
+    alice, bob, mallory = await world.people("alice", "bob", "mallory")
+    await bob.follows(alice)
+    hidden = await alice.publishes("canary-followers", audience=FOLLOWERS)
+    shown = await alice.publishes("for all")
+    async with client(site, await signed_in(mallory)) as spy, client(site) as nobody:
+        for reader in (spy, nobody):
+            await reader.say({"type": "watch", "ids": [str(hidden.id), str(shown.id)]})
+            await reader.subscribe("public")
+        now_ms = world.services.clock.now_ms()
+        for post in (hidden, shown):
+            await world.services.reactions.like(account_id=bob.id, post_id=post.id, now_ms=now_ms)
+        for reader in (spy, nobody):
+            await reader.until(lambda m: m["type"] == "counts" and m["id"] == str(shown.id))
+            await reader.silence(0.5)
+            assert str(hidden.id) not in json.dumps(reader.got)
