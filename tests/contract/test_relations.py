@@ -192,6 +192,18 @@ async def test_caps_refuse_one_more(world: World, services: Services) -> None:
         await act(account_id=alice.id, other_id=bob.id, now_ms=now_ms)
         with pytest.raises(RelationsCapReached):
             await act(account_id=alice.id, other_id=carol.id, now_ms=now_ms)
+        assert not await act(account_id=alice.id, other_id=bob.id, now_ms=now_ms)  # a repetition is none
+
+
+async def test_mutes_that_are_over_do_not_count_to_the_cap(world: World, services: Services) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    at, now_ms = services.repositories, services.clock.now_ms()
+    capped = RelationsService(
+        store=services.store, relations=at.relations, requests=at.requests, follows=at.follows,
+        accounts=services.accounts, homes=at.homes, live=services.live, mutes_cap=1,
+    )  # fmt: skip
+    await capped.mute(account_id=alice.id, other_id=bob.id, now_ms=now_ms, until_ms=now_ms + 1)
+    assert await capped.mute(account_id=alice.id, other_id=carol.id, now_ms=now_ms + 2)
 
 
 # What a block refuses
@@ -391,6 +403,8 @@ async def test_more_requests_than_the_cap_are_refused(world: World, services: Se
     await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=1)
     with pytest.raises(RequestsCapReached):
         await following.follow(follower_id=alice.id, followed_id=carol.id, now_ms=1)
+    assert not await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=2)
+    assert await request_stands(services, alice, bob) == (True, True)
 
 
 async def test_a_follower_sent_off_may_come_again(world: World, services: Services) -> None:

@@ -89,10 +89,14 @@ class Relations:
             if score is not None
         }
 
-    async def counts(self, account_id: AccountId) -> tuple[int, int, int]:
-        """How many the account blocks, mutes, and hides the boosts of."""
-        asked = keys.blocks(account_id), keys.mutes(account_id), keys.quieted(account_id)
-        blocked, muted, quieted = await self._timelines.gather(("ZCARD", key) for key in asked)
+    async def counts(self, account_id: AccountId, now_ms: int) -> tuple[int, int, int]:
+        """How many the account blocks, mutes, and hides the boosts of; without mutes that are over."""
+        commands: list[Command] = [
+            ("ZCARD", keys.blocks(account_id)),
+            ("ZCOUNT", keys.mutes(account_id), f"({now_ms}", "+inf"),
+            ("ZCARD", keys.quieted(account_id)),
+        ]
+        blocked, muted, quieted = await self._timelines.gather(commands)
         return blocked, muted, quieted
 
     async def blocked(self, account_id: AccountId, cursor: FollowCursor | None, limit: int) -> FollowPage:

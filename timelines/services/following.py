@@ -146,7 +146,8 @@ class FollowingService:
 
     async def _ask(self, requester_id: AccountId, target_id: AccountId, now_ms: int) -> None:
         """Leave a request, look again: a block meanwhile may have swept it already."""
-        if await self._requests.made_by(requester_id) >= self._requested_cap:
+        is_full = await self._requests.made_by(requester_id) >= self._requested_cap
+        if is_full and not await self._requests.is_asking(requester_id, target_id):
             raise RequestsCapReached
         is_new = await self._requests.add(requester_id, target_id, now_ms)
         try:

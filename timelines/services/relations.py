@@ -64,7 +64,7 @@ class RelationsService:
         The block goes first: a follow under way finds it when it looks again, or its edge is there to be
         removed. Repeating mends what a crash left half-done.
         """
-        await self._check(account_id, other_id, cap=0)
+        await self._check(account_id, other_id, now_ms, cap=0)
         async with self._changing_homes_of(account_id, other_id):
             is_new = await self._relations.block(account_id, other_id, now_ms)
             for one, other in ((account_id, other_id), (other_id, account_id)):
@@ -83,7 +83,7 @@ class RelationsService:
         self, *, account_id: AccountId, other_id: AccountId, now_ms: int, until_ms: int | None = None
     ) -> bool:
         """Keep their posts out of one's timelines until then; None: for good. Whether that is new."""
-        await self._check(account_id, other_id, cap=1)
+        await self._check(account_id, other_id, now_ms, cap=1)
         until_ms = FOREVER if until_ms is None else min(until_ms, now_ms + MUTE_MOST_MS)
         is_new = await self._relations.mute(account_id, other_id, until_ms, now_ms)
         await self._live.relation_changed(account_id, other_id)
@@ -97,7 +97,7 @@ class RelationsService:
 
     async def quiet(self, *, account_id: AccountId, other_id: AccountId, now_ms: int) -> bool:
         """Hide what they boost, not what they write."""
-        await self._check(account_id, other_id, cap=2)
+        await self._check(account_id, other_id, now_ms, cap=2)
         is_new = await self._relations.quiet(account_id, other_id, now_ms)
         await self._live.relation_changed(account_id, other_id)
         return is_new
@@ -156,10 +156,15 @@ class RelationsService:
         """Until when (Unix ms, or FOREVER) each of them is muted."""
         return await self._relations.muted_until(account_id, others)
 
-    async def _check(self, account_id: AccountId, other_id: AccountId, *, cap: int) -> None:
+    async def _check(self, account_id: AccountId, other_id: AccountId, now_ms: int, *, cap: int) -> None:
+        """At the cap, what stands already may be repeated."""
         if account_id == other_id:
             raise RelatingToYourself
-        if (await self._relations.counts(account_id))[cap] >= self._caps[cap]:
+        if (await self._relations.counts(account_id, now_ms))[cap] < self._caps[cap]:
+            return
+        held: Relation
+        (held,) = await self._store.ask(self._relations.relation_question(account_id, other_id, now_ms))
+        if not (held.blocks, held.mutes, held.quiets)[cap]:
             raise RelationsCapReached
 
     @asynccontextmanager
