@@ -112,6 +112,25 @@ async def test_the_page_of_likers_leaves_out_who_is_hidden(
     assert (await acts.counted(post)).likes == 4
 
 
+async def test_boosts_of_a_private_account_are_told_to_its_followers_alone(
+    world: World, services: Services, acts: Acts
+) -> None:
+    """As a boost is a post of theirs."""
+    alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
+    post = await alice.publishes("hello")
+    await carol.follows(bob)
+    await bob.locks()
+    await acts.boosts(bob, post)
+    await acts.boosts(dave, post)
+
+    async def boosters(viewer_id: AccountId | None) -> set[AccountId]:
+        page = await services.reactions.boosters(post.id, viewer_id=viewer_id)
+        return set(page.account_ids)
+
+    assert await boosters(None) == await boosters(alice.id) == {dave.id}
+    assert await boosters(carol.id) == await boosters(bob.id) == {bob.id, dave.id}
+
+
 async def test_likers_of_the_same_moment_are_each_met_once(
     world: World, services: Services, acts: Acts
 ) -> None:

@@ -25,7 +25,7 @@ from timelines.services.boosting import BoostingService
 from timelines.services.hydrating import Authors, Hydrator
 from timelines.services.ports import Noticing
 from timelines.services.storing import Announcer
-from timelines.services.visible_accounts import visible_page
+from timelines.services.visible_accounts import Apart, visible_page
 
 
 class ReactionsService:
@@ -131,8 +131,9 @@ class ReactionsService:
         cursor: FollowCursor | None = None,
         limit: int = DEFAULT_LIMIT,
     ) -> FollowPage:
-        """As likers."""
-        return await self._accounts(Kind.BOOST, post_id, viewer_id, cursor, limit)
+        """As likers. A boost is a post: those of private accounts are told to their followers alone."""
+        apart = partial(self._unfollowed_private, viewer_id)
+        return await self._accounts(Kind.BOOST, post_id, viewer_id, cursor, limit, apart)
 
     async def purge(self, account_id: AccountId, limit: int) -> bool:
         """One round of taking back all that a deleted account did; True while something may be left."""
@@ -153,10 +154,20 @@ class ReactionsService:
         viewer_id: AccountId | None,
         cursor: FollowCursor | None,
         limit: int,
+        apart: Apart | None = None,
     ) -> FollowPage:
         entry = await self._seen_by(post_id, viewer_id)
         read = partial(self._reactions.accounts, kind, entry.post.id)
-        return await visible_page(self._seen.by(viewer_id), read, cursor, limit)
+        return await visible_page(self._seen.by(viewer_id), read, cursor, limit, apart)
+
+    async def _unfollowed_private(
+        self, viewer_id: AccountId | None, ids: Iterable[AccountId]
+    ) -> set[AccountId]:
+        authors = await self._seen.authors(ids, viewer_id)
+        private = {id for id, author in authors.items() if author.private and id != viewer_id}
+        if not private or viewer_id is None:
+            return private
+        return private - await self._hydrator.reach.follows.followed_among(viewer_id, private)
 
     async def _seen_by(self, post_id: PostId, viewer_id: AccountId | None) -> HydratedPost:
         """The original as the reader may see it. Raises PostNotFound."""
