@@ -36,9 +36,12 @@ async def test_places_are_kept_for_known_timelines_alone(services: Services, nam
 
 async def test_the_number_of_places_is_bounded(services: Services) -> None:
     for number in range(1, POSITIONS_CAP + 1):
-        await services.positions.move(ME, f"list:{number}", PostId(5))
-    assert await services.positions.move(ME, "home", PostId(5)) == 0
-    assert await services.positions.move(ME, "list:1", PostId(6)) == 6
+        await services.positions.move(ME, f"list:{number}", PostId(5 + number))
+    assert await services.positions.move(ME, "home", PostId(5)) == 5
+    assert await services.positions.move(ME, f"list:{number + 1}", PostId(900)) == 900
+    kept = [(await services.positions.find(ME, f"list:{each}")).read for each in range(1, 5)]
+    assert kept == [0, 0, 8, 9], "the lists read longest ago made room"
+    assert (await services.positions.find(ME, "home")).read == 5
 
 
 async def test_scrolling_is_a_preference_beside_others(services: Services) -> None:

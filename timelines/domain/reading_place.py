@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from socialsite.ids import PostId
 
 POSITIONS_CAP = 150
-"""Timelines whose place is kept: home, public, and more lists than an account may have."""
+"""Timelines whose place is kept: home, public, tags, and more lists than an account may have."""
 NOTHING = PostId(0)
 _NAME = re.compile(r"home|public|tags|list:[1-9][0-9]{0,15}", re.ASCII)
 

@@ -1,9 +1,17 @@
--- Keep how far a timeline was read: forward only, unless told.
+-- Keep how far a timeline was read: forward only, unless told. The list read longest ago makes room: it may be gone.
 -- KEYS[1] positions (HASH)
 -- ARGV[1] timeline, [2] post id, [3] "back" where it may go back too, [4] most timelines
--- returns the post id that stands; false where no more timelines are kept
+-- returns the post id that stands
 local held = redis.call('HGET', KEYS[1], ARGV[1])
-if not held and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[4]) then return false end
+if not held and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[4]) then
+  local kept, oldest, least = redis.call('HGETALL', KEYS[1]), nil, math.huge
+  for i = 1, #kept, 2 do
+    if string.sub(kept[i], 1, 5) == 'list:' and tonumber(kept[i + 1]) < least then
+      oldest, least = kept[i], tonumber(kept[i + 1])
+    end
+  end
+  redis.call('HDEL', KEYS[1], oldest)
+end
 if held and ARGV[3] ~= 'back' and tonumber(held) >= tonumber(ARGV[2]) then return held end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 return ARGV[2]

@@ -28,7 +28,7 @@ class Positions:
         key = keys.position(account_id)
         args = [timeline, post_id, "back" if back else "", POSITIONS_CAP]
         (held,) = await self._timelines.write(key, MOVE.command([key], args))
-        return PostId(int(held or 0))
+        return PostId(int(held))
 
     async def set_scrolling(self, account_id: AccountId, scrolls: bool) -> None:
         key = keys.preferences(account_id)
