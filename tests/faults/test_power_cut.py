@@ -1,4 +1,4 @@
-"""Power fails between two fsyncs: with everysec the last second or so is lost and no more, with always nothing.
+"""Power fails between two fsyncs: everysec loses the last second or so, always nothing.
 
 `strace` tells which bytes the disk had (tests/support/power_cut.py); `POWER_SECONDS=60` writes for longer.
 """
@@ -7,6 +7,7 @@ import asyncio
 import os
 import shutil
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -45,8 +46,8 @@ async def test_what_a_power_cut_takes_is_as_old_as_the_last_fsync(policy: str, t
     gone = [(at, post_id) for at, post_id in acknowledged if at <= moment and post_id not in stands]
     seconds = moment - gone[0][0] if gone else 0.0
     print(
-        f"{policy}: {len(acknowledged)} posts, {len(syncs)} fsyncs; the worst moment takes {len(gone)} posts, "
-        f"the oldest acknowledged {seconds:.2f} s before it (by the times of fsyncs {lost:.2f} s)"
+        f"{policy}: {len(acknowledged)} posts, {len(syncs)} fsyncs; the worst moment takes {len(gone)}, the "
+        f"oldest acknowledged {seconds:.2f} s before it (by the times of fsyncs {lost:.2f} s)"
     )
     assert len(acknowledged) >= 50
     assert seconds <= LOST_AT_MOST_S[policy]
@@ -71,11 +72,11 @@ async def written(server: RedisServer, directory: Path) -> tuple[list[tuple[floa
 
 
 def worst_of(acknowledged: list[tuple[float, int]], syncs: list[Sync]) -> tuple[float, float]:
-    """The moment at which most time is lost, just before an fsync is done; and how much: since the last began."""
+    """The moment that costs most time, just before an fsync is done; and how much: since the last began."""
     last = acknowledged[-1][0]
     spans = [
         (after.done - before.began, after.done - 0.000_001)
-        for before, after in zip(syncs, syncs[1:], strict=False)
+        for before, after in pairwise(syncs)
         if after.done <= last
     ]
     lost, moment = max(spans)

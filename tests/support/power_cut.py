@@ -14,8 +14,8 @@ from pathlib import Path
 
 AOF = "appendonly.aof.1.incr.aof"
 CALL = re.compile(
-    r"^(?P<thread>\d+) +(?P<at>[\d.]+) (?:(?P<name>write|fdatasync)\((?P<fd>\d+)|<\.\.\. (?P<back>\w+) resumed>)"
-    r".*?(?P<pending><unfinished \.\.\.>)?(?:= (?P<result>-?\d+).*)?$"
+    r"^(?P<thread>\d+) +(?P<at>[\d.]+) (?:(?P<name>write|fdatasync)\(|<\.\.\. (?P<back>\w+) resumed>)"
+    r".*?(?:= (?P<result>-?\d+).*)?$"
 )
 
 

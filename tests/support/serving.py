@@ -20,9 +20,9 @@ READY_WITHIN_S = 40.0
 
 
 class Serving:
-    """`url` is where it answers; `log` what its processes wrote on standard error."""
+    """`url`: where it answers; `log`: what its processes wrote on standard error; `root`: of a release."""
 
-    def __init__(self, redis_url: str, directory: Path, **environment: str) -> None:
+    def __init__(self, redis_url: str, directory: Path, *, root: Path = ROOT, **environment: str) -> None:
         (self.port,) = free_ports(1)
         self.url = f"http://127.0.0.1:{self.port}"
         self._log = directory / "log"
@@ -37,6 +37,7 @@ class Serving:
             **environment,
         }
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._root = root
 
     @property
     def log(self) -> str:
@@ -49,7 +50,13 @@ class Serving:
 
     def start(self) -> None:
         self.start_web()
+        self.start_worker()
+        self.wait_until_ready()
+
+    def start_worker(self) -> None:
         self._run("manage.py", "syndicate", "--verbosity", "0")
+
+    def wait_until_ready(self) -> None:
         until = time.monotonic() + READY_WITHIN_S
         while self.status("/readyz") != 200:
             assert self.is_alive, self.log[-2000:]
@@ -84,7 +91,10 @@ class Serving:
     def _run(self, *arguments: str) -> None:
         with self._log.open("ab") as log:
             process = subprocess.Popen(
-                [sys.executable, *arguments], cwd=ROOT, env=self._environment, stderr=log
+                [sys.executable, *arguments],
+                cwd=self._root,
+                env=self._environment,
+                stderr=log,
             )
         self._processes.append(process)
 

@@ -1,0 +1,127 @@
+"""The wall clocks of web and worker jump by hours and days: ids keep their order, nobody is signed out.
+
+libfaketime lies to each process about the wall clock, never about the monotonic one, which is what a jump is.
+Redis itself keeps the right time (libfaketime does not start Debian's).
+"""
+
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from email.utils import parsedate_to_datetime
+from http.cookies import SimpleCookie
+from pathlib import Path
+
+import pytest
+
+from socialsite.ids import ms_of
+from tests.support.redis_server import RedisServer
+from tests.support.serving import Serving
+from tests.support.site import wait_until
+from tests.support.visitor import PASSWORD, Visitor
+
+LIBRARY = next(iter(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
+OFFSETS = {"ahead": "+30d", "behind": "-30d"}
+JUMPS = {"+1h": 3_600, "-1h": -3_600, "+30d": 30 * 86_400, "-30d": -30 * 86_400, "+0": 0}
+"""As libfaketime reads them, and in seconds."""
+YEAR_S = 31_449_600
+"""For so long the CSRF cookie is kept: its end tells what time it is there."""
+POSTS = int(os.environ.get("CLOCK_POSTS", "5"))
+"""A site, after each jump."""
+APART_MS = 250
+"""Two processes' ideas of the server's time; half a round trip, on a busy machine."""
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(LIBRARY is None, reason="libfaketime is missing (Debian package faketime)"),
+]
+
+
+class Jumping(Serving):
+    """A site whose processes take the wall clock's offset from a file, as often as they look."""
+
+    def __init__(self, redis_url: str, directory: Path, key: str, offset: str) -> None:
+        directory.mkdir()
+        self._offset = directory / "offset"
+        self.jump(offset)
+        super().__init__(
+            redis_url,
+            directory,
+            SECRET_KEY=key,
+            LD_PRELOAD=str(LIBRARY),
+            FAKETIME_TIMESTAMP_FILE=str(self._offset),
+            FAKETIME_NO_CACHE="1",
+            FAKETIME_DONT_FAKE_MONOTONIC="1",
+            DONT_FAKE_MONOTONIC="1",
+        )
+
+    def jump(self, offset: str) -> None:
+        self._offset.write_text(f"{offset}\n")
+
+
+@pytest.fixture
+def server() -> Iterator[RedisServer]:
+    started = RedisServer().start()
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def sites(server: RedisServer, tmp_path: Path) -> Iterator[list[Jumping]]:
+    key = secrets.token_urlsafe(50)
+    started = [Jumping(server.url, tmp_path / name, key, offset) for name, offset in OFFSETS.items()]
+    try:
+        for site in started:
+            site.start_web()
+        started[0].start_worker()
+        for site in started:
+            site.wait_until_ready()
+        yield started
+    finally:
+        for site in started:
+            site.stop()
+
+
+def test_ids_keep_their_order_and_sessions_hold_whatever_the_wall_clock_says(
+    server: RedisServer, sites: list[Jumping]
+) -> None:
+    author = Visitor(sites[0].url, "author").sign_up()
+    devices = [author, Visitor(sites[1].url, "author")]
+    devices[1].http.cookies.update(author.http.cookies)
+    published: list[int] = []
+    texts: list[str] = []
+    for jump, offset_s in JUMPS.items():
+        for site in sites:
+            site.jump(jump)
+            assert abs(wall_clock_of(site) - time.time() - offset_s) < 30
+        for number in range(POSTS):
+            for place, device in enumerate(devices):
+                texts.append(f"{jump} {number} {place}")
+                published.append(int(device.publishes(texts[-1])["id"]))
+                time.sleep(APART_MS / 1000)
+    wait_until(lambda: drained(server), 30)
+    with server.client() as client:
+        seconds, microseconds = client.time()
+    now_ms = seconds * 1000 + microseconds // 1000
+    times = [ms_of(post_id) for post_id in published]
+    print(f"{len(published)} posts over {len(JUMPS)} jumps at two sites within {times[-1] - times[0]} ms")
+    assert published == sorted(set(published))
+    assert 0 <= now_ms - times[-1] < 30_000
+    for device in devices:
+        assert [post["text"] for post in device.timeline("/@author/")] == texts[::-1]
+        assert [post["text"] for post in device.timeline("/")] == texts[::-1]
+    again = Visitor(sites[1].url)
+    assert again.post("/accounts/login/", username="author", password=PASSWORD).status_code == 200
+    assert again.get("/")["posts"]
+
+
+def wall_clock_of(site: Serving) -> float:
+    """Unix time, as its process sees it."""
+    with Visitor(site.url) as visitor:
+        cookie = SimpleCookie(visitor.http.get("/accounts/login/").headers["set-cookie"])["csrftoken"]
+    return parsedate_to_datetime(cookie["expires"]).timestamp() - YEAR_S
+
+
+def drained(server: RedisServer) -> bool:
+    with server.client() as client:
+        return int(client.xlen("jobs:{outbox}:stream")) == 0

@@ -1,0 +1,135 @@
+"""Two releases serve one store: each reads what the other writes, nobody sees an error, nothing is lost.
+
+As in a rolling upgrade, and in the way back from one. `OLD_RELEASE` names another commit to begin from;
+`UPGRADE_SECONDS=60` takes each step more slowly.
+"""
+
+import contextlib
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support import releases
+from tests.support.pulse import Pulse
+from tests.support.redis_server import RedisServer
+from tests.support.serving import Serving
+from tests.support.site import wait_until
+from tests.support.visitor import JSON, Visitor
+
+OLD = os.environ.get("OLD_RELEASE", releases.BEFORE_BOOSTS)
+STEP_S = float(os.environ.get("UPGRADE_SECONDS", "2"))
+PAGES = (
+    "/",
+    "/public/",
+    "/@{handle}/",
+    "/@{handle}/followers/",
+    "/lists/",
+    "/tags/both/",
+    "/accounts/settings/",
+)
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not releases.has(OLD), reason=f"the history lacks {OLD} (git fetch --unshallow)"),
+]
+
+
+@pytest.fixture
+def server() -> Iterator[RedisServer]:
+    started = RedisServer().start()
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def sites(server: RedisServer, tmp_path: Path) -> Iterator[tuple[Serving, Serving]]:
+    """The old release's web process, and the new one's; workers are the test's matter."""
+    key = secrets.token_urlsafe(50)
+    old_root = releases.unpacked(OLD, tmp_path / "old")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    old = Serving(server.url, tmp_path / "a", root=old_root, SECRET_KEY=key)
+    new = Serving(server.url, tmp_path / "b", SECRET_KEY=key)
+    try:
+        for site in (old, new):
+            site.start_web()
+        for site in (old, new):
+            site.wait_until_ready()
+        yield old, new
+    finally:
+        old.stop()
+        new.stop()
+
+
+def test_old_and_new_serve_side_by_side_and_read_each_others_posts(
+    server: RedisServer, sites: tuple[Serving, Serving], tmp_path: Path
+) -> None:
+    old, new = sites
+    pulse = Pulse([old.url, new.url], tmp_path, people=4)
+    with pulse:
+        old.start_worker()  # only an old worker
+        time.sleep(STEP_S)
+        new.start_worker()  # both
+        time.sleep(STEP_S)
+    wait_until(lambda: drained(server), 30)
+    found = pulse.audit()
+    print(f"{OLD} and this: {found}")
+    assert found.is_clean, found
+    assert set(pulse.outcomes) == {"post 201", "read 200"}, pulse.outcomes
+    both_see_the_same(pulse.people, sites)
+    done = use_what_the_old_one_does_not_know(pulse.people[1], pulse.people[3])
+    wait_until(lambda: drained(server), 30)
+    seen = {page: status for site in sites for one in pulse.people for page, status in looked_at(site, one)}
+    assert set(done.values()) <= {200, 201}, done
+    assert set(seen.values()) == {200}, seen
+    with server.client() as client:
+        assert client.xlen("jobs:{outbox}:dead") == 0
+    assert "Traceback" not in old.log + new.log, (old.log + new.log)[-3000:]
+
+
+def use_what_the_old_one_does_not_know(one: Visitor, other: Visitor) -> dict[str, int]:
+    """Status by what was done, at the new release."""
+    post = other.publishes("to be boosted #both")
+    done = {
+        "boost": one.post(f"/posts/{post['id']}/boost/"),
+        "like": one.post(f"/posts/{post['id']}/like/"),
+        "bookmark": one.post(f"/posts/{post['id']}/bookmark/"),
+        "hidden": one.post("/posts/", text="for followers #both", audience="followers"),
+        "reply": one.post("/posts/", text=f"@{other.handle} an answer #both", in_reply_to=post["id"]),
+    }
+    assert other.post(f"/posts/{post['id']}/boost/").status_code == 200
+    one.deletes(one.publishes("soon gone #both"))
+    return {what: answer.status_code for what, answer in done.items()}
+
+
+def looked_at(site: Serving, person: Visitor) -> Iterator[tuple[str, int]]:
+    """Every page and its JSON at a release, with a session that either opened."""
+    with Visitor(site.url) as device:
+        device.http.cookies.update(person.http.cookies)
+        for path in PAGES:
+            for headers in ({}, JSON):
+                address = path.format(handle=person.handle)
+                if address == "/accounts/settings/" and not headers:
+                    continue
+                answer = device.http.get(address, headers=headers)
+                yield f"{site.url}{address} {headers}", answer.status_code
+
+
+def both_see_the_same(people: list[Visitor], sites: tuple[Serving, Serving]) -> None:
+    for person in people:
+        homes = []
+        for site in sites:
+            with contextlib.ExitStack() as stack:
+                device = stack.enter_context(Visitor(site.url))
+                device.http.cookies.update(person.http.cookies)
+                homes.append([post["id"] for post in device.timeline("/")])
+        assert homes[0] == homes[1]
+
+
+def drained(server: RedisServer) -> bool:
+    with server.client() as client:
+        return int(client.xlen("jobs:{outbox}:stream")) == 0
