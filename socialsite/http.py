@@ -50,6 +50,8 @@ class SiteRequest(ASGIRequest):
     refused: HTTPStatus | None
     badge: "Badge"
     """What the reader was told of; only on pages of somebody who is signed in."""
+    trends: "Callable[[SiteRequest], Slot | str]"
+    """Makes the panel of trends beside the page; not set where there are no services."""
     deadline: float
     """By the event loop's clock."""
     _form: dict[str, str] | None
@@ -108,6 +110,7 @@ def frame(request: SiteRequest) -> dict[str, object]:
         "site_name": settings.SITE_NAME,
         "unread": Slot(badge.text) if badge and badge.text else "",
         "newest_notification": Slot(str(badge.newest)) if badge else "",
+        "trends_aside": request.trends(request) if hasattr(request, "trends") else "",
         "messages": _messages(request),
         "page_title": "",
         "csrf_token": Slot(get_token(request)),

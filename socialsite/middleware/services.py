@@ -13,6 +13,7 @@ from django.http.response import HttpResponseBase
 from socialsite.http import SiteRequest
 from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
+from timelines.views.trends import trends_known
 
 from .base import PROBES, Middleware
 from .errors import answer_to
@@ -61,6 +62,7 @@ class ServicesMiddleware(Middleware):
             return await self.get_response(request)
         try:
             request.services = await loop_services.get()
+            request.trends = trends_known
         except StoreError as error:
             return answer_to(request, error)
         return await self.get_response(request)

@@ -53,8 +53,25 @@ def test_every_icon_is_in_the_sprite() -> None:
     assert asked <= drawn
 
 
-def test_the_style_sheet_and_the_scripts_stay_small() -> None:
-    assert (ROOT / "static/css/site.css").stat().st_size <= 30_000
+def sheets(template: Path) -> set[str]:
+    """The style sheets a page loads: those it names, and those of the templates it extends."""
+    text = template.read_text()
+    above = re.search(r'{% extends "([^"]+)" %}', text)
+    named = set(re.findall(r'{% static "(css/[^"]+)" %}', text))
+    return named | (sheets(ROOT / "templates" / above[1]) if above else set())
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.stem)
+def test_the_style_sheets_of_a_page_stay_small(template: Path) -> None:
+    assert sum((ROOT / "static" / name).stat().st_size for name in sheets(template)) <= 30_000
+
+
+def test_every_style_sheet_belongs_to_a_page() -> None:
+    loaded = set().union(*(sheets(template) for template in TEMPLATES))
+    assert loaded == {f"css/{path.name}" for path in (ROOT / "static/css").iterdir()}
+
+
+def test_the_scripts_stay_small() -> None:
     assert sum(path.stat().st_size for path in SCRIPTS) <= 60_000
 
 

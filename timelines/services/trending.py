@@ -47,6 +47,11 @@ class TrendingService:
         except StoreError as error:
             log.warning("hashtags were not counted: %s", error)
 
+    @property
+    def known(self) -> tuple[Trend, ...]:
+        """What `top` said last in this process, without a question to the store."""
+        return self._kept[1]
+
     async def top(self) -> tuple[Trend, ...]:
         """What is talked about most first; a moment old, and none while the statistics are away."""
         now_ms = self._clock.now_ms()

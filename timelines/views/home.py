@@ -28,6 +28,7 @@ async def home(request: SiteRequest) -> HttpResponseBase:
         ),
         place_in(request, "home"),
     )
+    await request.services.trending.top()  # kept in the process; the panel beside every page shows it
     suggested = await on_home(request, query, page)
     return respond(
         request,

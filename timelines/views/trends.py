@@ -19,6 +19,12 @@ async def trends_slot(request: SiteRequest) -> Slot | str:
     return Slot(_panel(trends, get_language() or "")) if trends else ""
 
 
+def trends_known(request: SiteRequest) -> Slot | str:
+    """The panel of what was asked for last: for beside every page, where it must cost nothing."""
+    trends = request.services.trending.known
+    return Slot(_panel(trends, get_language() or "")) if trends else ""
+
+
 def trends_json(trends: Sequence[Trend]) -> Json:
     return {"tags": [{**tag_json(each.tag), "accounts": each.accounts} for each in trends]}
 
