@@ -253,3 +253,15 @@ async def test_only_processes_where_the_reader_is_are_told(three: Three, service
         assert heard.empty()
     finally:
         await hub.close()
+
+
+async def test_a_short_page_is_full_however_many_are_hidden_before_it(
+    three: Three, acts: Acts, world: World
+) -> None:
+    alice, bob, carol = three
+    await acts.likes(carol, await alice.publishes("hello"))
+    for number in range(30):
+        await bob.publishes(f"@alice {number}")
+    await world.work()
+    await alice.mutes(bob)
+    assert await told(alice, limit=1) == ["like by carol"]

@@ -191,8 +191,8 @@ class NotificationService:
     ) -> NoticePage:
         found: list[Noticed] = []
         last: PostId | None = None
-        for _ in range(rounds):
-            asked = LOOKED_AT if kinds or found else min(limit + 1, LOOKED_AT)
+        for number in range(rounds):
+            asked = LOOKED_AT if kinds or number else min(limit + 1, LOOKED_AT)
             mark, some, last = await self._notifications.read(viewer_id, edge, asked, upward=upward)
             some = [each for each in some if not kinds or each.kind in kinds]
             found += await self._rights.visible(viewer_id, some, mark)
