@@ -16,10 +16,12 @@ from timelines import keys
 from timelines.domain.jobs import SyndicatePost, encode_job
 from timelines.domain.page import Counts
 from timelines.domain.post import FOLLOWERS, UNLISTED, Post
+from timelines.domain.rights import Place, ReaderState
 from timelines.errors import BoostRefused, PostNotFound
 from timelines.repositories.posts import PostState
 from timelines.repositories.reactions import Gone, Kind
 from timelines.services.boosting import boost_post
+from timelines.services.looking_up import Lookup
 
 
 @pytest.fixture
@@ -353,3 +355,14 @@ async def test_no_room_no_boost(world: World, acts: Acts, services: Services) ->
         assert (await acts.unboosts(bob, post)).counts == Counts()
     finally:
         await services.store.nodes[0].execute("CONFIG", "SET", "maxmemory", "0")
+
+
+async def test_as_many_earlier_boosters_as_a_page_can_have_are_looked_at(services: Services) -> None:
+    """50 of each of 200 boosts: more than a script takes at once."""
+    reader, everybody = AccountId(1), [AccountId(number) for number in range(2, 10_002)]
+    hydrator, rights = services.hydrator, services.reading.home_rights(reader)
+    found = Lookup(hydrator.reach, hydrator.remembered, reader, rights, Place.HOME, 1)
+    await services.repositories.relations.block(reader, everybody[-1], 1)
+    await found.look_at_accounts(everybody)
+    assert found.allowed == set()
+    assert found.reader == ReaderState(reader, 1, blocks=frozenset({everybody[-1]}))

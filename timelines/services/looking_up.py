@@ -17,7 +17,7 @@ from timelines.domain.rights import UNFILTERED, Place, ReaderState, may_see
 from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers
 from timelines.repositories.posts import PostRepository
-from timelines.repositories.readers import Readers
+from timelines.repositories.readers import AUTHORS_MOST, Readers
 from timelines.services.remembering import Remembered
 
 
@@ -81,9 +81,10 @@ class Lookup:
 
     async def look_at_accounts(self, account_ids: Iterable[AccountId]) -> None:
         """Others who matter here: whether they may be shown."""
-        missing = set(account_ids) - self._asked_of
+        missing = list(set(account_ids) - self._asked_of)
+        for start in range(0, len(missing), AUTHORS_MOST):
+            await self._ask((), missing[start : start + AUTHORS_MOST])
         if missing:
-            await self._ask((), missing)
             await self._look_closer()
 
     def visible_author(self, post: Post, *, boosted: bool = False) -> Author | None:
