@@ -1,0 +1,125 @@
+"""Who exists, and in which state, is not to be learnt: neither from answers nor from their time.
+
+ATTACK_ROUNDS (20 pairs, 1000 in the long form) says how many log-ins are timed, with the site's real hasher.
+That a handle is taken is public: its page says so.
+"""
+
+import math
+import os
+import re
+import statistics
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from accounts.domain import AccountId
+from socialsite.services import Services
+from tests.support.browser import JSON, Browser
+from tests.support.routes import routes
+
+ROUNDS = int(os.environ.get("ATTACK_ROUNDS", "20"))
+MEDIAN_MS = 2.0
+"""By how much the medians may differ (the long form); one pair differs by more under load."""
+PASSWORD = "rather long words 9"
+TURNING_AWAY = re.compile(
+    r"/(un(follow|block|mute)|block|mute|(hide|show)-boosts|remove-follower|accept|refuse)/$"
+)
+"""What anybody may do to a suspended account, so that nobody is tied to one: those who sign in learn from it
+that the account is suspended, as they learn from the sign-up page that its handle is taken."""
+OF_HANDLES = [route for route in routes() if "<handle:handle>" in route.pattern]
+GONE = ("was_suspended", "was_deleted")
+
+
+@pytest.fixture
+async def gone(site: Services, open_browser) -> None:
+    """Two accounts that are hidden, and wrote something."""
+    for handle in GONE:
+        browser = await open_browser(handle)
+        await browser.publishes("from before")
+    found = [await site.accounts.get_by_handle(handle) for handle in GONE]
+    await site.accounts.suspend(account_id=AccountId(found[0].id))
+    await site.accounts.delete(account_id=AccountId(found[1].id), now_ms=site.clock.now_ms())
+
+
+@pytest.mark.parametrize("who", ["signed in", "anonymous"])
+@pytest.mark.parametrize("headers", [{}, JSON], ids=["page", "json"])
+async def test_suspended_deleted_and_never_there_are_answered_alike(
+    gone, alice, visitor, who, headers
+) -> None:
+    browser = alice if who == "signed in" else visitor
+    await browser.take_token()
+    for route in OF_HANDLES:
+        if who == "signed in" and TURNING_AWAY.search(route.path):
+            continue
+        for method in sorted(route.methods - {"HEAD"}):
+            answers = [
+                await answer_of(browser, method, route.path, handle, headers)
+                for handle in (*GONE, "never_there")
+            ]
+            assert answers[0] == answers[1] == answers[2], (
+                method,
+                route.pattern,
+                [each[0] for each in answers],
+            )
+
+
+async def answer_of(
+    browser: Browser, method: str, path: str, handle: str, headers: dict[str, str]
+) -> tuple[int, str, str]:
+    path = path.replace("alice", handle).replace("/7/", "/3475551503377237/")
+    sent = {**headers, "X-CSRFToken": browser.token}
+    answer = await browser.http.request(method, path, headers=sent, json={} if method == "POST" else None)
+    text = re.sub(r'value="\w{64}"', "", answer.text.replace(handle, ""))  # tokens, masked anew each time
+    return answer.status_code, answer.headers.get("location", ""), text
+
+
+async def test_naming_somebody_in_a_field_says_no_more(gone, alice) -> None:
+    """In lists, mentions, searches: absent, suspended and deleted people are the same nobody."""
+    made = (await alice.post_json("/lists/", title="t")).json()["id"]
+    answers = []
+    for handle in (*GONE, "never_there"):
+        path = f"/lists/{made}/members/"
+        added = await alice.post_json(path, handle=handle)
+        found = (await alice.get_json(f"/search/?q=@{handle}")).json()["accounts"]
+        completed = (await alice.get_json(f"/search/complete/?q=@{handle[:8]}")).json()["accounts"]
+        answers.append((added.status_code, added.text.replace(handle, ""), found, completed))
+    assert answers[0] == answers[1] == answers[2]
+
+
+async def test_a_log_in_takes_as_long_whoever_is_named(site: Services, open_browser, settings) -> None:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+    await open_browser("alice")
+    guesser = await open_browser()
+    times: dict[str, list[float]] = {"alice": [], "absent": []}
+    for number in range(ROUNDS + 2):
+        for handle in sorted(times, reverse=bool(number % 2)):
+            began = time.perf_counter()
+            answer = await guesser.post_json("/accounts/login/", username=handle, password="wrong")
+            took = (time.perf_counter() - began) * 1000
+            assert answer.status_code == 401
+            if number >= 2:
+                times[handle].append(took)
+    differing = statistics.median(times["alice"]) - statistics.median(times["absent"])
+    p = mann_whitney(times["alice"], times["absent"])
+    print(f"{ROUNDS} pairs: medians differ by {differing:.2f} ms, p = {p:.3f}")
+    if ROUNDS >= 1000:
+        assert p > 0.01
+        assert abs(differing) <= MEDIAN_MS
+    assert p > 0.0001  # the quick form tells a hash that is left out, which is a difference of tens of ms
+
+
+def mann_whitney(one: Sequence[float], other: Sequence[float]) -> float:
+    """The two-sided p that both come from one distribution, by the normal approximation."""
+    ranked = sorted([(value, 0) for value in one] + [(value, 1) for value in other])
+    ranks = sum(rank for rank, (_, group) in enumerate(ranked, 1) if group == 0)
+    n, m = len(one), len(other)
+    u = ranks - n * (n + 1) / 2
+    z = (u - n * m / 2) / math.sqrt(n * m * (n + m + 1) / 12)
+    return math.erfc(abs(z) / math.sqrt(2))
+
+
+def test_the_comparison_sees_what_is_left_out() -> None:
+    even = [50 + n for n in range(20)]
+    assert mann_whitney(even, [n + 0.5 for n in even[::-1]]) > 0.5
+    assert mann_whitney(even, [n - 30 for n in even]) < 0.0001

@@ -1,0 +1,168 @@
+"""Floods at a socket: messages, frames, fragments, pings. The loud one pays, the others hear as before.
+
+The long form of idle sockets is a command: `python -m benchmarks.idle_sockets` (10,000 for ten minutes).
+"""
+
+import asyncio
+import contextlib
+import os
+import struct
+import time
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from socialsite.services import Services
+from tests.support.redis_server import RedisServer
+from tests.support.sockets import Client, Daphne, client, running
+from tests.support.world import Person, World
+
+GROWTH_KB = 20 * 1024
+HEARD_WITHIN_S = 1.0
+TEXT, CONTINUATION, PING, FINAL = 0x1, 0x0, 0x9, 0x80
+
+
+@pytest.fixture(scope="module")
+def site(redis_server: RedisServer) -> Iterator[Daphne]:
+    with running(redis_server.url, RATE_LIMIT_SOCKET="60/m") as found:
+        yield found
+
+
+@pytest.fixture
+def world(services: Services) -> World:
+    return World(services)
+
+
+class Raw:
+    """A websocket whose frames are written by hand, whatever the protocol says."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    def frame(self, payload: bytes, code: int, *, length: int | None = None) -> None:
+        size = len(payload) if length is None else length
+        head = bytes([code]) + (
+            bytes([0x80 | size]) if size < 126
+            else b"\xfe" + struct.pack("!H", size) if size < 65_536
+            else b"\xff" + struct.pack("!Q", size)
+        )  # fmt: skip
+        self._writer.write(head + b"\0\0\0\0" + payload)
+
+    async def drain(self) -> bool:
+        """Whether the other side takes more."""
+        with contextlib.suppress(ConnectionError, TimeoutError):
+            async with asyncio.timeout(1):
+                await self._writer.drain()
+                return True
+        return False
+
+    async def is_closed(self, within_s: float = 8.0) -> bool:
+        with contextlib.suppress(ConnectionError):
+            try:
+                async with asyncio.timeout(within_s):
+                    while await self._reader.read(65_536):
+                        pass
+            except TimeoutError:
+                return False
+        return True
+
+
+@contextlib.asynccontextmanager
+async def raw_socket(site: Daphne) -> AsyncIterator[Raw]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
+    host = f"127.0.0.1:{site.port}"
+    writer.write(
+        f"GET /ws/stream/ HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nUpgrade: websocket\r\n"
+        "Connection: Upgrade\r\n"
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        .encode()
+    )  # fmt: skip
+    async with asyncio.timeout(10):
+        assert b" 101 " in await reader.readuntil(b"\r\n\r\n")
+    yield Raw(reader, writer)
+    writer.close()
+
+
+@contextlib.asynccontextmanager
+async def others_unmoved(site: Daphne, world: World) -> AsyncIterator[Client]:
+    """Meanwhile somebody listens: what is published after the flood begins is heard in time; memory stays."""
+    bob = await world.person("bob")
+    async with client(site) as listener:
+        await listener.subscribe("public")
+        before_kb = site.resident_kb()
+        heard = asyncio.create_task(slowest(bob, listener))
+        yield listener
+        assert await heard < HEARD_WITHIN_S * float(os.environ.get("ATTACK_SLACK", "1"))
+        assert site.resident_kb() - before_kb < GROWTH_KB
+
+
+async def slowest(bob: Person, listener: Client) -> float:
+    took = 0.0
+    for number in range(10):
+        began = time.monotonic()
+        post = await bob.publishes(f"meanwhile {number}")
+        await listener.entry(post.id, "public", timeout_s=20)
+        took = max(took, time.monotonic() - began)
+        await asyncio.sleep(0.05)
+    return took
+
+
+async def test_a_thousand_messages_a_second_end_the_socket(site: Daphne, world: World) -> None:
+    async with others_unmoved(site, world), raw_socket(site) as flood:
+        for _ in range(10):
+            for _ in range(100):
+                flood.frame(b'{"type":"unsubscribe","timeline":"public"}', FINAL | TEXT)
+            await flood.drain()
+        assert await flood.is_closed()
+
+
+async def test_a_frame_of_two_megabytes_is_not_waited_for(site: Daphne, world: World) -> None:
+    """Its head says how long it is: the socket ends before the bytes have come."""
+    async with others_unmoved(site, world), raw_socket(site) as flood:
+        flood.frame(b"x" * 8_000, FINAL | TEXT, length=2 * 1024 * 1024)
+        await flood.drain()
+        assert await flood.is_closed()
+
+
+@pytest.mark.parametrize("length", [2**40, 2**63 - 1, 2**63])
+async def test_a_frame_that_claims_the_world_costs_nothing(site: Daphne, world: World, length: int) -> None:
+    async with others_unmoved(site, world), raw_socket(site) as flood:
+        flood.frame(b"x" * 100, FINAL | TEXT, length=length)
+        await flood.drain()
+        assert await flood.is_closed()
+
+
+async def test_a_message_in_endless_pieces_is_cut_off(site: Daphne, world: World) -> None:
+    async with others_unmoved(site, world), raw_socket(site) as flood:
+        flood.frame(b"x" * 1_000, TEXT)
+        for _ in range(2_000):
+            flood.frame(b"x" * 1_000, CONTINUATION)
+        await flood.drain()
+        assert await flood.is_closed()
+
+
+async def test_empty_pieces_without_end_are_no_way_to_hold_memory(site: Daphne, world: World) -> None:
+    async with others_unmoved(site, world), raw_socket(site) as flood:
+        flood.frame(b"", TEXT)
+        for _ in range(20):
+            for _ in range(500):
+                flood.frame(b"", CONTINUATION)
+            await flood.drain()
+
+
+@pytest.mark.slow
+async def test_pings_without_end_disturb_nobody(site: Daphne, world: World) -> None:
+    """Nobody reads the answers: they must not pile up. What is not read is soon not answered, then closed."""
+    async with others_unmoved(site, world), raw_socket(site) as flood:
+        for _ in range(500 * 1_000):
+            for _ in range(500):
+                flood.frame(b"p" * 125, FINAL | PING)
+            if not await flood.drain():
+                break
+        assert await flood.is_closed(within_s=20)
+
+
+async def test_a_hundred_silent_sockets_leave_the_site_answering(site: Daphne, world: World) -> None:
+    async with others_unmoved(site, world), contextlib.AsyncExitStack() as stack:
+        for _ in range(100):
+            await stack.enter_async_context(raw_socket(site))

@@ -1,0 +1,112 @@
+"""A cache between the site and its readers: what it may keep of any address is nobody's own (S11, S1)."""
+
+import re
+
+import pytest
+
+from tests.support.browser import JSON, Browser, cookies_of
+from tests.support.routes import routes
+
+READABLE = [route.path for route in routes() if "GET" in route.methods]
+SHAPES = [{}, JSON, {"Accept": "application/atom+xml"}]
+PASSWORD = "rather long words 9"
+
+
+class SharedCache:
+    """One that keeps whatever it may (RFC 9111), told apart by address and by what Vary names."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, ...], str] = {}
+        self._vary: dict[str, list[str]] = {}
+
+    async def get(self, browser: Browser, path: str, headers: dict[str, str]) -> str:
+        request = browser.http.build_request("GET", path, headers=headers)
+        sent = {name: request.headers.get(name, "") for name in self._vary.get(path, [])}
+        if (found := self._kept.get((path, *sent.values()))) is not None:
+            return found
+        answer = await browser.http.send(request)
+        control = answer.headers.get("cache-control", "")
+        if not re.search(r"no-store|private", control):
+            assert "set-cookie" not in answer.headers, path
+            names = self._vary[path] = sorted(answer.headers.get("vary", "").lower().split(", "))
+            self._kept[(path, *(request.headers.get(name, "") for name in names))] = answer.text
+        return answer.text
+
+
+async def test_two_readers_behind_one_cache_never_get_each_others_pages(
+    alice: Browser, bob: Browser, visitor: Browser
+) -> None:
+    """Marked by what stands on their own pages alone; in turns, so that each finds what the other left."""
+    for name, browser in (("alice", alice), ("bob", bob)):
+        await browser.post_json("/lists/", title=f"canarylistof{name}")
+        await browser.post_json("/accounts/filters/", phrase=f"canaryphraseof{name}")
+    cache = SharedCache()
+    for headers in SHAPES:
+        for path in READABLE:
+            for who, browser in (
+                ("alice", alice),
+                ("bob", bob),
+                ("", visitor),
+                ("alice", alice),
+                ("", visitor),
+            ):
+                text = await cache.get(browser, path, headers)
+                owners = set(re.findall(r"canary(?:list|phrase)of(\w+)", text))
+                owners |= set(re.findall(r'data-handle="(\w+)"', text))
+                assert owners <= {who}, (path, who, owners)
+
+
+@pytest.mark.parametrize("headers", SHAPES, ids=["page", "json", "atom"])
+async def test_every_address_says_who_may_keep_it_and_what_may_run_in_it(alice, visitor, headers) -> None:
+    for path in READABLE:
+        for browser in (alice, visitor):
+            answer = await browser.http.get(path, headers=headers)
+            sent = answer.request.headers.get("cookie")
+            if sent or "set-cookie" in answer.headers or answer.status_code >= 400:
+                assert answer.headers["cache-control"] == "private, no-store", path
+            assert "Cookie" in answer.headers["vary"], path
+            assert "unsafe" not in answer.headers["content-security-policy"], path
+            assert answer.headers["x-content-type-options"] == "nosniff", path
+            assert answer.headers["x-frame-options"] == "DENY", path
+            assert "access-control-allow-origin" not in answer.headers, path
+
+
+async def test_every_cookie_is_this_sites_alone(visitor: Browser) -> None:
+    await visitor.take_token()
+    answer = await visitor.sign_up("carol")
+    page = await visitor.get("/accounts/login/")
+    for found in (answer, page):
+        for name, cookie in cookies_of(found).items():
+            assert (cookie["samesite"], cookie["domain"], cookie["path"]) == ("Lax", "", "/"), name
+            assert name != "sessionid" or cookie["httponly"]
+
+
+async def test_a_planted_session_is_not_the_one_that_is_signed_in(visitor, alice, open_browser) -> None:
+    """Of the attacker's own choice, of an attacker's own account, and of nothing: each gives way."""
+    mallory = await open_browser("mallory")
+    own = mallory.http.cookies["sessionid"]
+    for planted in (own, "1." + "a" * 43, "x", own.replace("4", "5")):
+        victim = await open_browser()
+        await victim.take_token()
+        victim.http.cookies.set("sessionid", planted, domain="testserver.local")
+        answer = await victim.post_json("/accounts/login/", username="alice", password=PASSWORD)
+        assert answer.status_code == 200
+        signed_in = cookies_of(answer)["sessionid"].value
+        assert signed_in != planted
+        thief = await open_browser()
+        thief.http.cookies.set("sessionid", planted, domain="testserver.local")
+        shown = await thief.get_json("/accounts/settings/")
+        assert shown.status_code in (200, 401)
+        assert '"alice"' not in shown.text
+
+
+async def test_a_token_is_made_anew_when_somebody_signs_in(visitor: Browser, alice: Browser) -> None:
+    """Or a planted one would let its planter act."""
+    await visitor.take_token()
+    planted = visitor.token
+    assert (
+        await visitor.post_json("/accounts/login/", username="alice", password=PASSWORD)
+    ).status_code == 200
+    assert visitor.token != planted
+    headers = {**JSON, "X-CSRFToken": planted}
+    assert (await visitor.http.post("/posts/", json={"text": "t"}, headers=headers)).status_code == 403
