@@ -80,6 +80,32 @@ async def test_what_cannot_be_made_is_said_beside_the_form(alice, lists, fields,
     assert 'value="My own title"' in answer.text
 
 
+async def test_a_refused_list_of_lists_keeps_what_was_chosen(alice, lists):
+    chosen = {"first": "2", "operation": "difference", "part-1": "1"}
+    page = (await alice.post("/lists/", title="", **chosen)).text
+    assert '<option value="2" selected>' in page
+    assert '<option value="difference" selected>' in page
+    assert 'name="part-1" value="1" checked' in page
+    assert 'name="part-2" value="1" checked' not in page
+    await alice.post_json("/lists/", title="Both", operation="union", parts="1 2")
+    page = (await alice.post("/lists/3/edit/", title="", replies="none", **chosen)).text
+    assert '<option value="2" selected>' in page
+    assert '<option value="difference" selected>' in page
+    assert 'name="part-1" value="1" checked' in page
+    assert '<option value="none" selected>' in page
+    page = (await alice.post("/lists/1/edit/", title="", exclusive="1")).text
+    assert re.search(r'name="exclusive" value="1"[^>]* checked', page)
+
+
+async def test_one_list_too_many_keeps_its_title(alice, site, monkeypatch):
+    monkeypatch.setattr(site.lists, "_lists_cap", 0)
+    answer = await alice.post("/lists/", title="My own title")
+    assert answer.status_code == 409
+    assert 'value="My own title"' in answer.text
+    assert "as many lists as this site allows" in answer.text
+    assert (await alice.post_json("/lists/", title="Mine")).json()["error"] == "lists_cap"
+
+
 async def test_a_list_made_of_itself_is_refused_and_a_deleted_part_is_told(alice, lists):
     await alice.post_json("/lists/", title="Both", operation="union", parts="1 2")
     answer = await alice.post_json("/lists/3/edit/", parts="1 3")

@@ -229,6 +229,11 @@ async def test_a_refused_filter_comes_back_with_the_reason(site: Services, alice
     assert (await alice.post_json("/accounts/filters/", phrase="a", action="burn")).status_code == 422
     assert (await alice.post_json("/accounts/filters/", phrase="a", expires_in="soon")).status_code == 422
     await alice.post_json("/accounts/filters/", phrase="tea")
+    sent = {"action": "hide", "whole_word": "0", "expires_in": "604800"}
+    for path in ("/accounts/filters/", "/accounts/filters/1/edit/"):
+        again = (await alice.post(path, phrase="x" * 101, **sent)).text
+        for value in sent.values():
+            assert again.count(f'<option value="{value}" selected>') == 1, (path, value)
     wrong = await alice.post("/accounts/filters/1/edit/", phrase="")
     assert wrong.status_code == 422
     assert '<details class="panel" open>' in wrong.text

@@ -93,10 +93,15 @@ async def _again(
     """The page with what was wrong beside the form it came from; in JSON the error itself."""
     if wants_json(request):
         raise error
-    found = await request.services.filters.all(own_id(request))
+    found, sent = await request.services.filters.all(own_id(request)), form_data(request)
     refused = {
         "refused": number,
-        "sent": form_data(request).get("phrase", ""),
+        "sent": {
+            "phrase": sent.get("phrase", ""),
+            "action": sent.get("action", "warn"),
+            "whole_word": sent.get("whole_word", "1") == "1",
+            "expires_in": sent.get("expires_in", ""),
+        },
         "error": str(next(iter(error.fields.values()), error.message)),
     }
     return page_response(request, TEMPLATE, _page(request, found) | refused, status_of(error))

@@ -1,7 +1,7 @@
 """One's own lists: making, reading, editing them. Nobody else sees them."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 
 from django.http import HttpResponse
@@ -24,7 +24,7 @@ from socialsite.http import (
 from socialsite.middleware.errors import status_of
 from timelines.domain.account_list import AccountList, ListId
 from timelines.domain.page import DEFAULT_LIMIT
-from timelines.errors import ListInvalid, ListTitleInvalid, MembersCapReached
+from timelines.errors import ListInvalid, ListsCapReached, ListTitleInvalid, MembersCapReached
 from timelines.forms import ListForm, PageQuery, follow_cursor_of, limit_of, list_cursor_of
 from timelines.presenters import Json, author_json, list_json
 from timelines.views.answers import done
@@ -61,7 +61,7 @@ async def create(request: SiteRequest) -> HttpResponseBase:
             operation=form.operation,
             parts=form.parts or (),
         )
-    except (ListTitleInvalid, ListInvalid) as error:
+    except (ListTitleInvalid, ListInvalid, ListsCapReached) as error:
         return await _index_again(request, error)
     return done(
         request, await _list_json(request, made), default=list_url(made.id), status=HTTPStatus.CREATED
@@ -89,7 +89,8 @@ async def edit(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
             parts=form.parts,
         )
     except (ListTitleInvalid, ListInvalid) as error:
-        return await _shown_again(request, list_id, error, title=form_data(request).get("title", ""))
+        sent = form_data(request)
+        return await _shown_again(request, list_id, error, sent, title=sent.get("title", ""))
     return await _changed(request, edited)
 
 
@@ -157,21 +158,33 @@ def _index_page(lists: list[Json], next_url: str | None, choices: list[Page], **
     return {**page, "choices": choices if len(choices) >= LEAST_FOR_PARTS else []}
 
 
-async def _index_again(request: SiteRequest, error: ListTitleInvalid | ListInvalid) -> HttpResponse:
-    """The page of lists with what was wrong; in JSON the error itself."""
+async def _index_again(
+    request: SiteRequest, error: ListTitleInvalid | ListInvalid | ListsCapReached
+) -> HttpResponse:
+    """The page of lists with what was wrong and what was sent; in JSON the error itself."""
     if wants_json(request):
         raise error
     (lists, next_url), choices = await asyncio.gather(_lists(request), _choices(request))
-    title, made = form_data(request).get("title", ""), "operation" in form_data(request)
-    refused = {"title": title, "refused": dict(error.fields), "is_made": made}
-    page = _index_page(lists, next_url, choices, **refused)
-    return page_response(request, "timelines/lists.html", page, HTTPStatus.UNPROCESSABLE_ENTITY)
+    sent = form_data(request)
+    refused = {
+        "title": sent.get("title", ""),
+        "refused": dict(error.fields) or {"title": error.message},
+        "is_made": "operation" in sent,
+        "operation": sent.get("operation"),
+    }
+    page = _index_page(lists, next_url, _sent_choices(choices, sent), **refused)
+    return page_response(request, "timelines/lists.html", page, status_of(error))
 
 
 async def _shown(
-    request: SiteRequest, found: AccountList, query: PageQuery, status: int = HTTPStatus.OK, **refused: object
+    request: SiteRequest,
+    found: AccountList,
+    query: PageQuery,
+    status: int = HTTPStatus.OK,
+    sent: Mapping[str, str] | None = None,
+    **refused: object,
 ) -> HttpResponse:
-    """A list with its timeline and a page of its members."""
+    """A list with its timeline and a page of its members. `sent`: settings that were refused."""
     me, services = own_id(request), request.services
     page, members, shown, place = await asyncio.gather(
         services.reading.list_timeline(
@@ -189,11 +202,11 @@ async def _shown(
         request,
         "timelines/list.html",
         page=lambda: {
-            "account_list": shown,
+            "account_list": _sent_settings(shown, sent or {}),
             "timeline": timeline(request, query, page, f"list:{found.id}", place),
             "members": people,
             "members_next_url": next_members,
-            "choices": _marked(choices, found),
+            "choices": _sent_choices(_marked(choices, found), sent or {}),
             "page_title": found.title,
             **refused,
         },
@@ -216,15 +229,38 @@ def _marked(choices: list[Page], found: AccountList) -> list[Page]:
     ]
 
 
+def _sent_choices(choices: list[Page], sent: Mapping[str, str]) -> list[Page]:
+    """Marked as a form that was refused had them."""
+    if "first" not in sent:
+        return choices
+    return [
+        {**each, "is_first": each["id"] == sent["first"], "is_chosen": f"part-{each['id']}" in sent}
+        for each in choices
+    ]
+
+
+def _sent_settings(shown: Json, sent: Mapping[str, str]) -> Json:
+    """The list with what a form that was refused said of it."""
+    names = ("replies", "operation") if shown["operation"] else ("replies",)
+    said: Json = {name: sent[name] for name in names if name in sent}
+    if "exclusive" in sent:
+        said["exclusive"] = sent["exclusive"] == "1"
+    return {**shown, **said}
+
+
 async def _shown_again(
-    request: SiteRequest, list_id: ListId, error: Refusal, **refused: object
+    request: SiteRequest,
+    list_id: ListId,
+    error: Refusal,
+    sent: Mapping[str, str] | None = None,
+    **refused: object,
 ) -> HttpResponse:
     """The list's page with what was wrong beside its form; in JSON the error itself."""
     if wants_json(request):
         raise error
     mine = await request.services.lists.get(owner_id=own_id(request), list_id=list_id)
     query = PageQuery(None, None, DEFAULT_LIMIT)
-    return await _shown(request, mine, query, status_of(error), refused=dict(error.fields), **refused)
+    return await _shown(request, mine, query, status_of(error), sent, refused=dict(error.fields), **refused)
 
 
 async def _changed(request: SiteRequest, found: AccountList) -> HttpResponseBase:
