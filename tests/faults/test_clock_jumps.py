@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from socialsite.ids import ms_of
+from tests.support.outages import jobs_at
 from tests.support.redis_server import RedisServer
 from tests.support.serving import Serving
 from tests.support.site import wait_until
@@ -99,7 +100,7 @@ def test_ids_keep_their_order_and_sessions_hold_whatever_the_wall_clock_says(
                 texts.append(f"{jump} {number} {place}")
                 published.append(int(device.publishes(texts[-1])["id"]))
                 time.sleep(APART_MS / 1000)
-    wait_until(lambda: drained(server), 30)
+    wait_until(lambda: jobs_at(server) == 0, 30)
     with server.client() as client:
         seconds, microseconds = client.time()
     now_ms = seconds * 1000 + microseconds // 1000
@@ -120,8 +121,3 @@ def wall_clock_of(site: Serving) -> float:
     with Visitor(site.url) as visitor:
         cookie = SimpleCookie(visitor.http.get("/accounts/login/").headers["set-cookie"])["csrftoken"]
     return parsedate_to_datetime(cookie["expires"]).timestamp() - YEAR_S
-
-
-def drained(server: RedisServer) -> bool:
-    with server.client() as client:
-        return int(client.xlen("jobs:{outbox}:stream")) == 0

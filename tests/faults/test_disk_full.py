@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import redis
 
 from socialsite.configuration import Configuration
 from socialsite.services import open_services
 from socialsite.store import StoreUrls
 from socialsite.store.errors import StoreUnavailable
+from tests.support.outages import jobs_at
 from tests.support.pulse import Pulse
 from tests.support.redis_server import RedisServer
 from tests.support.serving import serving
@@ -90,7 +90,7 @@ def test_with_everysec_a_full_disk_is_503_for_posts_until_there_is_room(
             disk.empty()
             healed = time.monotonic()
             time.sleep(4)
-        wait_until(lambda: drained(server), 30)
+        wait_until(lambda: jobs_at(server) == 0, 30)
         found = pulse.audit()
         print(
             f"{accepted} posts until full; full for {healed - full:.1f} s, taken again after "
@@ -134,9 +134,3 @@ def until_refused(author: Visitor) -> int:
             assert (answer.status_code, int(answer.headers["retry-after"]) > 0) == (503, True), answer.text
             return number
     raise AssertionError("the disk never filled")
-
-
-def drained(server: RedisServer) -> bool:
-    with server.client() as client, contextlib.suppress(redis.ConnectionError):
-        return int(client.xlen("jobs:{outbox}:stream")) == 0
-    return False

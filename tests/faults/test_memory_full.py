@@ -10,6 +10,7 @@ import redis
 from socialsite.configuration import Configuration
 from socialsite.services import open_services
 from socialsite.store import StoreUrls
+from tests.support.outages import jobs_at
 from tests.support.pulse import Pulse
 from tests.support.redis_server import RedisServer
 from tests.support.serving import Serving, serving
@@ -84,7 +85,7 @@ async def test_a_store_that_fills_refuses_posts_and_serves_everything_else(
         client.config_set("maxmemory", 0)
         healed = time.monotonic()
         time.sleep(3)
-    wait_until(lambda: drained(server), 30)
+    wait_until(lambda: jobs_at(server) == 0, 30)
     found = pulse.audit()
     print(
         f"{accepted} posts until full; full for {healed - full:.1f} s: {refused} refusals, "
@@ -96,11 +97,6 @@ async def test_a_store_that_fills_refuses_posts_and_serves_everything_else(
     assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200"}
     await nothing_is_half_done(server)
     assert "Traceback" not in site.log, site.log[-2000:]
-
-
-def drained(server: RedisServer) -> bool:
-    with server.client() as client:
-        return int(client.xlen("jobs:{outbox}:stream")) == 0
 
 
 async def nothing_is_half_done(server: RedisServer) -> None:

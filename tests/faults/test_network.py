@@ -14,6 +14,7 @@ import pytest
 
 from socialsite.handler import DEADLINE_S
 from tests.support.fault_proxy import Fault, FaultProxy
+from tests.support.outages import jobs_at
 from tests.support.processes import MostThreads
 from tests.support.pulse import Pulse
 from tests.support.redis_server import RedisServer
@@ -78,11 +79,6 @@ BLOWS: dict[str, Blow] = {
 }
 
 
-def drained(server: RedisServer) -> bool:
-    with server.client() as client:
-        return int(client.xlen("jobs:{outbox}:stream")) == 0
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BLOWS)
 def test_no_request_passes_its_deadline_and_nothing_is_lost(
@@ -95,7 +91,7 @@ def test_no_request_passes_its_deadline_and_nothing_is_lost(
             time.sleep(FAULT_S)
         healed = time.monotonic()
         time.sleep(RECOVERED_WITHIN_S + 0.5)
-    wait_until(lambda: drained(server), 30)
+    wait_until(lambda: jobs_at(server) == 0, 30)
     found = pulse.audit()
     print(
         f"{name}: slowest {pulse.slowest_s:.2f} s, p99.9 {pulse.percentile_s(0.999):.2f} s, "

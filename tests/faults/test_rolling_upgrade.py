@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import releases
+from tests.support.outages import jobs_at
 from tests.support.pulse import Pulse
 from tests.support.redis_server import RedisServer
 from tests.support.serving import Serving
@@ -75,14 +76,14 @@ def test_old_and_new_serve_side_by_side_and_read_each_others_posts(
         time.sleep(STEP_S)
         new.start_worker()  # both
         time.sleep(STEP_S)
-    wait_until(lambda: drained(server), 30)
+    wait_until(lambda: jobs_at(server) == 0, 30)
     found = pulse.audit()
     print(f"{OLD} and this: {found}")
     assert found.is_clean, found
     assert set(pulse.outcomes) == {"post 201", "read 200"}, pulse.outcomes
     both_see_the_same(pulse.people, sites)
     done = use_what_the_old_one_does_not_know(pulse.people[1], pulse.people[3])
-    wait_until(lambda: drained(server), 30)
+    wait_until(lambda: jobs_at(server) == 0, 30)
     seen = {page: status for site in sites for one in pulse.people for page, status in looked_at(site, one)}
     assert set(done.values()) <= {200, 201}, done
     assert set(seen.values()) == {200}, seen
@@ -128,8 +129,3 @@ def both_see_the_same(people: list[Visitor], sites: tuple[Serving, Serving]) -> 
                 device.http.cookies.update(person.http.cookies)
                 homes.append([post["id"] for post in device.timeline("/")])
         assert homes[0] == homes[1]
-
-
-def drained(server: RedisServer) -> bool:
-    with server.client() as client:
-        return int(client.xlen("jobs:{outbox}:stream")) == 0

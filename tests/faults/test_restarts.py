@@ -1,0 +1,175 @@
+"""Redis is restarted under a posting load; a web process dies with its sockets, and all come back at once.
+
+`STORM_SOCKETS=5000` makes the storm a large one.
+"""
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+
+from tests.support.outages import jobs_at
+from tests.support.pulse import Pulse
+from tests.support.redis_server import RedisServer
+from tests.support.rolling import Resuming
+from tests.support.serving import serving
+from tests.support.site import Site, running_site, wait_until
+from tests.support.visitor import Visitor
+
+RESTARTS = 3
+DOWN_S = 0.5
+RECOVERED_WITHIN_S = 5.0
+SOCKETS = int(os.environ.get("STORM_SOCKETS", "300"))
+FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
+"""As static/js/socket.js waits."""
+BACK_WITHIN_S = 30.0
+NO_LIMITS = {f"RATE_LIMIT_{rule}": "off" for rule in ("POST", "SIGNUP", "SOCKET", "ADDRESS")}
+
+pytestmark = pytest.mark.slow
+
+
+class Persistent(Resuming):
+    """A browser's socket that waits between its tries as the site's own script does."""
+
+    async def run(self) -> None:
+        failures = 0
+        while True:
+            try:
+                await self._once()
+            except (ConnectionClosed, OSError, TimeoutError, InvalidHandshake):
+                failures = 0 if self.subscribed.is_set() else failures
+            self.subscribed.clear()
+            failures += 1
+            wait_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (failures - 1))
+            await asyncio.sleep(wait_s * random.uniform(0.5, 1))
+
+
+class BusiestTenth:
+    """Within `with`: the most commands that the site's Redis performed in a tenth of a second."""
+
+    def __init__(self, site: Site) -> None:
+        self.most = 0
+        self._site = site
+        self._over = threading.Event()
+        self._looking = threading.Thread(target=self._look)
+
+    def __enter__(self) -> "BusiestTenth":
+        self._looking.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._looking.join()
+
+    def _look(self) -> None:
+        with self._site.redis() as client:
+            before = int(client.info("stats")["total_commands_processed"])
+            while not self._over.wait(0.1):
+                now = int(client.info("stats")["total_commands_processed"])
+                self.most, before = max(self.most, now - before), now
+
+
+@contextlib.asynccontextmanager
+async def listening(port: int, count: int) -> AsyncIterator[list[Persistent]]:
+    sockets = [Persistent(port) for _ in range(count)]
+    tasks = [asyncio.create_task(one.run()) for one in sockets]
+    try:
+        await back(sockets, 1.0)
+        yield sockets
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def back(sockets: list[Persistent], share: float) -> float:
+    """Seconds until so many are subscribed."""
+    began = time.monotonic()
+    async with asyncio.timeout(BACK_WITHIN_S + SOCKETS / 50):
+        while sum(one.subscribed.is_set() for one in sockets) < share * len(sockets):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    return time.monotonic() - began
+
+
+async def all_gone(sockets: list[Persistent]) -> None:
+    async with asyncio.timeout(10):
+        while any(one.subscribed.is_set() for one in sockets):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+async def all_saw(sockets: list[Persistent], wanted: set[int]) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(15):
+            while not all(one.ids >= wanted for one in sockets):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+    assert [wanted - one.ids for one in sockets if not one.ids >= wanted] == []
+
+
+async def test_restarts_of_redis_cost_a_pause_and_no_post(tmp_path: Path) -> None:
+    server = RedisServer(aof=True).start()
+    try:
+        with serving(server.url, RATE_LIMIT_SOCKET="off") as site:
+            pulse = await asyncio.to_thread(Pulse, site.url, tmp_path, people=2)
+            async with listening(site.port, 3) as sockets:
+                recovered = await asyncio.to_thread(restarted, pulse, server)
+                await asyncio.to_thread(wait_until, lambda: jobs_at(server) == 0, 30)
+                found = await asyncio.to_thread(pulse.audit)
+                print(f"{RESTARTS} restarts, whole again after {max(recovered):.2f} s: {found}")
+                assert found.is_clean, found
+                assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200", "read 503"}
+                assert max(recovered) < RECOVERED_WITHIN_S
+                await all_saw(sockets, {int(entry.post_id or 0) for entry in pulse.ledger.acknowledged})
+    finally:
+        server.stop()
+
+
+def restarted(pulse: Pulse, server: RedisServer) -> list[float]:
+    """SHUTDOWN and start, again and again: how long each time until everybody was served."""
+    ready = []
+    with pulse:
+        for _ in range(RESTARTS):
+            time.sleep(1)
+            server.kill(signal.SIGTERM)  # as SHUTDOWN: the append-only file is written out
+            time.sleep(DOWN_S)
+            server.start()
+            ready.append(time.monotonic())
+            time.sleep(2.5)
+    return [pulse.recovered_s(at) for at in ready]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    with running_site(tmp_path / "data", **NO_LIMITS) as running:
+        yield running
+
+
+async def test_a_storm_of_sockets_is_back_soon_and_missed_nothing(site: Site) -> None:
+    author = await asyncio.to_thread(lambda: Visitor(site.url, "author").sign_up())
+    wanted = {int((await asyncio.to_thread(author.publishes, "before"))["id"])}
+    async with listening(site.port, SOCKETS) as sockets:
+        wanted = {int((await asyncio.to_thread(author.publishes, "heard by all"))["id"])}
+        await all_saw(sockets, wanted)
+        with BusiestTenth(site) as busiest:
+            os.kill(site.processes()["web"], signal.SIGKILL)
+            down = time.monotonic()
+            await all_gone(sockets)
+            await asyncio.to_thread(wait_until, lambda: site.status() == 200, 30)
+            up_s = time.monotonic() - down
+            wanted.add(int((await asyncio.to_thread(author.publishes, "while they come back"))["id"]))
+            await back(sockets, 0.99)
+            back_s = time.monotonic() - down
+        wanted.add(int((await asyncio.to_thread(author.publishes, "afterwards"))["id"]))
+        await all_saw(sockets, wanted)
+    print(
+        f"{SOCKETS} sockets: the site answers after {up_s:.1f} s, 99 % are back after {back_s:.1f} s; "
+        f"Redis did at most {busiest.most} commands in a tenth of a second"
+    )
+    assert back_s < BACK_WITHIN_S

@@ -1,0 +1,120 @@
+"""A web process runs out of file descriptors or processor time: it degrades, loses nothing, comes back."""
+
+import contextlib
+import os
+import resource
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from socialsite.handler import DEADLINE_S
+from tests.support.outages import jobs_at
+from tests.support.processes import busy_processors, open_files
+from tests.support.pulse import Pulse
+from tests.support.redis_server import RedisServer
+from tests.support.serving import Serving, serving
+from tests.support.site import wait_until
+
+SCARCE_S = float(os.environ.get("SCARCE_SECONDS", "4"))
+LOOPS = 2 * (os.cpu_count() or 1) + 2
+SPARE_FILES = 20
+IDLE = 60
+BACK_WITHIN_S = 5.0
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    started = RedisServer().start()
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def site(server: RedisServer) -> Iterator[Serving]:
+    with serving(server.url) as running:
+        yield running
+
+
+@contextlib.contextmanager
+def few_files(pid: int, most: int) -> Iterator[None]:
+    """`prlimit --nofile` on a running process."""
+    usual = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, usual[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, usual)
+
+
+@contextlib.contextmanager
+def idle_connections(port: int, count: int) -> Iterator[None]:
+    """Clients that connect and say nothing."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(count):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), 5))
+        yield
+
+
+def test_out_of_file_descriptors_it_serves_whom_it_has_and_takes_others_when_there_is_room(
+    server: RedisServer, site: Serving, tmp_path: Path
+) -> None:
+    pulse = Pulse(site.url, tmp_path, people=2)
+    with pulse:
+        time.sleep(1)
+        began, most = time.monotonic(), open_files(site.web_pid) + SPARE_FILES
+        with (
+            few_files(site.web_pid, most),
+            idle_connections(site.port, IDLE),
+        ):
+            time.sleep(SCARCE_S / 2)
+            at_most = open_files(site.web_pid)
+            with server.client() as client:  # and its way to the store is to be opened anew
+                client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+            time.sleep(SCARCE_S / 2)
+        healed = time.monotonic()
+        wait_until(lambda: site.status("/readyz") == 200, 20)
+        new_s = time.monotonic() - healed
+        time.sleep(1)
+    wait_until(lambda: jobs_at(server) == 0, 30)
+    found = pulse.audit()
+    print(
+        f"{at_most} files open for {healed - began:.1f} s; a new client is served {new_s:.2f} s after, "
+        f"everybody {pulse.recovered_s(healed):.2f} s; {found} {dict(pulse.outcomes)}"
+    )
+    assert found.is_clean, found
+    assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200", "read 503"}
+    assert at_most >= most - 1
+    assert new_s < BACK_WITHIN_S
+    assert pulse.recovered_s(healed) < BACK_WITHIN_S
+    assert pulse.slowest_s < DEADLINE_S + 1.5
+
+
+def test_starved_of_processor_time_it_is_slow_and_loses_nothing(
+    server: RedisServer, site: Serving, tmp_path: Path
+) -> None:
+    pulse = Pulse(site.url, tmp_path, people=2)
+    with pulse:
+        calm = time.monotonic()
+        time.sleep(2)
+        began = time.monotonic()
+        with busy_processors(LOOPS):
+            time.sleep(SCARCE_S)
+            ended = time.monotonic()
+        time.sleep(1)
+    wait_until(lambda: jobs_at(server) == 0, 60)
+    found = pulse.audit()
+    before, starved = (
+        pulse.percentile_s(0.99, since=calm, until=began),
+        pulse.percentile_s(0.99, since=began, until=ended),
+    )
+    print(
+        f"{LOOPS} busy loops: p99 {before * 1000:.0f} ms before, {starved * 1000:.0f} ms meanwhile; {found}"
+    )
+    assert found.is_clean, found
+    assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200", "read 503"}
+    assert starved <= DEADLINE_S + 1.5
