@@ -146,9 +146,10 @@ def timed(units: list[Unit], draw: Random) -> list[Row]:
 
 
 def _of_logins() -> Iterator[Row]:
-    for number, (handle, minutes, text) in enumerate(LOGINS.posts):
+    for number, (handle, minutes, text, answers) in enumerate(LOGINS.posts):
         row = {"author": handle, "lang": "en", "text": text, "source": "project"}
-        yield _shipped(row, f"demo-login-{number}", NEWEST - timedelta(minutes=minutes), None)
+        above = None if answers is None else f"demo-login-{answers}"
+        yield _shipped(row, f"demo-login-{number}", NEWEST - timedelta(minutes=minutes), above)
 
 
 def _shipped(row: Row, row_id: str, at: datetime, parent: str | None) -> Row:

@@ -13,10 +13,11 @@ class Person(NamedTuple):
 
 
 class _Logins(NamedTuple):
-    """The accounts to log in with, and what they say: (handle, minutes before the newest, text)."""
+    """The accounts to log in with, and what they say: (handle, minutes before the newest, text,
+    number of the post that it answers)."""
 
     people: tuple[Person, ...]
-    posts: tuple[tuple[str, int, str], ...]
+    posts: tuple[tuple[str, int, str, int | None], ...]
 
 
 COLOURS: Final = {
@@ -42,12 +43,16 @@ LOGINS: Final = _Logins(
         Person("carol", "Carol", "en", "A demo account. Movies, food, travels."),
     ),
     posts=(
-        ("carol", 310, "Reading film reviews in Korean and food posts in Thai today. #languages"),
-        ("bob", 150, "Everything @alice and I post here lives in Redis. No other database. #redis"),
-        ("alice", 45, "Open this page in two windows, post in one, and watch the other. #live"),
-        ("bob", 20, "@alice it came before I had counted to one."),
-        ("carol", 8, "A good evening for haiku: @basho, @issa and @buson are all here. #poetry"),
-        ("alice", 0, "Welcome! Log in as alice, bob or carol and look around. ✨"),
+        ("carol", 310, "Reading film reviews in Korean and food posts in Thai today. #languages", None),
+        ("bob", 150, "Everything @alice and I post here lives in Redis. No other database. #redis", None),
+        ("alice", 45, "Open this page in two windows, post in one, and watch the other. #live", None),
+        ("alice", 34, "Which book should everybody read once? #books", None),
+        ("bob", 29, "Gödel, Escher, Bach. Slowly, with a pencil. #books", 3),
+        ("carol", 26, "The Summer Book by Tove Jansson, on an island if you have one. #books", 3),
+        ("bob", 20, "@alice it came before I had counted to one.", 2),
+        ("alice", 14, "Every July since I was nine. It grows each time.", 5),
+        ("carol", 8, "A good evening for haiku: @basho, @issa and @buson are all here. #poetry", None),
+        ("alice", 0, "Welcome! Log in as alice, bob or carol and look around. ✨", None),
     ),
 )
 
