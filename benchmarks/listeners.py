@@ -21,6 +21,7 @@ from typing import IO
 AT_ONCE = 50  # handshakes
 WAIT_S = 20.0
 START_S = 120.0
+TEXT, PING, PONG = 0x1, 0x9, 0xA
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,14 +149,13 @@ class Listener(asyncio.Protocol):
         for payload in self._frames():
             self._look_at(payload, now)
 
-    def send(self, text: str) -> None:
+    def send(self, payload: bytes, code: int = TEXT) -> None:
         """A masked frame, under a mask of zeros."""
-        payload = text.encode()
-        self._transport.write(b"\x81" + bytes([0x80 | len(payload)]) + b"\0\0\0\0" + payload)
+        self._transport.write(bytes([0x80 | code, 0x80 | len(payload)]) + b"\0\0\0\0" + payload)
 
     def _frames(self) -> Iterator[bytes]:
         while len(self._data) >= 2:
-            size, start = self._data[1] & 0x7F, 2
+            code, size, start = self._data[0] & 0x0F, self._data[1] & 0x7F, 2
             if size == 126:
                 if len(self._data) < 4:
                     return
@@ -163,7 +163,10 @@ class Listener(asyncio.Protocol):
             if len(self._data) < start + size:
                 return
             payload, self._data = self._data[start : start + size], self._data[start + size :]
-            yield payload
+            if code == PING:  # or daphne takes it for gone within a minute
+                self.send(payload, PONG)
+            else:
+                yield payload
 
     def _look_at(self, payload: bytes, now: float) -> None:
         waiting = self._waiting
@@ -204,7 +207,7 @@ async def enter(crowd: Crowd, waiting: Waiting) -> list[Listener]:
             await loop.create_connection(lambda it=listener: it, "127.0.0.1", crowd.port)  # type: ignore[misc]
         await asyncio.gather(*(listener.upgraded for listener in some))
         for listener in some if crowd.subscribe else []:
-            listener.send(crowd.subscribe)
+            listener.send(crowd.subscribe.encode())
         everybody += some
     if crowd.subscribe and not await within(waiting.done.wait(), START_S):
         raise RuntimeError(f"{waiting.left} sockets were not subscribed in time")

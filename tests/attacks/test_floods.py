@@ -150,16 +150,16 @@ async def test_empty_pieces_without_end_are_no_way_to_hold_memory(site: Daphne, 
             await flood.drain()
 
 
-@pytest.mark.slow
 async def test_pings_without_end_disturb_nobody(site: Daphne, world: World) -> None:
-    """Nobody reads the answers: they must not pile up. What is not read is soon not answered, then closed."""
+    """Nobody reads the answers, so they must not pile up: who does not read is soon not heard either."""
     async with others_unmoved(site, world), raw_socket(site) as flood:
         for _ in range(500 * 1_000):
             for _ in range(500):
                 flood.frame(b"p" * 125, FINAL | PING)
             if not await flood.drain():
                 break
-        assert await flood.is_closed(within_s=20)
+        else:
+            pytest.fail("a flood of 30 GB was read")
 
 
 async def test_a_hundred_silent_sockets_leave_the_site_answering(site: Daphne, world: World) -> None:

@@ -1,0 +1,40 @@
+"""docs/text.md tells what the tests know: how many cases there are, and each exception with its reason."""
+
+import re
+from pathlib import Path
+
+from tests.support.corpora import corpus_json, corpus_text, twitter_text
+from tests.support.payloads import COLLECTIONS, naughty, scripting
+from tests.unit.test_linkify_conformance import EXCEPTIONS, RETIRED_DOMAINS, SUITES
+from tests.unit.test_text_conformance import CHANGED_SINCE_15_0, grapheme_cases
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "text.md").read_text()
+
+
+def row(start: str) -> list[str]:
+    line = next(line for line in PAGE.splitlines() if line.startswith(f"| {start}"))
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_cases_and_exceptions_are_counted_as_they_are() -> None:
+    for suite, (_, sections) in SUITES.items():
+        cases = twitter_text(suite)
+        all_of = [(section, case["description"]) for section in sections for case in cases[section]]
+        excepted = [each for each in all_of if each in EXCEPTIONS]
+        assert row(f"twitter-text {suite}")[1:3] == [str(len(all_of)), str(len(excepted))], suite
+    tlds = sum(len(section) for section in twitter_text("tlds").values())
+    assert row("twitter-text tlds")[1:3] == [f"{tlds:,}", str(len(RETIRED_DOMAINS.split()))]
+    assert row("Unicode GraphemeBreakTest")[1:3] == [str(len(grapheme_cases())), str(len(CHANGED_SINCE_15_0))]
+    emoji = re.findall(r"^[0-9A-F].*;", corpus_text("conformance/unicode/emoji-test-16.txt.gz"), re.MULTILINE)
+    assert row("Unicode emoji-test")[1] == f"{len(emoji):,}"
+    hostile = sum(len(scripting(name)) for name in COLLECTIONS) + len(naughty())
+    assert row("DOMPurify")[1] == str(hostile)
+    assert corpus_json("conformance/handles/reserved-usernames.json")
+
+
+def test_every_exception_stands_there_with_its_reason() -> None:
+    text = " ".join(PAGE.split())
+    for (_, description), reason in EXCEPTIONS.items():
+        assert f'"{description}"' in text
+        assert reason in text
+    assert all(rule in text for rule in CHANGED_SINCE_15_0)
