@@ -1,0 +1,114 @@
+"""Every job performed again, several at once and in any order: the store holds what it held before.
+
+`REPEATED_ROUNDS=50` repeats more often; each round has an order of its own, printed by its seed.
+"""
+
+import asyncio
+import os
+import random
+from collections.abc import AsyncIterator, Sequence
+
+import pytest_asyncio
+import redis
+
+from socialsite.configuration import Configuration
+from socialsite.services import Services, open_services
+from socialsite.store import StoreUrls
+from tests.support.world import Person, World
+
+ROUNDS = int(os.environ.get("REPEATED_ROUNDS", "3"))
+AT_ONCE = 4
+PASSING = ("jobs:", "live:", "limits:", "series:", "map:")
+"""Queues, presence, leases, and what counts events: a job that is repeated is an event."""
+
+
+async def worked(services: Services) -> list[bytes]:
+    """Perform what is owed, and what follows from it; every payload."""
+    performed: list[bytes] = []
+    await services.outbox.prepare()
+    while jobs := await services.outbox.take("abad1dea", 100, 1):
+        for job in jobs:
+            performed.append(job.payload)
+            await services.outbox.finish(job, await services.syndication.handle(job.payload))
+    return performed
+
+
+async def repeated(services: Services, payloads: Sequence[bytes], chance: random.Random) -> int:
+    """Each twice, mixed, several at once, and all that follows; how many were performed."""
+    owed, performed = [*payloads, *payloads], 0
+    while owed:
+        chance.shuffle(owed)
+        together, owed = owed[:AT_ONCE], owed[AT_ONCE:]
+        for more in await asyncio.gather(*(services.syndication.handle(payload) for payload in together)):
+            owed += more
+        performed += len(together)
+    return performed
+
+
+def held(client: redis.Redis) -> dict[bytes, object]:
+    """Every value by key; of a list which entries: a second delivery may store one twice, shown once."""
+    reads = {
+        b"string": client.get,
+        b"hash": client.hgetall,
+        b"set": client.smembers,
+        b"zset": lambda key: client.zrange(key, 0, -1, withscores=True),
+        b"list": lambda key: frozenset(client.lrange(key, 0, -1)),
+        b"stream": client.xlen,
+    }
+    keys = [key for key in client.scan_iter(count=1000) if not key.decode().startswith(PASSING)]
+    return {key: reads[client.type(key)](key) for key in keys}
+
+
+async def pages(people: Sequence[Person], world: World) -> list[list[int]]:
+    return [list(await one.home_ids()) for one in people] + [list(await world.public_ids())]
+
+
+async def busy_town(world: World) -> list[Person]:
+    """People whose jobs are of every kind: posts, replies, boosts, hashtags, deletions."""
+    services, now_ms = world.services, world.services.clock.now_ms()
+    people = await world.people("ann", "ben", "cora", "dan")
+    ann, ben, cora, _ = people
+    for one in people:
+        for other in people:
+            if one is not other:
+                await one.follows(other)
+        await one.home()
+    kept = await services.lists.create(owner_id=ann.id, title="Kept", now_ms=now_ms)
+    await services.lists.add_member(owner_id=ann.id, list_id=kept.id, account_id=ben.id, now_ms=now_ms)
+    await services.reading.list_timeline(kept.id, viewer_id=ann.id)
+    first = await ben.publishes("first #one")
+    await cora.publishes("@ben an answer", in_reply_to=first)
+    await services.reactions.boost(account_id=cora.id, post_id=first.id, now_ms=now_ms)
+    await ann.deletes(await ann.publishes("taken back #one"))
+    return people
+
+
+@pytest_asyncio.fixture
+async def services(redis_url: str) -> AsyncIterator[Services]:
+    """Their passes are small, so that posts take several jobs."""
+    async with open_services(StoreUrls(redis_url), Configuration(posts_per_pass=2)) as opened:
+        yield opened
+
+
+async def test_jobs_performed_again_change_nothing(services: Services, redis_url: str) -> None:
+    world, seed = World(services), random.randrange(1 << 32)
+    people = await busy_town(world)
+    payloads = await worked(services)
+    dan = people.pop()
+    await services.accounts.delete(account_id=dan.id, now_ms=services.clock.now_ms())
+    payloads += await worked(services)
+    before = await pages(people, world)
+    with redis.Redis.from_url(redis_url) as client:
+        stood = held(client)
+        for number in range(ROUNDS):
+            chance = random.Random(seed + number)
+            performed = await repeated(services, payloads, chance)
+            assert await pages(people, world) == before, f"seed {seed + number}"
+            now = held(client)
+            changed = {
+                key: (stood.get(key), now.get(key))
+                for key in {*stood, *now}
+                if stood.get(key) != now.get(key)
+            }
+            assert changed == {}, f"seed {seed + number}"
+    print(f"{len(payloads)} jobs, {performed} performed a round, {len(stood)} keys the same, {ROUNDS} rounds")
