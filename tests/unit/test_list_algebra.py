@@ -75,3 +75,25 @@ def test_what_it_is_made_of_is_bounded() -> None:
 
 def test_of_no_parts_nobody_is_a_member() -> None:
     assert Made("intersection", ()).members(ON) == set()
+
+
+def test_lists_that_many_are_made_of_are_worked_out_once() -> None:
+    """Eight lists on each level, each made of all eight below it: 4,096 parts, were each worked out alone."""
+    lists = [made(ListId(number)) for number in range(100, 108)]
+    levels = [lists]
+    for start in (110, 120, 130):
+        ids = [each.id for each in levels[-1]]
+        levels.append([made(ListId(number), "union", *ids) for number in range(start, start + 8)])
+    found = expression(
+        made(V, "union", *(each.id for each in levels[-1])),
+        known(*(each for level in levels for each in level)),
+    )
+    assert len(found.leaves) == 8
+    assert found.members({each.id: {AccountId(each.id)} for each in lists}) == set(range(100, 108))
+    level, worked = [found], 0
+    while level:
+        worked += len(level)
+        level = list(
+            {id(part): part for each in level for part in each.parts if isinstance(part, Made)}.values()
+        )
+    assert worked == 1 + 8 + 8 + 8

@@ -6,6 +6,7 @@ it is read. A part may be virtual itself.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from accounts.domain import AccountId
@@ -25,15 +26,19 @@ class CannotBeMade(ValueError):
         super().__init__(reason)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Made:
-    """An expression over lists with members. `missing`: parts that were deleted; nobody is on those."""
+    """An expression over lists with members. `missing`: parts that were deleted; nobody is on those.
+
+    Lists that several others are made of stand here once, and are worked out once: 8 parts on each of four
+    levels would be 4,096 of them.
+    """
 
     operation: Operation
     parts: tuple["Made | ListId", ...]
     missing: tuple[ListId, ...] = ()
 
-    @property
+    @cached_property
     def leaves(self) -> tuple[ListId, ...]:
         """Every list with members that it comes down to, once."""
         found: dict[ListId, None] = {}
@@ -41,7 +46,7 @@ class Made:
             found.update(dict.fromkeys(part.leaves if isinstance(part, Made) else (part,)))
         return tuple(found)
 
-    @property
+    @cached_property
     def all_missing(self) -> tuple[ListId, ...]:
         """Deleted parts, its own and those of its parts."""
         below = [id for part in self.parts if isinstance(part, Made) for id in part.all_missing]
@@ -49,8 +54,18 @@ class Made:
 
     def members(self, on: Mapping[ListId, Iterable[AccountId]]) -> set[AccountId]:
         """Who is on it, given who is on each of its leaves."""
-        sets = [part.members(on) if isinstance(part, Made) else set(on.get(part, ())) for part in self.parts]
-        return combined(self.operation, sets)
+        return self._members(on, {})
+
+    def _members(
+        self, on: Mapping[ListId, Iterable[AccountId]], known: dict[int, set[AccountId]]
+    ) -> set[AccountId]:
+        if id(self) not in known:
+            sets = [
+                part._members(on, known) if isinstance(part, Made) else set(on.get(part, ()))
+                for part in self.parts
+            ]
+            known[id(self)] = combined(self.operation, sets)
+        return known[id(self)]
 
 
 def combined(operation: Operation, sets: Sequence[set[AccountId]]) -> set[AccountId]:
@@ -65,11 +80,23 @@ def combined(operation: Operation, sets: Sequence[set[AccountId]]) -> set[Accoun
     return first.difference(*others)
 
 
-def expression(made: AccountList, known: Mapping[ListId, AccountList], level: int = 1) -> Made:
+Worked = dict[tuple[ListId, int], Made]
+"""By list and level."""
+
+
+def expression(
+    made: AccountList,
+    known: Mapping[ListId, AccountList],
+    level: int = 1,
+    worked: Worked | None = None,
+) -> Made:
     """What a virtual list comes down to. `known`: the owner's lists, as far as they stand.
 
     Raises CannotBeMade.
     """
+    worked = {} if worked is None else worked
+    if (made.id, level) in worked:
+        return worked[made.id, level]
     if made.operation is None:
         raise ValueError("a list with members of its own")
     if level > LEVELS_MOST:
@@ -82,8 +109,9 @@ def expression(made: AccountList, known: Mapping[ListId, AccountList], level: in
             missing.append(part_id)
             parts.append(Made("union", ()))  # it keeps its place: what is taken away from nobody is nobody
         else:
-            parts.append(expression(part, known, level + 1) if part.operation else part_id)
-    return Made(made.operation, tuple(parts), tuple(missing))
+            parts.append(expression(part, known, level + 1, worked) if part.operation else part_id)
+    found = worked[made.id, level] = Made(made.operation, tuple(parts), tuple(missing))
+    return found
 
 
 def check(made: AccountList, known: Mapping[ListId, AccountList]) -> None:
@@ -93,8 +121,9 @@ def check(made: AccountList, known: Mapping[ListId, AccountList]) -> None:
     after = {**known, made.id: made}
     if _reaches(made, made.id, after):
         raise CannotBeMade("circle")
+    worked: Worked = {}
     for each in after.values():
-        if each.operation is not None and len(expression(each, after).leaves) > LEAVES_MOST:
+        if each.operation is not None and len(expression(each, after, worked=worked).leaves) > LEAVES_MOST:
             raise CannotBeMade("leaves")
 
 

@@ -185,8 +185,13 @@ class ListService:
         """How many members each of one's lists has; suspended accounts count on."""
         lists = list(lists)
         counts = await self._members.counts([each.id for each in lists if each.operation is None])
-        for rule in await self._rules.of_many(each for each in lists if each.operation is not None):
-            counts[rule.list_id] = len(await rule.member_ids())
+        rules = await self._rules.of_many(each for each in lists if each.operation is not None)
+        leaves = {leaf for rule in rules for leaf in rule.leaves}
+        on = {
+            leaf: await self._members.member_ids(leaf) for leaf in leaves
+        }  # once, however many are made of it
+        for rule in rules:
+            counts[rule.list_id] = len(rule.made.members(on)) if rule.made is not None else 0
         return counts
 
     async def _made(self, found: AccountList, operation: str, parts: Sequence[ListId]) -> AccountList:
