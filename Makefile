@@ -10,7 +10,7 @@ ARGS ?=
 KEYED := SECRET_KEY=only-for-the-checks-on-this-machine-and-nothing-else-1234567890
 
 .DEFAULT_GOAL := help
-.PHONY: help run test contract topologies faults cluster check bench screenshots pins messages format clean distclean
+.PHONY: help run test contract topologies faults cluster check bench screenshots lighthouse validity pins messages format clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -58,6 +58,12 @@ bench: $(VENV)/.dev ## Measure the budgets of docs/benchmarks.md
 
 screenshots: $(VENV)/.dev ## Take the pictures of docs/images (needs chromium)
 	@$(BIN)/python -m tests.support.screenshots
+
+lighthouse: $(VENV)/.dev ## Measure the pages with Lighthouse into docs/lighthouse.md (needs chromium, node)
+	@$(BIN)/python -m tests.support.lighthouse
+
+validity: $(VENV)/.dev ## Show every page to the Nu Html Checker (needs java, node)
+	@$(BIN)/python -m tests.support.validity
 
 pins: $(VENV)/.dev ## Resolve requirements*.in into requirements*.txt again
 	$(BIN)/uv pip compile -q $(ARGS) $(PIN) requirements.in -o requirements.txt

@@ -1,0 +1,46 @@
+"""The demo site as its pictures and measurements use it: who logs in, and a conversation to look at."""
+
+from tests.support.visitor import Visitor
+
+QUESTION = "Which book should everybody read once?"
+
+
+def demo_visitor(url: str, handle: str) -> Visitor:
+    """One of the demo's three, logged in."""
+    visitor = Visitor(url, handle, timeout_s=60)
+    visitor.http.get("/accounts/login/")
+    answer = visitor.post("/accounts/login/", username=handle, password=f"{handle}-in-wonderland")
+    assert answer.status_code == 200, answer.text
+    return visitor
+
+
+def thread_of(visitor: Visitor) -> str:
+    """The path of the conversation that alice began."""
+    posts = visitor.get("/@alice/")["posts"]
+    return next(str(post["url"]) for post in posts if QUESTION in post["text"])
+
+
+def enliven(url: str) -> None:
+    """What a morning brings: reactions alice is told of, hashtags that are talked about, a list, a filter."""
+    with (
+        demo_visitor(url, "alice") as alice,
+        demo_visitor(url, "bob") as bob,
+        demo_visitor(url, "carol") as carol,
+    ):
+        asked = thread_of(alice).rstrip("/").rpartition("/")[2]
+        for friend, text in (
+            (bob, "Second coffee, third #haiku."),
+            (carol, "Snow on the roofs. #haiku #winter"),
+        ):
+            friend.post(f"/posts/{asked}/like/")
+            friend.publishes(text)
+        bob.post(f"/posts/{asked}/boost/")
+        carol.publishes("@alice it is on my desk again. #books #winter", in_reply_to=asked)
+        alice.publishes("Reading by the window until the light goes. #books")
+        for post in carol.get("/@carol/")["posts"][:2]:
+            alice.post(f"/posts/{post['id']}/bookmark/")
+            alice.post(f"/posts/{post['id']}/like/")
+        made = alice.post("/lists/", title="Poets").json()
+        for handle in ("basho", "issa"):
+            alice.post(f"/lists/{made['id']}/members/", handle=handle)
+        alice.post("/accounts/filters/", phrase="spoiler")

@@ -1,0 +1,149 @@
+"""Lighthouse over the demo site, as a phone sees it: `make lighthouse` prints, and writes docs/lighthouse.md.
+
+Needs chromium and node (Debian packages chromium, nodejs, npm). The program is `lighthouse` where that is
+installed, else npx fetches the pinned one. Performance depends on the machine and what else it does: each
+page is looked at three times, and the middle one counts.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support.chromium import find_chromium
+from tests.support.demo_site import demo_visitor, thread_of
+from tests.support.site import ROOT, Site
+
+REPORT = ROOT / "docs" / "lighthouse.md"
+PINNED = "lighthouse@12.8.2"
+FLAGS = "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage"
+LOOKS = 3
+TIMEOUT_S = 300
+TARGETS = {"performance": 95, "accessibility": 100, "best-practices": 100, "seo": 100}
+FIGURES = {
+    "first-contentful-paint": "first paint",
+    "largest-contentful-paint": "largest paint",
+    "total-blocking-time": "blocked",
+    "cumulative-layout-shift": "layout shift",
+    "total-byte-weight": "weight",
+}
+UNSCORED = frozenset({"notApplicable", "informative", "manual", "error"})
+
+
+@dataclass(frozen=True)
+class Look:
+    """One page: the scores in percent, the figures as Lighthouse words them, what it would have otherwise."""
+
+    scores: dict[str, int]
+    figures: dict[str, str]
+    wishes: list[str]
+
+
+def program() -> list[str]:
+    found = shutil.which("lighthouse")
+    return [found] if found else ["npx", "--yes", PINNED]
+
+
+def look(url: str, headers: dict[str, str]) -> Look:
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        arguments = ["--quiet", "--output=json", f"--output-path={report}", f"--chrome-flags={FLAGS}"]
+        subprocess.run(
+            [*program(), url, *arguments, f"--extra-headers={json.dumps(headers)}"],
+            check=True,
+            timeout=TIMEOUT_S,
+            env={**os.environ, "CHROME_PATH": find_chromium() or ""},
+        )
+        return read(json.loads(report.read_text()))
+
+
+def read(report: dict[str, Any]) -> Look:
+    """What of Lighthouse's report matters here. A wish is an audit that takes points from its category."""
+    audits = report["audits"]
+    scores = {name: round(100 * (report["categories"][name]["score"] or 0)) for name in TARGETS}
+    wishes = [
+        f"{name}: {audits[ref['id']]['title']} {audits[ref['id']].get('displayValue', '')}".strip()
+        for name in TARGETS
+        for ref in report["categories"][name]["auditRefs"]
+        if ref["weight"] and audits[ref["id"]]["scoreDisplayMode"] not in UNSCORED
+        if audits[ref["id"]]["score"] is not None and audits[ref["id"]]["score"] < 0.9
+    ]
+    return Look(scores, {FIGURES[id]: audits[id]["displayValue"] for id in FIGURES}, wishes)
+
+
+def middle(url: str, headers: dict[str, str]) -> Look:
+    looks = sorted((look(url, headers) for _ in range(LOOKS)), key=lambda each: each.scores["performance"])
+    return looks[LOOKS // 2]
+
+
+def pages(site: Site) -> dict[str, tuple[str, dict[str, str]]]:
+    """Path and headers by title; home as alice sees it, the others as a visitor and a search engine do."""
+    with demo_visitor(site.url, "alice") as alice:
+        cookies = "; ".join(f"{each.name}={each.value}" for each in alice.http.cookies.jar)
+        return {
+            "home": ("/", {"Cookie": cookies}),
+            "public": ("/public/", {}),
+            "profile": ("/@alice/", {}),
+            "post": (thread_of(alice), {}),
+        }
+
+
+def table(found: dict[str, Look]) -> str:
+    names = [*TARGETS, *FIGURES.values()]
+    rows = [["page", *names], ["---"] * (len(names) + 1)]
+    for title, each in found.items():
+        rows.append([title, *(str(each.scores[name]) for name in TARGETS), *each.figures.values()])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def text(found: dict[str, Look]) -> str:
+    aims = ", ".join(f"{name} {target}" for name, target in TARGETS.items())
+    missed = [
+        f"- {title}: {name} {each.scores[name]} of {target}"
+        for title, each in found.items()
+        for name, target in TARGETS.items()
+        if each.scores[name] < target
+    ]
+    wishes = [f"- {title}: {wish}" for title, each in found.items() for wish in each.wishes]
+    load = os.getloadavg()[0]
+    return "\n".join(
+        [
+            "# Lighthouse\n",
+            f"Written by `make lighthouse` ({PINNED}, mobile, the demo site on this machine, the middle of "
+            f"{LOOKS} looks). Aims: {aims}.",
+            f"Load of the machine meanwhile: {load:.1f} on {os.cpu_count()} cores; performance is the "
+            "browser's time, so it falls while others work there.\n",
+            table(found) + "\n",
+            "## Missed\n",
+            "\n".join(missed) or "Nothing.",
+            "\n## What it would have otherwise\n",
+            "\n".join(wishes) or "Nothing.",
+            "",
+        ]
+    )
+
+
+def main() -> int:
+    if find_chromium() is None or not (shutil.which("lighthouse") or shutil.which("npx")):
+        print("chromium and node are needed (Debian packages chromium, nodejs, npm)")
+        return 1
+    with tempfile.TemporaryDirectory() as data:
+        site = Site(Path(data) / "data", "--port", "0").until_ready()
+        try:
+            found = {
+                title: middle(site.url + path, headers) for title, (path, headers) in pages(site).items()
+            }
+        finally:
+            site.interrupt()
+    REPORT.write_text(text(found))
+    print(REPORT.read_text())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""The pages of the demo site through the Nu Html Checker, offline: `make validity` (needs java and node).
+
+The checker is the file that VNU_JAR names, else npm's package vnu-jar, kept under .cache/.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.support.demo_site import demo_visitor, enliven, thread_of
+from tests.support.site import ROOT, Site
+from tests.support.visitor import Visitor
+
+PINNED = "vnu-jar@26.9.27"
+CACHE = ROOT / ".cache" / "validity"
+TOLD = (
+    *(
+        "/",
+        "/public/",
+        "/@bob/",
+        "/@alice/",
+        "/@bob/followers/",
+        "/search/",
+        "/search/?q=books",
+        "/tags/books/",
+    ),
+    *("/search/?q=since:yesterday", "/@nobody/", "/about/"),
+)
+OWN = (
+    *("/notifications/", "/notifications/?tab=mentions", "/bookmarks/", "/lists/", "/tags/"),
+    "/accounts/suggestions/",
+    *(f"/accounts/{name}/" for name in ("settings", "notifications", "password", "sessions", "requests")),
+    *(f"/accounts/{name}/" for name in ("blocked", "muted", "filters", "delete", "logout")),
+)
+STRANGERS = ("/accounts/login/", "/accounts/signup/")
+
+
+def checker() -> Path:
+    """The jar; fetched once where it is nowhere yet."""
+    named = os.environ.get("VNU_JAR")
+    jar = Path(named) if named else CACHE / "node_modules/vnu-jar/build/dist/vnu.jar"
+    if not jar.exists():
+        subprocess.run(
+            ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(CACHE), PINNED],
+            check=True,
+        )
+    return jar
+
+
+def save(visitor: Visitor, paths: tuple[str, ...], folder: Path, prefix: str) -> None:
+    for path in paths:
+        name = path.strip("/").replace("/", "_").replace("?", "_").replace(":", "_") or "start"
+        (folder / f"{prefix}-{name}.html").write_text(visitor.http.get(path).text)
+
+
+def main() -> int:
+    if not shutil.which("java") or not (shutil.which("npm") or os.environ.get("VNU_JAR")):
+        print("java and npm are needed (Debian packages default-jre-headless, npm)")
+        return 1
+    jar = checker()
+    with tempfile.TemporaryDirectory() as data:
+        site = Site(Path(data) / "data", "--port", "0").until_ready()
+        folder = Path(data) / "pages"
+        folder.mkdir()
+        try:
+            enliven(site.url)
+            with demo_visitor(site.url, "alice") as alice, Visitor(site.url) as stranger:
+                thread = thread_of(alice)
+                save(alice, (*TOLD, *OWN, thread, f"{thread}likes/"), folder, "alice")
+                save(stranger, (*TOLD, *STRANGERS, thread), folder, "stranger")
+        finally:
+            site.interrupt()
+        pages = sorted(folder.iterdir())
+        found = subprocess.run(["java", "-jar", str(jar), "--errors-only", *map(str, pages)], check=False)
+    print(f"{len(pages)} pages, {'all valid' if found.returncode == 0 else 'not all valid'}")
+    return found.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
