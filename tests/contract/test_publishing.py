@@ -251,3 +251,24 @@ async def test_the_profile_keeps_its_cap_and_the_post_keeps_its_page(redis_urls:
         assert await alice.profile_ids() == ids_of(posts[:2:-1])
         assert await world.public_ids() == ids_of(posts[:4:-1])
         assert (await services.reading.post(posts[0].id, viewer_id=None)).post == posts[0]
+
+
+async def test_repeating_a_deletion_does_what_a_stop_left_undone(world: World, services: Services) -> None:
+    """The tombstone still says what a reply answered."""
+    alice, bob = await world.people("alice", "bob")
+    asked = await alice.publishes("a question")
+    answer = await bob.publishes("an answer", in_reply_to=asked)
+    await services.repositories.posts.delete(answer.id, bob.id)
+    await bob.deletes(answer)
+    assert (await services.reading.post(asked.id, viewer_id=None)).counts.replies == 0
+    assert await services.reading.post_count(bob.id) == 0
+
+
+async def test_purging_takes_replies_out_that_a_stop_left(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    asked = await alice.publishes("a question")
+    answer = await bob.publishes("an answer", in_reply_to=asked)
+    await services.repositories.posts.delete(answer.id, bob.id)
+    await services.accounts.delete(account_id=bob.id, now_ms=services.clock.now_ms())
+    await world.work()
+    assert (await services.reading.post(asked.id, viewer_id=None)).counts.replies == 0

@@ -122,11 +122,14 @@ class PostRepository:
             await self._archive.remove([post_id])
         return bool(answer)
 
-    async def was_deleted_by(self, account_id: AccountId, post_id: PostId) -> bool:
-        """Whether a tombstone of one of the account's own posts stands there, confirmed as when laid."""
+    async def grave(self, account_id: AccountId, post_id: PostId) -> Post | None:
+        """What a tombstone of one of the account's own posts still tells, confirmed as when it was laid."""
         key = keys.post(post_id)
         (held,) = await self._posts.write(key, ("GET", key))
-        return bool(held and held.split(b":")[:2] == [b"deleted", b"%d" % account_id])
+        if not held or held.split(b":")[:2] != [b"deleted", b"%d" % account_id]:
+            return None
+        answered = parent_of(held)
+        return Post(post_id, account_id, "", None if isinstance(answered, Post) else answered)
 
     async def state(self, post_id: PostId) -> Post | PostState:
         key = keys.post(post_id)

@@ -94,7 +94,7 @@ class PublishingService:
         raise IdempotencyConflict
 
     async def delete(self, *, account_id: AccountId, post_id: PostId) -> None:
-        """Nobody sees it again from the answer on; a second time changes nothing.
+        """Nobody sees it again from the answer on; a second time changes nothing that was done.
 
         Raises PostNotFound where it never was, or is another's.
         """
@@ -103,9 +103,9 @@ class PublishingService:
             await self._boosts.withdraw(post)
             return
         if post is None or post.author_id != account_id or not await self._posts.delete(post_id, account_id):
-            if await self._posts.was_deleted_by(account_id, post_id):
-                return
-            raise PostNotFound
+            post = await self._posts.grave(account_id, post_id)  # a stop may have left the rest undone
+            if post is None:
+                raise PostNotFound
         await self._placing.withdraw(post)
         await self._live.post_deleted(post_id)
         if post.in_reply_to is not None:

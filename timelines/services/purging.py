@@ -90,8 +90,9 @@ class Purging:
                 await self._boosts.withdraw(found[post_id])
                 continue
             await self._posts.delete(post_id, account_id)
-            if post_id in found:
-                await self._placing.withdraw(found[post_id])
+            post = found.get(post_id) or await self._posts.grave(account_id, post_id)
+            if post is not None:
+                await self._placing.withdraw(post)
             else:
                 await self._profiles.remove(account_id, post_id)
         return bool(ids)
