@@ -29,6 +29,7 @@ from .http import SiteRequest
 from .middleware.errors import EXPECTED
 from .middleware.limits import (
     BodyRefused,
+    Message,
     Receive,
     Scope,
     Send,
@@ -156,7 +157,7 @@ def without_body(send: Send) -> Send:
     a time) would be read as the next answer on the connection.
     """
 
-    async def send_head(message: dict[str, Any]) -> None:
+    async def send_head(message: Message) -> None:
         if message["type"] != "http.response.body":
             await send(message)
         elif not message.get("more_body", False):

@@ -23,7 +23,7 @@ def replies(post_id: int) -> Key:
 
 @kept
 def gone_replies(post_id: int) -> Key:
-    """ZSET of ids of deleted replies that are answered themselves (score = member): threads go on through them.
+    """ZSET of ids of deleted replies that are answered themselves (score = member): threads go on there.
 
     Added by delete, and by publish where it answers a post that is deleted meanwhile.
     """
@@ -279,7 +279,7 @@ def delivery_lag() -> Key:
     return Key("live", tag="lag", name="hours")
 
 
-# Search: caches, filled again by `rebuild_timelines --search`. `partition` counts from 0 to SEARCH_PARTITIONS - 1.
+# Search: caches, filled again by `rebuild_timelines --search`. `partition` is 0 to SEARCH_PARTITIONS - 1.
 
 
 def search_term(partition: int, digest: str) -> Key:
@@ -294,7 +294,7 @@ def search_term(partition: int, digest: str) -> Key:
 
 @kept
 def search_rare(partition: int, number: int) -> Key:
-    """HASH: digest of a term (6 bytes) -> 7-byte ids of the partition's posts with it. RARE_HASHES of them."""
+    """HASH: digest of a term (6 bytes) -> 7-byte ids of the partition's posts with it. RARE_HASHES."""
     return Key("search", tag=f"s{partition}", name=f"rare:{number}")
 
 

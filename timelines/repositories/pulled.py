@@ -1,4 +1,4 @@
-"""Authors whose posts are not syndicated to homes: their readers take them from the profiles (hybrid fan-out).
+"""Authors whose posts are not syndicated to homes: readers take them from the profiles (hybrid fan-out).
 
 One small set for the whole site. Whoever is in it stays: homes do not hold what they wrote since.
 """

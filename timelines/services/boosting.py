@@ -1,8 +1,8 @@
 """Boosting: a boost is a post of its own, and which one an account's boost of an original is, all agree on.
 
-claim an id -> agree on it (`boosts` of the original) -> outbox -> the boost -> profile and home -> the booster's
-index -> answer. Taking it back: tombstone -> out of the profile -> out of `boosts` -> out of the index. Wherever
-either stops, repeating it finds the id in `boosts` and goes on.
+claim an id -> agree on it (`boosts` of the original) -> outbox -> the boost -> profile and home -> the
+booster's index -> answer. Taking it back: tombstone -> out of the profile -> out of `boosts` -> out of the
+index. Wherever either stops, repeating it finds the id in `boosts` and goes on.
 """
 
 from accounts.domain import AccountId

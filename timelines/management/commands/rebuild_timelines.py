@@ -1,4 +1,4 @@
-"""manage.py rebuild_timelines [HANDLE ... | --all | --tags | --search]: build caches anew from their sources."""
+"""manage.py rebuild_timelines [HANDLE ... | --all | --tags | --search]: build caches from their sources."""
 
 import asyncio
 from typing import Any
@@ -70,7 +70,10 @@ async def _named(services: Services, handles: list[str], *, dry_run: bool) -> st
 async def _all(services: Services, *, dry_run: bool, quiet: bool) -> str:
     ids = await _everybody(services)
     if dry_run:
-        return f"Would rebuild what is cached of {len(ids)} accounts, the public timeline, all tags and the search index."
+        return (
+            f"Would rebuild what is cached of {len(ids)} accounts,"
+            " the public timeline, all tags and the search index."
+        )
     timelines = 0
     with Progress(disable=quiet, console=Console(stderr=True)) as progress:
         for account_id in progress.track(ids, description="Timelines"):
