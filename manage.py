@@ -16,9 +16,7 @@ def main() -> None:
 
     try:
         execute_from_command_line(sys.argv)
-    except (
-        ImproperlyConfigured
-    ) as error:  # one line: what is wrong is not in the code
+    except ImproperlyConfigured as error:  # one line: what is wrong is not in the code
         if "--traceback" in sys.argv:
             raise
         sys.exit(f"The settings cannot be used: {error}")

@@ -40,8 +40,8 @@ WORDS: Mapping[str, frozenset[str]] = {
         "sessions": "index session",
         "posts": "boosts counts gone idempotency likes post replies source totals",
         "timelines": "authors blockers blocks bookmarks boosted exclusive filters home liked list lists mutes"
-        " notifications notified partitions position posts preferences profile quieted ranks requested requests"
-        " tag tags",
+        " notifications notified partitions position posts preferences profile quieted ranks requested"
+        " requests tag tags",
         "public": "posts",
         "follows": "followers following listed members partitions",
         "jobs": "dead drift fence lock owed stream trail turn worker",
