@@ -6,6 +6,7 @@ collection whole, one text a post; without it texts share posts, and fields get 
 """
 
 import os
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -16,15 +17,17 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.support.chromium import Reader
+from tests.support.corpora import posts
 from tests.support.payloads import all_payloads, fields_first
 from tests.support.site import Site, running_site
 from tests.support.visitor import Visitor
+from tests.unit.test_text_conformance import grapheme_cases
 from timelines.domain.text import TextRefused, check_post_text, grapheme_count
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 WHOLE = os.environ.get("ATTACK_PAYLOADS") == "all"
-PEOPLE = 100 if WHOLE else 12
+PEOPLE = 100 if WHOLE else 8
 NO_LIMITS = {f"RATE_LIMIT_{rule}": "off" for rule in ("POST", "FOLLOW", "SIGNUP", "SEARCH", "ADDRESS")}
 TYPED = """() => [...document.querySelectorAll('ol[data-timeline] article .post-text')].map((text) => {
   const copy = text.cloneNode(true);
@@ -35,6 +38,12 @@ TYPED = """() => [...document.querySelectorAll('ol[data-timeline] article .post-
   return [copy.textContent, ...strange];
 })"""
 """The text of each entry as it stands, links as LINK; behind it elements that no text may become."""
+COUNTED = """async (texts) => {
+  const { graphemes } = await import('/static/js/composer.js');
+  return texts.map(graphemes);
+}"""
+MARK_OF_ORDER = {"\ufeff"}
+"""White space to a browser's trim() alone; at a text's ends the browser counts one less."""
 AS_SENT = "() => [...document.querySelectorAll('ol[data-timeline] article')].map((e) => e.dataset.postId)"
 
 
@@ -197,7 +206,7 @@ def test_names_bios_links_titles_and_phrases_run_nothing(own_site: Site, watched
         "/", "/public/", "/notifications/", "/lists/", f"/lists/{number}/", "/accounts/filters/", post["url"],
         "/accounts/blocked/", "/accounts/muted/", "/accounts/settings/", "/accounts/suggestions/",
         f"{post['url']}likes/", f"{post['url']}boosts/", "/@reads_all/", "/@reads_all/followers/",
-        "/@reads_all/following/", "/search/?q=hostile", *(f"/@{one.handle}/" for one in people[:6]),
+        "/@reads_all/following/", "/search/?q=hostile", *(f"/@{one.handle}/" for one in people[:3]),
     ):  # fmt: skip
         page = watched.opens(path)
         handlers = page.evaluate(
@@ -223,7 +232,7 @@ def bears(visitor: Visitor, text: str) -> None:
 
 def test_words_in_addresses_run_nothing(own_site: Site, watched: Watched) -> None:
     """Queries, tags, handles, cursors, the way back of the log-in page."""
-    texts = list(islice(fields_first(), 200 if WHOLE else 8))
+    texts = list(islice(fields_first(), 200 if WHOLE else 6))
     with person(own_site, "asks") as asks:
         watched.reader.signs_in_as(asks)
         for text in texts:
@@ -248,6 +257,23 @@ def test_a_live_entry_runs_nothing(own_site: Site, watched: Watched) -> None:
         watched.reader.until(lambda: len(watched.reader.ids()) == len(texts))
         watched.reader.page.wait_for_timeout(300)
         watched.check("live")
+
+
+def test_the_browser_counts_every_text_as_the_server_does(watched: Watched) -> None:
+    """Unicode's own cases, every emoji, naughty strings, posts in scripts that join their letters."""
+    texts = [text for _, text, _ in grapheme_cases()] + publishable(all_payloads())
+    for name in ("wisesight-thai", "nsmc-korean", "arsarcasm-arabic"):
+        texts += publishable([row["text"] for row in islice(posts(name), 200)])
+    kept = [text for text in texts if text == text.strip() and not MARK_OF_ORDER & {text[:1], text[-1:]}]
+    assert len(kept) > 1_500
+    page = watched.opens("/public/")
+    counted = page.evaluate(COUNTED, kept)
+    wrong = {text: number for text, number in zip(kept, counted, strict=True) if number != ours(text)}
+    assert wrong.keys() <= {"\u2701\u200d\u2701"}
+
+
+def ours(text: str) -> int:
+    return grapheme_count(unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n")))
 
 
 def test_the_watch_sees_what_it_should(watched: Watched) -> None:
