@@ -59,6 +59,7 @@ class FaultProxy:
         self._upstream = upstream
         self._delay_s = delay_s
         self._fault = Fault.PASS
+        self._changed = asyncio.Event()
         self._links: set[Link] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -110,7 +111,6 @@ class FaultProxy:
                 link.reset()
 
     async def _listen(self) -> int:
-        self._changed = asyncio.Event()
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         return int(self._server.sockets[0].getsockname()[1])
 

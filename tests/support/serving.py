@@ -103,7 +103,7 @@ class Serving:
 def serving(redis_url: str, **environment: str) -> Iterator[Serving]:
     """A site that is ready, until the block ends."""
     with tempfile.TemporaryDirectory(prefix="serving") as directory:
-        site = Serving(redis_url, Path(directory), **environment)
+        site = Serving(redis_url, Path(directory), root=ROOT, **environment)
         try:
             site.start()
             yield site
