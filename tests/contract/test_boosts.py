@@ -366,3 +366,23 @@ async def test_as_many_earlier_boosters_as_a_page_can_have_are_looked_at(service
     await found.look_at_accounts(everybody)
     assert found.allowed == set()
     assert found.reader == ReaderState(reader, 1, blocks=frozenset({everybody[-1]}))
+
+
+@pytest.mark.parametrize("ending", ["post", "account"])
+async def test_boosts_go_with_what_they_show(
+    world: World, services: Services, acts: Acts, ending: str
+) -> None:
+    """Or their boosters would have posts that nobody sees, counted for ever."""
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    post = await alice.publishes("hello")
+    for booster in (bob, carol):
+        await acts.boosts(booster, post)
+    await world.work()
+    if ending == "post":
+        await alice.deletes(post)
+    else:
+        await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
+        await world.work()
+    for booster in (bob, carol):
+        assert await services.reading.post_count(booster.id) == 0
+        assert await acts.index_of(booster) == (set(), set())

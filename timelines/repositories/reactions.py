@@ -14,6 +14,7 @@ from socialsite.ids import PostId, ms_of
 from socialsite.store import Key, Reply, Store, load
 from timelines import keys
 from timelines.domain.follow import FollowCursor, FollowPage
+from timelines.domain.post import Post
 from timelines.repositories.posts import LEAVE, counted_keys, join_command
 from timelines.repositories.scored_accounts import page_of_accounts
 
@@ -87,6 +88,13 @@ class Reactions:
             if noted == held:
                 break
         return held is not None
+
+    async def boosts_of(self, post_id: PostId, limit: int) -> list[Post]:
+        """The newest boosts of a post."""
+        key = keys.boosts(post_id)
+        found = await self._posts[key].execute("ZREVRANGE", key, 0, limit - 1, "WITHSCORES")
+        pairs = zip(found[::2], found[1::2], strict=True)
+        return [Post(PostId(number(at)), AccountId(int(id)), "", boost_of=post_id) for id, at in pairs]
 
     async def indexed(self, kind: Kind, account_id: AccountId, limit: int) -> list[PostId]:
         """What the account reacted to first, for a sweep."""
