@@ -23,6 +23,8 @@ REPORT = ROOT / "docs" / "lighthouse.md"
 PINNED = "lighthouse@12.8.2"
 FLAGS = "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage"
 LOOKS = 3
+TRIES = 3
+"""On a busy machine the browser's trace is lost at times."""
 TIMEOUT_S = 300
 TARGETS = {"performance": 95, "accessibility": 100, "best-practices": 100, "seo": 100}
 FIGURES = {
@@ -53,13 +55,12 @@ def look(url: str, headers: dict[str, str]) -> Look:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         arguments = ["--quiet", "--output=json", f"--output-path={report}", f"--chrome-flags={FLAGS}"]
-        subprocess.run(
-            [*program(), url, *arguments, f"--extra-headers={json.dumps(headers)}"],
-            check=True,
-            timeout=TIMEOUT_S,
-            env={**os.environ, "CHROME_PATH": find_chromium() or ""},
-        )
-        return read(json.loads(report.read_text()))
+        command = [*program(), url, *arguments, f"--extra-headers={json.dumps(headers)}"]
+        for _ in range(TRIES):
+            env = {**os.environ, "CHROME_PATH": find_chromium() or ""}
+            if subprocess.run(command, check=False, timeout=TIMEOUT_S, env=env).returncode == 0:
+                return read(json.loads(report.read_text()))
+    raise RuntimeError(f"Lighthouse could not look at {url}")
 
 
 def read(report: dict[str, Any]) -> Look:

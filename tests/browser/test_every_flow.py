@@ -1,0 +1,148 @@
+"""What one does here day by day, by the keyboard alone: with scripts, and without any."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NewVisitor, OpenReader
+from tests.support.chromium import Reader
+from tests.support.visitor import Visitor
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+@pytest.fixture
+def own(visitor: NewVisitor) -> Visitor:
+    return visitor()
+
+
+@pytest.fixture
+def friend(visitor: NewVisitor, own: Visitor) -> Visitor:
+    """Somebody whom one follows."""
+    found = visitor()
+    own.follows(found.handle)
+    return found
+
+
+@pytest.fixture(params=[True, False], ids=["with scripts", "without scripts"])
+def me(request: pytest.FixtureRequest, reader: OpenReader, own: Visitor) -> Reader:
+    return reader(own, java_script_enabled=request.param)
+
+
+def tab_to(page: Page, selector: str, most: int = 90) -> None:
+    """Press Tab until the element has focus, as far as somebody would go."""
+    wanted = page.locator(f":is({selector}):focus-visible")
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        if wanted.count():
+            return
+    raise AssertionError(f"{selector} is not reached by Tab")
+
+
+def press(page: Page, selector: str, key: str = "Enter") -> None:
+    tab_to(page, selector)
+    page.keyboard.press(key)
+
+
+@pytest.mark.parametrize("act", ["like", "boost", "bookmark"])
+def test_a_reaction_is_given_and_taken_back(me: Reader, friend: Visitor, act: str) -> None:
+    post = friend.publishes("words to react to")
+    button = me.page.locator(f'[data-act="{act}"]').first
+    me.goes(post["url"])
+    press(me.page, f'[data-act="{act}"]')
+    expect(button).to_have_attribute("aria-pressed", "true")
+    me.goes(post["url"])
+    expect(button).to_have_attribute("aria-pressed", "true")
+    press(me.page, f'[data-act="{act}"]')
+    expect(button).to_have_attribute("aria-pressed", "false")
+
+
+def test_bookmarks_are_reached_from_the_navigation(me: Reader, own: Visitor, friend: Visitor) -> None:
+    post = friend.publishes("words to keep")
+    own.post(f"/posts/{post['id']}/bookmark/")
+    me.goes("/")
+    press(me.page, '.site-tools a[href="/bookmarks/"]')
+    expect(me.entries.locator(".post-text")).to_have_text(["words to keep"])
+
+
+def test_somebody_is_muted_for_a_time_and_heard_again(me: Reader, friend: Visitor) -> None:
+    me.goes(f"/@{friend.handle}/")
+    press(me.page, ".relation-menu > summary")
+    press(me.page, "#mute-duration", "ArrowDown")
+    press(me.page, 'form[action$="/mute/"] button')
+    expect(me.page.locator('[data-relation="mutes"]')).to_contain_text("for a time")
+    press(me.page, ".relation-menu > summary")
+    press(me.page, '[formaction$="/unmute/"]')
+    expect(me.page.locator('[data-relation="mutes"]')).to_have_count(0)
+
+
+def test_a_filter_hides_and_is_deleted(me: Reader, friend: Visitor) -> None:
+    friend.publishes("what nobody wants to read")
+    me.goes("/accounts/filters/")
+    tab_to(me.page, "#filter-phrase-0")
+    me.page.keyboard.type("nobody wants")
+    press(me.page, "#filter-action-0", "ArrowDown")
+    press(me.page, "form[action='/accounts/filters/'] button")
+    expect(me.page.locator("details.panel")).to_contain_text("not shown")
+    me.goes("/")
+    expect(me.entries).to_have_count(0)
+    me.goes("/accounts/filters/")
+    press(me.page, "details.panel > summary")
+    press(me.page, '[formaction$="/delete/"]')
+    expect(me.page.locator("details.panel")).to_have_count(0)
+
+
+def test_a_search_begins_in_the_navigation(me: Reader, own: Visitor, friend: Visitor) -> None:
+    friend.publishes(f"rare words of {friend.handle}")
+    me.until(lambda: bool(own.get(f"/search/?q={friend.handle}")["posts"]))
+    me.goes("/")
+    press(me.page, '.site-nav a[href="/search/"]')
+    expect(me.page.locator("#search-query")).to_be_focused()
+    me.page.keyboard.type(friend.handle)
+    me.page.keyboard.press("Enter")
+    expect(me.entries.locator(".post-text")).to_have_text([f"rare words of {friend.handle}"])
+
+
+def test_the_search_beside_the_page_finds_the_same(me: Reader, friend: Visitor) -> None:
+    me.page.set_viewport_size({"width": 1300, "height": 800})
+    me.goes("/")
+    tab_to(me.page, "#aside-query")
+    me.page.keyboard.type(friend.handle)
+    me.page.keyboard.press("Enter")
+    expect(me.page.locator(f'li[data-account="{friend.handle}"]')).to_be_visible()
+
+
+def test_notifications_are_read(me: Reader, own: Visitor, friend: Visitor) -> None:
+    friend.publishes(f"@{own.handle} listen")
+    me.until(lambda: own.get("/notifications/unread/")["unread"] == 1)
+    me.goes("/")
+    expect(me.page.locator("[data-badge]")).to_have_text("1")
+    press(me.page, '.site-nav a[href="/notifications/"]')
+    expect(me.page.locator("ol.timeline > li")).to_have_count(1)
+    press(me.page, "main form[data-read] button")
+    expect(me.page.locator("[data-badge]")).to_be_hidden()
+
+
+def test_a_thread_is_walked_up(me: Reader, own: Visitor, friend: Visitor) -> None:
+    post = friend.publishes("the very first")
+    for number in range(22):
+        post = friend.publishes(f"answer {number}", in_reply_to=post["id"])
+    me.goes(post["url"])
+    expect(me.page.locator(".thread-parent article")).to_have_count(20)
+    press(me.page, ".thread-earlier a")
+    expect(me.page.locator(".thread-parent, .thread-post").first).to_contain_text("the very first")
+
+
+def test_a_list_is_made_of_others(me: Reader, own: Visitor, friend: Visitor) -> None:
+    friend.publishes("words for both lists")
+    for title in ("Near", "Far"):
+        made = own.post("/lists/", title=title).json()
+        own.post(f"/lists/{made['id']}/members/", handle=friend.handle)
+    me.goes("/lists/")
+    press(me.page, "details.panel > summary")
+    tab_to(me.page, "#made-title")
+    me.page.keyboard.type("Everybody")
+    for box in me.page.locator("fieldset.choices input").all():
+        press(me.page, f'[name="{box.get_attribute("name")}"]', "Space")
+    press(me.page, "details.panel form button")
+    expect(me.page.locator("h1")).to_have_text("Everybody")
+    expect(me.entries.locator(".post-text")).to_have_text(["words for both lists"])
