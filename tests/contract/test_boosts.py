@@ -13,13 +13,14 @@ from socialsite.store import Store, StoreFull
 from tests.support.reacting import Acts
 from tests.support.world import Person, World
 from timelines import keys
-from timelines.domain.jobs import SyndicatePost, encode_job
+from timelines.domain.jobs import PurgeAccount, SyndicatePost, encode_job
 from timelines.domain.page import Counts
 from timelines.domain.post import FOLLOWERS, UNLISTED, Post
 from timelines.domain.rights import Place, ReaderState
 from timelines.errors import BoostRefused, PostNotFound
 from timelines.repositories.posts import PostState
 from timelines.repositories.reactions import Gone, Kind
+from timelines.services import purging
 from timelines.services.boosting import boost_post
 from timelines.services.looking_up import Lookup
 
@@ -366,6 +367,23 @@ async def test_as_many_earlier_boosters_as_a_page_can_have_are_looked_at(service
     await found.look_at_accounts(everybody)
     assert found.allowed == set()
     assert found.reader == ReaderState(reader, 1, blocks=frozenset({everybody[-1]}))
+
+
+async def test_a_round_of_a_purge_takes_few_boosts_along(
+    world: World, services: Services, acts: Acts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(purging, "ROUND", 2)
+    alice, *others = await world.people("alice", "bob", "carol", "dave")
+    for post in [await alice.publishes(f"post {number}") for number in range(2)]:
+        for booster in others:
+            await acts.boosts(booster, post)
+    await world.work()
+    await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
+    job = encode_job(PurgeAccount(alice.id))
+    assert await services.syndication.handle(job) == (job,)
+    assert [await services.reading.post_count(booster.id) for booster in others] == [1, 1, 1]
+    await world.work()
+    assert [await services.reading.post_count(booster.id) for booster in others] == [0, 0, 0]
 
 
 @pytest.mark.parametrize("ending", ["post", "account"])

@@ -85,13 +85,17 @@ class Purging:
     async def _purge_posts(self, account_id: AccountId) -> bool:
         ids = await self._profiles.read(account_id, ABOVE_ALL, ROUND, upward=False)
         found = await self._posts.find_many(ids)
+        faded = 0
         for post_id in ids:
+            if faded > ROUND:
+                break  # the next round goes on: other jobs wait meanwhile
             if post_id in found and found[post_id].boost_of is not None:
                 await self._boosts.withdraw(found[post_id])
                 continue
             boosts = await self._boosts.of(post_id)
             await self._posts.delete(post_id, account_id)
             await self._boosts.fade(boosts)
+            faded += len(boosts)
             post = found.get(post_id) or await self._posts.grave(account_id, post_id)
             if post is not None:
                 await self._placing.withdraw(post)
