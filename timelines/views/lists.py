@@ -28,6 +28,7 @@ from timelines.errors import ListInvalid, ListsCapReached, ListTitleInvalid, Mem
 from timelines.forms import ListForm, PageQuery, follow_cursor_of, limit_of, list_cursor_of
 from timelines.presenters import Json, author_json, list_json
 from timelines.views.answers import done
+from timelines.views.list_forms import marked, sent_choices, sent_settings
 from timelines.views.pages import Page, link, timeline, timeline_json
 from timelines.views.places import place_in
 
@@ -172,7 +173,7 @@ async def _index_again(
         "is_made": "operation" in sent,
         "operation": sent.get("operation"),
     }
-    page = _index_page(lists, next_url, _sent_choices(choices, sent), **refused)
+    page = _index_page(lists, next_url, sent_choices(choices, sent), **refused)
     return page_response(request, "timelines/lists.html", page, status_of(error))
 
 
@@ -202,11 +203,11 @@ async def _shown(
         request,
         "timelines/list.html",
         page=lambda: {
-            "account_list": _sent_settings(shown, sent or {}),
+            "account_list": sent_settings(shown, sent or {}),
             "timeline": timeline(request, query, page, f"list:{found.id}", place),
             "members": people,
             "members_next_url": next_members,
-            "choices": _sent_choices(_marked(choices, found), sent or {}),
+            "choices": sent_choices(marked(choices, found), sent or {}),
             "page_title": found.title,
             **refused,
         },
@@ -217,35 +218,6 @@ async def _shown(
         },
         status=status,
     )
-
-
-def _marked(choices: list[Page], found: AccountList) -> list[Page]:
-    """The lists that this one may be made of, and whether it is."""
-    first, chosen = str(found.parts[0]) if found.parts else "", set(map(str, found.parts[1:]))
-    return [
-        {**each, "is_first": each["id"] == first, "is_chosen": each["id"] in chosen}
-        for each in choices
-        if each["id"] != str(found.id)
-    ]
-
-
-def _sent_choices(choices: list[Page], sent: Mapping[str, str]) -> list[Page]:
-    """Marked as a form that was refused had them."""
-    if "first" not in sent:
-        return choices
-    return [
-        {**each, "is_first": each["id"] == sent["first"], "is_chosen": f"part-{each['id']}" in sent}
-        for each in choices
-    ]
-
-
-def _sent_settings(shown: Json, sent: Mapping[str, str]) -> Json:
-    """The list with what a form that was refused said of it."""
-    names = ("replies", "operation") if shown["operation"] else ("replies",)
-    said: Json = {name: sent[name] for name in names if name in sent}
-    if "exclusive" in sent:
-        said["exclusive"] = sent["exclusive"] == "1"
-    return {**shown, **said}
 
 
 async def _shown_again(
