@@ -1,6 +1,7 @@
 """Who exists, and in which state, is not to be learnt: neither from answers nor from their time.
 
-ATTACK_ROUNDS (20 pairs, 1000 in the long form) says how many log-ins are timed, with the site's real hasher.
+ATTACK_ROUNDS (20 pairs, 1000 in the long form) says how many log-ins are timed, with the site's real hasher;
+the long form wants a quiet machine and `-o faulthandler_timeout=900`.
 That a handle is taken is public: its page says so.
 """
 

@@ -5,7 +5,6 @@ The long form of idle sockets is a command: `python -m benchmarks.idle_sockets` 
 
 import asyncio
 import contextlib
-import os
 import struct
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -18,7 +17,8 @@ from tests.support.sockets import Client, Daphne, client, running
 from tests.support.world import Person, World
 
 GROWTH_KB = 20 * 1024
-HEARD_WITHIN_S = 1.0
+HEARD_WITHIN_S = 3.0
+"""Some 10 ms on a quiet machine; a flood that is worked off first would be tens of seconds."""
 TEXT, CONTINUATION, PING, FINAL = 0x1, 0x0, 0x9, 0x80
 
 
@@ -92,7 +92,7 @@ async def others_unmoved(site: Daphne, world: World) -> AsyncIterator[Client]:
         before_kb = site.resident_kb()
         heard = asyncio.create_task(slowest(bob, listener))
         yield listener
-        assert await heard < HEARD_WITHIN_S * float(os.environ.get("ATTACK_SLACK", "1"))
+        assert await heard < HEARD_WITHIN_S
         assert site.resident_kb() - before_kb < GROWTH_KB
 
 
