@@ -15,6 +15,7 @@ from socialsite.store import Store, StoreUnavailable
 from tests.support.corpora import corpus
 from tests.support.topologies import Deployment
 from timelines.domain.post import Post
+from timelines.domain.thread import Range
 from timelines.repositories.imports import GraphRanks, ImportedPosts
 from timelines.services.importing import LineFile, Tally
 from timelines.services.importing_authors import NoGraph
@@ -69,7 +70,7 @@ async def test_posts_keep_their_times_and_replies(services: Services, tmp_path: 
     assert question.created_ms == ms_of_date("2015-06-01T06:00:00Z")
     assert reply.created_ms == ms_of_date("2015-06-01T08:00:01.500Z")
     assert reply.in_reply_to == question.id
-    assert await services.repositories.posts.replies(question.id, 0, 10) == [reply.id]
+    assert await services.repositories.threads.children([Range(question.id, 0, 1, 10)]) == [[reply.id]]
     assert await services.repositories.public.read(1 << 53, 10, upward=False) == [reply.id, question.id]
     assert (tally.counts["posts"], tally.counts["replies"]) == (2, 1)
 

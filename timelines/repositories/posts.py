@@ -222,12 +222,6 @@ class PostRepository:
     async def remove_reply(self, parent_id: PostId, reply_id: PostId) -> None:
         await self._posts.gather([LEAVE.command(counted_keys(parent_id, keys.replies), [reply_id])])
 
-    async def replies(self, parent_id: PostId, above: int, limit: int) -> list[PostId]:
-        """Direct replies with an id above `above`, oldest first."""
-        key = keys.replies(parent_id)
-        found = await self._posts[key].execute("ZRANGEBYSCORE", key, f"({above}", "+inf", "LIMIT", 0, limit)
-        return [PostId(int(member)) for member in found]
-
 
 @lru_cache(maxsize=20_000)
 def _find_command(post_id: PostId) -> Prepared:
