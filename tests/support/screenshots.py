@@ -4,30 +4,43 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.support.chromium import find_chromium, launch
+from tests.support.demo_site import demo_visitor, enliven, thread_of
 from tests.support.site import ROOT, Site
 
 IMAGES = ROOT / "docs" / "images"
 PASSWORD = "alice-in-wonderland"
 SHOTS = (("wide", 1280, 860, "light"), ("narrow", 390, 844, "dark"))
-PAGES = {"home": "/", "profile": "/@bob/", "public": "/public/"}
+PAGES = {
+    "home": "/",
+    "thread": "",
+    "profile": "/@carol/",
+    "notifications": "/notifications/",
+    "search": "/search/?q=books",
+}
 
 
-def take(browser: Browser, url: str) -> None:
+def log_in(page: Page, url: str) -> None:
+    page.goto(f"{url}/accounts/login/")
+    page.fill("main [name=username]", "alice")
+    page.fill("main [name=password]", PASSWORD)
+    page.click("main button[type=submit]")
+    page.wait_for_url(f"{url}/")
+
+
+def take(browser: Browser, url: str, pages: dict[str, str]) -> None:
     """Each page as alice sees it, wide in light and narrow in dark."""
     for name, width, height, scheme in SHOTS:
         context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme="light" if scheme == "light" else "dark"
+            viewport={"width": width, "height": height},
+            color_scheme="light" if scheme == "light" else "dark",
+            reduced_motion="reduce",
         )
         page = context.new_page()
-        page.goto(f"{url}/accounts/login/")
-        page.fill("input[name=username]", "alice")
-        page.fill("input[name=password]", PASSWORD)
-        page.click("main button[type=submit]")
-        page.wait_for_url(f"{url}/")
-        for title, path in PAGES.items():
+        log_in(page, url)
+        for title, path in pages.items():
             page.goto(f"{url}{path}", wait_until="networkidle")
             page.screenshot(path=IMAGES / f"{title}-{name}-{scheme}.png")
         context.close()
@@ -41,8 +54,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as data, sync_playwright() as playwright:
         site = Site(Path(data) / "data", "--port", "0").until_ready()
         try:
+            enliven(site.url)
+            with demo_visitor(site.url, "alice") as alice:
+                pages = {**PAGES, "thread": thread_of(alice)}
             browser = launch(playwright, program)
-            take(browser, site.url)
+            take(browser, site.url, pages)
             browser.close()
         finally:
             site.interrupt()
