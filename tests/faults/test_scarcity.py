@@ -65,7 +65,7 @@ def test_out_of_file_descriptors_it_serves_whom_it_has_and_takes_others_when_the
 ) -> None:
     pulse = Pulse(site.url, tmp_path, people=2)
     with pulse:
-        time.sleep(1)
+        wait_until(lambda: pulse.is_steady)
         began, most = time.monotonic(), open_files(site.web_pid) + SPARE_FILES
         with (
             few_files(site.web_pid, most),

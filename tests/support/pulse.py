@@ -85,6 +85,11 @@ class Pulse:
         self.ledger.close()
         assert not any(thread.is_alive() for thread in self._threads), "a client still waits for its answer"
 
+    @property
+    def is_steady(self) -> bool:
+        """Everybody is connected and has had a success."""
+        return len({beat.client for beat in self.beats if beat.is_success}) == len(self._threads)
+
     def audit(self) -> Audit:
         """Read the whole site."""
         return audit(self.ledger, self.people)
