@@ -1,0 +1,84 @@
+"""The services that take posts in, bring them to their readers and build timelines anew."""
+
+from socialsite.recipes.memory_guard import MemoryGuard
+from timelines.services.placing import Placing
+from timelines.services.publishing import PublishingService
+from timelines.services.purging import Purging
+from timelines.services.rebuilding import RebuildingService
+from timelines.services.syndication import SyndicationService
+
+from .ground import Ground
+from .reacting import Reacting
+from .repositories import Repositories
+
+
+def build_publishing(ground: Ground) -> PublishingService:
+    return PublishingService(
+        posts=ground.at.posts,
+        storing=ground.reacting.storing,
+        placing=ground.placing,
+        live=ground.live,
+        boosts=ground.reacting.boosting,
+        sees=ground.hydrator.sees,
+        check_room=MemoryGuard(ground.store, ground.config.memory_reserve).check,
+        max_graphemes=ground.config.post_max_length,
+    )
+
+
+def build_syndication(ground: Ground) -> SyndicationService:
+    at = ground.at
+    return SyndicationService(
+        posts=at.posts,
+        placing=ground.placing,
+        purging=_purging(at, ground.placing, ground.reacting),
+        indexing=ground.indexing,
+        pulling=ground.pulling,
+        follows=at.follows,
+        members=at.members,
+        homes=at.homes,
+        list_timelines=at.list_timelines,
+        accounts=ground.accounts,
+        live=ground.live,
+        lag=at.lag,
+        meter=ground.statistics.meter,
+        clock=ground.clock,
+        posts_per_pass=ground.config.posts_per_pass,
+        noticing=(ground.notifications.notice, ground.trending.notice),
+    )
+
+
+def _purging(at: Repositories, placing: Placing, reacting: Reacting) -> Purging:
+    return Purging(
+        reactions=reacting.reactions,
+        boosts=reacting.boosting,
+        relations=at.relations,
+        requests=at.requests,
+        filters=at.filters,
+        notifications=at.notifications,
+        followed_tags=at.followed_tags,
+        positions=at.positions,
+        posts=at.posts,
+        profiles=at.profiles,
+        placing=placing,
+        follows=at.follows,
+        lists=at.lists,
+        members=at.members,
+        homes=at.homes,
+        list_timelines=at.list_timelines,
+    )
+
+
+def build_rebuilding(ground: Ground) -> RebuildingService:
+    at = ground.at
+    return RebuildingService(
+        reading=ground.reading,
+        homes=at.homes,
+        list_timelines=at.list_timelines,
+        lists=at.lists,
+        profiles=at.profiles,
+        public=at.public,
+        tags=at.tags,
+        posts=at.posts,
+        indexing=ground.indexing,
+        public_cap=ground.config.public_cap,
+    )

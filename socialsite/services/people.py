@@ -1,0 +1,83 @@
+"""The services for what people have to do with each other."""
+
+from timelines.services.completing import CompletingService
+from timelines.services.following import FollowingService
+from timelines.services.list_rules import ListRules
+from timelines.services.lists import ListService
+from timelines.services.relations import RelationsService
+from timelines.services.requests import RequestService
+from timelines.services.suggesting import SuggestingService
+
+from .ground import Ground
+
+
+def build_following(ground: Ground) -> FollowingService:
+    return FollowingService(
+        follows=ground.at.follows,
+        relations=ground.at.relations,
+        requests=ground.at.requests,
+        accounts=ground.accounts,
+        homes=ground.at.homes,
+        cap=ground.config.following_cap,
+        notices=ground.notifications,
+    )
+
+
+def build_relations(ground: Ground) -> RelationsService:
+    return RelationsService(
+        store=ground.store,
+        relations=ground.at.relations,
+        requests=ground.at.requests,
+        follows=ground.at.follows,
+        accounts=ground.accounts,
+        homes=ground.at.homes,
+        live=ground.live,
+    )
+
+
+def build_requests(ground: Ground) -> RequestService:
+    return RequestService(
+        requests=ground.at.requests,
+        relations=ground.at.relations,
+        follows=ground.at.follows,
+        accounts=ground.accounts,
+        homes=ground.at.homes,
+    )
+
+
+def build_lists(ground: Ground) -> ListService:
+    return ListService(
+        lists=ground.at.lists,
+        members=ground.at.members,
+        accounts=ground.accounts,
+        timelines=ground.at.list_timelines,
+        rules=ListRules(ground.at.lists, ground.at.members, ground.at.follows),
+        members_cap=ground.config.list_members_cap,
+    )
+
+
+def build_suggesting(ground: Ground) -> SuggestingService:
+    at = ground.at
+    return SuggestingService(
+        store=ground.store,
+        follows=at.follows,
+        requests=at.requests,
+        readers=at.readers,
+        authors=ground.accounts,
+        public=at.public,
+        posts=at.posts,
+        clock=ground.clock,
+    )
+
+
+def build_completing(ground: Ground) -> CompletingService:
+    at = ground.at
+    return CompletingService(
+        store=ground.store,
+        names=at.names,
+        tags=at.tags,
+        authors=ground.accounts,
+        follows=at.follows,
+        readers=at.readers,
+        clock=ground.clock,
+    )
