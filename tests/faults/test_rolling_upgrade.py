@@ -32,10 +32,7 @@ PAGES = (
     "/accounts/settings/",
 )
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not releases.has(OLD), reason=f"the history lacks {OLD} (git fetch --unshallow)"),
-]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
