@@ -12,7 +12,7 @@ from tests.support.site import ROOT, Site
 
 IMAGES = ROOT / "docs" / "images"
 PASSWORD = "alice-in-wonderland"
-SHOTS = (("wide", 1280, 860, "light"), ("narrow", 390, 844, "dark"))
+SHOTS = (("wide", 1280, 760, "light"), ("narrow", 390, 844, "dark"))
 PAGES = {
     "home": "/",
     "thread": "",
