@@ -42,7 +42,6 @@ class TagTimelines(ScoredTimelines):
     ) -> list[PostId]:
         return await self._read(tag_key(tag), edge, limit, upward=upward, may_lag=may_lag)
 
-
     async def read_many(
         self, tags: Sequence[str], edge: int, limit: int, *, upward: bool
     ) -> list[list[PostId]]:
