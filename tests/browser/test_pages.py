@@ -1,6 +1,6 @@
 """Every page in every state: no barrier that axe finds, no sideways scrolling, no word in the console.
 
-Each is looked at as a phone of 320 pixels and as a laptop, light and dark.
+Each is looked at as a dark phone of 320 pixels and as a light laptop; EVERY_LOOK=1 adds the other two.
 """
 
 import os
