@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +35,10 @@ def launch(playwright: Playwright, program: str) -> Browser:
     return playwright.chromium.launch(executable_path=program, args=list(FLAGS))
 
 
+POST_PATH = re.compile(r"/@\w+/\d+/")
+LIVE_WITHIN_S = 20
+
+
 @dataclass
 class Reader:
     """A page in a browser of its own; `complaints`: console errors, uncaught ones, CSP violations."""
@@ -64,13 +69,19 @@ class Reader:
     def goes_live(self, path: str = "/") -> None:
         """Open a page and wait until its socket is subscribed to what the page shows."""
 
-        def is_live(frame: object) -> bool:
-            is_badge = '"notifications"' in str(frame) and not path.startswith("/notifications/")
-            return '"subscribed"' in str(frame) and not is_badge
-
-        with self.page.expect_websocket() as opened:
-            self.goes(path)
-        opened.value.wait_for_event("framereceived", predicate=is_live)
+        frames: list[str] = []
+        self.page.once(
+            "websocket", lambda socket: socket.on("framereceived", lambda f: frames.append(str(f)))
+        )
+        self.goes(path)
+        shows_the_badge_alone = path.startswith("/notifications/") or POST_PATH.fullmatch(path)
+        until = time.monotonic() + LIVE_WITHIN_S
+        while not any(
+            '"subscribed"' in frame and (shows_the_badge_alone or '"notifications"' not in frame)
+            for frame in frames
+        ):
+            assert time.monotonic() < until, f"{path} is not live: {frames}"
+            self.page.wait_for_timeout(50)
 
     def publishes(self, text: str) -> None:
         """By the box of the page that is open."""

@@ -139,7 +139,8 @@ async def test_a_reader_that_never_reads_is_closed_and_costs_little(site, world)
         for each in stuck:
             each.close()
     assert closed == len(stuck)
-    assert reader.entry_ids("public") == [post.id for post in posts]
+    seen = dict.fromkeys(reader.entry_ids("public"))  # a machine that stands still is followed by a replay
+    assert list(seen) == [post.id for post in posts]
     assert slowest < 1.0
     assert growth_kb < 20 * 64 + 4_000  # the kept fragments of 400 posts among it
 

@@ -5,7 +5,7 @@ hold an account two more. Reads only; edges.py writes both sides.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from socialsite.store.connections import KeyDataShardedConnection, partition_of
@@ -106,13 +106,23 @@ class EdgeSide:
         # Fewer may have come than were counted, where edges went meanwhile: the count decides about the end.
         more = max(expected, len(found.members)) > limit
         ids = found.members[:limit]
-        behind = await self._behind(owner, cursor, found, len(ids), end, len(ties)) if more else None
+        keys = dict(enumerate((first, *rest), start=cursor.partition))  # the layout may change meanwhile
+        behind = await self._behind(keys, cursor, found, len(ids), end, len(ties)) if more else None
         return Pass(list(map(int, ids)), behind and written_under(layout, behind))
 
     async def _behind(
-        self, owner: int, cursor: PassCursor, found: Found, count: int, end: Sequence[bytes], ties: int
+        self,
+        keys: Mapping[int, Key],
+        cursor: PassCursor,
+        found: Found,
+        count: int,
+        end: Sequence[bytes],
+        ties: int,
     ) -> PassCursor:
-        """The cursor behind the first `count` found; `end`: who should be the last, and since when."""
+        """The cursor behind the first `count` found; `end`: who should be the last, and since when.
+
+        `keys`: of the partitions that were read, by number.
+        """
         if not count:
             return cursor
         partition, start = found.place_of(count - 1)
@@ -121,7 +131,7 @@ class EdgeSide:
             return PassCursor(partition, cursor.at_ms, int(last))
         if end and end[0] == last:
             return PassCursor(partition, int(end[1]), int(last))
-        key, place = self._key(self._tags[partition], owner), count - 1 - start
+        key, place = keys[partition], count - 1 - start
         if partition == cursor.partition and ties:
             window = key, f"({cursor.at_ms}", "+inf", "BYSCORE", "LIMIT", place - ties, 1
             (again,) = await self._pairs.gather([("ZRANGE", *window, "WITHSCORES")])
