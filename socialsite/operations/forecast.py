@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from socialsite.operations.memory import POST_FAMILY, MemoryReport
 
 WITH_POSTS = re.compile(
-    r"posts:\{(N|hex|aN)\}:.*|timelines:\{q?N\}:profile|timelines:\{hex\}:tag|search:.*"
+    r"posts:\{(N|hex|aN)\}:.*|timelines:\{q?N\}:profile|timelines:\{hex\}:tag"
+    r"|search:\{sN\}:(term|rare|tags)"  # its names grow with accounts
     r"|timelines:\{N\}:(liked|boosted|bookmarks|notifications)"  # as often as there is something to like
 )
 CAPPED = re.compile(r"timelines:\{N\}:home|timelines:\{lN\}:posts")
