@@ -66,7 +66,8 @@ class Figures:
 
     async def active_accounts(self, days: int, *, now_ms: int) -> int:
         """How many accounts were here on the last `days` days of the calendar (UTC), today included."""
-        return await self.series.distinct(ACTIVE, now_ms - (days - 1) * DAY_MS, now_ms, now_ms=now_ms)
+        today_ms = now_ms - now_ms % DAY_MS
+        return await self.series.distinct(ACTIVE, today_ms - (days - 1) * DAY_MS, now_ms, now_ms=now_ms)
 
     async def most_active(
         self, start_ms: int, end_ms: int, limit: int, *, now_ms: int, kind: RankedKind = BUSY

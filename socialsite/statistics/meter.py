@@ -48,7 +48,8 @@ MOST_WAITING = 20_000  # things counted in memory, and commands kept for a node 
 EACH_WRITE = 200
 """Commands at once, a millisecond's work: requests go on in between."""
 SEEN_EVERY_MS = 60_000
-"""An account's last-seen time is as fine as this, so that a visit is not a write a page."""
+"""An account's last-seen time is written once in each minute of the clock: a visit is not a write a page, and
+still counts in every hour and day it falls into."""
 
 K = TypeVar("K")
 log = logging.getLogger(__name__)
@@ -64,7 +65,7 @@ class Meter:
         self._members: dict[DistinctKind, set[int]] = defaultdict(set)
         self._scores: dict[RankedKind, dict[int, int]] = defaultdict(dict)
         self._changes: dict[Entity, Change] = {}
-        self._seen_ms: dict[int, int] = {}
+        self._seen: dict[int, int] = {}  # account id -> minute
         self._waiting: list[Command] = []
         self._writing: asyncio.Task[None] | None = None
         self.dropped = 0
@@ -137,11 +138,12 @@ class Meter:
 
     def _saw(self, account_id: int) -> None:
         now_ms = self._clock.now_ms()
-        if now_ms - self._seen_ms.get(account_id, -SEEN_EVERY_MS) < SEEN_EVERY_MS:
+        minute = now_ms // SEEN_EVERY_MS
+        if self._seen.get(account_id) == minute:
             return
-        if len(self._seen_ms) >= MOST_WAITING:
-            self._seen_ms.clear()  # costs no more than writing once too often
-        self._seen_ms[account_id] = now_ms
+        if len(self._seen) >= MOST_WAITING:
+            self._seen.clear()  # costs no more than writing once too often
+        self._seen[account_id] = minute
         self._members[ACTIVE].add(account_id)
         self._change(Entity("account", account_id)).mark("seen", Mark(now_ms, str(now_ms)))
 

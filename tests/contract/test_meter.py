@@ -9,6 +9,7 @@ from socialsite.configuration import Configuration
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.series import ALL
 from socialsite.services import open_services
+from socialsite.statistics.figures import DAY_MS
 from socialsite.statistics.kinds import (
     ERRORS,
     LATENCY,
@@ -101,14 +102,27 @@ async def test_views_are_seen_before_the_flusher_comes(statistics: Statistics, m
 async def test_an_accounts_last_visit_is_written_once_a_minute(
     statistics: Statistics, meter: Meter, clock: FixedClock
 ) -> None:
-    started = clock.now_ms()
+    minute = clock.now_ms() // 60_000 * 60_000
     for seconds in (0, 1, 30, 61, 90):
-        clock.time_ms = started + seconds * 1000
+        clock.time_ms = minute + seconds * 1000
         meter.answered(200, is_page=True, account_id=9)
         await meter.flush()
     (visits,) = await statistics.figures.visits([Entity("account", 9)])
-    assert visits.seen_ms == started + 61_000
-    assert await statistics.figures.active_accounts(1, now_ms=clock.now_ms()) == 1
+    assert visits.seen_ms == minute + 61_000
+
+
+async def test_an_account_is_active_on_every_day_it_was_here(
+    statistics: Statistics, meter: Meter, clock: FixedClock
+) -> None:
+    midnight = clock.now_ms() // DAY_MS * DAY_MS
+    for account_id, at_ms in ((8, midnight - 5_000), (9, midnight - 1_000), (9, midnight + 1_000)):
+        clock.time_ms = at_ms
+        meter.answered(200, is_page=True, account_id=account_id)
+        await meter.flush()
+    for hours in (0, 1, 23):  # the whole day, not the hour
+        now_ms = midnight + hours * 3_600_000 + 2_000
+        assert await statistics.figures.active_accounts(1, now_ms=now_ms) == 1
+        assert await statistics.figures.active_accounts(2, now_ms=now_ms) == 2
 
 
 async def test_the_most_active_are_told_best_first(
