@@ -32,7 +32,7 @@ from timelines.services.threads import ThreadService
 from timelines.services.trending import TrendingService
 
 from .delivery import build_publishing, build_rebuilding, build_syndication
-from .ground import build_ground
+from .ground import Ground
 from .people import (
     build_completing,
     build_following,
@@ -84,7 +84,7 @@ class Services:
 
 def build_services(store: Store, clock: AnyClock, config: Configuration) -> Services:
     """Everything, wired."""
-    ground = build_ground(store, clock, config)
+    ground = Ground(store, clock, config)
     at = ground.at
     return Services(
         config=config,
@@ -95,7 +95,7 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
         accounts=ground.accounts,
         sessions=SessionService(at.sessions, at.accounts, clock, on_ended=ground.live.session_ended),
         publishing=build_publishing(ground),
-        reactions=ground.reacting.reactions,
+        reactions=ground.reactions,
         reading=ground.reading,
         hydrator=ground.hydrator,
         threads=ground.threads,

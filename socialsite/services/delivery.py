@@ -1,26 +1,22 @@
 """The services that take posts in, bring them to their readers and build timelines anew."""
 
-from socialsite.recipes.memory_guard import MemoryGuard
-from timelines.services.placing import Placing
 from timelines.services.publishing import PublishingService
 from timelines.services.purging import Purging
 from timelines.services.rebuilding import RebuildingService
 from timelines.services.syndication import SyndicationService
 
 from .ground import Ground
-from .reacting import Reacting
-from .repositories import Repositories
 
 
 def build_publishing(ground: Ground) -> PublishingService:
     return PublishingService(
         posts=ground.at.posts,
-        storing=ground.reacting.storing,
+        storing=ground.storing,
         placing=ground.placing,
         live=ground.live,
-        boosts=ground.reacting.boosting,
+        boosts=ground.boosting,
         sees=ground.hydrator.sees,
-        check_room=MemoryGuard(ground.store, ground.config.memory_reserve).check,
+        check_room=ground.memory.check,
         max_graphemes=ground.config.post_max_length,
     )
 
@@ -30,7 +26,7 @@ def build_syndication(ground: Ground) -> SyndicationService:
     return SyndicationService(
         posts=at.posts,
         placing=ground.placing,
-        purging=_purging(at, ground.placing, ground.reacting),
+        purging=_purging(ground),
         indexing=ground.indexing,
         pulling=ground.pulling,
         follows=at.follows,
@@ -47,10 +43,11 @@ def build_syndication(ground: Ground) -> SyndicationService:
     )
 
 
-def _purging(at: Repositories, placing: Placing, reacting: Reacting) -> Purging:
+def _purging(ground: Ground) -> Purging:
+    at = ground.at
     return Purging(
-        reactions=reacting.reactions,
-        boosts=reacting.boosting,
+        reactions=ground.reactions,
+        boosts=ground.boosting,
         relations=at.relations,
         requests=at.requests,
         filters=at.filters,
@@ -59,7 +56,7 @@ def _purging(at: Repositories, placing: Placing, reacting: Reacting) -> Purging:
         positions=at.positions,
         posts=at.posts,
         profiles=at.profiles,
-        placing=placing,
+        placing=ground.placing,
         follows=at.follows,
         lists=at.lists,
         members=at.members,

@@ -1,6 +1,6 @@
-"""What the services stand on, made of each other and of the repositories."""
+"""What the services stand on, made of each other and of the repositories: each once, when first asked for."""
 
-from dataclasses import dataclass
+from functools import cached_property
 
 from accounts import keys as account_keys
 from accounts.domain import AccountId
@@ -9,10 +9,12 @@ from socialsite.configuration import Configuration
 from socialsite.ids import PostIds
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.job_queue import JobQueue
+from socialsite.recipes.memory_guard import MemoryGuard
 from socialsite.statistics.statistics import Statistics
 from socialsite.store import Store
 from timelines import keys
 from timelines.domain.jobs import PurgeAccount, encode_job
+from timelines.services.boosting import BoostingService
 from timelines.services.hydrating import Hydrator
 from timelines.services.indexing import Indexing
 from timelines.services.list_rules import ListRules
@@ -21,180 +23,161 @@ from timelines.services.notice_rights import NoticeRights
 from timelines.services.noticing import NotificationService
 from timelines.services.placing import Placing
 from timelines.services.pulling import Pulling
+from timelines.services.reactions import ReactionsService, SeenAccounts
 from timelines.services.reading import ReadingService
+from timelines.services.storing import Storing
 from timelines.services.threads import ThreadService
 from timelines.services.trending import TrendingService
 
-from .reacting import Reacting, build_reacting
 from .repositories import AnyClock, Repositories
 
 
-@dataclass(frozen=True, slots=True)
 class Ground:
-    """What several services stand on."""
+    """What several services stand on. What stands on no other part of it is made at once."""
 
-    store: Store
-    clock: AnyClock
-    config: Configuration
-    at: Repositories
-    ids: PostIds
-    live: LiveService
-    outbox: JobQueue
-    statistics: Statistics
-    accounts: AccountService
-    hydrator: Hydrator
-    notifications: NotificationService
-    trending: TrendingService
-    indexing: Indexing
-    placing: Placing
-    reacting: Reacting
-    threads: ThreadService
-    pulling: Pulling
-    reading: ReadingService
+    def __init__(self, store: Store, clock: AnyClock, config: Configuration) -> None:
+        self.store, self.clock, self.config = store, clock, config
+        self.at = Repositories.over(store, clock, config)
+        self.ids = PostIds(clock)
+        self.outbox = JobQueue(store)
+        self.memory = MemoryGuard(store, config.memory_reserve)
+        self.live = LiveService(store=store, clock=clock, lag=self.at.lag)
+        totals = {"post": keys.post_totals, "account": account_keys.totals}
+        self.statistics = Statistics.over(store, clock, totals)
+        self.trending = TrendingService(trends=self.at.trends, accounts=self.at.accounts, clock=clock)
+        self.rules = ListRules(self.at.lists, self.at.members, self.at.follows)
 
+    @cached_property
+    def accounts(self) -> AccountService:
+        return AccountService(
+            self.at.accounts,
+            self.at.sessions,
+            self.clock,
+            on_ended=self.live.session_ended,
+            on_deleted=self._sweep,
+            on_made=self.statistics.meter.signed_up,
+            on_named=self.indexing.name_if_there,
+        )
 
-def build_ground(store: Store, clock: AnyClock, config: Configuration) -> Ground:
-    at = Repositories.over(store, clock, config)
-    live, outbox, ids = LiveService(store=store, clock=clock, lag=at.lag), JobQueue(store), PostIds(clock)
-    statistics = Statistics.over(store, clock, {"post": keys.post_totals, "account": account_keys.totals})
-    indexing = Indexing(
-        index=at.index, names=at.names, debts=at.search_debts, posts=at.posts, accounts=at.accounts
-    )
-    accounts = _accounts(at, clock, live, outbox, statistics, indexing)
-    hydrator = _hydrator(store, clock, at, accounts)
-    placing = _placing(at, indexing)
-    notifications = _notifications(store, clock, at, accounts, hydrator, live, ids)
-    reacting = build_reacting(
-        store=store,
-        clock=clock,
-        config=config,
-        at=at,
-        ids=ids,
-        live=live,
-        outbox=outbox,
-        statistics=statistics,
-        accounts=accounts,
-        hydrator=hydrator,
-        placing=placing,
-        noticing=notifications,
-    )
-    pulling = _pulling(at, clock, config)
-    return Ground(
-        store=store,
-        clock=clock,
-        config=config,
-        at=at,
-        ids=ids,
-        live=live,
-        outbox=outbox,
-        statistics=statistics,
-        accounts=accounts,
-        hydrator=hydrator,
-        notifications=notifications,
-        trending=TrendingService(trends=at.trends, accounts=at.accounts, clock=clock),
-        indexing=indexing,
-        placing=placing,
-        reacting=reacting,
-        threads=ThreadService(at.threads, hydrator),
-        pulling=pulling,
-        reading=_reading(at, hydrator, pulling),
-    )
+    async def _sweep(self, account_id: AccountId) -> None:
+        """After an account's end: what it left is purged by the workers."""
+        await self.outbox.add_freeing(encode_job(PurgeAccount(account_id)))
+        await self.live.account_closed(account_id)
+        await self.statistics.figures.forget(Entity("account", account_id))
 
+    @cached_property
+    def indexing(self) -> Indexing:
+        return Indexing(
+            index=self.at.index,
+            names=self.at.names,
+            debts=self.at.search_debts,
+            posts=self.at.posts,
+            accounts=self.at.accounts,
+        )
 
-def _accounts(
-    at: Repositories,
-    clock: AnyClock,
-    live: LiveService,
-    outbox: JobQueue,
-    statistics: Statistics,
-    indexing: Indexing,
-) -> AccountService:
-    async def sweep(account_id: AccountId) -> None:
-        await outbox.add_freeing(encode_job(PurgeAccount(account_id)))
-        await live.account_closed(account_id)
-        await statistics.figures.forget(Entity("account", account_id))
+    @cached_property
+    def hydrator(self) -> Hydrator:
+        return Hydrator(
+            store=self.store,
+            posts=self.at.posts,
+            authors=self.accounts,
+            readers=self.at.readers,
+            follows=self.at.follows,
+            members=self.at.members,
+            clock=self.clock,
+        )
 
-    return AccountService(
-        at.accounts,
-        at.sessions,
-        clock,
-        on_ended=live.session_ended,
-        on_deleted=sweep,
-        on_made=statistics.meter.signed_up,
-        on_named=indexing.name_if_there,
-    )
+    @cached_property
+    def threads(self) -> ThreadService:
+        return ThreadService(self.at.threads, self.hydrator)
 
+    @cached_property
+    def notifications(self) -> NotificationService:
+        rights = NoticeRights(
+            store=self.store,
+            hydrator=self.hydrator,
+            authors=self.accounts,
+            readers=self.at.readers,
+            follows=self.at.follows,
+            clock=self.clock,
+        )
+        return NotificationService(
+            notifications=self.at.notifications,
+            rights=rights,
+            follows=self.at.follows,
+            accounts=self.at.accounts,
+            live=self.live,
+            ids=self.ids,
+        )
 
-def _hydrator(store: Store, clock: AnyClock, at: Repositories, accounts: AccountService) -> Hydrator:
-    return Hydrator(
-        store=store,
-        posts=at.posts,
-        authors=accounts,
-        readers=at.readers,
-        follows=at.follows,
-        members=at.members,
-        clock=clock,
-    )
+    @cached_property
+    def placing(self) -> Placing:
+        return Placing(
+            posts=self.at.posts,
+            profiles=self.at.profiles,
+            public=self.at.public,
+            tags=self.at.tags,
+            homes=self.at.homes,
+            indexing=self.indexing,
+            threads=self.at.threads,
+        )
 
+    @cached_property
+    def storing(self) -> Storing:
+        return Storing(
+            ids=self.ids,
+            posts=self.at.posts,
+            placing=self.placing,
+            outbox=self.outbox,
+            live=self.live,
+            meter=self.statistics.meter,
+        )
 
-def _placing(at: Repositories, indexing: Indexing) -> Placing:
-    return Placing(
-        posts=at.posts,
-        profiles=at.profiles,
-        public=at.public,
-        tags=at.tags,
-        homes=at.homes,
-        indexing=indexing,
-        threads=at.threads,
-    )
+    @cached_property
+    def boosting(self) -> BoostingService:
+        return BoostingService(
+            reactions=self.at.reactions,
+            posts=self.at.posts,
+            storing=self.storing,
+            placing=self.placing,
+            live=self.live,
+            noticing=self.notifications,
+        )
 
+    @cached_property
+    def reactions(self) -> ReactionsService:
+        return ReactionsService(
+            reactions=self.at.reactions,
+            bookmarks=self.at.bookmarks,
+            boosting=self.boosting,
+            hydrator=self.hydrator,
+            posts=self.at.posts,
+            seen=SeenAccounts(self.store, self.accounts, self.at.readers, self.clock),
+            live=self.live,
+            noticing=self.notifications,
+            check_room=self.memory.check,
+        )
 
-def _notifications(
-    store: Store,
-    clock: AnyClock,
-    at: Repositories,
-    accounts: AccountService,
-    hydrator: Hydrator,
-    live: LiveService,
-    ids: PostIds,
-) -> NotificationService:
-    rights = NoticeRights(
-        store=store,
-        hydrator=hydrator,
-        authors=accounts,
-        readers=at.readers,
-        follows=at.follows,
-        clock=clock,
-    )
-    return NotificationService(
-        notifications=at.notifications,
-        rights=rights,
-        follows=at.follows,
-        accounts=at.accounts,
-        live=live,
-        ids=ids,
-    )
+    @cached_property
+    def pulling(self) -> Pulling:
+        return Pulling(
+            pulled=self.at.pulled,
+            follows=self.at.follows,
+            clock=self.clock,
+            threshold=self.config.pull_threshold,
+            grace_ms=self.config.pull_grace_ms,
+        )
 
-
-def _pulling(at: Repositories, clock: AnyClock, config: Configuration) -> Pulling:
-    return Pulling(
-        pulled=at.pulled,
-        follows=at.follows,
-        clock=clock,
-        threshold=config.pull_threshold,
-        grace_ms=config.pull_grace_ms,
-    )
-
-
-def _reading(at: Repositories, hydrator: Hydrator, pulling: Pulling) -> ReadingService:
-    return ReadingService(
-        hydrator=hydrator,
-        profiles=at.profiles,
-        public=at.public,
-        tags=at.tags,
-        homes=at.homes,
-        list_timelines=at.list_timelines,
-        follows=at.follows,
-        rules=ListRules(at.lists, at.members, at.follows),
-        pulling=pulling,
-    )
+    @cached_property
+    def reading(self) -> ReadingService:
+        return ReadingService(
+            hydrator=self.hydrator,
+            profiles=self.at.profiles,
+            public=self.at.public,
+            tags=self.at.tags,
+            homes=self.at.homes,
+            list_timelines=self.at.list_timelines,
+            follows=self.at.follows,
+            rules=self.rules,
+            pulling=self.pulling,
+        )

@@ -2,7 +2,6 @@
 
 from timelines.services.completing import CompletingService
 from timelines.services.following import FollowingService
-from timelines.services.list_rules import ListRules
 from timelines.services.lists import ListService
 from timelines.services.relations import RelationsService
 from timelines.services.requests import RequestService
@@ -42,6 +41,7 @@ def build_requests(ground: Ground) -> RequestService:
         follows=ground.at.follows,
         accounts=ground.accounts,
         homes=ground.at.homes,
+        cap=ground.config.following_cap,
     )
 
 
@@ -51,7 +51,7 @@ def build_lists(ground: Ground) -> ListService:
         members=ground.at.members,
         accounts=ground.accounts,
         timelines=ground.at.list_timelines,
-        rules=ListRules(ground.at.lists, ground.at.members, ground.at.follows),
+        rules=ground.rules,
         members_cap=ground.config.list_members_cap,
     )
 
