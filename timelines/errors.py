@@ -82,6 +82,16 @@ class FollowingCapReached(TimelinesError):
     message = _("You follow as many accounts as this site allows.")
 
 
+class RequesterAtCap(TimelinesError):
+    """Who asks follows FOLLOWING_CAP accounts: their request waits on."""
+
+    code = "requester_cap"
+    message = _(
+        "This account follows as many others as this site allows. Its request waits here: "
+        "you can accept it once it follows fewer."
+    )
+
+
 class ListNotFound(TimelinesError):
     """Absent, deleted, or another's."""
 

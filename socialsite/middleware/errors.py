@@ -53,6 +53,7 @@ STATUS: Mapping[type[Exception], int] = {
     timelines.FollowingYourself: 422,
     timelines.IdempotencyConflict: 409,
     timelines.FollowingCapReached: 409,
+    timelines.RequesterAtCap: 409,
     timelines.MembersCapReached: 409,
     timelines.ListsCapReached: 409,
     timelines.FollowedTagsCapReached: 409,

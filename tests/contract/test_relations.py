@@ -17,12 +17,14 @@ from timelines.errors import (
     PostRefused,
     RelatingToYourself,
     RelationsCapReached,
+    RequesterAtCap,
     RequestsCapReached,
 )
 from timelines.repositories.relations import Relations
 from timelines.repositories.requests import FollowRequests
 from timelines.services.following import FollowingService
 from timelines.services.relations import RelationsService
+from timelines.services.requests import RequestService
 
 HOUR_MS = 3_600_000
 
@@ -206,6 +208,26 @@ async def test_mutes_that_are_over_do_not_count_to_the_cap(world: World, service
     assert await capped.mute(account_id=alice.id, other_id=carol.id, now_ms=now_ms + 2)
 
 
+@pytest.mark.parametrize("verb", ["block", "mute", "quiet"])
+async def test_deleted_accounts_make_room_at_the_cap(world: World, services: Services, verb: str) -> None:
+    alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
+    at, now_ms = services.repositories, services.clock.now_ms()
+    capped = RelationsService(
+        store=services.store, relations=at.relations, requests=at.requests, follows=at.follows,
+        accounts=services.accounts, homes=at.homes, live=services.live,
+        blocks_cap=1, mutes_cap=1, quieted_cap=1,
+    )  # fmt: skip
+    act = getattr(capped, verb)
+    await act(account_id=alice.id, other_id=bob.id, now_ms=now_ms)
+    await services.accounts.suspend(account_id=bob.id)
+    with pytest.raises(RelationsCapReached):  # it may come back
+        await act(account_id=alice.id, other_id=carol.id, now_ms=now_ms)
+    await services.accounts.delete(account_id=bob.id, now_ms=now_ms)
+    assert await act(account_id=alice.id, other_id=carol.id, now_ms=now_ms)
+    with pytest.raises(RelationsCapReached):
+        await act(account_id=alice.id, other_id=dave.id, now_ms=now_ms)
+
+
 # What a block refuses
 
 
@@ -295,6 +317,26 @@ async def test_a_private_account_is_asked_and_lets_in(world: World, services: Se
     assert await alice.home_ids() == [post.id]
     assert await request_stands(services, alice, bob) == (False, False)
     assert await services.requests.count(bob.id) == 0
+
+
+async def test_who_follows_as_many_as_may_be_is_not_let_in_and_waits_on(
+    world: World, services: Services
+) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    await bob.locks()
+    await alice.follows(bob)
+    await alice.follows(carol)
+    at, now_ms = services.repositories, services.clock.now_ms()
+    requests = RequestService(
+        requests=at.requests, relations=at.relations, follows=at.follows, accounts=services.accounts,
+        homes=at.homes, cap=1,
+    )  # fmt: skip
+    with pytest.raises(RequesterAtCap):
+        await requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms)
+    assert await request_stands(services, alice, bob) == (True, True)
+    assert not (await relation(services, alice, bob)).follows
+    await alice.unfollows(carol)
+    assert await requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms)
 
 
 async def test_nobody_is_let_in_who_did_not_ask(world: World, services: Services) -> None:

@@ -4,7 +4,7 @@ A block stands on two accounts, each side under its own tag: whoever reads a pag
 Both are written before anything is answered; a crash between is mended by repeating either verb.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from accounts.domain import AccountId
 from socialsite.store import Command, Key, Question, Reply, Store
@@ -14,6 +14,10 @@ from timelines.domain.relation import Relation
 from timelines.repositories.scored_accounts import page_of_accounts
 
 KeyOf = Callable[[int], Key]
+COUNTED: tuple[KeyOf, ...] = keys.blocks, keys.mutes, keys.quieted
+"""What has a cap each, in the order of `counts`."""
+AT_ONCE = 1_000
+"""Members whose accounts are looked at together."""
 
 
 class Relations:
@@ -99,6 +103,21 @@ class Relations:
         blocked, muted, quieted = await self._timelines.gather(commands)
         return blocked, muted, quieted
 
+    async def forget_among(
+        self, account_id: AccountId, which: int, gone: Callable[[list[AccountId]], Awaitable[list[AccountId]]]
+    ) -> int:
+        """Take out of what the account blocks (0), mutes (1) or quiets (2) those that `gone` names; how many.
+
+        In parts, until some were found: whoever stands at a cap needs room for one. At most the cap is read.
+        """
+        key, start = COUNTED[which](account_id), 0
+        while found := await self._timelines[key].execute("ZRANGE", key, start, start + AT_ONCE - 1):
+            if dead := await gone([AccountId(int(member)) for member in found]):
+                await self._timelines.write(key, ("ZREM", key, *dead))
+                return len(dead)
+            start += len(found)
+        return 0
+
     async def blocked(self, account_id: AccountId, cursor: FollowCursor | None, limit: int) -> FollowPage:
         """Blocked last first."""
         return await page_of_accounts(self._timelines, keys.blocks(account_id), cursor, limit)
@@ -121,7 +140,7 @@ class Relations:
     async def purge(self, account_id: AccountId, limit: int) -> bool:
         """One bounded round of what a deleted account leaves; True while something may be left.
 
-        Others' mutes of it stay: they hide nobody, and end with the account that has them.
+        Others' mutes of it stay, as they hide nobody: whoever reaches the cap has them taken out.
         """
         own = await self._purge_sides(keys.blocks(account_id), keys.blocked_by, account_id, limit)
         mirrored = await self._purge_sides(keys.blocked_by(account_id), keys.blocks, account_id, limit)

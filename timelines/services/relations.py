@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
-from accounts.domain import AccountId
+from accounts.domain import DELETED, AccountId
 from accounts.errors import AccountNotFound
 from socialsite.store import Store
 from timelines.domain.follow import FollowCursor, FollowPage
@@ -157,15 +157,26 @@ class RelationsService:
         return await self._relations.muted_until(account_id, others)
 
     async def _check(self, account_id: AccountId, other_id: AccountId, now_ms: int, *, cap: int) -> None:
-        """At the cap, what stands already may be repeated."""
+        """At the cap, what stands already may be repeated, and accounts that are gone make room."""
         if account_id == other_id:
             raise RelatingToYourself
-        if (await self._relations.counts(account_id, now_ms))[cap] < self._caps[cap]:
+        if await self._has_room(account_id, now_ms, cap):
             return
         held: Relation
         (held,) = await self._store.ask(self._relations.relation_question(account_id, other_id, now_ms))
-        if not (held.blocks, held.mutes, held.quiets)[cap]:
+        if (held.blocks, held.mutes, held.quiets)[cap]:
+            return
+        await self._relations.forget_among(account_id, cap, self._gone)
+        if not await self._has_room(account_id, now_ms, cap):
             raise RelationsCapReached
+
+    async def _has_room(self, account_id: AccountId, now_ms: int, cap: int) -> bool:
+        return (await self._relations.counts(account_id, now_ms))[cap] < self._caps[cap]
+
+    async def _gone(self, ids: list[AccountId]) -> list[AccountId]:
+        """Those of `ids` that are deleted; suspended ones may come back."""
+        authors = await self._accounts.authors(ids)
+        return [id for id in ids if id not in authors or authors[id].state == DELETED]
 
     @asynccontextmanager
     async def _changing_homes_of(self, *account_ids: AccountId) -> AsyncIterator[None]:

@@ -9,6 +9,7 @@ from functools import partial
 from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
 from timelines.domain.follow import Follow, FollowCursor, FollowPage
+from timelines.errors import RequesterAtCap
 from timelines.repositories.follows import Follows
 from timelines.repositories.relations import Relations
 from timelines.repositories.requests import FollowRequests
@@ -17,6 +18,8 @@ from timelines.services.visible_accounts import require_visible, visible_page
 
 
 class RequestService:
+    """`cap` is how many an account may follow, however it comes to (FollowingService)."""
+
     def __init__(
         self,
         *,
@@ -25,18 +28,24 @@ class RequestService:
         follows: Follows,
         accounts: Authors,
         homes: Homes,
+        cap: int,
     ) -> None:
         self._requests = requests
         self._relations = relations
         self._follows = follows
         self._accounts = accounts
         self._homes = homes
+        self._cap = cap
 
     async def accept(self, *, account_id: AccountId, requester_id: AccountId, now_ms: int) -> bool:
-        """Let somebody in who asked. False: they follow already. Raises AccountNotFound: nobody asked."""
+        """Let somebody in who asked. False: they follow already.
+
+        Raises AccountNotFound (nobody asked), RequesterAtCap: the request stays.
+        """
         if not await self._requests.stands(requester_id, account_id):
             return await self._answered_before(account_id, requester_id)
         await require_visible(self._accounts, requester_id)
+        await self._check_cap(account_id, requester_id)
         await self._homes.forget(requester_id)
         try:
             is_new = await self._follows.add(Follow(requester_id, account_id, now_ms))
@@ -66,6 +75,13 @@ class RequestService:
     async def count(self, account_id: AccountId) -> int:
         """How many wait; suspended ones count on."""
         return await self._requests.count(account_id)
+
+    async def _check_cap(self, account_id: AccountId, requester_id: AccountId) -> None:
+        """At the cap, what a crash left half accepted is finished all the same."""
+        if await self._follows.following_count(requester_id) < self._cap:
+            return
+        if not await self._follows.is_following(requester_id, account_id):
+            raise RequesterAtCap
 
     async def _still_wanted(self, account_id: AccountId, requester_id: AccountId) -> bool:
         if await self._relations.apart(account_id, [requester_id]):
