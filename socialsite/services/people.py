@@ -76,6 +76,7 @@ def build_completing(ground: Ground) -> CompletingService:
         store=ground.store,
         names=at.names,
         tags=at.tags,
+        posts=at.posts,
         authors=ground.accounts,
         follows=at.follows,
         readers=at.readers,

@@ -394,6 +394,26 @@ async def test_hashtags_in_use_are_completed_the_most_used_first(world: World, s
     assert await services.completing.tags("日", limit=5) == []
 
 
+async def test_hashtags_that_strangers_cannot_read_are_not_completed(
+    world: World, services: Services
+) -> None:
+    """Of private and suspended accounts, unlisted and for followers: whoever asks."""
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    for person in (alice, bob):
+        await person.publishes("#seen and #seenoften")
+    for _ in range(4):
+        await alice.publishes("#secretplan of #seenoften")
+    await bob.publishes("#secretaside", audience=UNLISTED)
+    await bob.publishes("#secretwish", audience=FOLLOWERS)
+    await carol.publishes("#secretspam")
+    await world.work()
+    assert await services.completing.tags("se", limit=5) == ["seenoften", "secretplan", "seen", "secretspam"]
+    await alice.locks()
+    await services.accounts.suspend(account_id=carol.id)
+    assert await services.completing.tags("secret", limit=5) == []
+    assert await services.completing.tags("se", limit=5) == ["seenoften", "seen"]
+
+
 @pytest.mark.parametrize("option", ["--search", "--all"])
 def test_the_command_says_what_it_put_back(redis_urls, settings, capsys, option: str) -> None:
     settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.placed

@@ -1,20 +1,25 @@
 """Finding accounts and hashtags by how they begin: for the composer, and above the posts a search found."""
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
 from typing import Protocol
 
 from accounts.domain import AccountId, Author
 from socialsite.ids import Now
 from socialsite.store import Question, Store
-from timelines.domain.rights import ReaderState
+from timelines.domain.page import ABOVE_ALL
+from timelines.domain.rights import Place, ReaderState, may_see
 from timelines.domain.searching import NAME_LENGTH_CAP, called, tokens_of
 from timelines.repositories.follows import Follows
+from timelines.repositories.posts import PostRepository
 from timelines.repositories.readers import Readers
 from timelines.repositories.search_names import NameIndex
 from timelines.repositories.tags import TagTimelines
 
 LOOKED_AT = 20
 """Names of one partition that begin so; the ones to show are chosen from these."""
+FIRST_LOOK, SECOND_LOOK = 3, 30
+"""Posts of a hashtag among which one for everybody is looked for: nearly always it is the newest."""
 
 
 class Authors(Protocol):
@@ -28,6 +33,7 @@ class CompletingService:
         store: Store,
         names: NameIndex,
         tags: TagTimelines,
+        posts: PostRepository,
         authors: Authors,
         follows: Follows,
         readers: Readers,
@@ -36,6 +42,7 @@ class CompletingService:
         self._store = store
         self._names = names
         self._tags = tags
+        self._posts = posts
         self._authors = authors
         self._follows = follows
         self._readers = readers
@@ -55,11 +62,35 @@ class CompletingService:
         return ranked[:limit]
 
     async def tags(self, prefix: str, *, limit: int) -> list[str]:
-        """Hashtags in use that begin so (it comes normalized): the very one, then the most used."""
+        """Hashtags in use that begin so (it comes normalized): the very one, then the most used.
+
+        None that stands only where strangers do not see it, whoever asks: nobody's secret is completed.
+        """
         found = await self._names.tags(prefix, LOOKED_AT)
         sizes = await self._tags.sizes(found)
         used = [tag for tag in found if sizes[tag]]
-        return sorted(used, key=lambda tag: (tag != prefix, -sizes[tag], tag))[:limit]
+        ranked = sorted(used, key=lambda tag: (tag != prefix, -sizes[tag], tag))
+        shown = await self._seen_by_strangers(ranked[:limit], FIRST_LOOK)
+        if len(shown) < limit and (rest := [tag for tag in ranked[:LOOKED_AT] if tag not in shown]):
+            shown |= await self._seen_by_strangers(rest, SECOND_LOOK)
+        return [tag for tag in ranked if tag in shown][:limit]
+
+    async def _seen_by_strangers(self, tags: Sequence[str], depth: int) -> set[str]:
+        """Those of `tags` of whose newest `depth` posts anybody may see one: three round trips."""
+        if not tags:
+            return set()
+        ids = await self._tags.read_many(tags, ABOVE_ALL, depth, upward=False)
+        posts = await self._posts.find_many(list(dict.fromkeys(chain.from_iterable(ids))))
+        (authors,) = await self._store.ask(
+            self._authors.authors_question({post.author_id for post in posts.values()})
+        )
+        seen = {
+            id
+            for id, post in posts.items()
+            if post.author_id in authors
+            and may_see(post, authors[post.author_id], reader=None, follows=False, place=Place.TAG)
+        }
+        return {tag for tag, newest in zip(tags, ids, strict=True) if not seen.isdisjoint(newest)}
 
     async def _known(
         self, viewer_id: AccountId | None, ids: Sequence[AccountId]
