@@ -31,9 +31,11 @@ def redis_server(*options: str) -> Iterator[RedisServer]:
 class Daphne:
     """One daphne process on loopback, as production runs it."""
 
-    def __init__(self, application: str, **environment: str) -> None:
+    def __init__(self, application: str, *, sampled_into: Path | None = None, **environment: str) -> None:
+        """`sampled_into`: a file for where its time went (sampling.py)."""
         self.application = application
         self.port = free_port()
+        self._runner = [] if sampled_into is None else ["benchmarks.sampling", str(sampled_into)]
         self._environment = {**os.environ, **environment}
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -45,9 +47,10 @@ class Daphne:
     def start(self) -> None:
         self._process = subprocess.Popen(
             [
-                sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", str(self.port), "--verbosity", "0",
-                "--no-server-name", "--http-timeout", "60", "--websocket-max-message-size", "4096",
-                "--websocket-max-frame-size", "4096", self.application,
+                sys.executable, "-m", *self._runner, "daphne", "-b", "127.0.0.1", "-p", str(self.port),
+                "--verbosity", "0", "--no-server-name", "--http-timeout", "60",
+                "--websocket-max-message-size", "4096", "--websocket-max-frame-size", "4096",
+                self.application,
             ],
             cwd=ROOT, env=self._environment, stdout=subprocess.DEVNULL,
         )  # fmt: skip
@@ -83,8 +86,8 @@ class Daphne:
 
 
 @contextlib.contextmanager
-def daphne(application: str, **environment: str) -> Iterator[Daphne]:
-    server = Daphne(application, **environment)
+def daphne(application: str, *, sampled_into: Path | None = None, **environment: str) -> Iterator[Daphne]:
+    server = Daphne(application, sampled_into=sampled_into, **environment)
     try:
         server.start()
         yield server

@@ -5,6 +5,7 @@ import contextlib
 import http.client
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.environment import prepare
@@ -84,14 +85,18 @@ def request(method: str, path: str, headers: Mapping[str, str], body: bytes = b"
 
 
 @contextlib.asynccontextmanager
-async def populated_site(plan: Plan) -> AsyncIterator[Site]:
+async def populated_site(plan: Plan, *, sampled_into: Path | None = None) -> AsyncIterator[Site]:
+    """`sampled_into`: a file for where daphne's time went."""
     prepare()
     from benchmarks.town import build_homes, settle
     from benchmarks.visitors import sign_in
     from socialsite.configuration import Configuration
     from socialsite.services import open_services
 
-    with redis_server() as redis, daphne("socialsite.asgi:application", REDIS_URL=redis.url) as server:
+    with (
+        redis_server() as redis,
+        daphne("socialsite.asgi:application", sampled_into=sampled_into, REDIS_URL=redis.url) as server,
+    ):
         async with open_services(redis.url, Configuration()) as services:
             town = await settle(services, plan.size(1_000), plan.size(20_000))
             readers = town.ids[:: max(1, len(town.ids) // READERS)]

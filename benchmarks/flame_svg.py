@@ -1,0 +1,126 @@
+"""Stacks as one SVG without script: dark text on light boxes, whole names and shares as titles."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from html import escape
+
+from benchmarks.flames import Flame
+from benchmarks.sampling import Stack
+
+WIDTH, ROW, HEAD = 1_200, 17, 46
+"""Pixels."""
+LETTER = 6.4
+"""About as wide as one is at 11 px."""
+LEAST = 0.003
+"""Of the whole: narrower boxes are left out."""
+OUTSIDE = (
+    "runpy",
+    "__main__",
+    "benchmarks",
+    "daphne.cli",
+    "daphne.server",
+    "twisted.internet.asyncioreactor",
+    "asyncio.runners",
+    "asyncio.base_events:BaseEventLoop.run_",
+)
+"""What stands around everything, below the event loop."""
+PASSING = (
+    "asyncio.events:",
+    "django.core.handlers.exception:",
+    "asgiref.local:",
+)
+"""Frames that only pass on: they would double the height and say nothing."""
+LAYERS = (
+    ("#f6c9a8", "the store's client", ("socialsite.store", "hiredis", "socialsite.recipes")),
+    ("#cfe3b4", "services, repositories", ("timelines.services", "timelines.repositories", "accounts")),
+    ("#bfe0dc", "views, presenters, middleware", ("timelines", "socialsite")),
+    ("#f3e2a0", "Django", ("django", "asgiref")),
+    ("#dcd3ee", "daphne, Twisted", ("daphne", "twisted", "autobahn")),
+    ("#e3e3e3", "Python's library", ("",)),
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Box:
+    """A function where it was found, with what it called."""
+
+    name: str
+    count: int = 0
+    above: "dict[str, Box]" = field(default_factory=dict)
+
+
+def drawn(flame: Flame, command: str) -> str:
+    root = tree(flame.stacks)
+    boxes: list[str] = []
+    height = _place(root, flame, 0.0, 0, boxes)
+    bottom = HEAD + height * ROW
+    total = f"{flame.unit_us:.0f} us of processor time a {flame.unit}, {root.count} samples ({command})"
+    return "\n".join(
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + 26}" role="img" '
+            'font-family="system-ui, sans-serif" font-size="11" fill="#1b1b1b">',
+            f"<title>{escape(flame.title)}: {escape(total)}</title>",
+            '<rect width="100%" height="100%" fill="#fcfcfa"/>',
+            f'<text x="8" y="18" font-size="15" font-weight="600">{escape(flame.title)}</text>',
+            f'<text x="8" y="36">{escape(total)}</text>',
+            *boxes,
+            *_legend(bottom + 8),
+            "</svg>\n",
+        )
+    )
+
+
+def tree(stacks: Counter[Stack]) -> Box:
+    root = Box("all")
+    for stack, count in stacks.items():
+        root.count += count
+        box = root
+        for name in shortened(stack):
+            box = box.above.setdefault(name, Box(name))
+            box.count += count
+    return root
+
+
+def shortened(stack: Stack) -> list[str]:
+    """Without what stands around everything, and without frames that only pass on."""
+    names = [name for name in stack if not name.startswith(PASSING)]
+    while names and names[0].startswith(OUTSIDE):
+        del names[0]
+    return names
+
+
+def _place(box: Box, flame: Flame, x: float, row: int, into: list[str]) -> int:
+    """Adds the box and all upon it, row 0 at the top; how many rows there are."""
+    scale, rows = WIDTH / flame.stacks.total(), row + 1
+    into.append(_rectangle(box, flame, x, row, box.count * scale))
+    for each in sorted(box.above.values(), key=lambda child: child.name):
+        if each.count >= LEAST * flame.stacks.total():
+            rows = max(rows, _place(each, flame, x, row + 1, into))
+            x += each.count * scale
+    return rows
+
+
+def _rectangle(box: Box, flame: Flame, x: float, row: int, width: float) -> str:
+    share = box.count / flame.stacks.total()
+    title = f"{box.name}: {share:.1%}, {share * flame.unit_us:.0f} us a {flame.unit}"
+    y, name = HEAD + row * ROW, box.name.rpartition(":")[2].replace(".<locals>", "")
+    fits = int((width - 6) / LETTER)
+    text = name if len(name) <= fits else f"{name[: fits - 1]}…" if fits > 3 else ""
+    label = f'<text x="{x + 3:.1f}" y="{y + 12}">{escape(text)}</text>' if text else ""
+    return (
+        f'<g><title>{escape(title)}</title><rect x="{x:.1f}" y="{y}" width="{max(width - 0.5, 0.5):.1f}" '
+        f'height="{ROW - 1}" rx="2" fill="{_colour(box.name)}"/>{label}</g>'
+    )
+
+
+def _colour(name: str) -> str:
+    return next(colour for colour, _, prefixes in LAYERS if name.startswith(prefixes))
+
+
+def _legend(y: int) -> list[str]:
+    found, x = [], 8
+    for colour, words, _ in LAYERS:
+        found.append(f'<rect x="{x}" y="{y}" width="11" height="11" rx="2" fill="{colour}"/>')
+        found.append(f'<text x="{x + 16}" y="{y + 10}">{escape(words)}</text>')
+        x += 30 + int(len(words) * LETTER)
+    return found

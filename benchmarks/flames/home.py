@@ -1,0 +1,27 @@
+"""A signed-in reader's home page of 30 over HTTP: daphne from socket to socket, loaded as by B5."""
+
+import asyncio
+import os
+import signal
+import tempfile
+from pathlib import Path
+
+from benchmarks.figures import Plan
+from benchmarks.flames import Flame
+from benchmarks.sampling import read
+from benchmarks.web import Pages, populated_site, put
+
+WARM_UP_S = 3.0
+
+
+async def collect(seconds: float) -> Flame:
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory, "stacks")
+        async with populated_site(Plan(rounds=1, quick=False), sampled_into=file) as site:
+            pages = Pages([site.get("/", reader) for reader in site.cookies])
+            put(site.server, pages, WARM_UP_S)
+            os.kill(site.server.pid, signal.SIGUSR1)
+            measured = put(site.server, pages, seconds)
+        stacks = await asyncio.to_thread(lambda: read(file.read_text()))
+    count = round(measured.per_s * seconds)
+    return Flame("A home page of 30 over HTTP", stacks, "page", count, measured.cpu_ms * count / 1000)

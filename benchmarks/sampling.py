@@ -1,0 +1,86 @@
+"""A sampler of this process's main thread by its processor time: where did a tick of the clock find it?
+
+The system's profiling timer (SIGPROF) counts user and system time, so waiting costs nothing here, and a
+sample stands for the same time everywhere. Python looks at signals between two steps of its own: time inside
+a C function is counted to the frame that called it. `python -m benchmarks.sampling FILE MODULE ARGUMENTS…`
+runs a module as `python -m` does; SIGUSR1 begins, and the folded stacks are written when it ends.
+"""
+
+import runpy
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+EVERY_S = 0.001
+"""As asked; a kernel may tick more slowly, which costs samples and no truth."""
+
+Stack = tuple[str, ...]
+"""Outermost first, each `module:function`."""
+
+
+class Sampler:
+    """Counts stacks between `start` and `stop`."""
+
+    def __init__(self) -> None:
+        self.stacks: Counter[Stack] = Counter()
+
+    def start(self) -> None:
+        signal.signal(signal.SIGPROF, self._tick)
+        signal.siginterrupt(signal.SIGPROF, False)
+        signal.setitimer(signal.ITIMER_PROF, EVERY_S, EVERY_S)
+
+    def stop(self) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+    def _tick(self, number: int, frame: FrameType | None) -> None:
+        self.stacks[stack_of(frame)] += 1
+
+
+@contextmanager
+def sampled() -> Iterator[Counter[Stack]]:
+    """The stacks of what runs inside, on the main thread."""
+    sampler = Sampler()
+    sampler.start()
+    try:
+        yield sampler.stacks
+    finally:
+        sampler.stop()
+
+
+def stack_of(frame: FrameType | None) -> Stack:
+    found: list[str] = []
+    while frame is not None:
+        code = frame.f_code
+        found.append(f"{frame.f_globals.get('__name__', '?')}:{code.co_qualname}")
+        frame = frame.f_back
+    return tuple(reversed(found))
+
+
+def written(stacks: Counter[Stack]) -> str:
+    """Folded stacks, as flame graph programs read them: `a;b;c 7`."""
+    return "".join(f"{';'.join(stack)} {count}\n" for stack, count in sorted(stacks.items()))
+
+
+def read(text: str) -> Counter[Stack]:
+    parts = (line.rpartition(" ") for line in text.splitlines())
+    return Counter({tuple(stack.split(";")): int(count) for stack, _, count in parts})
+
+
+def main() -> None:
+    file, module, *arguments = sys.argv[1:]
+    sampler = Sampler()
+    signal.signal(signal.SIGUSR1, lambda *_: sampler.start())
+    sys.argv = [module, *arguments]
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    finally:
+        sampler.stop()
+        Path(file).write_text(written(sampler.stacks))
+
+
+if __name__ == "__main__":
+    main()
