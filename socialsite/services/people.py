@@ -52,6 +52,7 @@ def build_lists(ground: Ground) -> ListService:
         accounts=ground.accounts,
         timelines=ground.at.list_timelines,
         rules=ground.rules,
+        live=ground.live,
         members_cap=ground.config.list_members_cap,
     )
 

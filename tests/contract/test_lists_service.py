@@ -27,6 +27,13 @@ def people() -> Directory:
     return Directory(range(1, 101))
 
 
+class Told:
+    """Nobody listens."""
+
+    async def lists_changed(self, owner_id: AccountId) -> None:
+        return
+
+
 @pytest.fixture
 def timelines() -> Forgotten:
     return Forgotten()
@@ -52,6 +59,7 @@ def service(
         accounts=people,
         timelines=timelines,
         rules=ListRules(lists, members, Follows(store, partitions=16, following_cap=100)),
+        live=Told(),
         members_cap=CAP,
         lists_cap=3,
     )

@@ -66,6 +66,46 @@ async def test_the_replies_policy_holds_live(site, world, services) -> None:
         assert set(reader.entry_ids(f"list:{friends.id}")) <= {known.id, post.id}
 
 
+async def test_another_replies_policy_holds_on_open_sockets(site, world, services) -> None:
+    alice, bob, erin = await world.people("alice", "bob", "erin")
+    friends = await made(services, alice, bob)
+    name, strange = f"list:{friends.id}", await erin.publishes("strange")
+    async with client(site, await signed_in(alice)) as reader:
+        await reader.subscribe(name)
+        for replies in ("none", "all"):
+            await services.lists.edit(owner_id=alice.id, list_id=friends.id, replies=replies)
+            await reader.until(lambda m: m["type"] == "subscribed" and m["timeline"] == name)
+            answer = await bob.publishes(f"while it says {replies}", in_reply_to=strange)
+            await world.work()
+            post = await bob.publishes("to nobody")
+            await world.work()
+            await reader.entry(post.id, name)
+            assert (answer.id in reader.entry_ids(name)) is (replies == "all")
+
+
+async def test_what_a_virtual_list_is_made_of_may_change_under_open_sockets(site, world, services) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    one, two, nobody = [await made(services, alice, *others) for others in ((bob,), (carol,), ())]
+    both = await services.lists.create(
+        owner_id=alice.id, title="both", now_ms=1, operation="union", parts=(one.id, two.id)
+    )
+    outer = await services.lists.create(
+        owner_id=alice.id, title="outer", now_ms=1, operation="union", parts=(both.id, nobody.id)
+    )
+    name = f"list:{outer.id}"
+    async with client(site, await signed_in(alice)) as reader:
+        await reader.subscribe(name)
+        await services.lists.edit(
+            owner_id=alice.id, list_id=both.id, operation="difference", parts=(one.id, two.id)
+        )
+        await reader.until(lambda m: m["type"] == "subscribed" and m["timeline"] == name)
+        await carol.publishes("no longer")
+        post = await bob.publishes("still")
+        await world.work()
+        await reader.entry(post.id, name)
+        assert reader.entry_ids(name) == [post.id]
+
+
 async def test_members_of_an_exclusive_list_do_not_arrive_at_home(site, world, services) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     for other in (bob, carol):

@@ -73,6 +73,12 @@ class RelationChanged(msgspec.Struct, frozen=True, array_like=True, tag="relatio
     other_id: AccountId
 
 
+class ListsChanged(msgspec.Struct, frozen=True, array_like=True, tag="lists1"):
+    """What belongs on lists of the owner is another: those that are open are opened anew."""
+
+    owner_id: AccountId
+
+
 LiveMessage = (
     EntryPublished
     | EntryDelivered
@@ -82,6 +88,7 @@ LiveMessage = (
     | Notified
     | SessionsEnded
     | RelationChanged
+    | ListsChanged
 )
 
 encode_live = msgspec.msgpack.Encoder().encode

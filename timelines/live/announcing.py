@@ -7,7 +7,7 @@ no read.
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import assert_never
 
 from accounts.domain import AccountId
@@ -19,6 +19,7 @@ from timelines.domain.live import (
     EntryDelivered,
     EntryPublished,
     EntryPulled,
+    ListsChanged,
     LiveMessage,
     Notified,
     PostDeleted,
@@ -56,8 +57,16 @@ COUNTS_EVERY_S = 0.5
 class Announcer:
     """Tells the room."""
 
-    def __init__(self, room: Room, hydrator: Hydrator, notifications: NotificationService) -> None:
+    def __init__(
+        self,
+        room: Room,
+        hydrator: Hydrator,
+        notifications: NotificationService,
+        open_anew: Callable[[AccountId], None],
+    ) -> None:
+        """`open_anew`: the lists that an account has open."""
         self._room = room
+        self._open_anew = open_anew
         self._hydrator = hydrator
         self._notifications = notifications
         self._changed: set[PostId] = set()
@@ -84,6 +93,9 @@ class Announcer:
                     await self._notified(account_id, notification_id)
             case RelationChanged(account_id, other_id):
                 self._room.change_relation(account_id, other_id)
+            case ListsChanged(owner_id):
+                self._room.change_relation(owner_id)
+                self._open_anew(owner_id)
             case SessionsEnded():
                 self._end(message)
             case _:

@@ -27,17 +27,23 @@ class Subscription:
     `timeline` is None until it was found that the reader may have it; `present`: what of it is counted.
     """
 
-    __slots__ = ("held", "last", "name", "present", "replay_again", "socket", "task", "timeline")
+    __slots__ = ("after", "held", "last", "name", "present", "replay_again", "socket", "task", "timeline")
 
-    def __init__(self, socket: "Socket", name: str) -> None:
+    def __init__(self, socket: "Socket", name: str, after: PostId | None = None) -> None:
         self.socket = socket
         self.name = name  # as the client calls the timeline
+        self.after = after
         self.timeline: OpenTimeline | None = None
         self.present: list[str] = []
         self.last = PostId(0)
         self.held: deque[tuple[PostId, Frame]] | None = deque()
         self.replay_again = False
         self.task: asyncio.Task[None] | None = None
+
+    @property
+    def reached(self) -> PostId | None:
+        """Where to begin it anew: what the client asked for, until it has got that far."""
+        return self.last if self.held is None else self.last or self.after
 
     def offer(self, post_id: PostId, frame: Frame) -> None:
         """A live entry."""

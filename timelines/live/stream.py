@@ -61,7 +61,12 @@ class Stream:
     def __init__(self, services: StreamServices) -> None:
         self._room = Room()
         self._sessions = services.sessions
-        self._announcer = Announcer(self._room, services.hydrator, services.notifications)
+        self._announcer = Announcer(
+            self._room,
+            services.hydrator,
+            services.notifications,
+            open_anew=lambda account_id: self._subscriber.open_lists_anew(account_id),
+        )
         self._hub = services.live.listen(
             on_message=self._announcer.hear,
             on_lost=lambda: self._subscriber.hold_all(),

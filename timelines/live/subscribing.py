@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import TypeVar
 
+from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.recipes.hub import Hub, Now
 from socialsite.store.errors import StoreError
@@ -18,7 +19,7 @@ from timelines.live import frames
 from timelines.live.rendering import entry_frame
 from timelines.live.replaying import Missed, missed, newest
 from timelines.live.room import Room, Socket, Subscription
-from timelines.live.timelines import OpenTimeline, Refused, Timelines
+from timelines.live.timelines import LIST, OpenTimeline, Refused, Timelines
 from timelines.services.live import LiveService
 
 REPLAYS_AT_ONCE = 8
@@ -46,7 +47,7 @@ class Subscriber:
     def begin(self, socket: Socket, name: str, after: PostId | None) -> None:
         """Subscribe; once more to the same timeline begins anew."""
         self.end(socket, name)
-        subscription = socket.subscriptions[name] = Subscription(socket, name)
+        subscription = socket.subscriptions[name] = Subscription(socket, name, after)
         self._work(subscription, self._begin(subscription, after))
 
     def end(self, socket: Socket, name: str) -> None:
@@ -58,6 +59,13 @@ class Subscriber:
         self._room.forget(subscription)
         for member in subscription.present:
             self._hub.leave(member)
+
+    def open_lists_anew(self, account_id: AccountId) -> None:
+        """Their rules are others now: what comes next is judged by them."""
+        for socket in self._room.of_account(account_id):
+            for name, subscription in list(socket.subscriptions.items()):
+                if name.startswith(LIST):
+                    self.begin(socket, name, subscription.reached)
 
     def hold_all(self) -> None:
         """Something may have been missed: what comes from now on waits."""

@@ -27,6 +27,8 @@ ReadPage = Callable[..., Awaitable[TimelinePage | NoticePage]]
 
 
 PUBLIC = "public"
+LIST = "list:"
+"""Begins the names of lists."""
 
 
 def home_of(account_id: AccountId) -> str:

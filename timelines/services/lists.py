@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from typing import Protocol
 
 from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
@@ -33,6 +34,12 @@ NEW = ListId(0)
 """Stands for the id of a list that has none yet."""
 
 
+class Telling(Protocol):
+    """LiveService."""
+
+    async def lists_changed(self, owner_id: AccountId) -> None: ...
+
+
 class ListService:
     """`members_cap` and `lists_cap` may be passed by as many as there are concurrent requests."""
 
@@ -44,6 +51,7 @@ class ListService:
         accounts: Authors,
         timelines: ListTimelines,
         rules: ListRules,
+        live: Telling,
         members_cap: int,
         lists_cap: int = LISTS_PER_ACCOUNT,
     ) -> None:
@@ -52,6 +60,7 @@ class ListService:
         self._accounts = accounts
         self._timelines = timelines
         self._rules = rules
+        self._live = live
         self._members_cap = members_cap
         self._lists_cap = lists_cap
 
@@ -109,6 +118,8 @@ class ListService:
             raise ListNotFound
         if exclusive is not None:
             await self._lists.set_exclusive(owner_id, list_id, exclusive)
+        if replies is not None or operation is not None or parts is not None:
+            await self._live.lists_changed(owner_id)
         return found
 
     async def exclusive(self, owner_id: AccountId) -> set[ListId]:

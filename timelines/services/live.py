@@ -18,6 +18,7 @@ from timelines.domain.live import (
     EntryDelivered,
     EntryPublished,
     EntryPulled,
+    ListsChanged,
     LiveMessage,
     Notified,
     PostDeleted,
@@ -95,6 +96,10 @@ class LiveService:
     async def relation_changed(self, account_id: AccountId, other_id: AccountId) -> None:
         """After a block, a mute or the like stands, or is taken back."""
         await self._to_all(account_id, RelationChanged(account_id, other_id))
+
+    async def lists_changed(self, owner_id: AccountId) -> None:
+        """After a list of the owner has another rule, or is made of other lists."""
+        await self._to_all(owner_id, ListsChanged(owner_id))
 
     async def session_ended(
         self, account_id: AccountId, session: str | None, *, but: str | None = None
