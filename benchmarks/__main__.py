@@ -1,7 +1,8 @@
 """`python -m benchmarks [NAMES] [--rounds N] [--quick]`: measure, print, and write docs/benchmarks.md.
 
 Exit status 0 also where a budget is missed: the page says so; 1 where one could not be measured. --quick
-measures too little to be kept. `python -m benchmarks scale` measures nothing and writes docs/scale.md.
+measures too little to be kept. README.md's figures follow. Two measure nothing: `python -m benchmarks scale`
+writes docs/scale.md, `python -m benchmarks readme` README.md's figures again from what was recorded last.
 """
 
 import argparse
@@ -12,7 +13,7 @@ import sys
 import time
 from types import ModuleType
 
-from benchmarks import machine, report, scale
+from benchmarks import machine, readme, report, scale
 from benchmarks.figures import NotHere
 from benchmarks.running import arguments, plan_of, show
 from socialsite.store.errors import StoreError
@@ -46,6 +47,9 @@ MODULES = {
 def main() -> None:
     if sys.argv[1:2] == ["scale"]:
         scale.main(sys.argv[2:])
+        return
+    if sys.argv[1:] == ["readme"]:
+        readme.write()
         return
     parser = arguments(argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__))
     parser.add_argument("names", nargs="*", metavar="NAMES", help=f"of {', '.join(MODULES)}; default all")
@@ -82,6 +86,7 @@ def measure(name: str, modules: dict[str, ModuleType], options: argparse.Namespa
     if not options.quick:
         report.record(name, figures, plan.rounds)
         report.write(modules)
+        readme.write()
     return True
 
 

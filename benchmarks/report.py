@@ -9,14 +9,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks import machine
+from benchmarks import machine, pages
 from benchmarks.figures import Budget, Figure, Samples
+from benchmarks.pages import DOCS
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
 KEPT, PAGE = DOCS / "benchmarks.json", DOCS / "benchmarks.md"
 HEAD = """# Benchmarks
 
@@ -59,10 +58,8 @@ def write(modules: dict[str, ModuleType]) -> None:
 
 
 def table(names: Sequence[str], kept: Kept) -> str:
-    lines = [_row(COLUMNS), _row(["---"] * len(COLUMNS))]
-    for name in names:
-        lines += [_row([name, *_cells(figure_of(each))]) for each in kept[name]["figures"]]
-    return "\n".join(lines)
+    rows = [[name, *_cells(figure_of(each))] for name in names for each in kept[name]["figures"]]
+    return pages.table([COLUMNS, *rows])
 
 
 def runs(names: Sequence[str], kept: Kept) -> str:
@@ -83,12 +80,18 @@ def figure_of(kept: Kept) -> Figure:
     return Figure(**{**kept, **samples, "budget": budget})
 
 
-def kept_median(name: str, what: str, unit: str) -> float | None:
-    """This site's side of a figure as it was recorded last; None where it was not."""
+def kept_figure(name: str, what: str, unit: str) -> Figure | None:
+    """As it was recorded last; None where it was not. Of several against different references the first."""
     for kept in _read().get(name, {}).get("figures", ()):
         if (kept["what"], kept["unit"]) == (what, unit):
-            return figure_of(kept).ours.median
+            return figure_of(kept)
     return None
+
+
+def kept_median(name: str, what: str, unit: str) -> float | None:
+    """This site's side of a figure as it was recorded last; None where it was not."""
+    figure = kept_figure(name, what, unit)
+    return None if figure is None else figure.ours.median
 
 
 def _cells(figure: Figure) -> list[str]:
@@ -99,10 +102,6 @@ def _cells(figure: Figure) -> list[str]:
         budget += f" {figure.unit}"
     what = f"{figure.what} ({figure.note})" if figure.note else figure.what
     return [what, f"{figure.ours} {figure.unit}", reference, ratio, budget, figure.verdict]
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _read() -> Kept:

@@ -1,0 +1,104 @@
+"""The table of figures in README.md: a few of docs/benchmarks.json, in the reader's words.
+
+Written whenever a benchmark was recorded; tests/unit/test_readme.py holds the page to what was recorded.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from benchmarks.figures import Figure
+from benchmarks.pages import ROOT, filled, table
+from benchmarks.report import kept_figure
+
+PAGE = ROOT / "README.md"
+BEGIN = "<!-- python -m benchmarks -->"
+HEAD = ("figure", "this site", "beside it")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`ours` and `reference` name a place {} for each figure, which is (benchmark, what, unit)."""
+
+    what: str
+    ours: str
+    reference: str
+    figures: tuple[tuple[str, str, str], ...]
+
+
+HELLO, HOME, PUBLISH = (
+    'Django\'s stock async "hello"',
+    "home page of 30, signed in",
+    "publish, until the answer",
+)
+ROWS = (
+    Row(
+        "signed-in home page of 30 posts, whole, over daphne",
+        "{} pages/s, {} ms of CPU",
+        'Django\'s stock async "hello": {}/s, {} ms',
+        (("B5", HOME, "requests/s"), ("B5", HOME, "CPU ms/request")),
+    ),
+    Row(
+        PUBLISH,
+        "{}/s, {} ms of CPU",
+        'the same "hello": {}/s, {} ms',
+        (("B5c", PUBLISH, "requests/s"), ("B5c", PUBLISH, "CPU ms/request")),
+    ),
+    Row(
+        "home page of 30 read from Redis, rights checked",
+        "{} pages/s",
+        "the book's listing 8.3: {}/s",
+        (("B4", "home page of 30, 32 readers at once", "pages/s"),),
+    ),
+    Row(
+        "one post into 10,000 full homes",
+        "{} deliveries/s",
+        "the book's way: {}/s",
+        (("B2", "one post to 10,000 full homes, by the worker", "deliveries/s"),),
+    ),
+    Row(
+        "one post to 2,000 open sockets",
+        "{} us of CPU a delivery",
+        "channels_redis: {} us",
+        (("B6", "one post to 2,000 sockets, their homes", "CPU us/delivery"),),
+    ),
+    Row(
+        "an absent home rebuilt, following 1,000",
+        "{} ms",
+        "",
+        (("B10", "an absent home rebuilt and read, following 1,000", "ms"),),
+    ),
+    Row(
+        "an entry of a home",
+        "{} bytes",
+        "the book's ZSET: {} bytes",
+        (("B3", "a home of 1,000 entries", "bytes/entry"),),
+    ),
+)
+
+
+def write() -> None:
+    PAGE.write_text(filled(PAGE.read_text(), BEGIN, [figures()]))
+
+
+def figures() -> str:
+    return table([HEAD, *_cells()])
+
+
+def _cells() -> Iterator[tuple[str, str, str]]:
+    """A row whose figures were not recorded is left out."""
+    for row in ROWS:
+        found = [figure for name in row.figures if (figure := kept_figure(*name)) is not None]
+        if len(found) == len(row.figures):
+            ours = row.ours.format(*(rounded(figure.ours.median) for figure in found))
+            yield row.what, ours, row.reference.format(*_references(found))
+
+
+def _references(found: list[Figure]) -> Iterator[str]:
+    for figure in found:
+        if figure.reference is not None:
+            yield rounded(figure.reference.median)
+
+
+def rounded(value: float) -> str:
+    """Three digits that count: more would say more than was measured."""
+    return f"{float(f'{value:.3g}'):,.12g}"
