@@ -1,12 +1,13 @@
 """Keyword filters: what a reader does not want to meet, until when, and whether to be asked or spared."""
 
-import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal
 
 import msgspec
 import regex
+
+from timelines.domain.searching import OF_WORDS, folded, is_unit
 
 Action = Literal["warn", "hide"]
 FILTERS_CAP = 50
@@ -34,26 +35,30 @@ decode_filter = msgspec.msgpack.Decoder(Filter).decode
 
 def matching(filters: Iterable[Filter], text: str, now_ms: int) -> Filter | None:
     """The filter that a text runs into; of several, one that hides."""
-    folded: str | None = None
+    looked_at: str | None = None
     found: Filter | None = None
     for each in filters:
         if each.is_over(now_ms) or (found is not None and each.action == "warn"):
             continue
-        folded = folded if folded is not None else fold(text)
-        if _pattern(each.phrase, each.whole_word).search(folded):
+        looked_at = looked_at if looked_at is not None else folded(text)
+        if _pattern(each.phrase, each.whole_word).search(looked_at):
             found = each
             if each.action == "hide":
                 break
     return found
 
 
-def fold(text: str) -> str:
-    """Case, width and compatibility forms do not matter."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-
-
 @lru_cache(maxsize=4_096)
 def _pattern(phrase: str, whole_word: bool) -> "regex.Pattern[str]":
-    """The phrase as written, any white space between its words. Linear: nothing in it repeats but spaces."""
-    words = r"\s+".join(map(regex.escape, fold(phrase).split()))
-    return regex.compile(rf"(?<!\w){words}(?!\w)" if whole_word else words)
+    """The phrase as written, any white space between its words. Linear: nothing in it repeats but spaces.
+
+    Scripts without spaces have no whole words: their characters may stand beside any others.
+    """
+    spelled = " ".join(folded(phrase).split())
+    if not spelled:
+        return regex.compile("(?!)")  # nothing visible: an earlier release took such phrases
+    words = r"\s+".join(map(regex.escape, spelled.split()))
+    if whole_word:
+        before = "" if is_unit(spelled[0]) else f"(?<!{OF_WORDS})"
+        words = before + words + ("" if is_unit(spelled[-1]) else f"(?!{OF_WORDS})")
+    return regex.compile(words, regex.VERSION1)

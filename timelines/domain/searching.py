@@ -25,11 +25,11 @@ _UNSPACED = (
     r"\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Hangul}\u3005-\u3007\u30fc"
     r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 )
-_TOKEN = regex.compile(
-    rf"(?P<unit>[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]]\p{{M}}*+)|[\w--[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]]]++",
-    regex.VERSION1,
-)
-_UNIT = regex.compile(rf"[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]]", regex.VERSION1)
+_OF_UNITS = rf"[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]]"
+OF_WORDS = rf"[\w--{_OF_UNITS}]"
+"""A character of a word in a script with spaces (for regex.VERSION1)."""
+_TOKEN = regex.compile(rf"(?P<unit>{_OF_UNITS}\p{{M}}*+)|{OF_WORDS}++", regex.VERSION1)
+_UNIT = regex.compile(_OF_UNITS, regex.VERSION1)
 _PLAIN_WORD = re.compile("[a-z0-9_]+")
 _INVISIBLE = regex.compile(r"[\p{Cf}\p{Default_Ignorable_Code_Point}]+")
 _nfkc = partial(unicodedata.normalize, "NFKC")

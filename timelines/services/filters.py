@@ -6,7 +6,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.domain import AccountId
-from timelines.domain.filters import FILTERS_CAP, PHRASE_MAX, Action, Filter, fold
+from timelines.domain.filters import FILTERS_CAP, PHRASE_MAX, Action, Filter
+from timelines.domain.searching import folded
 from timelines.errors import FilterNotFound, FilterRefused, FiltersCapReached
 from timelines.repositories.filters import Filters
 
@@ -61,7 +62,7 @@ class FilterService:
 def checked(phrase: str) -> str:
     """The phrase as it is stored. Raises FilterRefused."""
     phrase = " ".join(unicodedata.normalize("NFC", phrase).split())
-    if not fold(phrase).split():
+    if not folded(phrase).split():
         raise FilterRefused({"phrase": _("Enter a word or a phrase.")})
     if len(phrase) > PHRASE_MAX:
         text = ngettext(
