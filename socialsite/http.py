@@ -147,6 +147,11 @@ def respond(
     return page_response(request, template, page(), status)
 
 
+def answer_as(request: SiteRequest, path: str) -> None:
+    """Show a refused form on the page `path`: its links lead there, as the action answers only POST."""
+    request.path, request.META["QUERY_STRING"] = path, ""
+
+
 def see_other(request: SiteRequest, default: str) -> SeeOther:
     """303 to the form's `next` if that is on this host, else to `default`."""
     wanted = form_data(request).get("next", "")

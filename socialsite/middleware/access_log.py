@@ -50,7 +50,7 @@ def _facts(request: SiteRequest, response: HttpResponseBase, started: float) -> 
     account = getattr(request, "account", None)
     return {
         "method": request.method,
-        "path": request.path,
+        "path": request.path_info,
         "status": response.status_code,
         "ms": round((time.perf_counter() - started) * 1000, 1),
         "client": getattr(request, "client_address", None),

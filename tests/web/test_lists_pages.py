@@ -97,3 +97,18 @@ async def test_a_list_is_its_owners_secret(bob, visitor, friends):
     for action in ("edit/", "delete/", "members/", "members/remove/"):
         answer = await bob.post_json(friends + action, title="Mine", handle="bob")
         assert (answer.status_code, answer.json()["error"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize(("action", "field"), [("edit", "title"), ("members", "handle")])
+async def test_a_refused_form_stands_on_the_lists_page_whose_links_lead_on(
+    alice, bob, friends, world, action, field
+):
+    """The address of the action answers only POST: nothing on the page may lead there by GET."""
+    for number in range(31):
+        await bob.publishes(f"post {number}")
+    await world.work()
+    page = (await alice.post(f"{friends}{action}/", **{field: ""})).text
+    assert f'href="{friends}?before=' in page
+    assert f'action="{friends}"' in page
+    assert f'name="next" value="{friends}"' in page
+    assert f'href="{friends}{action}/' not in page

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 
 from socialsite.http import (
     SiteRequest,
+    answer_as,
     form_data,
     own_id,
     page_response,
@@ -93,6 +94,7 @@ async def _again(
     """The page with what was wrong beside the form it came from; in JSON the error itself."""
     if wants_json(request):
         raise error
+    answer_as(request, FILTERS)
     found, sent = await request.services.filters.all(own_id(request)), form_data(request)
     refused = {
         "refused": number,

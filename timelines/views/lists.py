@@ -13,6 +13,7 @@ from accounts.errors import AccountNotFound
 from socialsite.errors import Refusal
 from socialsite.http import (
     SiteRequest,
+    answer_as,
     form_data,
     json_response,
     own_id,
@@ -230,6 +231,7 @@ async def _shown_again(
     """The list's page with what was wrong beside its form; in JSON the error itself."""
     if wants_json(request):
         raise error
+    answer_as(request, list_url(list_id))
     mine = await request.services.lists.get(owner_id=own_id(request), list_id=list_id)
     query = PageQuery(None, None, DEFAULT_LIMIT)
     return await _shown(request, mine, query, status_of(error), sent, refused=dict(error.fields), **refused)
