@@ -44,8 +44,8 @@ async def measure_queries(services: "Services", plan: Plan) -> list[Figure]:
     series, now_ms = Series(services.store), services.clock.now_ms()
     kinds = [Kind(f"measured{letter}") for letter in "abcdefghij"[:SERIES]]
     for kind in kinds:
-        minutes = range(now_ms - DAY_MS, now_ms, 60_000)
-        await services.store.gather(count_commands({Happened(kind, ALL, at // 1000): 3 for at in minutes}))
+        times_ms = range(now_ms - DAY_MS, now_ms, 60_000)
+        await services.store.gather(count_commands({Happened(kind, ALL, at // 1000): 3 for at in times_ms}))
     asked = [(kind, ALL) for kind in kinds]
 
     async def by_hours() -> None:

@@ -52,7 +52,8 @@ class Watched:
         through = self._open[post.id] = asyncio.get_running_loop().create_future()
         started = time.perf_counter()
         await self._services.outbox.add(encode_job(SyndicatePost(post)))
-        return await through - started
+        ended: float = await through
+        return ended - started
 
 
 @contextlib.asynccontextmanager

@@ -39,6 +39,7 @@ async def measure(plan: Plan) -> list[Figure]:
 
 async def everybody_publishes(place: "Place", followers: dict[int, list[int]]) -> None:
     """A home for each account, then a post of each: its profile, and its followers' homes."""
+    from accounts.domain import AccountId
     from timelines import keys
 
     services = place.services
@@ -48,7 +49,7 @@ async def everybody_publishes(place: "Place", followers: dict[int, list[int]]) -
         await services.store.gather(homes)
     for author, readers in followers.items():
         post_id = services.ids.next()
-        await services.repositories.profiles.add(author, post_id)
+        await services.repositories.profiles.add(AccountId(author), post_id)
         await services.repositories.homes.push(readers, post_id)
 
 

@@ -42,6 +42,7 @@ async def measure(plan: Plan) -> list[Figure]:
 
 
 async def _bytes(plan: Plan) -> list[Figure]:
+    from accounts.domain import AccountId
     from benchmarks.town import settle
     from timelines.domain.follow import Follow
 
@@ -54,7 +55,9 @@ async def _bytes(plan: Plan) -> list[Figure]:
         edges = list(islice(edges_of("slashdot"), plan.size(1_000_000)))
         weight()
         for some in chunks(edges, EDGES_AT_ONCE):
-            await services.repositories.follows.add_many(Follow(*pair, now_ms) for pair in some)
+            await services.repositories.follows.add_many(
+                Follow(AccountId(one), AccountId(other), now_ms) for one, other in some
+            )
         figures.append(a_piece("follow", weight(), len(edges)))
     async with fresh_services() as (services, server):
         weight = memory_of(server)

@@ -5,8 +5,9 @@ recorded yet, the ones below stand in and the page says so. Everything else is a
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
+from typing import TypeVar
 
 from benchmarks.busiest_day import Habits
 from benchmarks.figures import NotHere, short
@@ -19,10 +20,14 @@ BEGIN = "<!-- python -m benchmarks scale -->"
 SIZES = (10**6, 10**8, 10**9)
 ALL_GRAPHS = ("verizon", "hershey", "slashdot", "higgs")
 
+Said = TypeVar("Said")
+Lines = Mapping[str, Callable[[Need], Said]]
+"""What a row says of each need."""
+
 
 def rows_of(needs: Sequence[Need]) -> str:
-    first = lambda need: need.day.largest_post / UNITS["deliveries/s of a worker"].value  # noqa: E731
-    lines = {
+    deliveries_s = UNITS["deliveries/s of a worker"].value
+    lines: Lines[str] = {
         "posts on the busiest day": lambda n: whole(n.day.total("posts")),
         "deliveries of a post, mean": lambda n: short(n.day.total("deliveries") / n.day.total("posts")),
         "posts/s in the worst minute": lambda n: whole(n.day.peak("posts")),
@@ -37,7 +42,9 @@ def rows_of(needs: Sequence[Need]) -> str:
         "workers, a core each": lambda n: whole(n.workers),
         "with a third of the workers, the last delivery waits": lambda n: f"{short(n.backlog_s)} s",
         "followers of the most followed who posted": lambda n: whole(n.day.largest_post),
-        "their post reaches the last of them after": lambda n: f"{short(first(n))} s",
+        "their post reaches the last of them after": lambda n: (
+            f"{short(n.day.largest_post / deliveries_s)} s"
+        ),
         "euro a month (for 1,000 accounts)": lambda n: (
             f"{whole(n.monthly_price)} ({short(n.monthly_price / n.accounts * 1000)})"
         ),
@@ -49,7 +56,7 @@ def rows_of(needs: Sequence[Need]) -> str:
 def keys_of(needs: Sequence[Need]) -> str:
     """What lies on one node however many there are: its share of that node's core in the worst minute."""
     unit = {name: each.value for name, each in UNITS.items()}
-    lines = {
+    lines: Lines[float] = {
         "outbox: all jobs, one stream": lambda n: n.day.peak("jobs") * unit["server us a job"],
         "public timeline: written by every post": lambda n: n.day.peak("posts") * PUBLIC_WRITE_US,
         "public timeline: read by half of the visits": lambda n: n.day.peak("visits") / 2 * PUBLIC_READ_US,
