@@ -6,13 +6,14 @@ until the slice has moved. What is under way is counted, so that the process can
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from socialsite.store.connection import Address
 from socialsite.store.connections import Layout
 from socialsite.store.errors import LayoutChanged, StoreUnavailable
 from socialsite.store.key import Key
-from socialsite.store.moving.commands import decoded, hurried, is_write, key_in, keys_in, routing_key
+from socialsite.store.moving.bundles import Bundle, bundles
+from socialsite.store.moving.commands import decoded, hurried, is_write, keys_in, routing_key
 from socialsite.store.moving.forward import encoded
 from socialsite.store.moving.record import FROZEN, MOVED, TURNED, slice_of
 from socialsite.store.moving.traffic import Traffic
@@ -25,13 +26,6 @@ WAIT_S = 4.0
 """A writer waits so long for its slice; below the deadline of a request."""
 BLOCK_MS = 50
 """Waiting reads are this short meanwhile: a slice cannot turn over before they end."""
-
-
-class Bundle(NamedTuple):
-    """Commands of one call that lie on one tag: they keep their order, so one that writes holds up all."""
-
-    key: Key
-    places: list[int]
 
 
 class Relay(Node):
@@ -212,18 +206,6 @@ class Relay(Node):
     def _wake(self) -> None:
         event, self._turning = self._turning, asyncio.Event()
         event.set()
-
-
-def bundles(commands: Sequence[Command]) -> list[Bundle]:
-    """Commands by component and tag, in the order of their first ones; those without a key together."""
-    found: dict[tuple[str, str] | None, Bundle] = {}
-    for place, command in enumerate(commands):
-        key = key_in(command)
-        name = None if key is None else (key.component, key.tag)
-        if name not in found:
-            found[name] = Bundle(key, [])  # type: ignore[arg-type]
-        found[name].places.append(place)
-    return list(found.values())
 
 
 class Moving:

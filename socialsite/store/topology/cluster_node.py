@@ -1,0 +1,161 @@
+"""A master of a Redis Cluster: MOVED, ASK, TRYAGAIN and CLUSTERDOWN are followed here.
+
+So repositories never meet them. Which master a slot lies on is known to the map (cluster.py).
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from socialsite.store.connection import Address
+from socialsite.store.errors import Redirected, StoreUnavailable
+from socialsite.store.key import Key
+from socialsite.store.node import Node, Reply, results_of
+from socialsite.store.scripts import Command
+
+MOST_REDIRECTIONS = 60
+UNSETTLED_WAIT_S = 0.05
+"""Between two looks at a slot that is on its way; with MOST_REDIRECTIONS this is the deadline, 3 s."""
+UNSETTLED = "a slot of the cluster did not settle in time"
+
+
+class SlotMap(Protocol):
+    """What a master asks of the cluster that it belongs to."""
+
+    def node_for(self, tag: str) -> "ClusterNode": ...
+
+    def node_at(self, host: str, port: int) -> "ClusterNode": ...
+
+    async def refresh(self) -> None: ...
+
+    def refresh_soon(self) -> None: ...
+
+    def look_for_replicas(self) -> None: ...
+
+
+class ClusterNode(Node):
+    """A master. What it redirects is followed, so a caller sees replies as of one server."""
+
+    def __init__(self, address: Address, cluster: SlotMap) -> None:
+        super().__init__(address)
+        self._cluster = cluster
+
+    async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
+        if self.successor is not None:
+            return await self.successor.pipeline(commands)
+        commands = commands if isinstance(commands, (list, tuple)) else list(commands)
+        try:
+            replies = await self._raw(commands)
+        except StoreUnavailable:
+            self._cluster.refresh_soon()
+            raise
+        if any(isinstance(reply, Redirected) for reply in replies):
+            await self._follow(commands, replies)
+        return await self._mended(commands, replies)
+
+    def reader(self) -> Node:
+        if self.replicas is not None:
+            self._cluster.look_for_replicas()
+        return super().reader()
+
+    async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
+        """The whole transaction goes where its slot is; a slot on its way is waited for."""
+        if self.successor is not None:
+            return await self.successor.transaction(commands)
+        block: list[Command] = [("MULTI",), *commands, ("EXEC",)]
+        target: ClusterNode = self
+        for _ in range(MOST_REDIRECTIONS):
+            replies = await target._raw(block)
+            redirections = [reply for reply in replies if isinstance(reply, Redirected)]
+            if not redirections:
+                return results_of(await target._mended(block, replies))
+            await self._await_map(redirections[:1])
+            target, asking = self._next(redirections[0], commands[0])
+            block = [("ASKING",), *block[-len(commands) - 2 :]] if asking else block[-len(commands) - 2 :]
+        raise StoreUnavailable(UNSETTLED)
+
+    async def confirmed(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
+        """All commands have keys of one tag; a redirected write is made again, whole, where its slot is."""
+        node = self
+        for _ in range(MOST_REDIRECTIONS):
+            try:
+                return await Node.confirmed(node, commands, replicas)
+            except Redirected as redirection:
+                await self._await_map([redirection])
+                node, asking = self._next(redirection, commands[0])
+                if asking:  # half of the slot is there, half here: wait until it is whole again
+                    await asyncio.sleep(UNSETTLED_WAIT_S)
+                    node = self
+            except StoreUnavailable:
+                self._cluster.refresh_soon()
+                raise
+        raise StoreUnavailable(UNSETTLED)
+
+    async def blocking(self, *command: Any, timeout_s: float) -> Reply:
+        """Who waits is told that the slot went elsewhere, and asks again: by then the map is right."""
+        try:
+            return await super().blocking(*command, timeout_s=timeout_s)
+        except Redirected as redirection:
+            await self._await_map([redirection])
+            raise
+        except StoreUnavailable:
+            self._cluster.refresh_soon()
+            raise
+
+    async def send_encoded(self, payload: bytes, replies: int, *, confirm: int = 0) -> list[Reply]:
+        try:
+            answers = await super().send_encoded(payload, replies, confirm=confirm)
+        except StoreUnavailable:
+            self._cluster.refresh_soon()
+            raise
+        if Redirected in map(type, answers):  # thousands of them: a loop in C
+            await self._cluster.refresh()
+        return answers
+
+    async def _follow(self, commands: Sequence[Command], replies: list[Reply]) -> None:
+        """Put the answers of the right nodes in the place of redirections, in their order."""
+        for _ in range(MOST_REDIRECTIONS):
+            left = [n for n, reply in enumerate(replies) if isinstance(reply, Redirected)]
+            if not left:
+                return
+            await self._await_map([replies[position] for position in left])
+            batches: dict[tuple[int, bool], tuple[ClusterNode, list[int]]] = {}
+            for position in left:
+                node, asking = self._next(replies[position], commands[position])
+                batches.setdefault((id(node), asking), (node, []))[1].append(position)
+            for (_, asking), (node, positions) in batches.items():
+                answers = await node._asked([commands[n] for n in positions], asking=asking)
+                for position, answer in zip(positions, answers, strict=True):
+                    replies[position] = answer
+        raise StoreUnavailable(UNSETTLED)
+
+    async def _await_map(self, redirections: Sequence[Redirected]) -> None:
+        """One look at the map for all of them: a slot that failed over redirects thousands of commands."""
+        kinds = {redirection.kind for redirection in redirections}
+        if kinds - {"MOVED", "ASK"}:
+            await asyncio.sleep(UNSETTLED_WAIT_S)
+        if kinds != {"ASK"}:
+            await self._cluster.refresh()
+
+    def _next(self, redirection: Redirected, command: Command) -> "tuple[ClusterNode, bool]":
+        """Where to go with a redirected command, and whether as one who only asks."""
+        if redirection.kind in ("MOVED", "ASK"):
+            return self._cluster.node_at(*self._where(redirection)), redirection.kind == "ASK"
+        return self._cluster.node_for(_tag_of(command)), False
+
+    def _where(self, redirection: Redirected) -> tuple[str, int]:
+        """An empty host means the node that answered."""
+        return redirection.host or self.address.host, redirection.port
+
+    async def _asked(self, commands: Sequence[Command], *, asking: bool) -> list[Reply]:
+        if not asking:
+            return await self._raw(commands)
+        replies = await self._raw([part for command in commands for part in (("ASKING",), command)])
+        return replies[1::2]
+
+
+def _tag_of(command: Command) -> str:
+    key: Any = next((part for part in command if isinstance(part, Key)), None)
+    if key is None:
+        raise LookupError(f"{command[0]} names no key, so no node can be chosen for it")
+    return str(key.tag)
