@@ -36,8 +36,13 @@ def likes(post_id: int) -> Key:
 
 
 def boosts(post_id: int) -> Key:
-    """ZSET: id of an account that boosts the post -> id of its boost. Deleted with the post."""
+    """ZSET: id of an account that boosts the post -> id of its boost. `fading` after the post's deletion."""
     return Key("posts", tag=str(post_id), name="boosts")
+
+
+def fading(post_id: int) -> Key:
+    """ZSET: what `boosts` held when the post was deleted; each leaves once its boost is gone, too."""
+    return Key("posts", tag=str(post_id), name="fading")
 
 
 @kept

@@ -38,7 +38,7 @@ WORDS: Mapping[str, frozenset[str]] = {
     for component, words in {
         "accounts": "account accounts handle totals",
         "sessions": "index session",
-        "posts": "boosts counts gone idempotency likes post replies source totals",
+        "posts": "boosts counts fading gone idempotency likes post replies source totals",
         "timelines": "authors blockers blocks bookmarks boosted exclusive filters home liked list lists mutes"
         " notifications notified partitions position posts preferences profile quieted ranks requested"
         " requests tag tags",

@@ -12,7 +12,7 @@ from accounts.domain import AccountId
 from socialsite.ops.errors import LetterGone
 from socialsite.ops.trail import Actor, AuditTrail
 from socialsite.recipes.jobs import DeadLetter
-from timelines.domain.jobs import PurgeAccount, SyndicatePost, decode_job
+from timelines.domain.jobs import FadeBoosts, PurgeAccount, SyndicatePost, decode_job
 
 if TYPE_CHECKING:
     from socialsite.services import Services
@@ -38,6 +38,8 @@ def read(dead: DeadLetter) -> Letter:
         return Letter(dead, "purge", job.account_id)
     if isinstance(job, SyndicatePost):
         return Letter(dead, "post", job.post.author_id, job.post.id)
+    if isinstance(job, FadeBoosts):
+        return Letter(dead, "fade", post_id=job.post_id)
     cursor = {"phase": job.phase, "partition": job.partition, "at_ms": job.at_ms, "id": job.id}
     return Letter(dead, "pass", job.author_id, job.post_id, cursor)
 

@@ -27,6 +27,7 @@ def build_syndication(ground: Ground) -> SyndicationService:
         posts=at.posts,
         placing=ground.placing,
         purging=_purging(ground),
+        boosting=ground.boosting,
         indexing=ground.indexing,
         pulling=ground.pulling,
         follows=at.follows,
@@ -39,6 +40,7 @@ def build_syndication(ground: Ground) -> SyndicationService:
         meter=ground.statistics.meter,
         clock=ground.clock,
         posts_per_pass=ground.config.posts_per_pass,
+        turn_ms=ground.config.turn_ms,
         noticing=(ground.notifications.notice, ground.trending.notice),
     )
 

@@ -140,6 +140,7 @@ class Ground:
             posts=self.at.posts,
             storing=self.storing,
             placing=self.placing,
+            outbox=self.outbox,
             live=self.live,
             noticing=self.notifications,
         )

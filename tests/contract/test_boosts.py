@@ -13,14 +13,14 @@ from socialsite.store import Store, StoreFull
 from tests.support.reacting import Acts
 from tests.support.world import Person, World
 from timelines import keys
-from timelines.domain.jobs import PurgeAccount, SyndicatePost, encode_job
+from timelines.domain.jobs import FadeBoosts, PurgeAccount, SyndicatePost, encode_job
 from timelines.domain.page import Counts
 from timelines.domain.post import FOLLOWERS, UNLISTED, Post
 from timelines.domain.rights import Place, ReaderState
 from timelines.errors import BoostRefused, PostNotFound
 from timelines.repositories.posts import PostState
 from timelines.repositories.reactions import Gone, Kind
-from timelines.services import purging
+from timelines.services import boosting, purging
 from timelines.services.boosting import boost_post
 from timelines.services.looking_up import Lookup
 
@@ -367,6 +367,37 @@ async def test_as_many_earlier_boosters_as_a_page_can_have_are_looked_at(service
     await found.look_at_accounts(everybody)
     assert found.allowed == set()
     assert found.reader == ReaderState(reader, 1, blocks=frozenset({everybody[-1]}))
+
+
+@pytest.mark.parametrize("ending", ["post", "account"])
+async def test_more_boosts_than_a_request_takes_along_go_by_the_worker(
+    world: World, services: Services, acts: Acts, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    """In rounds, however many: the first with the deletion, and a stop in between is gone on from."""
+    monkeypatch.setattr(boosting, "FADING_MOST", 2)
+    alice, *boosters = await world.people("alice", *(f"booster{number}" for number in range(7)))
+    post = await alice.publishes("hello")
+    for booster in boosters:
+        await acts.boosts(booster, post)
+    await world.work()
+
+    async def counts() -> list[int]:
+        return [await services.reading.post_count(booster.id) for booster in boosters]
+
+    if ending == "post":
+        await alice.deletes(post)
+        assert await counts() == [1, 1, 1, 1, 1, 0, 0]  # the newest first
+        assert await services.syndication.handle(encode_job(FadeBoosts(post.id)))
+        assert await counts() == [1, 1, 1, 0, 0, 0, 0]
+        await alice.deletes(post)  # once more
+        assert await counts() == [1, 0, 0, 0, 0, 0, 0]
+    else:
+        await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
+    await world.work()
+    assert await counts() == [0] * 7
+    assert [await acts.index_of(booster) for booster in boosters] == [(set(), set())] * 7
+    (left,) = await services.store.gather([("EXISTS", keys.fading(post.id))])
+    assert not left
 
 
 async def test_a_round_of_a_purge_takes_few_boosts_along(

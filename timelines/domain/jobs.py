@@ -1,4 +1,7 @@
-"""Jobs of the outbox: what is owed for a published post or a deleted account. MessagePack, tagged by kind."""
+"""Jobs of the outbox: what is owed for a published or deleted post, or a deleted account.
+
+MessagePack, tagged by kind.
+"""
 
 from typing import Literal
 
@@ -37,7 +40,13 @@ class PurgeAccount(msgspec.Struct, frozen=True, tag="purge"):
     account_id: AccountId
 
 
-Job = SyndicatePost | SyndicatePass | PurgeAccount
+class FadeBoosts(msgspec.Struct, frozen=True, tag="fade"):
+    """Take along, round by round, the boosts of a deleted post that has too many for the request."""
+
+    post_id: PostId
+
+
+Job = SyndicatePost | SyndicatePass | PurgeAccount | FadeBoosts
 
 encode_job = msgspec.msgpack.Encoder().encode
 decode_job = msgspec.msgpack.Decoder(Job).decode

@@ -2,6 +2,7 @@
 -- Lay the permanent tombstone over a post, so that nothing revives it: "deleted:<author>", of a reply with
 -- ":<what it answered>" behind it.
 -- KEYS[1] post, KEYS[2] its counters, KEYS[3] likes, KEYS[4] boosts, KEYS[5] counts, KEYS[6] replies
+-- KEYS[7] fading, where the boosts go until each of them is deleted, too
 -- (its replies and their number stay: they stand on)
 -- ARGV[1] author of the post, ARGV[2] "claimed" where a claim that was never written becomes a tombstone, too
 -- returns 1 deleted now, 2 deleted and its body is in the archive, 0 there was no post
@@ -14,7 +15,8 @@ if written and not string.match(held, '^%d+$') then
   if is_post and type(post[4]) == 'number' then tombstone = tombstone .. string.format(':%.0f', post[4]) end
 end
 redis.call('SET', KEYS[1], tombstone)
-redis.call('DEL', KEYS[2], KEYS[3], KEYS[4])
+redis.call('DEL', KEYS[2], KEYS[3])
+if redis.call('EXISTS', KEYS[4]) == 1 then redis.call('RENAME', KEYS[4], KEYS[7]) end
 local replies = redis.call('ZCARD', KEYS[6])
 if replies == 0 then
   redis.call('DEL', KEYS[5])

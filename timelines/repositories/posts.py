@@ -115,7 +115,7 @@ class PostRepository:
         """Lay the tombstone; False where no post stands. `claimed`: over a claim never written, too."""
         key = keys.post(post_id)
         beside = keys.post_totals(post_id), keys.likes(post_id), keys.boosts(post_id)
-        counted = keys.counts(post_id), keys.replies(post_id)
+        counted = keys.counts(post_id), keys.replies(post_id), keys.fading(post_id)
         args = [author_id, "claimed"] if claimed else [author_id]
         (answer,) = await self._posts.write(key, DELETE.command([key, *beside, *counted], args))
         if answer == WAS_ARCHIVED:

@@ -6,7 +6,7 @@ state by one look; it is written after the set and then held against it, so that
 of one account come in, the last one to write it has seen the set as it is. Repeating mends what a crash left.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 
 from accounts.domain import AccountId
@@ -89,12 +89,20 @@ class Reactions:
                 break
         return held is not None
 
-    async def boosts_of(self, post_id: PostId, limit: int) -> list[Post]:
-        """The newest boosts of a post."""
-        key = keys.boosts(post_id)
-        found = await self._posts[key].execute("ZREVRANGE", key, 0, limit - 1, "WITHSCORES")
+    async def fading(self, post_id: PostId, limit: int) -> tuple[list[Post], bool]:
+        """The newest boosts of a deleted post that may stand yet, and whether there are more."""
+        key = keys.fading(post_id)
+        commands = [("ZREVRANGE", key, 0, limit - 1, "WITHSCORES"), ("ZCARD", key)]
+        found, count = await self._posts.gather(commands)
         pairs = zip(found[::2], found[1::2], strict=True)
-        return [Post(PostId(number(at)), AccountId(int(id)), "", boost_of=post_id) for id, at in pairs]
+        boosts = [Post(PostId(number(at)), AccountId(int(id)), "", boost_of=post_id) for id, at in pairs]
+        return boosts, count > len(boosts)
+
+    async def faded(self, boosts: Sequence[Post]) -> None:
+        """They are gone; all of one post."""
+        if boosts:
+            key = keys.fading(boosts[0].shown_id)
+            await self._posts.gather([("ZREM", key, *(boost.author_id for boost in boosts))])
 
     async def indexed(self, kind: Kind, account_id: AccountId, limit: int) -> list[PostId]:
         """What the account reacted to first, for a sweep."""

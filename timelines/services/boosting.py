@@ -7,10 +7,12 @@ index. Wherever either stops, repeating it finds the id in `boosts` and goes on.
 
 import asyncio
 from collections.abc import Sequence
+from typing import Protocol
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.store import Unconfirmed as NotConfirmed
+from timelines.domain.jobs import FadeBoosts, encode_job
 from timelines.domain.post import Post
 from timelines.errors import PostNotFound, Unconfirmed
 from timelines.repositories.posts import PostRepository
@@ -21,7 +23,11 @@ from timelines.services.storing import Agreed, Announcer, Storing
 
 MOST_TRIES = 20
 FADING_MOST = 200
-"""Boosts taken along within the request that deletes their original: about 0.1 s."""
+"""Boosts taken along within the request that deletes their original, or a round of the worker: 0.1 s."""
+
+
+class Outbox(Protocol):
+    async def add_freeing(self, payload: bytes) -> object: ...
 
 
 class BoostingService:
@@ -34,6 +40,7 @@ class BoostingService:
         posts: PostRepository,
         storing: Storing,
         placing: Placing,
+        outbox: Outbox,
         live: Announcer,
         noticing: Noticing,
     ) -> None:
@@ -41,6 +48,7 @@ class BoostingService:
         self._posts = posts
         self._storing = storing
         self._placing = placing
+        self._outbox = outbox
         self._live = live
         self._noticing = noticing
 
@@ -77,13 +85,26 @@ class BoostingService:
             await self._reactions.leave(Kind.BOOST, boost.boost_of, boost.author_id, only_at=boost.id)
             await self._end(boost)
 
-    async def of(self, original_id: PostId) -> list[Post]:
-        """The newest boosts of a post that is about to be deleted, for `fade`."""
-        return await self._reactions.boosts_of(original_id, FADING_MOST)
+    async def fade(self, original_id: PostId) -> int:
+        """Take along the boosts of a deleted post: the newest now, the rest by the worker; how many now.
 
-    async def fade(self, boosts: Sequence[Post]) -> None:
-        """Their original is deleted, so nobody sees them: this keeps the counts of their boosters right."""
+        Nobody sees them as it is: this keeps the counts of their boosters right.
+        """
+        boosts, is_more = await self._reactions.fading(original_id, FADING_MOST)
+        if is_more:
+            await self._outbox.add_freeing(encode_job(FadeBoosts(original_id)))
+        return await self._fade_all(boosts)
+
+    async def fade_on(self, original_id: PostId) -> bool:
+        """One round of the worker; True while more is left."""
+        boosts, is_more = await self._reactions.fading(original_id, FADING_MOST)
+        await self._fade_all(boosts)
+        return is_more
+
+    async def _fade_all(self, boosts: Sequence[Post]) -> int:
         await asyncio.gather(*(self._fade(boost) for boost in boosts))
+        await self._reactions.faded(boosts)
+        return len(boosts)
 
     async def _fade(self, boost: Post) -> None:
         await self._posts.delete(boost.id, boost.author_id, claimed=True)

@@ -4,7 +4,7 @@ claim an id -> agree on the idempotency key -> outbox -> the post -> the author'
 """
 
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from django.utils.translation import gettext as _
@@ -30,9 +30,7 @@ class Boosts(Protocol):
 
     async def withdraw(self, boost: Post) -> None: ...
 
-    async def of(self, original_id: PostId) -> list[Post]: ...
-
-    async def fade(self, boosts: Sequence[Post]) -> None: ...
+    async def fade(self, original_id: PostId) -> int: ...
 
 
 class PublishingService:
@@ -106,15 +104,13 @@ class PublishingService:
         if post is not None and post.author_id == account_id and post.boost_of is not None:
             await self._boosts.withdraw(post)
             return
-        is_own = post is not None and post.author_id == account_id
-        boosts = await self._boosts.of(post_id) if is_own else []
         if post is None or post.author_id != account_id or not await self._posts.delete(post_id, account_id):
             post = await self._posts.grave(account_id, post_id)  # a stop may have left the rest undone
             if post is None:
                 raise PostNotFound
         await self._placing.withdraw(post)
         await self._live.post_deleted(post_id)
-        await self._boosts.fade(boosts)
+        await self._boosts.fade(post_id)
         if post.in_reply_to is not None:
             await self._live.counts_changed(post.in_reply_to)
 

@@ -92,10 +92,8 @@ class Purging:
             if post_id in found and found[post_id].boost_of is not None:
                 await self._boosts.withdraw(found[post_id])
                 continue
-            boosts = await self._boosts.of(post_id)
             await self._posts.delete(post_id, account_id)
-            await self._boosts.fade(boosts)
-            faded += len(boosts)
+            faded += await self._boosts.fade(post_id)
             post = found.get(post_id) or await self._posts.grave(account_id, post_id)
             if post is not None:
                 await self._placing.withdraw(post)

@@ -1,11 +1,13 @@
 """Syndication (fan-out): the worker's side of a post. Every job may run any number of times, in any order.
 
-A pass handles at most POSTS_PER_PASS followers for each node they are on (seed listing 10.15); its successor
-is stored together with its acknowledgement by the queue, so large fan-outs take turns with everything else.
+A pass handles at most POSTS_PER_PASS followers for each node they are on (seed listing 10.15). A job makes
+passes for a few ms (turns.py); its successor is stored together with its acknowledgement by the queue, so
+large fan-outs take turns with everything else.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 from typing import Protocol
 
 import msgspec
@@ -14,8 +16,9 @@ from accounts.domain import DELETED, AccountId, Author
 from socialsite.ids import Now, PostId, ms_of
 from socialsite.recipes.jobs import JobRefused
 from timelines.domain.account_list import ListId
-from timelines.domain.follow import FIRST_PASS, PassCursor
+from timelines.domain.follow import FIRST_PASS, PassCursor, PassPage
 from timelines.domain.jobs import (
+    FadeBoosts,
     Phase,
     PurgeAccount,
     SyndicatePass,
@@ -29,11 +32,13 @@ from timelines.repositories.delivery_lag import DeliveryLag
 from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers
 from timelines.repositories.posts import PostRepository, Written
+from timelines.services.boosting import BoostingService
 from timelines.services.indexing import Indexing
 from timelines.services.placing import Placing
 from timelines.services.ports import PostMeter
 from timelines.services.pulling import Pulling
 from timelines.services.purging import Purging
+from timelines.services.turns import TURN_MS, take_turn
 
 OVERDUE_MS = 2_000
 """After this the web process that took the post has surely announced it, or died before."""
@@ -43,7 +48,7 @@ Finding = Awaitable[Post | None]
 """Looks for the post of a pass, together with everything else that the pass has to know."""
 
 WIDEST_PASS = 10
-"""Nodes that a pass grows with; so it takes a worker 10-50 ms, and other jobs their turn after it."""
+"""Nodes that a pass grows with."""
 
 Noticing = Callable[[Post], Awaitable[None]]
 """Somebody who wants to know of each published post, at least once, after it stands; safe to repeat."""
@@ -54,7 +59,7 @@ class Pusher(Protocol):
 
     async def entry_pulled(self, post: Post) -> None: ...
 
-    async def entry_delivered(self, post: Post, follower_ids: Sequence[AccountId]) -> None: ...
+    async def entry_delivered(self, post: Post, followers: Sequence[AccountId | bytes]) -> None: ...
 
     async def list_entry_delivered(self, post: Post, list_ids: Sequence[ListId]) -> None: ...
 
@@ -72,6 +77,7 @@ class SyndicationService:
         posts: PostRepository,
         placing: Placing,
         purging: Purging,
+        boosting: BoostingService,
         indexing: Indexing,
         pulling: Pulling,
         follows: Follows,
@@ -84,11 +90,13 @@ class SyndicationService:
         meter: PostMeter,
         clock: Now,
         posts_per_pass: int,
+        turn_ms: int = TURN_MS,
         noticing: Sequence[Noticing] = (),
     ) -> None:
         self._posts = posts
         self._placing = placing
         self._purging = purging
+        self._boosting = boosting
         self._indexing = indexing
         self._pulling = pulling
         self._follows = follows
@@ -101,6 +109,7 @@ class SyndicationService:
         self._meter = meter
         self._clock = clock
         self._posts_per_pass = posts_per_pass
+        self._turn_s = turn_ms / 1000
         self._noticing = noticing
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
@@ -113,8 +122,10 @@ class SyndicationService:
             return await self._first(job.post)
         if isinstance(job, PurgeAccount):
             return (payload,) if await self._purging.purge(job.account_id) else ()
+        if isinstance(job, FadeBoosts):
+            return (payload,) if await self._boosting.fade_on(job.post_id) else ()
         cursor = PassCursor(job.partition, job.at_ms, job.id)
-        performed = self._homes_pass if job.phase == "homes" else self._lists_pass
+        performed = self._homes_turn if job.phase == "homes" else self._lists_turn
         return await performed(self._posts.find(job.post_id), job.author_id, cursor)
 
     async def _first(self, post: Post) -> tuple[bytes, ...]:
@@ -133,46 +144,64 @@ class SyndicationService:
         await asyncio.gather(*(notice(post) for notice in self._noticing))
         if await self._pulling.is_pulled(post):
             await self._live.entry_pulled(post)
-            return await self._lists_pass(given(post), post.author_id, FIRST_PASS)
-        return await self._homes_pass(given(post), post.author_id, FIRST_PASS)
+            return await self._lists_turn(given(post), post.author_id, FIRST_PASS)
+        return await self._homes_turn(given(post), post.author_id, FIRST_PASS)
 
     def _pass_size(self, timelines: CachedTimelines) -> int:
         """POSTS_PER_PASS for each node: what one of them gets at once is the same on every topology."""
         return self._posts_per_pass * min(timelines.width, WIDEST_PASS)
 
-    async def _homes_pass(
+    async def _homes_turn(
         self, finding: Finding, author_id: AccountId, cursor: PassCursor
     ) -> tuple[bytes, ...]:
-        """One pass; when the homes are done with little work, the lists follow at once."""
-        size = self._pass_size(self._homes)
-        reading = self._follows.followers_pass(author_id, cursor, size)
-        post, is_author, page = await asyncio.gather(finding, self._is_author(author_id), reading)
-        if post is None or not is_author:
-            return ()
-        await self._homes.push(page.ids, post.id)
-        self._meter.delivered(len(page.ids), self._clock.now_ms() - ms_of(post.id))
-        # After the homes: whoever opens one now either reads the entry there or is told.
-        await self._live.entry_delivered(post, page.ids)
-        await self._lag.note(post.id, self._clock.now_ms())
-        if page.next is not None:
-            return (self._following(post, "homes", page.next),)
-        if len(page.ids) == size:
-            return (self._following(post, "lists", FIRST_PASS),)
-        return await self._lists_pass(given(post), author_id, FIRST_PASS)
+        """Passes over homes; where these end with little work, the lists follow at once."""
+        size, until = self._pass_size(self._homes), self._turn_end()
 
-    async def _lists_pass(
-        self, finding: Finding, author_id: AccountId, cursor: PassCursor
-    ) -> tuple[bytes, ...]:
-        size = self._pass_size(self._list_timelines)
-        reading = self._members.listed_on_pass(author_id, cursor, size)
-        post, is_author, page = await asyncio.gather(finding, self._is_author(author_id), reading)
+        def read(cursor: PassCursor) -> Awaitable[PassPage[AccountId]]:
+            return self._follows.followers_pass(author_id, cursor, size)
+
+        post, is_author, page = await asyncio.gather(finding, self._is_author(author_id), read(cursor))
         if post is None or not is_author:
             return ()
-        await self._list_timelines.push(page.ids, post.id)
-        self._meter.delivered(len(page.ids), self._clock.now_ms() - ms_of(post.id))
+        last = await take_turn(page, read, partial(self._into_homes, post), until=until)
+        if last.next is not None:
+            return (self._following(post, "homes", last.next),)
+        if len(last.names) == size:
+            return (self._following(post, "lists", FIRST_PASS),)
+        return await self._lists_turn(given(post), author_id, FIRST_PASS)
+
+    async def _lists_turn(
+        self, finding: Finding, author_id: AccountId, cursor: PassCursor
+    ) -> tuple[bytes, ...]:
+        size, until = self._pass_size(self._list_timelines), self._turn_end()
+
+        def read(cursor: PassCursor) -> Awaitable[PassPage[ListId]]:
+            return self._members.listed_on_pass(author_id, cursor, size)
+
+        post, is_author, page = await asyncio.gather(finding, self._is_author(author_id), read(cursor))
+        if post is None or not is_author:
+            return ()
+        last = await take_turn(page, read, partial(self._into_lists, post), until=until)
+        return () if last.next is None else (self._following(post, "lists", last.next),)
+
+    async def _into_homes(self, post: Post, page: PassPage[AccountId]) -> None:
+        await self._homes.push_named(page.names, post.id)
+        # After the homes: whoever opens one now either reads the entry there or is told.
+        await self._live.entry_delivered(post, page.names)
+        await self._delivered(post, len(page.names))
+
+    async def _into_lists(self, post: Post, page: PassPage[ListId]) -> None:
+        await self._list_timelines.push_named(page.names, post.id)
         await self._live.list_entry_delivered(post, page.ids)
-        await self._lag.note(post.id, self._clock.now_ms())
-        return () if page.next is None else (self._following(post, "lists", page.next),)
+        await self._delivered(post, len(page.names))
+
+    async def _delivered(self, post: Post, entries: int) -> None:
+        now_ms = self._clock.now_ms()
+        self._meter.delivered(entries, now_ms - ms_of(post.id))
+        await self._lag.note(post.id, now_ms)
+
+    def _turn_end(self) -> float:
+        return asyncio.get_running_loop().time() + self._turn_s
 
     async def _is_author(self, account_id: AccountId) -> bool:
         """Whether the account still writes: posts of deleted ones go nowhere."""

@@ -27,6 +27,7 @@ LETTERS: Mapping[str, str | Promise] = {
     "post": gettext_lazy("First pass of a post"),
     "pass": gettext_lazy("Further pass of a post"),
     "purge": gettext_lazy("Sweep of a deleted account"),
+    "fade": gettext_lazy("Boosts of a deleted post"),
     "unknown": gettext_lazy("Not a job of this release"),
 }
 ACTIONS: Mapping[str, str | Promise] = {

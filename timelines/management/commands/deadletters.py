@@ -13,7 +13,7 @@ from django.core.management.base import CommandError, CommandParser
 from socialsite.management.operator_command import OperatorCommand
 from socialsite.recipes.jobs import STREAM_ID, DeadLetter
 from socialsite.services import Services
-from timelines.domain.jobs import PurgeAccount, SyndicatePost, decode_job
+from timelines.domain.jobs import FadeBoosts, PurgeAccount, SyndicatePost, decode_job
 
 LETTERS_AT_ONCE = 100
 SHOWN = 50
@@ -88,4 +88,6 @@ def subject_of(letter: DeadLetter) -> str:
         return f"sweep of account {job.account_id}"
     if isinstance(job, SyndicatePost):
         return f"post {job.post.id}"
+    if isinstance(job, FadeBoosts):
+        return f"boosts of post {job.post_id}"
     return f"pass of post {job.post_id}"

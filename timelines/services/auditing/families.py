@@ -71,7 +71,7 @@ class Families:
                 (r"timelines:\{\d+\}:(filters|position|preferences)", "hash", hashes),
                 (r"timelines:\{\d+\}:exclusive", "set", sets),
                 (r"timelines:\{\d+\}:(bookmarks|mutes|quieted|tags)|series:\{trends\}:.*", "zset", zsets),
-                (r"posts:\{\d+\}:gone|timelines:\{pulled\}:authors", "zset", zsets),
+                (r"posts:\{\d+\}:(fading|gone)|timelines:\{pulled\}:authors", "zset", zsets),
                 (r"timelines:\{graph\}:ranks|series:\{b\d+\}:(pending|taken)", "zset", zsets),
                 (r"jobs:\{outbox\}:(stream|dead)|jobs:\{audit\}:trail", "stream", streams),
             )
