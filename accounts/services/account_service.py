@@ -1,15 +1,15 @@
-"""Accounts: signing up, finding them, their credentials, what they tell of themselves, and how they end."""
+"""Accounts: signing up, their credentials, what they tell of themselves, and how they end."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NoReturn
 
 import structlog
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
-from accounts import handles, passwords
-from accounts.domain import ACTIVE, DELETED, SUSPENDED, AccountId, Author
-from accounts.errors import AccountNotFound, FieldErrors, HandleTaken
+from accounts import passwords
+from accounts.domain import ACTIVE, DELETED, SUSPENDED, AccountId
+from accounts.errors import FieldErrors, HandleTaken
 from accounts.models import Account
 from accounts.ports import (
     AccountDeleted,
@@ -24,15 +24,17 @@ from accounts.ports import (
 )
 from accounts.profile import checked_handle, checked_texts
 from accounts.repositories import AccountRepository, SessionRepository
+from accounts.services.directory import AccountDirectory
 from socialsite.clock import Clock, FixedClock
-from socialsite.store.question import Question
 
 IMPORTED_AT_ONCE = 1000
 
 log = structlog.get_logger("accounts.security")
 
 
-class AccountService:
+class AccountService(AccountDirectory):
+    """The directory, and all that changes an account."""
+
     def __init__(
         self,
         accounts: AccountRepository,
@@ -43,7 +45,7 @@ class AccountService:
         on_made: AccountMade = ignore_made,
         on_named: AccountsNamed = ignore_named,
     ) -> None:
-        self._accounts = accounts
+        super().__init__(accounts)
         self._sessions = sessions
         self._clock = clock
         self._on_ended = on_ended
@@ -98,46 +100,6 @@ class AccountService:
             owners |= await self._accounts.create_many(new)
             await self._on_named([owners[account.handle] for account in new])
         return owners
-
-    # Finding
-
-    async def find(self, account_id: AccountId) -> Account | None:
-        """In any state."""
-        return await self._accounts.find(account_id)
-
-    async def find_by_handle(self, handle: str) -> Account | None:
-        """In any state."""
-        try:
-            normalized = handles.normalize_handle(handle)
-        except handles.HandleInvalid:
-            return None
-        return await self._accounts.find_by_handle(normalized)
-
-    async def get_by_handle(self, handle: str) -> Account:
-        """Raises AccountNotFound for absent, suspended and deleted ones alike."""
-        account = await self.find_by_handle(handle)
-        if account is None or not account.is_active:
-            raise AccountNotFound
-        return account
-
-    async def get_standing(self, handle: str) -> Account:
-        """As get_by_handle, but a suspended account is found, too: whoever is tied to it may undo that."""
-        account = await self.find_by_handle(handle)
-        if account is None or account.state == DELETED:
-            raise AccountNotFound
-        return account
-
-    async def find_many(self, ids: Iterable[AccountId]) -> dict[AccountId, Account]:
-        """In any state; absent ones are left out."""
-        return await self._accounts.find_many(ids)
-
-    def authors_question(self, ids: Iterable[AccountId]) -> Question[dict[AccountId, Author]]:
-        """`authors`, for a round trip that asks other things too."""
-        return self._accounts.authors_question(ids)
-
-    async def authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
-        """What pages show of these accounts, in any state; absent ones are left out."""
-        return await self._accounts.authors(ids)
 
     # Credentials
 
@@ -197,7 +159,7 @@ class AccountService:
             texts["private"] = "1" if private else "0"
         await self._accounts.edit(account_id, texts)
         await self._on_named([account_id])
-        return await self._get(account_id)
+        return await self.get(account_id)
 
     async def suspend(self, *, account_id: AccountId) -> bool:
         """Hide the account and sign it out everywhere, until it is reinstated. Whether that is new."""
@@ -237,18 +199,12 @@ class AccountService:
             _refuse("old_password")  # another change came first: this one is no longer the password
         await self._end_sessions(account_id, keep=keep)
         log.info("password_changed", account=account_id)
-        return await self._get(account_id)
+        return await self.get(account_id)
 
     async def _end_sessions(self, account_id: AccountId, keep: str | None = None) -> None:
         ended = await self._sessions.end_all(account_id, but=keep)
         for session_id in ended if keep else (None,):
             await tell_ended(self._on_ended, account_id, session_id)
-
-    async def _get(self, account_id: AccountId) -> Account:
-        account = await self._accounts.find(account_id)
-        if account is None:
-            raise AccountNotFound
-        return account
 
 
 async def _without_password(handle: str, now_ms: int) -> Account:

@@ -1,0 +1,62 @@
+"""Finding accounts: by id, by handle, one or many, whole or as the authors that pages show."""
+
+from collections.abc import Iterable
+
+from accounts import handles
+from accounts.domain import DELETED, AccountId, Author
+from accounts.errors import AccountNotFound
+from accounts.models import Account
+from accounts.repositories import AccountRepository
+from socialsite.store.question import Question
+
+
+class AccountDirectory:
+    """Reads only."""
+
+    def __init__(self, accounts: AccountRepository) -> None:
+        self._accounts = accounts
+
+    async def find(self, account_id: AccountId) -> Account | None:
+        """In any state."""
+        return await self._accounts.find(account_id)
+
+    async def get(self, account_id: AccountId) -> Account:
+        """In any state. Raises AccountNotFound."""
+        account = await self._accounts.find(account_id)
+        if account is None:
+            raise AccountNotFound
+        return account
+
+    async def find_by_handle(self, handle: str) -> Account | None:
+        """In any state."""
+        try:
+            normalized = handles.normalize_handle(handle)
+        except handles.HandleInvalid:
+            return None
+        return await self._accounts.find_by_handle(normalized)
+
+    async def get_by_handle(self, handle: str) -> Account:
+        """Raises AccountNotFound for absent, suspended and deleted ones alike."""
+        account = await self.find_by_handle(handle)
+        if account is None or not account.is_active:
+            raise AccountNotFound
+        return account
+
+    async def get_standing(self, handle: str) -> Account:
+        """As get_by_handle, but a suspended account is found, too: whoever is tied to it may undo that."""
+        account = await self.find_by_handle(handle)
+        if account is None or account.state == DELETED:
+            raise AccountNotFound
+        return account
+
+    async def find_many(self, ids: Iterable[AccountId]) -> dict[AccountId, Account]:
+        """In any state; absent ones are left out."""
+        return await self._accounts.find_many(ids)
+
+    def authors_question(self, ids: Iterable[AccountId]) -> Question[dict[AccountId, Author]]:
+        """`authors`, for a round trip that asks other things too."""
+        return self._accounts.authors_question(ids)
+
+    async def authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
+        """What pages show of these accounts, in any state; absent ones are left out."""
+        return await self._accounts.authors(ids)
