@@ -23,6 +23,7 @@ class Configuration:
     list_members_cap: int = 1000
     following_cap: int = 5000
     posts_per_pass: int = 1000
+    turn_ms: int = 20
     pull_threshold: int = 0
     pull_grace_ms: int = GRACE_MS
     follow_partitions: int = 16

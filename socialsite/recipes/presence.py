@@ -16,7 +16,7 @@ LISTED_S = 2 * PRESENCE_TTL_S
 MARKER = "0"
 """A member no account has: a set that exists without it was made anew after its predecessor was lost."""
 
-Member = TypeVar("Member", int, str)
+Member = TypeVar("Member", bound=int | str | bytes)
 
 
 class Now(Protocol):
@@ -59,7 +59,7 @@ class Presence:
     async def where(self, members: Sequence[Member]) -> dict[str, list[Member]]:
         """process -> those of `members` present in it; one SMISMEMBER a live process.
 
-        A number stands for its text: passes of a thousand account ids need not be written out.
+        A number stands for its text, and so do its digits: passes of thousands of ids come as they were read.
         """
         processes = await self.processes() if members else []
         replies = await self._store.gather(("SMISMEMBER", online(name), *members) for name in processes)

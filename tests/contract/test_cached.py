@@ -8,14 +8,9 @@ from socialsite.clock import FixedClock
 from socialsite.ids import PostId, id_at
 from socialsite.store import Node, Reply, Store, StoreUnavailable
 from timelines import keys
-from timelines.repositories.cached import (
-    LATE_MS,
-    MARGIN_MS,
-    CachedKind,
-    CachedTimelines,
-    part_of,
-    pass_payload,
-)
+from timelines.repositories.cached import CachedTimelines, part_of
+from timelines.repositories.cached_kind import LATE_MS, MARGIN_MS, CachedKind
+from timelines.repositories.cached_pushing import pass_payload, shortest_first
 
 NOW_MS = 1_900_000_000_000
 CAP = 10
@@ -248,7 +243,7 @@ def test_the_patterns_of_passes_are_the_keys() -> None:
 
 
 def test_a_pass_is_encoded_as_the_server_reads_it() -> None:
-    payload = pass_payload(keys.HOME_PATTERN, [7, 1234, 8], PostId(99))
+    payload = pass_payload(keys.HOME_PATTERN, shortest_first([b"7", b"1234", b"8"]), PostId(99))
     first = b"*3\r\n$6\r\nLPUSHX\r\n$18\r\ntimelines:{7}:home\r\n$2\r\n99\r\n"
     second = b"*3\r\n$6\r\nLPUSHX\r\n$21\r\ntimelines:{1234}:home\r\n$2\r\n99\r\n"
-    assert payload == first + second + first.replace(b"{7}", b"{8}")
+    assert payload == first + first.replace(b"{7}", b"{8}") + second

@@ -16,7 +16,7 @@ from timelines.domain.account_list import ListId
 
 
 async def test_a_post_reaches_every_cached_home_once_over_many_passes(redis_urls: StoreUrls) -> None:
-    async with open_services(redis_urls, Configuration(posts_per_pass=2)) as services:
+    async with open_services(redis_urls, Configuration(posts_per_pass=2, turn_ms=0)) as services:
         world = World(services)
         author, *readers = await world.people("author", *(f"r{n}" for n in range(40)))
         for reader in readers:

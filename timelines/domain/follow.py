@@ -5,8 +5,9 @@ another (PassCursor). Both are exclusive: nothing is read twice, also when thous
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Self, TypeVar
+from typing import Generic, Self, TypeVar, cast
 
 from accounts.domain import AccountId
 
@@ -87,7 +88,14 @@ FIRST_PASS = PassCursor.start_of(0)
 
 @dataclass(frozen=True, slots=True)
 class PassPage(Generic[Id]):
-    """The ids one pass delivers to; `next` is None when the last partition is done."""
+    """Whom one pass delivers to; `next` is None when the last partition is done.
 
-    ids: tuple[Id, ...]
+    `names`: their ids in decimal digits, as edges hold them and keys name them.
+    """
+
+    names: Sequence[bytes]
     next: PassCursor | None
+
+    @property
+    def ids(self) -> tuple[Id, ...]:
+        return cast(tuple[Id, ...], tuple(map(int, self.names)))

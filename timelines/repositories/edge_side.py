@@ -35,6 +35,10 @@ class Pass(NamedTuple):
     next: PassCursor | None
 
 
+Names = tuple[list[bytes], PassCursor | None]
+"""As `Pass`, the ids in decimal digits."""
+
+
 class EdgeSide:
     """Layout: one ZSET a partition, member = the other id, score = ms; `key` builds its name."""
 
@@ -71,7 +75,12 @@ class EdgeSide:
         return found[:limit]
 
     async def next_pass(self, owner: int, cursor: PassCursor, limit: int) -> Pass:
-        """Up to `limit` ids after `cursor`, through one partition after another.
+        """Up to `limit` ids after `cursor`, through one partition after another."""
+        names, behind = await self.names_pass(owner, cursor, limit)
+        return Pass(list(map(int, names)), behind)
+
+    async def names_pass(self, owner: int, cursor: PassCursor, limit: int) -> Names:
+        """As `next_pass`; the ids stay as the server wrote them, and as keys name them: decimal digits.
 
         Two round trips: what is left of the cursor's partition together with the sizes of those behind it,
         then exactly as many of these as the pass has room for. One over the limit is read, to know the end.
@@ -105,10 +114,10 @@ class EdgeSide:
             found.extend(partition, reply)
         # Fewer may have come than were counted, where edges went meanwhile: the count decides about the end.
         more = max(expected, len(found.members)) > limit
-        ids = found.members[:limit]
+        names = found.members[:limit]
         keys = dict(enumerate((first, *rest), start=cursor.partition))  # the layout may change meanwhile
-        behind = await self._behind(keys, cursor, found, len(ids), end, len(ties)) if more else None
-        return Pass(list(map(int, ids)), behind and written_under(layout, behind))
+        behind = await self._behind(keys, cursor, found, len(names), end, len(ties)) if more else None
+        return names, behind and written_under(layout, behind)
 
     async def _behind(
         self,

@@ -72,8 +72,7 @@ class Follows:
         self, account_id: AccountId, cursor: PassCursor, limit: int
     ) -> PassPage[AccountId]:
         """The next `limit` followers for syndication; begin with FIRST_PASS, end where `next` is None."""
-        ids, behind = await self._followers.next_pass(account_id, cursor, limit)
-        return PassPage(tuple(map(AccountId, ids)), behind)
+        return PassPage(*await self._followers.names_pass(account_id, cursor, limit))
 
     async def followed_among(self, viewer_id: AccountId, ids: Collection[AccountId]) -> set[AccountId]:
         """Those of `ids` that the viewer follows."""

@@ -170,8 +170,7 @@ class ListMembers:
 
     async def listed_on_pass(self, account_id: AccountId, cursor: PassCursor, limit: int) -> PassPage[ListId]:
         """The next `limit` lists that hold the account, for syndication."""
-        ids, behind = await self._edges.incoming.next_pass(account_id, cursor, limit)
-        return PassPage(tuple(map(ListId, ids)), behind)
+        return PassPage(*await self._edges.incoming.names_pass(account_id, cursor, limit))
 
     async def remove_members(self, list_id: ListId, limit: int) -> int:
         """One bounded round of a deleted list's members; repeat until it says 0."""

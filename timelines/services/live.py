@@ -50,13 +50,13 @@ class LiveService:
         tags = tuple(hashtags(post.text)) if post.is_listed else ()
         await self._to_all(post.id, EntryPublished(post.id, post.author_id, post.is_listed, tags))
 
-    async def entry_delivered(self, post: Post, follower_ids: Sequence[AccountId]) -> None:
-        """One pass's followers; after their homes are written, so that nobody falls between.
+    async def entry_delivered(self, post: Post, followers: Sequence[AccountId | bytes]) -> None:
+        """One pass's followers, by id or its digits; after their homes are written: nobody falls between.
 
         Raises StoreUnavailable: the pass is then to be repeated.
         """
-        places = await self._presence.where(follower_ids)  # an account's member is its number
-        online: Places = {name: (list(map(AccountId, present)), []) for name, present in places.items()}
+        places = await self._presence.where(followers)  # an account's member is its number
+        online: Places = {name: ([AccountId(int(id)) for id in ids], []) for name, ids in places.items()}
         await self._to_those_online(post, online)
 
     async def entry_pulled(self, post: Post) -> None:

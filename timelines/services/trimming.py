@@ -15,7 +15,7 @@ from socialsite.operations.scanning import OnStep, ignore_step, scanned
 from socialsite.recipes.job_queue import DEAD_LETTERS_CAP, JobQueue
 from socialsite.store import Command, Key, Store
 from timelines.repositories.bookmarks import BOOKMARKS_CAP
-from timelines.repositories.cached import trim_command
+from timelines.repositories.cached_pushing import trim_command
 from timelines.repositories.notifications import NOTIFICATIONS_CAP
 from timelines.repositories.tags import TAG_CAP
 from timelines.services.auditing import Finding

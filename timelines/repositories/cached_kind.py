@@ -1,0 +1,35 @@
+"""What tells home from list timelines, and the spans of time both live by (cached.py)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from socialsite.ids import LOW_BITS
+from socialsite.store import Key
+
+LATE_MS = 2_000
+"""An id older than this at delivery is inserted in its place instead of being pushed in front."""
+MARGIN_MS = 5_000
+MARGIN = MARGIN_MS << LOW_BITS
+"""How far ids may be out of order, in ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class CachedKind:
+    """What tells homes from list timelines."""
+
+    key_of: Callable[[int], Key]
+    pattern: bytes
+    """Of the same keys, for passes encoded by hand: the owner's id in decimal goes where %d stands."""
+    cap: int
+    ttl_ms: int
+    ahead: int = 30
+    """Ids read beyond a page, so that the margin rarely asks for a second read."""
+
+    @property
+    def slack(self) -> int:
+        """Entries over the cap that a timeline may hold before it is trimmed, at least."""
+        return max(1, self.cap // 10)
+
+    def most(self, owner: int) -> int:
+        """Length at which a timeline is trimmed: cap, floor and a slack that differs by owner."""
+        return self.cap + 1 + self.slack + owner % self.slack
