@@ -321,6 +321,11 @@ def search_owed() -> Key:
     return Key("jobs", tag="search", name="owed")
 
 
+def notices_owed() -> Key:
+    """ZSET "<reader>:<notification>" -> ms since it is owed: whoever does the thing tells, or a worker."""
+    return Key("jobs", tag="notices", name="owed")
+
+
 def search_tags(partition: int) -> Key:
     """ZSET, by text: hashtags that were used, for completion. TAGS_CAP. Added by the worker and imports."""
     return Key("search", tag=f"s{partition}", name="tags")

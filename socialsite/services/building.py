@@ -17,6 +17,7 @@ from timelines.services.indexing import Indexing
 from timelines.services.lists import ListService
 from timelines.services.live import LiveService
 from timelines.services.noticing import NotificationService
+from timelines.services.owing_notices import NoticesOwed
 from timelines.services.positions import PositionService
 from timelines.services.publishing import PublishingService
 from timelines.services.reactions import ReactionsService
@@ -80,6 +81,7 @@ class Services:
     search: SearchService
     completing: CompletingService
     indexing: Indexing
+    owed_notices: NoticesOwed
 
 
 def build_services(store: Store, clock: AnyClock, config: Configuration) -> Services:
@@ -119,4 +121,5 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
         search=SearchService(index=at.index, hydrator=ground.hydrator, accounts=ground.accounts),
         completing=build_completing(ground),
         indexing=ground.indexing,
+        owed_notices=ground.owed_notices,
     )

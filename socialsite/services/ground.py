@@ -21,6 +21,7 @@ from timelines.services.list_rules import ListRules
 from timelines.services.live import LiveService
 from timelines.services.notice_rights import NoticeRights
 from timelines.services.noticing import NotificationService
+from timelines.services.owing_notices import NoticesOwed
 from timelines.services.placing import Placing
 from timelines.services.pulling import Pulling
 from timelines.services.reactions import ReactionsService, SeenAccounts
@@ -111,6 +112,16 @@ class Ground:
         )
 
     @cached_property
+    def owed_notices(self) -> NoticesOwed:
+        return NoticesOwed(
+            debts=self.at.notice_debts,
+            notifications=self.notifications,
+            follows=self.at.follows,
+            requests=self.at.requests,
+            clock=self.clock,
+        )
+
+    @cached_property
     def placing(self) -> Placing:
         return Placing(
             posts=self.at.posts,
@@ -156,6 +167,7 @@ class Ground:
             seen=SeenAccounts(self.store, self.accounts, self.at.readers, self.clock),
             live=self.live,
             noticing=self.notifications,
+            owing=self.owed_notices.owing,
             check_room=self.memory.check,
         )
 

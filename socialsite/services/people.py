@@ -19,6 +19,7 @@ def build_following(ground: Ground) -> FollowingService:
         homes=ground.at.homes,
         cap=ground.config.following_cap,
         notices=ground.notifications,
+        owing=ground.owed_notices.owing,
     )
 
 

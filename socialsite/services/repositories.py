@@ -17,6 +17,7 @@ from timelines.repositories.filters import Filters
 from timelines.repositories.followed_tags import FollowedTags
 from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers, Lists
+from timelines.repositories.notice_debts import NoticeDebts
 from timelines.repositories.notifications import Notifications
 from timelines.repositories.positions import Positions
 from timelines.repositories.posts import PostRepository
@@ -68,6 +69,7 @@ class Repositories:
     index: PostIndex
     names: NameIndex
     search_debts: SearchDebts
+    notice_debts: NoticeDebts
 
     @classmethod
     def over(cls, store: Store, clock: AnyClock, config: Configuration) -> Self:
@@ -106,4 +108,5 @@ class Repositories:
             index=PostIndex(store),
             names=NameIndex(store),
             search_debts=SearchDebts(store),
+            notice_debts=NoticeDebts(store),
         )

@@ -33,6 +33,7 @@ from tests.support.world import World
 from timelines.domain.post import Post
 from timelines.repositories.delivery_lag import DeliveryLag
 from timelines.repositories.drift import AuditDrift
+from timelines.repositories.notice_debts import NoticeDebt
 from timelines.repositories.search import RARE_CAP, partition_of
 from timelines.services.importing import LineFile, Tally
 from timelines.services.importing_graph import GraphImport, GraphOptions
@@ -198,8 +199,9 @@ async def use_lists(site: Services, world: World) -> None:
 
 
 async def use_search(site: Services) -> None:
-    """A term with too many posts to stand among the rare ones, and a post that is owed."""
+    """A term with too many posts to stand among the rare ones, a post and a notification that are owed."""
     await site.repositories.search_debts.owe(PostId(1))
+    await site.repositories.notice_debts.owe(NoticeDebt("follow", AccountId(1), AccountId(2)), 1)
     ids = [PostId(number) for number in range(1, 1000) if partition_of(number) == 0]
     await site.indexing.add(Post(id, AccountId(1), "often") for id in ids[: RARE_CAP + 1])
 

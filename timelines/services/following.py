@@ -11,8 +11,10 @@ from timelines.domain.follow import Acquaintance, Follow, FollowCounts, FollowCu
 from timelines.domain.relation import REQUESTED_CAP
 from timelines.errors import FollowingCapReached, FollowingYourself, RequestsCapReached
 from timelines.repositories.follows import Follows
+from timelines.repositories.notice_debts import NoticeDebt
 from timelines.repositories.relations import Relations
 from timelines.repositories.requests import FollowRequests
+from timelines.services.owing_notices import Owing, owing_nothing
 from timelines.services.ports import Authors, FollowNotices, Homes
 from timelines.services.visible_accounts import ReadPage, visible_among, visible_page
 
@@ -31,6 +33,7 @@ class FollowingService:
         cap: int,
         requested_cap: int = REQUESTED_CAP,
         notices: FollowNotices | None = None,
+        owing: Owing = owing_nothing,
     ) -> None:
         self._follows = follows
         self._relations = relations
@@ -40,6 +43,7 @@ class FollowingService:
         self._cap = cap
         self._requested_cap = requested_cap
         self._notices = notices
+        self._owing = owing
 
     async def follow(self, *, follower_id: AccountId, followed_id: AccountId, now_ms: int) -> bool:
         """Start following; the posts of `followed_id` appear in the home. False: they did already.
@@ -54,10 +58,11 @@ class FollowingService:
         if followed.private and not await self._follows.is_following(follower_id, followed_id):
             await self._ask(follower_id, followed_id, now_ms)
             return False
-        async with self._changing_home_of(follower_id):
-            is_new = await self._add(Follow(follower_id, followed_id, now_ms))
-        if is_new and self._notices is not None:
-            await self._notices.followed(follower_id=follower_id, followed_id=followed_id)
+        async with self._owing(NoticeDebt("follow", follower_id, followed_id)):
+            async with self._changing_home_of(follower_id):
+                is_new = await self._add(Follow(follower_id, followed_id, now_ms))
+            if is_new and self._notices is not None:
+                await self._notices.followed(follower_id=follower_id, followed_id=followed_id)
         return is_new
 
     async def unfollow(self, *, follower_id: AccountId, followed_id: AccountId) -> bool:
@@ -149,14 +154,15 @@ class FollowingService:
         is_full = await self._requests.made_by(requester_id) >= self._requested_cap
         if is_full and not await self._requests.is_asking(requester_id, target_id):
             raise RequestsCapReached
-        is_new = await self._requests.add(requester_id, target_id, now_ms)
-        try:
-            await self._met(requester_id, target_id)
-        except AccountNotFound:
-            await self._requests.remove(requester_id, target_id)
-            raise
-        if is_new and self._notices is not None:
-            await self._notices.asked(requester_id=requester_id, target_id=target_id)
+        async with self._owing(NoticeDebt("request", requester_id, target_id)):
+            is_new = await self._requests.add(requester_id, target_id, now_ms)
+            try:
+                await self._met(requester_id, target_id)
+            except AccountNotFound:
+                await self._requests.remove(requester_id, target_id)
+                raise
+            if is_new and self._notices is not None:
+                await self._notices.asked(requester_id=requester_id, target_id=target_id)
 
     @asynccontextmanager
     async def _changing_home_of(self, account_id: AccountId) -> AsyncIterator[None]:

@@ -17,12 +17,14 @@ from timelines.domain.post import Post
 from timelines.domain.rights import Place, may_boost
 from timelines.errors import BoostRefused, PostNotFound
 from timelines.repositories.bookmarks import Bookmarks
+from timelines.repositories.notice_debts import NoticeDebt
 from timelines.repositories.posts import PostRepository
 from timelines.repositories.reactions import Gone, Kind, Reactions
 from timelines.repositories.readers import Readers
 from timelines.services.bookmarks import bookmarks_page
 from timelines.services.boosting import BoostingService
 from timelines.services.hydrating import Authors, Hydrator
+from timelines.services.owing_notices import Owing
 from timelines.services.ports import Noticing
 from timelines.services.storing import Announcer
 from timelines.services.visible_accounts import Apart, visible_page
@@ -42,6 +44,7 @@ class ReactionsService:
         seen: "SeenAccounts",
         live: Announcer,
         noticing: Noticing,
+        owing: Owing,
         check_room: Callable[[], Awaitable[None]],
     ) -> None:
         self._reactions = reactions
@@ -52,18 +55,20 @@ class ReactionsService:
         self._seen = seen
         self._live = live
         self._noticing = noticing
+        self._owing = owing
         self._check_room = check_room
 
     async def like(self, *, account_id: AccountId, post_id: PostId, now_ms: int) -> HydratedPost:
         """Raises PostNotFound where the post is hidden or gone."""
         original = (await self._seen_by(post_id, account_id)).post
         await self._check_room()
-        try:
-            await self._reactions.join(Kind.LIKE, original.id, account_id, now_ms)
-        except Gone as gone:
-            raise PostNotFound from gone
-        await self._reactions.note(Kind.LIKE, original.id, account_id)
-        await self._noticing.liked(account_id=account_id, post=original, now_ms=now_ms)
+        async with self._owing(NoticeDebt("like", account_id, original.author_id, original.id)):
+            try:
+                await self._reactions.join(Kind.LIKE, original.id, account_id, now_ms)
+            except Gone as gone:
+                raise PostNotFound from gone
+            await self._reactions.note(Kind.LIKE, original.id, account_id)
+            await self._noticing.liked(account_id=account_id, post=original, now_ms=now_ms)
         await self._live.counts_changed(original.id)
         return await self._seen_by(original.id, account_id)
 

@@ -90,7 +90,7 @@ class Command(SiteCommand):
 
 def _turns(services: Services) -> tuple[Turn, ...]:
     """The regular work of every worker."""
-    return (*services.statistics.turns, *services.indexing.turns)
+    return (*services.statistics.turns, *services.indexing.turns, *services.owed_notices.turns)
 
 
 async def _perform(worker: Worker, *, once: bool) -> bool:
