@@ -1,0 +1,34 @@
+"""Languages with long words on the smallest phone: what a row is about keeps its room beside its buttons."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import NewVisitor, OpenReader
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+PHONE = {"width": 320, "height": 640}
+LEAST = 90
+"""Pixels of a name: about twelve letters."""
+
+
+def test_names_keep_their_room_beside_german_buttons(reader: OpenReader, visitor: NewVisitor) -> None:
+    own, muted, blocked, asking = visitor(), visitor(), visitor(), visitor()
+    own.post(f"/@{muted.handle}/mute/", duration="3600")
+    own.post(f"/@{blocked.handle}/block/")
+    own.post("/accounts/settings/", private="1")
+    asking.follows(own.handle)
+    parts = [own.post("/lists/", title=f"part {number}").json()["id"] for number in (1, 2)]
+    own.post("/lists/", title="Good people made", operation="union", parts=" ".join(parts))
+    page = reader(own, locale="de-DE", viewport=PHONE)
+    for path, row in (
+        ("/accounts/muted/", ".account-body"),
+        ("/accounts/blocked/", ".account-body"),
+        ("/accounts/requests/", ".account-body"),
+        ("/lists/", ".row:last-child > .name"),
+    ):
+        page.goes(path)
+        found = page.page.locator(f"main {row}").last
+        expect(found).to_be_visible()
+        box = found.bounding_box()
+        assert box is not None and box["width"] >= LEAST, f"{path}: {box}"
