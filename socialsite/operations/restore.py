@@ -14,7 +14,6 @@ from socialsite.operations.values import Record, commands_to_write, read
 from socialsite.store import Command, Key, Store, StoreError
 
 COMMANDS_PER_ROUND = 500
-KEYS_DELETED_AT_ONCE = 500
 
 PutBodies = Callable[[Sequence[tuple[Key, bytes]]], Awaitable[None]]
 

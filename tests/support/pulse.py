@@ -5,7 +5,6 @@ The ledger (tests/support/ledger.py) knows what was acknowledged; a beat knows h
 
 import contextlib
 import math
-import statistics
 import threading
 import time
 import uuid
@@ -106,9 +105,6 @@ class Pulse:
         """Of requests begun within the time; 0 where there is none."""
         took = sorted(beat.took_s for beat in self.beats if since <= beat.began < until)
         return took[min(len(took) - 1, int(share * len(took)))] if took else 0.0
-
-    def median_s(self) -> float:
-        return statistics.median(beat.took_s for beat in self.beats)
 
     def recovered_s(self, healed: float) -> float:
         """From `healed` until everybody had a success that was asked for or answered after it."""

@@ -109,11 +109,6 @@ class Outcome:
     refusals: dict[str, int] = field(default_factory=dict)
 
     @property
-    def is_kept(self) -> bool:
-        """Every promise held."""
-        return self.audit.is_clean
-
-    @property
     def beyond_allowed(self) -> set[str]:
         """Answers that nobody should have seen."""
         return set(self.audit.outcomes) - ALLOWED

@@ -7,7 +7,6 @@ from tests.support.routes import Route, routes
 
 ROUTES = routes()
 UNSAFE = [route for route in ROUTES if route.is_unsafe]
-TOKEN = "a" * 32
 FOREIGN = "b" * 32
 
 

@@ -60,19 +60,3 @@ class Noticing(Protocol):
     async def unboosted(self, *, boost: Post) -> None:
         """Who wrote the original may be unknown by now."""
         ...
-
-
-class NobodyNotices:
-    """Tells nobody."""
-
-    async def liked(self, *, account_id: AccountId, post: Post, now_ms: int) -> None:
-        return
-
-    async def unliked(self, *, account_id: AccountId, post: Post) -> None:
-        return
-
-    async def boosted(self, *, boost: Post) -> None:
-        return
-
-    async def unboosted(self, *, boost: Post) -> None:
-        return

@@ -4,7 +4,7 @@ A block holds for both and from the answer on; readers look at it with every pag
 other verbs are the reader's own business: the other account is told nothing. All of it can be taken back.
 """
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -129,10 +129,6 @@ class RelationsService:
     async def may_interact(self, viewer_id: AccountId, author_id: AccountId) -> bool:
         """Whether no block stands between them."""
         return not await self._relations.apart(viewer_id, [author_id])
-
-    async def apart_from(self, viewer_id: AccountId, others: Iterable[AccountId]) -> set[AccountId]:
-        """Those of `others` that the viewer blocks or is blocked by."""
-        return await self._relations.apart(viewer_id, list(others))
 
     async def require_together(self, viewer_id: AccountId, other_id: AccountId) -> None:
         """Raises AccountNotFound where a block stands between them."""

@@ -19,7 +19,6 @@ from timelines.services.auditing.repairs import Places
 
 KeyOf = Callable[[str, int], Key]
 Standing = Callable[[Looking, Iterable[int]], Awaitable[set[int]]]
-Forget = Callable[[int], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
