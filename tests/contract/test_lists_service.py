@@ -81,7 +81,7 @@ async def test_a_list_is_its_owners_secret(service: ListService, news: ListId) -
     assert await service.owner_of(news) == ALICE
     for refused in (
         service.get(owner_id=BOB, list_id=news),
-        service.rename(owner_id=BOB, list_id=news, title="His"),
+        service.edit(owner_id=BOB, list_id=news, title="His"),
         service.delete(owner_id=BOB, list_id=news),
         service.members(owner_id=BOB, list_id=news),
         service.add_member(owner_id=BOB, list_id=news, account_id=CAROL, now_ms=1),
@@ -100,8 +100,8 @@ async def test_a_title_is_checked_at_creation_and_renaming(service: ListService,
             await service.create(owner_id=ALICE, title=title, now_ms=1)
         assert "title" in refused.value.fields
         with pytest.raises(ListTitleInvalid):
-            await service.rename(owner_id=ALICE, list_id=news, title=title)
-    assert (await service.rename(owner_id=ALICE, list_id=news, title=" Cafe\u0301 ")).title == "Caf\u00e9"
+            await service.edit(owner_id=ALICE, list_id=news, title=title)
+    assert (await service.edit(owner_id=ALICE, list_id=news, title=" Cafe\u0301 ")).title == "Caf\u00e9"
 
 
 async def test_an_account_has_a_bounded_number_of_lists(service: ListService, news: ListId) -> None:
@@ -172,7 +172,7 @@ async def test_a_deleted_list_leaves_nothing_behind(
     with pytest.raises(ListNotFound):
         await add(service, news, BOB)
     with pytest.raises(ListNotFound):
-        await service.rename(owner_id=ALICE, list_id=news, title="again")
+        await service.edit(owner_id=ALICE, list_id=news, title="again")
 
 
 async def test_deleting_a_list_again_is_a_success_for_a_day_and_for_its_owner_alone(

@@ -84,9 +84,6 @@ class ListService:
             raise ListsCapReached
         return await self._lists.add(found)
 
-    async def rename(self, *, owner_id: AccountId, list_id: ListId, title: str) -> AccountList:
-        return await self.edit(owner_id=owner_id, list_id=list_id, title=title)
-
     async def edit(
         self,
         *,
