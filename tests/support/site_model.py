@@ -25,6 +25,7 @@ class Written:
     audience: int = 0
     boost_of: int | None = None
     reply_to: int | None = None
+    tagged: bool = False
 
 
 @dataclass
@@ -138,6 +139,10 @@ class SiteModel:
 
     def public(self, viewer: int) -> list[int]:
         return self.timeline(viewer, self.people, "public")
+
+    def tag(self, viewer: int) -> list[int]:
+        """What is public and has the hashtag."""
+        return [id for id in self.public(viewer) if self.posts[id].tagged]
 
     def list_timeline(self, list_id: int) -> list[int]:
         owner, members = self.lists[list_id]

@@ -1,0 +1,106 @@
+"""A whole site that hypothesis drives: its services, its clock, and the plain model beside them.
+
+What people do, what breaks and what must be seen are added by classes of their own (`site_machine_*.py`);
+tests/contract/test_state_machine.py puts them together.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Coroutine
+from itertools import permutations
+from typing import Any, ClassVar, TypeVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize
+
+from accounts.domain import AccountId
+from socialsite.clock import FixedClock
+from socialsite.configuration import Configuration
+from socialsite.ids import PostId
+from socialsite.services import build_services
+from socialsite.store import open_store
+from tests.support.site_model import SiteModel
+from tests.support.topologies import Deployment
+from tests.support.world import World
+
+SMALL = Configuration(home_cap=6, list_cap=6, posts_per_pass=2, read_ahead=1)
+"""Floors, trims and passes all the time."""
+PEOPLE, MOST_PEOPLE = 4, 6
+"""Who is there from the first, and how many may sign up."""
+WHO = st.integers(0, MOST_PEOPLE - 1)
+WHICH = st.integers(0, 1_000)
+
+Answer = TypeVar("Answer")
+
+
+class SiteMachine(RuleBasedStateMachine):
+    """One history. `deployment` and `config` are set by the test."""
+
+    deployment: Deployment
+    config: Configuration = SMALL
+    tally: ClassVar[Counter[str]] = Counter()
+    """What was done in all histories: steps, calms, posts, jobs cut off and adopted, caches lost."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.deployment.flush()
+        self.runner = asyncio.Runner()
+        self.clock = FixedClock(1_900_000_000_000)
+        self.model = SiteModel(now_ms=self.clock.now_ms())
+        self.changed = False
+        self.owed = False
+        self.dead_workers = 0
+
+    def does(self, work: Coroutine[Any, Any, Answer]) -> Answer:
+        return self.runner.run(work)
+
+    @initialize(befriended=st.booleans())
+    def begin(self, befriended: bool) -> None:
+        """Strangers, or people who follow each other and have read their homes."""
+        self.does(self._begin(befriended))
+
+    async def _begin(self, befriended: bool) -> None:
+        self.store = await open_store(self.deployment.urls)
+        self.services = build_services(self.store, self.clock, self.config)
+        self.world = World(self.services)
+        await self.services.outbox.prepare()
+        people = await self.world.people(*(f"p{number}" for number in range(PEOPLE)))
+        self.model.people = [int(person.id) for person in people]
+        for one, other in permutations(people, 2) if befriended else ():
+            await one.follows(other)
+            await one.home()
+            self.model.follow(one.id, other.id)
+
+    async def cut_off(self, work: Coroutine[Any, Any, object], after: int) -> None:
+        """Whoever does this dies after so many turns of the loop; what was sent until then, was sent."""
+        doing = asyncio.ensure_future(work)
+        for _ in range(after):
+            await asyncio.sleep(0)
+        doing.cancel()
+        await asyncio.gather(doing, return_exceptions=True)
+
+    # Who and what
+
+    def active(self, who: int) -> AccountId:
+        """Somebody who is not suspended; one always is there."""
+        active = [id for id in self.model.people if id not in self.model.suspended]
+        return AccountId(active[who % len(active)])
+
+    def two(self, who: int, other: int) -> tuple[AccountId, AccountId] | None:
+        """Two active accounts without a block between them."""
+        one, another = self.active(who), self.active(other)
+        return None if one == another or self.model.apart(one, another) else (one, another)
+
+    def visible(self, viewer: int, which: int, *, boostable: bool = False) -> PostId | None:
+        """A post (no boost) that the viewer sees on its own page."""
+        model = self.model
+        seen = [
+            id for id, post in model.posts.items() if not post.boost_of and model.may_see(viewer, id, "post")
+        ]
+        if boostable:
+            seen = [
+                id
+                for id in seen
+                if model.posts[id].audience < 2 and model.posts[id].author not in model.private
+            ]
+        return PostId(sorted(seen)[which % len(seen)]) if seen else None

@@ -1,0 +1,76 @@
+"""What breaks under a driven site: workers die amid a job, jobs come twice, caches are lost."""
+
+from itertools import chain
+
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from accounts.domain import AccountId
+from tests.support.site_machine import WHO
+from tests.support.site_machine_pages import HEIR, PagesAreRight
+from timelines import keys
+
+FOR_EVERYBODY = ("public:*", "timelines:*:tag", "search:*")
+"""The caches that a read does not fill again, but `rebuild_timelines --all`."""
+
+
+class ThingsBreak(PagesAreRight):
+    @precondition(lambda self: self.owed)
+    @rule(jobs=st.integers(1, 3), times=st.integers(1, 2), finishes=st.booleans())
+    def work(self, jobs: int, times: int, finishes: bool) -> None:
+        """A worker does some jobs, perhaps twice; they may be found owed again, as after a lost reply."""
+        self.does(self._work(jobs, times, finishes))
+
+    async def _work(self, jobs: int, times: int, finishes: bool) -> None:
+        outbox = self.services.outbox
+        for job in await outbox.take(HEIR, jobs, 1):
+            following: tuple[bytes, ...] = ()
+            for _ in range(times):
+                following = await self.services.syndication.handle(job.payload)
+            if finishes:
+                await outbox.finish(job, following)
+            else:
+                await outbox.finish(job, (job.payload,))
+
+    @precondition(lambda self: self.owed)
+    @rule(after=st.integers(0, 60), jobs=st.integers(1, 2))
+    def worker_dies(self, after: int, jobs: int) -> None:
+        """Kill -9 amid a job: it stays in the dead one's hands until somebody adopts it."""
+        self.does(self._worker_dies(after, jobs))
+
+    async def _worker_dies(self, after: int, jobs: int) -> None:
+        self.dead_workers += 1
+        taken = await self.services.outbox.take(f"dead{self.dead_workers:04x}", jobs, 1)
+        if taken:
+            self.tally["jobs cut off"] += 1
+            await self.cut_off(self.services.syndication.handle(taken[0].payload), after)
+
+    @precondition(lambda self: self.dead_workers)
+    @rule()
+    def others_adopt(self) -> None:
+        self.does(self.adopt())
+
+    @rule(who=WHO)
+    def lose_the_caches_of(self, who: int) -> None:
+        self.tally["caches lost"] += 1
+        owner = self.model.people[who % len(self.model.people)]
+        lost = [keys.home_timeline(owner)]
+        lost += [keys.list_timeline(id) for id, (of, _) in self.model.lists.items() if of == owner]
+        self.does(self.store.gather([("DEL", key) for key in lost]))
+
+    @rule()
+    def lose_what_is_for_everybody(self) -> None:
+        """Public, hashtags and search; the command that fills them again runs beside all the rest."""
+        for master in self.deployment.masters():
+            with master:
+                for key in chain.from_iterable(map(master.scan_iter, FOR_EVERYBODY)):
+                    master.delete(key)
+        self.tally["caches lost"] += 1
+        self.does(self._rebuild())
+
+    async def _rebuild(self) -> None:
+        people = [AccountId(id) for id in self.model.people]
+        await self.services.rebuilding.rebuild_public(people)
+        for account_id in people:
+            await self.services.rebuilding.rebuild_tags(account_id)
+            await self.services.rebuilding.rebuild_search(account_id)

@@ -1,0 +1,128 @@
+"""What every reader of a driven site must see, at each step and after each calm."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from hypothesis.stateful import invariant, rule
+
+from accounts.domain import AccountId
+from tests.support.site_machine import SiteMachine
+from timelines.domain.account_list import ListId
+from timelines.domain.page import HydratedPost, TimelinePage
+from timelines.domain.query import parsed
+
+WORD, TAG = "words", "tea"
+"""In every post, and in some of them as a hashtag."""
+HEIR = "abad1dea"
+"""The worker that `World.work` is, and that adopts what dead ones left."""
+ReadPage = Callable[..., Awaitable[TimelinePage]]
+
+
+class PagesAreRight(SiteMachine):
+    """Home, lists, profiles, public, hashtag and search of every reader are the model's, entry by entry."""
+
+    def teardown(self) -> None:
+        try:
+            self.calm()
+        finally:
+            self.does(self.store.close())
+            self.runner.close()
+
+    @invariant()
+    def nothing_hidden_is_seen(self) -> None:
+        """From the answer on, whatever the worker still owes."""
+        self.tally["steps"] += 1
+        if not self.changed:
+            return
+        self.changed = False
+        for viewer in self.readers():
+            allowed = {*self.model.home(viewer)}
+            page = self.does(self.services.reading.home(AccountId(viewer), limit=10))
+            assert {entry.post.id for entry in page.entries} <= allowed, f"a ghost in the home of {viewer}"
+
+    @rule()
+    def calm(self) -> None:
+        self.does(self._calm())
+        self.tally["calms"] += 1
+        self.owed = False
+
+    async def _calm(self) -> None:
+        await self.adopt()
+        await self.world.work()
+        reading, model = self.services.reading, self.model
+        for viewer in self.readers():
+            me = AccountId(viewer)
+            await self.same(f"home of {viewer}", model.home(viewer), viewer, reading.home, me)
+            await self._what_strangers_wrote(viewer)
+            for account in model.people:
+                expected = model.profile(viewer, account)
+                where = f"profile of {account} for {viewer}"
+                await self.same(where, expected, viewer, reading.profile, AccountId(account), viewer_id=me)
+        for list_id, (owner, _) in model.lists.items():
+            if owner not in model.suspended:
+                expected, read = model.list_timeline(list_id), reading.list_timeline
+                where = f"list of {owner}"
+                await self.same(where, expected, owner, read, ListId(list_id), viewer_id=AccountId(owner))
+        await self._bookmarks()
+
+    async def adopt(self) -> None:
+        """A living worker takes over what the dead ones had in hand, and does it."""
+        outbox = self.services.outbox
+        while jobs := await outbox.adopt(HEIR):
+            for job in jobs:
+                self.tally["jobs adopted"] += 1
+                await outbox.finish(job, await self.services.syndication.handle(job.payload))
+
+    async def _what_strangers_wrote(self, viewer: int) -> None:
+        reading, me, model = self.services.reading, AccountId(viewer), self.model
+        await self.same(f"public for {viewer}", model.public(viewer), viewer, reading.public, viewer_id=me)
+        await self.same(f"#{TAG} for {viewer}", model.tag(viewer), viewer, reading.tag, TAG, viewer_id=me)
+        seek = self.services.search.posts
+        for words, expected in ((WORD, model.public(viewer)), (f"#{TAG}", model.tag(viewer))):
+            found = await self.walk(viewer, seek, (parsed(words),), {"viewer_id": me}, down=True)
+            assert found == expected, f"search of {viewer} for {words}"
+
+    async def _bookmarks(self) -> None:
+        model = self.model
+        for viewer in self.readers():
+            kept = {id for who, id in model.bookmarks if who == viewer and model.may_see(viewer, id, "post")}
+            page = await self.services.reactions.bookmarks(AccountId(viewer), limit=100)
+            assert {entry.post.id for entry in page.entries} == kept, f"bookmarks of {viewer}"
+
+    def readers(self) -> list[int]:
+        return [id for id in self.model.people if id not in self.model.suspended]
+
+    async def same(
+        self, where: str, expected: list[int], viewer: int, read: ReadPage, *of: Any, **by: Any
+    ) -> None:
+        """The timeline, page by page downward and upward."""
+        assert await self.walk(viewer, read, of, by, down=True) == expected, f"{where}, downward"
+        assert await self.walk(viewer, read, of, by, down=False) == expected[::-1], f"{where}, upward"
+
+    async def walk(
+        self, viewer: int, read: ReadPage, of: tuple[Any, ...], by: dict[str, Any], *, down: bool
+    ) -> list[int]:
+        found: list[int] = []
+        cut: dict[str, int] = {} if down else {"after": 0}
+        while True:
+            page = await read(*of, **by, **cut, limit=4)
+            for entry in page.entries:
+                self.holds(viewer, entry)
+            ids = [entry.post.id for entry in page.entries]
+            found += ids if down else ids[::-1]
+            cursor = page.next_before if down else page.previous_after
+            if cursor is None:
+                return found
+            cut = {"before": cursor} if down else {"after": cursor}
+
+    def holds(self, viewer: int, entry: HydratedPost) -> None:
+        """Counts, and what the reader did, are the model's."""
+        shown, model = entry.shown.post.id, self.model
+        counts = entry.counts.replies, entry.counts.boosts, entry.counts.likes
+        assert counts == model.counts(shown), f"counts of {shown}"
+        did = entry.viewer
+        assert did is not None
+        assert did.own == (model.posts[shown].author == viewer)
+        assert did.liked == ((viewer, shown) in model.likes)
+        assert did.boosted == ((viewer, shown) in model.boosts)
+        assert did.bookmarked == ((viewer, shown) in model.bookmarks)
