@@ -8,9 +8,10 @@ from accounts import keys
 from accounts.domain import ACTIVE, AccountId, Author, State
 from accounts.errors import AccountNotFound
 from accounts.models import Account
+from socialsite.store.batches import Encoded
 from socialsite.store.node import Reply
 from socialsite.store.question import Question
-from socialsite.store.scripts import Command, Prepared, Script, load, prepared
+from socialsite.store.scripts import Command, Script, encode, load
 from socialsite.store.store import Store
 
 CREATE = load("create_account.lua", __package__)
@@ -107,7 +108,8 @@ class AccountRepository:
             found = zip(ids, replies, strict=True)
             return {id: _author(id, *reply) for id, reply in found if reply[0] is not None}
 
-        return Question([_author_command(account_id) for account_id in ids], understand)
+        wire = b"".join(map(_author_wire, ids))
+        return Question(Encoded(wire, len(ids), lambda: list(map(_author_command, ids))), understand)
 
     async def edit(self, account_id: AccountId, fields: Mapping[str, str]) -> bool:
         """Whether any of the fields changed. Raises AccountNotFound, also for a deleted account."""
@@ -193,9 +195,13 @@ def _flat(fields: Mapping[str, str]) -> list[str]:
     return [part for pair in fields.items() for part in pair]
 
 
+def _author_command(account_id: AccountId) -> Command:
+    return ("HMGET", keys.account(account_id), *AUTHOR_FIELDS)
+
+
 @lru_cache(maxsize=20_000)
-def _author_command(account_id: AccountId) -> Prepared:
-    return prepared("HMGET", keys.account(account_id), *AUTHOR_FIELDS)
+def _author_wire(account_id: AccountId) -> bytes:
+    return encode(_author_command(account_id))
 
 
 @lru_cache(maxsize=20_000)

@@ -10,76 +10,31 @@ import asyncio
 import ssl
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import repeat
 from typing import Any, Self
-from urllib.parse import urlsplit
 
 import hiredis
-from redis.asyncio.connection import parse_url
 
+from socialsite.store.address import Address as Address
 from socialsite.store.errors import Demoted, StoreError, StoreUnavailable, error_of
 
 CONNECT_TIMEOUT_S = 2.0
 REPLY_TIMEOUT_S = 5.0
 MOST_IN_FLIGHT = 20_000  # requests; beyond that the server is not keeping up and waiting helps nobody
 CHECK_EVERY_S = 0.25
+GETS_AT_ONCE = 128
+"""Replies taken from the reader by a loop of C, before a look whether it had them all."""
 NOTHING = object()
 """What the reader says when the next reply is not whole yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where a server listens and how to be let in."""
-
-    url: str
-    path: str | None
-    host: str
-    port: int
-    db: int
-    username: str | None
-    password: str | None
-    tls: bool
-
-    @classmethod
-    def parse(cls, url: str) -> Self:
-        """From `redis://`, `rediss://` or `unix://`. Raises ValueError with redis-py's explanation."""
-        found: dict[str, Any] = dict(parse_url(url))
-        return cls(
-            url=url,
-            path=found.get("path"),
-            host=found.get("host", "localhost"),
-            port=int(found.get("port", 6379)),
-            db=int(found.get("db", 0)),
-            username=found.get("username"),
-            password=found.get("password"),
-            tls=urlsplit(url).scheme == "rediss",
-        )
-
-    def at(self, host: str, port: int) -> Self:
-        """Another server let in by the same credentials."""
-        return replace(self, url="", path=None, host=host, port=port)
-
-    def elsewhere(self, place: str) -> Self:
-        """`host:port`, or the path of a socket, let in by the same credentials. Raises ValueError."""
-        if place.startswith("/"):
-            return replace(self, url="", path=place)
-        host, _, port = place.rpartition(":")
-        if not host or not port.isdigit() or not 0 < int(port) < 65_536:
-            raise ValueError(f'{place!r} is not "host:port" or the path of a socket')
-        return self.at(host, int(port))
-
-    def __str__(self) -> str:
-        return self.path or f"{self.host}:{self.port}"
 
 
 class Request:
     """Replies owed to one caller; `done` gets all at once, error replies as exceptions in the list."""
 
-    __slots__ = ("deadline", "done", "missing", "replies")
+    __slots__ = ("deadline", "done", "expected", "replies")
 
-    def __init__(self, missing: int, deadline: float, done: asyncio.Future[list[Any]]) -> None:
-        self.missing = missing
+    def __init__(self, expected: int, deadline: float, done: asyncio.Future[list[Any]]) -> None:
+        self.expected = expected
         self.deadline = deadline
         self.done = done
         self.replies: list[Any] = []
@@ -212,15 +167,16 @@ class PipelinedConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         requests = self._requests
         self._reader.feed(data)
-        coming = iter(self._reader.gets, NOTHING)
+        gets = self._reader.gets
         while requests:
             request = requests[0]
             replies = request.replies
-            known = len(replies)
-            replies.extend(islice(coming, request.missing))
-            request.missing -= len(replies) - known
-            if request.missing:
-                return
+            while missing := request.expected - len(replies):
+                known = len(replies)
+                replies.extend(map(gets, repeat(False, min(missing, GETS_AT_ONCE))))
+                if replies[-1] is NOTHING:
+                    del replies[replies.index(NOTHING, known) :]
+                    return
             requests.popleft()
             if not request.done.done():
                 request.done.set_result(replies)

@@ -6,7 +6,7 @@ for (b, a), so that both sides of a follow lie together and change in one script
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -116,6 +116,7 @@ class KeyDataShardedConnection:
         return await self._store.write_each(commands)
 
 
+@lru_cache(maxsize=65_536)
 def partition_of(one: int, other: int, count: int) -> int:
     """The partition of an unordered pair: crc32("min:max") mod count."""
     low, high = (one, other) if one <= other else (other, one)

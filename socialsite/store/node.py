@@ -7,8 +7,10 @@ their own types; an error reply raises, so it can never be read as "empty".
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from types import NoneType
 from typing import Any, ClassVar, Protocol
 
+from socialsite.store.batches import Encoded, Parts
 from socialsite.store.confirming import ConfirmingConnections
 from socialsite.store.connection import REPLY_TIMEOUT_S, Address, PipelinedConnection
 from socialsite.store.errors import ScriptMissing, StoreError, StoreUnavailable
@@ -17,6 +19,8 @@ from socialsite.store.scripts import Command, Prepared, Script
 from socialsite.store.scripts import encode as encode
 
 Reply = Any
+ANSWERS = frozenset((bytes, int, list, NoneType))
+"""What a reply is that is no error."""
 
 
 class Admission(Protocol):
@@ -64,7 +68,7 @@ class Node:
         """Several commands in one round trip, replies in order. Raises the first error reply."""
         if self.successor is not None:
             return await self.successor.pipeline(commands)
-        commands = commands if isinstance(commands, (list, tuple)) else list(commands)
+        commands = commands if isinstance(commands, (list, tuple, Encoded, Parts)) else list(commands)
         return await self._mended(commands, await self._raw(commands))
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
@@ -161,6 +165,8 @@ class Node:
 
     async def _mended(self, commands: Sequence[Command], replies: list[Reply]) -> list[Reply]:
         """The replies with forgotten scripts sent whole; raises any other error reply."""
+        if ANSWERS.issuperset(map(type, replies)):
+            return replies
         for position, reply in enumerate(replies):
             if isinstance(reply, StoreError):
                 if not isinstance(reply, ScriptMissing):
@@ -172,18 +178,37 @@ class Node:
         """(replies to skip, bytes): a script the server has not seen from us is loaded ahead of its use."""
         parts: list[bytes] = []
         preface: list[bytes] = []
+        for batch in commands.parts if type(commands) is Parts else (commands,):
+            if type(batch) is Encoded:
+                if batch.script is not None:
+                    self._preload(connection, batch.script, preface)
+                parts.append(batch.wire)
+            else:
+                self._encode_each(connection, batch, parts, preface)
+        return len(preface), b"".join((*preface, *parts))
+
+    def _encode_each(
+        self,
+        connection: PipelinedConnection,
+        commands: Sequence[Command],
+        parts: list[bytes],
+        preface: list[bytes],
+    ) -> None:
         for command in commands:
             if type(command) is Prepared:
                 parts.append(command.wire)
                 continue
             if command[0] == "EVALSHA":
                 script: Script = command[1]
-                if script.sha not in connection.loaded_scripts:
-                    preface.append(encode(("SCRIPT", "LOAD", script.source)))
-                    connection.loaded_scripts.add(script.sha)
+                self._preload(connection, script, preface)
                 command = (command[0], script.sha, *command[2:])
             parts.append(encode(command))
-        return len(preface), b"".join((*preface, *parts))
+
+    @staticmethod
+    def _preload(connection: PipelinedConnection, script: Script, preface: list[bytes]) -> None:
+        if script.sha not in connection.loaded_scripts:
+            preface.append(encode(("SCRIPT", "LOAD", script.source)))
+            connection.loaded_scripts.add(script.sha)
 
     async def _evaluate(self, command: Command) -> Reply:
         """Send a script whole: somebody emptied the server's cache of scripts under us."""

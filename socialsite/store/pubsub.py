@@ -74,8 +74,7 @@ class Inbox(PipelinedConnection):
     def _answer(self, reply: Reply) -> None:
         request = self._requests[0]
         request.replies.append(reply)
-        request.missing -= 1
-        if not request.missing:
+        if len(request.replies) == request.expected:
             self._requests.popleft()
             if not request.done.done():
                 request.done.set_result(request.replies)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, repeat
 from typing import Any, Protocol
 
+from socialsite.store.batches import Parts
 from socialsite.store.connections import KeyDataShardedConnection, KeyShardedConnection, Layout
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
@@ -139,11 +140,11 @@ class Store:
 
     async def ask(self, *questions: Question[Any]) -> list[Any]:
         """The answers to all questions, in one round trip a node."""
-        commands = [command for question in questions for command in question.commands]
+        commands = Parts([question.commands for question in questions])
         lags = any(question.may_lag for question in questions)
         if lags and (self._only is None or self._only.replicas is not None):
             places = (repeat(question.may_lag, len(question.commands)) for question in questions)
-            replies = await self._spread(commands, chain.from_iterable(places))
+            replies = await self._spread(list(commands), chain.from_iterable(places))
         else:
             replies = await self.gather(commands)
         answers, start = [], 0

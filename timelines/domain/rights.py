@@ -28,6 +28,8 @@ class Place(Enum):
     NOTIFICATION = auto()
     BOOKMARKS = auto()
 
+    __hash__ = object.__hash__  # Enum's own is written in Python, and a page asks for it a hundred times
+
 
 STRANGERS = frozenset({Place.PUBLIC, Place.TAG, Place.SEARCH})
 """Where readers meet posts of people they never chose: listed posts only."""

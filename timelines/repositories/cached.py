@@ -13,9 +13,12 @@ The rules that make them exact, all in this module, cached_pushing.py and their 
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import cast
 
 from socialsite.ids import Now, PostId
-from socialsite.store import Key, Store, load
+from socialsite.store import Command, Key, Store, load, prepared
+from socialsite.store.key import KEPT
 from timelines.repositories.cached_kind import MARGIN, MARGIN_MS, CachedKind
 from timelines.repositories.cached_pushing import CachedPushing
 
@@ -68,9 +71,7 @@ class CachedTimelines:
     async def read(self, owner: int, limit: int) -> CachedPart | None:
         """The newest `limit` ids at least; None where the timeline is absent or being built."""
         key = self._kind.key_of(owner)
-        head, last, left_ms = await self._place[key].pipeline(
-            [("LRANGE", key, 0, limit - 1), ("LINDEX", key, -1), ("PTTL", key)]
-        )
+        head, last, left_ms = await self._place[key].pipeline(_look(key, limit))
         if last is None or not head or last.startswith(b"b") or head[-1].startswith(b"b"):
             return None  # absent or being built, at one of the two looks
         await self._renew(key, left_ms)
@@ -127,11 +128,16 @@ class CachedTimelines:
         return bool(await self._place[key].run(FINISH, [key], args))
 
 
+@lru_cache(maxsize=KEPT)
+def _look(key: Key, limit: int) -> tuple[Command, ...]:
+    return prepared("LRANGE", key, 0, limit - 1), prepared("LINDEX", key, -1), prepared("PTTL", key)
+
+
 def part_of(head: Sequence[bytes], last: bytes) -> CachedPart:
     """What a reader may believe of the elements it got."""
     floor = -int(last)
     whole = bool(head) and head[-1].startswith(b"-")
-    numbers = [int(element) for element in (head[:-1] if whole else head)]
-    ids = sorted({number for number in numbers if number > floor}, reverse=True)
-    settled = 0 if whole or not numbers else min(numbers) + MARGIN
-    return CachedPart(tuple(PostId(number) for number in ids), floor, whole, settled)
+    numbers = sorted(map(int, head[:-1] if whole else head), reverse=True)
+    settled = 0 if whole or not numbers else numbers[-1] + MARGIN
+    ids = dict.fromkeys(numbers if not numbers or numbers[-1] > floor else [n for n in numbers if n > floor])
+    return CachedPart(cast("tuple[PostId, ...]", tuple(ids)), floor, whole, settled)

@@ -6,10 +6,12 @@ hold an account two more. Reads only; edges.py writes both sides.
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
+from socialsite.store.batches import Encoded, wire_of, wire_text
 from socialsite.store.connections import KeyDataShardedConnection, partition_of
-from socialsite.store.key import Key
+from socialsite.store.key import KEPT, Key
 from socialsite.store.node import Reply
 from socialsite.store.question import Question
 from socialsite.store.scripts import Command, load
@@ -172,7 +174,9 @@ class EdgeSide:
                 if score is not None
             }
 
-        commands = [("ZMSCORE", self._key(tags[number], owner), *group) for number, group in groups.items()]
+        asked = [(self._key(tags[number], owner), group) for number, group in groups.items()]
+        wire = b"".join([scores_wire(key, group) for key, group in asked])
+        commands = Encoded(wire, len(asked), lambda: [("ZMSCORE", key, *group) for key, group in asked])
         return Question(commands, understand)
 
     async def ids(self, owner: int, at_most: int) -> list[int]:
@@ -212,6 +216,14 @@ async def counts(*sides: tuple[EdgeSide, int], may_lag: bool = False) -> list[in
         replies = replies[len(part) :]
     return sums
 
+
+def scores_wire(key: Key, members: Sequence[int]) -> bytes:
+    """ZMSCORE as it is sent."""
+    arguments = b"".join(map(wire_of, members))
+    return b"*%d\r\n$7\r\nZMSCORE\r\n%b%b" % (len(members) + 2, _key_wire(key), arguments)
+
+
+_key_wire = lru_cache(maxsize=KEPT)(wire_text)
 
 Sized = tuple[EdgeSide, int, int]
 """A side of an id, and how many edges it has."""

@@ -7,10 +7,11 @@ from functools import lru_cache
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Command, Key, Prepared, Question, Reply, Store, load, prepared
+from socialsite.store import Command, Encoded, Key, Prepared, Question, Reply, Store, load, prepared
+from socialsite.store.scripts import encode
 from timelines import keys
 from timelines.domain.page import Counts
-from timelines.domain.post import Post, decode_post, encode_post
+from timelines.domain.post import KEPT, Post, decode_post, encode_post
 from timelines.repositories.archive import Archive, NoArchive
 
 PENDING, DELETED, SUPERSEDED = b"pending", b"deleted", b"superseded"
@@ -74,8 +75,9 @@ class Agreement:
 Found = Post | PostState
 
 
+@lru_cache(maxsize=KEPT)
 def decoded(reply: Reply) -> Found:
-    """A post's value as it stands in the store."""
+    """A post's value as it stands in the store; the same bytes are the same post, whenever they are read."""
     state = STATES.get(reply)
     if state is not None:
         return state
@@ -149,7 +151,9 @@ class PostRepository:
 
     async def standing(self, found: Mapping[PostId, Post | PostState]) -> dict[PostId, Post]:
         """The posts among what was found, with one read of the archive for all that lie there."""
-        posts = {post.id: post for post in found.values() if isinstance(post, Post)}
+        posts = {post_id: post for post_id, post in found.items() if type(post) is Post}
+        if len(posts) == len(found):
+            return posts
         old = [post_id for post_id, state in found.items() if state is PostState.ARCHIVED]
         return posts | await self.archived(old) if old else posts
 
@@ -172,16 +176,27 @@ class PostRepository:
     def find_question(post_ids: Sequence[PostId]) -> Question[dict[PostId, Found]]:
         """What stands at each id, for a round trip that asks other things too; then `standing`."""
         return Question(
-            [_find_command(post_id) for post_id in post_ids],
+            Encoded(
+                b"".join(map(_find_wire, post_ids)),
+                len(post_ids),
+                lambda: [_find_command(post_id) for post_id in post_ids],
+            ),
             lambda replies: dict(zip(post_ids, map(decoded, replies), strict=True)),
         )
 
     @staticmethod
-    def counts_question(post_ids: Sequence[PostId]) -> Question[dict[PostId, Counts]]:
+    def counts_question(
+        post_ids: Sequence[PostId], *, may_lag: bool = False
+    ) -> Question[dict[PostId, Counts]]:
         """How many replies, boosts and likes each post has."""
         return Question(
-            [_counts_command(post_id) for post_id in post_ids],
+            Encoded(
+                b"".join(map(_counts_wire, post_ids)),
+                len(post_ids),
+                lambda: [("GET", keys.counts(post_id)) for post_id in post_ids],
+            ),
             lambda replies: dict(zip(post_ids, map(counts_of, replies), strict=True)),
+            may_lag,
         )
 
     # Idempotency keys
@@ -229,8 +244,13 @@ def _find_command(post_id: PostId) -> Prepared:
 
 
 @lru_cache(maxsize=20_000)
-def _counts_command(post_id: PostId) -> Prepared:
-    return prepared("GET", keys.counts(post_id))
+def _find_wire(post_id: PostId) -> bytes:
+    return encode(("GET", keys.post(post_id)))
+
+
+@lru_cache(maxsize=20_000)
+def _counts_wire(post_id: PostId) -> bytes:
+    return encode(("GET", keys.counts(post_id)))
 
 
 def counted_keys(post_id: PostId, changed: Callable[[int], Key]) -> list[Key]:

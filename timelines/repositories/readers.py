@@ -1,17 +1,21 @@
 """What a reader has to do with the posts and authors of a page: one script, one round trip, only the hits."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Key, Question, Reply, Store, load
+from socialsite.store import Command, Encoded, Key, Question, Reply, Store, load, wire_of, wire_text
 from timelines import keys
 from timelines.domain.account_list import ListId
 from timelines.domain.filters import decode_filter
 from timelines.domain.rights import ReaderState
 
 STATE = load("reader_state.lua", __package__)
+STATE_KEYS: tuple[Callable[[int], Key], ...] = (
+    keys.liked, keys.boosted, keys.bookmarks, keys.blocks, keys.blocked_by, keys.mutes, keys.quieted,
+    keys.exclusive, keys.filters,
+)  # fmt: skip
 NOTHING: list[list[bytes]] = [[]] * 9
 POSTS_MOST, AUTHORS_MOST = 400, 1_000  # unpack of more would be refused by Lua
 
@@ -27,13 +31,20 @@ class Readers:
         viewer_id: AccountId, post_ids: Collection[PostId], author_ids: Collection[AccountId], now_ms: int
     ) -> Question[ReaderState]:
         """At most 400 posts and 1,000 accounts."""
-        command = STATE.command(_keys(viewer_id), [len(post_ids), now_ms, *post_ids, *author_ids])
+        ids = b"".join([*map(wire_of, post_ids), *map(wire_of, author_ids)])
+        count = len(STATE_KEYS) + 5 + len(post_ids) + len(author_ids)
+        start = b"*%d\r\n%b%b" % (count, _head(viewer_id), wire_of(len(post_ids)))
+        wire = b"%b%b%b" % (start, wire_text(str(now_ms)), ids)
+
+        def whole() -> Sequence[Command]:
+            arguments = [len(post_ids), now_ms, *post_ids, *author_ids]
+            return [STATE.command([build(viewer_id) for build in STATE_KEYS], arguments)]
 
         def understand(replies: Sequence[Reply]) -> ReaderState:
             (hits,) = replies
             return ReaderState(viewer_id, now_ms) if hits == NOTHING else _state(viewer_id, now_ms, hits)
 
-        return Question((command,), understand)
+        return Question(Encoded(wire, 1, whole, STATE), understand)
 
 
 def _state(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> ReaderState:
@@ -57,9 +68,7 @@ def _state(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> Reader
 
 
 @lru_cache(maxsize=5_000)
-def _keys(viewer_id: AccountId) -> tuple[Key, ...]:
-    builders = (
-        keys.liked, keys.boosted, keys.bookmarks, keys.blocks, keys.blocked_by, keys.mutes, keys.quieted,
-        keys.exclusive, keys.filters,
-    )  # fmt: skip
-    return tuple(build(viewer_id) for build in builders)
+def _head(viewer_id: AccountId) -> bytes:
+    """The script's call up to its keys, as it is sent."""
+    words = "EVALSHA", STATE.sha, str(len(STATE_KEYS)), *(build(viewer_id) for build in STATE_KEYS)
+    return b"".join(map(wire_text, words))

@@ -79,17 +79,28 @@ class Hydrator:
         found.counts_may_lag = may_lag
         found.answering = answering
         await found.look_at(post_ids)
-        boosts = [post for post_id in post_ids if (post := found.posts.get(post_id)) and post.boost_of]
+        posts = [post for post_id in post_ids if (post := found.posts.get(post_id)) is not None]
+        boosts = [post for post in posts if post.boost_of is not None]
+        if not boosts and found.is_plain:
+            return _plain_entries(found, posts)
         showing = BoostShowing(found)
         if boosts and place in FOLLOWED:
             await showing.ask(boosts)
         return [
-            entry
-            for post_id in post_ids
-            if (post := found.posts.get(post_id)) is not None
-            and showing.shows(post)
-            and (entry := entry_of(found, post)) is not None
+            entry for post in posts if showing.shows(post) and (entry := entry_of(found, post)) is not None
         ]
+
+
+def _plain_entries(found: Lookup, posts: Iterable[Post]) -> list[HydratedPost]:
+    """As `entry_of` for posts that are no boosts, where `found.is_plain`: most pages, without its calls."""
+    counts, viewer_id = found.counts, found.viewer_id
+    others = None if viewer_id is None else NOTHING_DONE
+    author_of = found.visible_author
+    return [
+        HydratedPost(post, author, counts[post.id], OWN if post.author_id == viewer_id else others)
+        for post in posts
+        if (author := author_of(post)) is not None
+    ]
 
 
 def entry_of(found: Lookup, post: Post) -> HydratedPost | None:

@@ -4,7 +4,7 @@ Everything here lives for one request.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from accounts.domain import AccountId, Author
@@ -68,6 +68,18 @@ class Lookup:
         self._asked_of: set[AccountId] = set()
         self._judged: dict[AccountId, Author | None] = {}
 
+    @property
+    def viewer_id(self) -> AccountId | None:
+        return self._viewer_id
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing but rights decides about a post: no filter, nothing liked, all may be answered."""
+        reader = self.reader
+        return self.answering is None and (
+            reader is None or not (reader.liked or reader.boosted or reader.bookmarked or reader.filters)
+        )
+
     async def look_at(self, post_ids: Sequence[PostId]) -> None:
         """Posts with what they boost, their authors, and what the reader has to do with them."""
         wanted = list(dict.fromkeys([*post_ids, *self._remembered.originals(post_ids)]))
@@ -130,7 +142,7 @@ class Lookup:
         reach, viewer_id = self.reach, self._viewer_id
         questions: list[Question[Any]] = [
             reach.posts.find_question(post_ids),
-            replace(reach.posts.counts_question(post_ids), may_lag=self.counts_may_lag),
+            reach.posts.counts_question(post_ids, may_lag=self.counts_may_lag),
             reach.authors.authors_question(author_ids),
             self._rights(author_ids),
         ]
@@ -157,12 +169,14 @@ class Lookup:
             self.answered |= answered
         if self.reader is None:
             return
+        if self.place is Place.HOME:
+            if self.reader.exclusive:
+                await self._leave_out(self.reader)
+            return
         guarded = {post.author_id for post in self.posts.values() if post.audience == FOLLOWERS}
         guarded |= {author.id for author in self.authors.values() if author.private}
-        if self.place is not Place.HOME and guarded:
+        if guarded:
             self.followed = await self.reach.follows.followed_among(self.reader.viewer_id, guarded)
-        if self.place is Place.HOME and self.reader.exclusive:
-            await self._leave_out(self.reader)
 
     async def _leave_out(self, reader: ReaderState) -> None:
         """Members of an exclusive list are read there, not at home."""

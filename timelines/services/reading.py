@@ -1,11 +1,12 @@
 """Reading timelines: skeleton, hydrate, rules, page. Pages are full unless the timeline ends."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from typing import cast
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Question
+from socialsite.store import Question, Reply
 from timelines.domain.account_list import ListId
 from timelines.domain.page import DEFAULT_LIMIT, Cut, HydratedPost, TimelinePage
 from timelines.domain.rights import Place
@@ -180,10 +181,8 @@ class ReadingService:
             asked = set(authors)
             followed = self._follows.followed_question(viewer_id, asked - {viewer_id})
             oneself = asked & {viewer_id}
-            return Question(
-                followed.commands,
-                lambda replies: oneself.union(map(AccountId, followed.understand(replies))),
-            )
+            understand = cast("Callable[[Sequence[Reply]], dict[AccountId, int]]", followed.understand)
+            return Question(followed.commands, lambda replies: oneself.union(understand(replies)))
 
         return allowed
 

@@ -120,7 +120,8 @@ class CachedSkeleton:
         part = await self._look(limit if edge == ABOVE_ALL else None)
         if part is None:
             return [], edge
-        found = [post_id for post_id in part.ids if part.settled <= post_id < edge]
+        settled = part.settled
+        found = [post_id for post_id in part.ids if settled <= post_id < edge]
         if len(found) < limit and not part.whole:
             self._part = part = await self._timelines.read_whole(self._owner)
             if part is None:

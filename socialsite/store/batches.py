@@ -1,0 +1,77 @@
+"""Reads of a page as bytes: encoded piece by piece, the pieces kept by whoever asks, joined without a look.
+
+A page asks some hundred keys, and encoding them anew costs as much as all else that its client does. Where
+one server has everything the bytes leave as they are; where several share them the commands are taken apart.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import overload
+
+from socialsite.store.scripts import Command, Script
+
+
+class Encoded(Sequence[Command]):
+    """`count` commands whose bytes are `wire`; `commands` makes the same ones, for more than one server.
+
+    `script`: the one that they call by its digest.
+    """
+
+    __slots__ = ("_commands", "_count", "script", "wire")
+
+    def __init__(
+        self, wire: bytes, count: int, commands: Callable[[], Sequence[Command]], script: Script | None = None
+    ) -> None:
+        self.wire = wire
+        self.script = script
+        self._count = count
+        self._commands = commands
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Command]:
+        return iter(self._commands())
+
+    @overload
+    def __getitem__(self, at: int) -> Command: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Command]: ...
+    def __getitem__(self, at: int | slice) -> Command | Sequence[Command]:
+        return self._commands()[at]
+
+
+class Parts(Sequence[Command]):
+    """Several sequences of commands in one round trip, in order."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: Sequence[Sequence[Command]]) -> None:
+        self.parts = parts
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def __iter__(self) -> Iterator[Command]:
+        return chain.from_iterable(self.parts)
+
+    @overload
+    def __getitem__(self, at: int) -> Command: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Command]: ...
+    def __getitem__(self, at: int | slice) -> Command | Sequence[Command]:
+        return list(self)[at]
+
+
+@lru_cache(maxsize=65_536)
+def wire_of(argument: int) -> bytes:
+    """An id as an argument of a command; ids come again on page after page."""
+    digits = b"%d" % argument
+    return b"$%d\r\n%b\r\n" % (len(digits), digits)
+
+
+def wire_text(argument: str) -> bytes:
+    """Any other argument: a key, a word."""
+    data = argument.encode()
+    return b"$%d\r\n%b\r\n" % (len(data), data)
