@@ -6,7 +6,7 @@ because a feed is read far from the site.
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import regex
@@ -25,14 +25,7 @@ TAG_MINTED = "2026-01-01"
 """The date in the id of a hashtag's feed. A hashtag has no beginning, and an id must never change."""
 
 
-class Document(NamedTuple):
-    """A feed as it is sent; `updated` is the time of its newest entry."""
-
-    body: bytes
-    updated: datetime
-
-
-def account_feed(site_url: str, account: Account, entries: Sequence[HydratedPost]) -> Document:
+def account_feed(site_url: str, account: Account, entries: Sequence[HydratedPost]) -> bytes:
     """`site_url` has no slash at its end: https://example.org"""
     name = account.display_name or account.handle
     feed = SiteFeed(
@@ -48,7 +41,7 @@ def account_feed(site_url: str, account: Account, entries: Sequence[HydratedPost
     return _document(feed, site_url, entries)
 
 
-def tag_feed(site_url: str, site_name: str, tag: str, entries: Sequence[HydratedPost]) -> Document:
+def tag_feed(site_url: str, site_name: str, tag: str, entries: Sequence[HydratedPost]) -> bytes:
     feed = SiteFeed(
         title=f"#{tag} · {site_name}",
         link=site_url + tag_url(tag),
@@ -77,10 +70,11 @@ class SiteFeed(Atom1Feed):
         handler.addQuickElement("content", item["description"], {"type": "html"})
 
 
-def _document(feed: SiteFeed, site_url: str, entries: Sequence[HydratedPost]) -> Document:
+def _document(feed: SiteFeed, site_url: str, entries: Sequence[HydratedPost]) -> bytes:
+    """As it is sent."""
     for entry in entries:
         _add(feed, site_url, entry)
-    return Document(feed.writeString("utf-8").encode(), feed.latest_post_date())
+    return bytes(feed.writeString("utf-8").encode())
 
 
 def _add(feed: SiteFeed, site_url: str, entry: HydratedPost) -> None:
