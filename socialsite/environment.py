@@ -106,13 +106,17 @@ def caches(url: str, *, chosen: bool) -> dict[str, dict[str, Any]]:
     `chosen`: the address was given for the cache itself, so one that cannot serve is an error.
     The cache may vanish at any moment and holds no pickles.
     """
-    scheme = urlsplit(url).scheme
+    name = "REDIS_CACHE_URL" if chosen else "REDIS_URL"
+    try:
+        scheme = urlsplit(url).scheme
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} cannot be read: its host is no name or address.") from error
     if scheme in SINGLE_SCHEMES:
         return {"default": _redis_cache(_plain(url))}
     if scheme == "redis+sentinel":
         return {"default": _sentinel_cache(url)}
     if chosen:
-        raise ImproperlyConfigured(f"REDIS_CACHE_URL must be a single server or Sentinel, not {scheme}://.")
+        raise ImproperlyConfigured(f'{name} must be a single server or Sentinel, not "{scheme}://".')
     return {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 
 

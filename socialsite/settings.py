@@ -43,7 +43,6 @@ REDIS_COMPONENT_URLS: dict[str, str] = {
     for component in environment.COMPONENTS
     if (url := env.str(f"REDIS_{component.upper()}_URL", default=""))
 }
-REQUIRE_REPLICAS: int = environment.whole("REQUIRE_REPLICAS", env.str("REQUIRE_REPLICAS", default="0"))
 MEMORY_RESERVE = environment.memory("MEMORY_RESERVE", env.str("MEMORY_RESERVE", default="16mb"))  # bytes
 ARCHIVE_URL: str = env.str("ARCHIVE_URL", default="") or environment.archive_beside(REDIS_URL, BASE_DIR)
 
@@ -51,6 +50,8 @@ ARCHIVE_URL: str = env.str("ARCHIVE_URL", default="") or environment.archive_bes
 def _count(name: str, default: int, lowest: int = 1) -> int:
     return environment.at_least(name, environment.whole(name, env.str(name, default=str(default))), lowest)
 
+
+REQUIRE_REPLICAS = _count("REQUIRE_REPLICAS", 0, lowest=0)
 
 # Caps and sizes
 POST_MAX_LENGTH = _count("POST_MAX_LENGTH", 500)  # graphemes

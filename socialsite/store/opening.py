@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from socialsite.store.connection import Address
+from socialsite.store.address import Address
 from socialsite.store.errors import StoreError
 from socialsite.store.moving.keeper import Keeper
 from socialsite.store.partition import KINDS
 from socialsite.store.store import Store, Topology
-from socialsite.store.topology.addresses import ManyUrl, places_of, taken_out
+from socialsite.store.topology.addresses import ManyUrl, places_of, require_known, shown, taken_out
 from socialsite.store.topology.cluster import Cluster
 from socialsite.store.topology.proxy import Proxy
 from socialsite.store.topology.sentinel import Sentinel
@@ -89,25 +89,26 @@ def topology_of(url: str, components: Collection[str] = COMPONENTS) -> Topology:
     if scheme == "embedded":
         from socialsite.store.embedded import EmbeddedServer
 
+        if not rest:
+            raise BadUrl(f"{url!r} names no place: say which directory, embedded://directory")
         return Single(EmbeddedServer.running(Path(rest)).url)
     if scheme in ("redis", "rediss", "unix"):
         try:
             return _single(url)
         except ValueError as error:
-            raise BadUrl(f"{url!r} is not a Redis URL: {error}") from error
-    if scheme == "redis+cluster":
-        return _cluster(url)
+            raise BadUrl(f"{shown(url)!r} is not a Redis URL: {error}") from error
     if scheme in MANY:
         try:
             return MANY[scheme](url, components)
         except ValueError as error:
-            raise BadUrl(f"{url!r} is not a {scheme} URL: {error}") from error
-    schemes = ("redis", "rediss", "unix", "embedded", "redis+cluster", *MANY)
+            raise BadUrl(f"{shown(url)!r} is not a {scheme} URL: {error}") from error
+    schemes = ("redis", "rediss", "unix", "embedded", *MANY)
     raise BadUrl(f"no topology is called {scheme!r}: use {', '.join(f'{each}://' for each in schemes)}")
 
 
 def _single(url: str) -> Topology:
     """`redis://user:password@host:port/0?replica=host:port&replica=host:port`; the login holds for all."""
+    require_known(url, "db", "replica")
     own, replicas = taken_out(url, "replica")
     master = Address.parse(own)
     return Single(
@@ -115,14 +116,15 @@ def _single(url: str) -> Topology:
     )
 
 
-def _cluster(url: str) -> Topology:
+def _cluster(url: str, components: Collection[str]) -> Topology:
     """`redis+cluster://user:password@h:p,h:p?replicas=1`"""
-    own, wanted = taken_out(url, "replicas")
-    if wanted not in ([], ["0"], ["1"]):
-        raise BadUrl(
-            f"{url!r} is not a redis+cluster URL: replicas=1 reads from replicas, replicas=0 does not"
-        )
-    return Cluster(addresses_of(url, own.partition("://")[2]), reads_replicas=wanted == ["1"])
+    parts = ManyUrl.parse(url, "replicas")
+    wanted = parts.query.get("replicas", "0")
+    if wanted not in ("0", "1"):
+        raise ValueError("replicas=1 reads from replicas, replicas=0 does not")
+    if parts.path not in ("", "0"):
+        raise ValueError("a cluster has no numbered databases: take the number out")
+    return Cluster([parts.address(place) for place in parts.places], reads_replicas=wanted == "1")
 
 
 def _shards(url: str, components: Collection[str]) -> Topology:
@@ -160,18 +162,8 @@ def _twemproxy(url: str, components: Collection[str]) -> Topology:
 
 
 MANY: dict[str, Callable[[str, Collection[str]], Topology]] = {
+    "redis+cluster": _cluster,
     "redis+shards": _shards,
     "redis+sentinel": _sentinel,
     "redis+twemproxy": _twemproxy,
 }
-
-
-def addresses_of(url: str, rest: str) -> list[Address]:
-    """The servers of `[user:password@]host:port,host:port,…`, all let in by the same credentials."""
-    places, _, options = rest.partition("?")
-    credentials, at, hosts = places.rpartition("@")
-    tail = f"?{options}" if options else ""
-    try:
-        return [Address.parse(f"redis://{credentials}{at}{host}{tail}") for host in hosts.split(",") if host]
-    except ValueError as error:
-        raise BadUrl(f"{url!r} names no servers: {error}") from error

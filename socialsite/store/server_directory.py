@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
-from .binaries import Writer, version_of
+from .binaries import EmbeddedServerError, Writer, version_of
 
 SOCKET_PATH_MAX = 100
 """Bytes; the kernel's own limit is 108 on Linux and 104 on macOS."""
@@ -47,7 +47,13 @@ class ServerDirectory:
         return str(self.path)
 
     def create(self) -> None:
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Raises EmbeddedServerError where no directory can be."""
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise EmbeddedServerError(
+                f"{self.path} cannot be the data directory: {error.strerror}."
+            ) from error
 
     def try_lock(self, name: str) -> IO[bytes] | None:
         """The lock, held until the file is closed, or None where another process holds it."""
@@ -61,6 +67,8 @@ class ServerDirectory:
 
     def has_server(self) -> bool:
         """Whether a server holds the directory, answering or not."""
+        if not self.path.is_dir():
+            return False
         lock = self.try_lock("server.lock")
         if lock:
             lock.close()

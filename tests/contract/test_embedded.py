@@ -252,3 +252,10 @@ def test_a_start_that_is_interrupted_leaves_no_server(server: Make, tmp_path: Pa
     while server().is_running() and time.monotonic() < until:
         time.sleep(0.01)
     assert not server().is_running()
+
+
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_a_place_that_is_no_directory_is_refused_in_one_sentence(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(EmbeddedServerError, match=r"cannot be the data directory: (File exists|Not a dir)"):
+        EmbeddedServer(tmp_path / place).start()

@@ -111,6 +111,8 @@ async def test_what_cannot_be_done_is_refused_in_one_line(
 async def test_an_embedded_server_that_does_not_run_is_refused(ann: Person, tmp_path: Any) -> None:
     with pytest.raises(CommandError, match="No server runs in"):
         await run("--to", f"embedded://{tmp_path}")
+    with pytest.raises(CommandError, match="No server runs in"):
+        await run("--to", f"embedded://{tmp_path}/nothing")
 
 
 async def test_the_site_itself_is_refused_as_its_target(ann: Person, redis_url: str) -> None:

@@ -58,12 +58,47 @@ def test_a_proxy_is_named_with_the_servers_behind_it() -> None:
         ("redis+twemproxy://a:1/1?nodes=c:3", "no numbered databases"),
         ("redis+twemproxy://a:1?nodes=c:3,c:3", "names a server twice"),
         ("redis+memcached://a:1", "no topology is called"),
+        ("redis://a:x", "its port is no number"),
+        ("redis://a:99999", "its port is no number"),
+        ("redis://[::1", "its host is no name or address"),
+        ("redis://a:1/abc", "'abc' is not the number of a database"),
+        ("redis://a:1/-1", "'-1' is not the number of a database"),
+        ("redis://a:1?db=x", "'x' is not the number of a database"),
+        ("redis://a:1?replicas=1", "'replicas' is not among its parameters: db, replica"),
+        ("unix://", "it names no socket"),
+        ("embedded://", "say which directory"),
+        ("redis+cluster://", "names no server"),
+        ("redis+cluster://a:1,,b:2", "one comma too many"),
+        ("redis+cluster://a:x", "is not \"host:port\""),
+        ("redis+cluster://a:1/1", "no numbered databases"),
+        ("redis+cluster://a:1?replica=b:1", "'replica' is not among its parameters: replicas"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_is_refused_in_one_sentence(url: str, reason: str) -> None:
     with pytest.raises(BadUrl, match=reason) as refused:
         topology_of(url)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://site:p4ss@a:x",
+        "redis://site:p4ss@a:1?db=x",
+        "redis://:p4ss#word@a:1",
+        "redis+cluster://site:p4ss@a:x",
+        "redis+cluster://site:p4ss@a:1?replicas=x",
+        "redis+shards://site:p4ss@a:1,b",
+        "redis+shards://site:p4s/p4ss@a:1,b:2",
+        "redis+sentinel://a:1/?sentinel_password=p4ss",
+        "redis+twemproxy://site:p4ss@a:1",
+        "http://site:p4ss@a:1",
+    ],
+)
+def test_a_refusal_tells_no_password(url: str) -> None:
+    with pytest.raises(BadUrl) as refused:
+        topology_of(url)
+    assert "p4s" not in str(refused.value)
 
 
 def test_each_place_knows_its_components() -> None:

@@ -54,6 +54,18 @@ def test_wrong_arguments_are_one_line_and_exit_status_1(words: tuple[str, ...], 
     ("name", "value", "said"),
     [
         ("FOLLOW_PARTITIONS", "many", 'FOLLOW_PARTITIONS must be a whole number, not "many".'),
+        ("REQUIRE_REPLICAS", "-1", "REQUIRE_REPLICAS must be 0 or more, not -1."),
+        ("REDIS_URL", "redis://[::1", "REDIS_URL cannot be read: its host is no name or address."),
+        (
+            "REDIS_CACHE_URL",
+            "redis://[::1",
+            "REDIS_CACHE_URL cannot be read: its host is no name or address.",
+        ),
+        (
+            "REDIS_CACHE_URL",
+            "redis+cluster://a:1",
+            "REDIS_CACHE_URL must be a single server or Sentinel, not ",
+        ),
         ("PROFILE_CAP", "-1", "PROFILE_CAP must be 1 or more, not -1."),
         ("MEMORY_RESERVE", "x", 'MEMORY_RESERVE must be a number of bytes such as "16mb", not "x".'),
     ],

@@ -4,9 +4,10 @@ Servers are separated by commas; one that begins with `/` is a unix socket. User
 database hold for all of them. Raises ValueError with one sentence, which the caller puts behind the URL.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Self
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qs, parse_qsl, urlencode
 
 from socialsite.store.connection import Address
 
@@ -29,11 +30,7 @@ class ManyUrl:
         if not hosts.startswith("/"):
             hosts, _, path = hosts.partition("/")
         options = dict(parse_qsl(query, keep_blank_values=True))
-        for name in options:
-            if name not in known:
-                raise ValueError(
-                    f"{name!r} is not among its parameters: {', '.join(known) or 'there are none'}"
-                )
+        require_known(url, *known)
         return cls(credentials, places_of(hosts), path, options)
 
     def address(self, place: str, *, db: str = "0", credentials: str | None = None) -> Address:
@@ -48,6 +45,18 @@ class ManyUrl:
         if not host or not port.isdigit():
             raise ValueError(f'{place!r} is not "host:port" or the path of a socket')
         return Address.parse(f"redis://{login}{place}/{db}")
+
+
+def require_known(url: str, *known: str) -> None:
+    """A parameter that nobody reads is a misspelt one. Raises ValueError."""
+    for name in parse_qs(url.partition("?")[2], keep_blank_values=True):
+        if name not in known:
+            raise ValueError(f"{name!r} is not among its parameters: {', '.join(known) or 'there are none'}")
+
+
+def shown(url: str) -> str:
+    """A URL as it may stand in a log: without users and passwords."""
+    return re.sub(r"(_password=)[^&]*", r"\1***", re.sub(r"://.*@", "://***@", url))
 
 
 def taken_out(url: str, name: str) -> tuple[str, list[str]]:
