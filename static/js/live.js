@@ -1,9 +1,10 @@
 /**
  * New entries, live. They are held until the reader asks for them, so nothing moves under the eyes; only one's own
- * new post goes in at once. What was missed for good becomes a gap: a row that says so and loads it.
+ * new posts and boosts go in at once, on the page where they were made. What was missed for good becomes a gap: a row
+ * that says so and loads it.
  */
 
-import { showCounts } from "./reactions.js";
+import { isBoostedHere, showCounts } from "./reactions.js";
 import { page, parse, postOf, postsIn, shownId } from "./send.js";
 import { Subscription } from "./socket.js";
 import { Timeline, focusPost } from "./timeline.js";
@@ -82,12 +83,20 @@ class Live {
   #hold({ id, html, timeline, author }) {
     if (timeline !== this.timeline.name) return;
     this.subscription.saw(String(id));
-    if (author === document.body.dataset.handle && html.includes("data-boost-of=")) return; // the button has said so
+    if (author === document.body.dataset.handle && this.#isOwnDoing(html)) return;
     if (this.#overflow || this.timeline.has(String(id)) || this.#isTooOld(id)) return;
     this.#held.set(String(id), html);
     this.#overflow = this.#held.size > MOST_HELD;
     if (this.#overflow) this.#held.clear();
     this.#showPill();
+  }
+
+  /** A boost by a button of this page, which belongs here: in at once, like a post of its composer. */
+  #isOwnDoing(html) {
+    const [article] = html.includes("data-boost-of=") ? postsIn(parse(html)) : [];
+    if (!article || !isBoostedHere(article.dataset.boostOf)) return false;
+    this.timeline.insert(article);
+    return true;
   }
 
   /** Below the last entry of a page that goes on elsewhere: it is found there. */

@@ -10,6 +10,10 @@ import { number, word } from "./words.js";
 
 const STATES = { like: "liked", boost: "boosted", bookmark: "bookmarked" }; // as `viewer` of the answers calls them
 const busy = new Set();
+const boosted = new Set();
+
+/** By a button of this page, which was not pressed again since. */
+export const isBoostedHere = (id) => boosted.has(id);
 
 const buttonOf = (article, act) => article.querySelector(`:scope > .post-actions [data-act="${act}"]`);
 const isOn = (button) => button.ariaPressed === "true";
@@ -54,6 +58,7 @@ async function react(button) {
   const id = shownId(button.closest("article"));
   const key = `${id} ${act}`;
   paint(id, act, !isOn(button));
+  if (act === "boost") boosted[isOn(button) ? "add" : "delete"](id);
   if (busy.has(key)) return;
   busy.add(key);
   let said, answer;

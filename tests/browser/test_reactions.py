@@ -104,6 +104,33 @@ def test_ones_own_boost_goes_with_its_button(reader: OpenReader, visitor: NewVis
     expect(entry).to_have_count(0)
 
 
+def test_ones_own_boost_comes_into_ones_open_timelines(reader: OpenReader, visitor: NewVisitor) -> None:
+    """At once where the button is, behind the pill of other pages; and goes from all of them."""
+    own = visitor()
+    post, mine = visitor().publishes("of a stranger"), own.publishes("of my own")
+    home, public, profile = (reader(own) for _ in range(3))
+    home.goes_live("/")
+    profile.goes_live(f"/@{own.handle}/")
+    public.goes("/public/")
+    button(public, post, "boost").click()
+    home.page.locator(".pill").click()
+    for page in (home, profile):
+        if page is profile:
+            page.page.locator(".pill").click()
+        entry = page.page.locator(f'article[data-boost-of="{post["id"]}"]')
+        expect(entry).to_have_count(1)
+        is_on(entry.locator('[data-act="boost"]'), True, "1")
+    button(profile, mine, "boost").click()
+    expect(profile.page.locator(f'article[data-boost-of="{mine["id"]}"]')).to_have_count(1)
+    expect(profile.page.locator(".pill")).to_have_count(0)
+    button(public, post, "boost").click()
+    for page in (home, profile):
+        expect(page.page.locator(f'article[data-boost-of="{post["id"]}"]')).to_have_count(0)
+    profile.page.locator(f'article[data-boost-of="{mine["id"]}"] [data-act="boost"]').click()
+    expect(profile.page.locator(f'article[data-boost-of="{mine["id"]}"]')).to_have_count(0)
+    expect(button(profile, mine, "boost")).to_have_attribute("aria-pressed", "false")
+
+
 def test_buttons_are_reached_and_pressed_by_keyboard(reader: OpenReader, visitor: NewVisitor) -> None:
     post = visitor().publishes("hello")
     me = reader(visitor())

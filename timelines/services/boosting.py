@@ -1,7 +1,7 @@
 """Boosting: a boost is a post of its own, and which one an account's boost of an original is, all agree on.
 
-claim an id -> agree on it (`boosts` of the original) -> outbox -> the boost -> profile and home -> the
-booster's index -> answer. Taking it back: tombstone -> out of the profile -> out of `boosts` -> out of the
+claim an id -> agree on it (`boosts` of the original) -> outbox -> the boost -> the booster's index -> profile
+and home -> answer. Taking it back: tombstone -> out of the profile -> out of `boosts` -> out of the
 index. Wherever either stops, repeating it finds the id in `boosts` and goes on.
 """
 
@@ -61,12 +61,13 @@ class BoostingService:
                 written = await self._storing.write(boost, standing=agreed.standing is not None)
                 if written.stands:
                     break  # else it was taken back meanwhile, or given up: agree anew
+            # Before anybody is told: on the booster's own pages its button is pressed.
+            await self._reactions.note(Kind.BOOST, original.id, account_id)
             await self._place(boost, is_new=agreed.standing is None)
         except NotConfirmed as error:
             raise Unconfirmed from error
         except Gone as gone:
             raise PostNotFound from gone
-        await self._reactions.note(Kind.BOOST, original.id, account_id)
         await self._noticing.boosted(boost=boost)
         await self._live.counts_changed(original.id)
 
