@@ -10,7 +10,7 @@ ARGS ?=
 KEYED := SECRET_KEY=only-for-the-checks-on-this-machine-and-nothing-else-1234567890
 
 .DEFAULT_GOAL := help
-.PHONY: help run test contract topologies faults cluster check bench screenshots lighthouse validity pins messages format clean distclean
+.PHONY: help run test contract topologies faults cluster check quality coverage mutation bench screenshots lighthouse validity pins messages format clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -33,9 +33,9 @@ topologies: ## Run what CI does of them: all on embedded and cluster, repositori
 	@$(MAKE) --no-print-directory contract TOPOLOGIES="sentinel twemproxy $(filter shards-%,$(TOPOLOGIES))" \
 		ARGS="$(COMPOSED:%=--ignore=tests/contract/test_%.py)"
 # Made of repositories and recipes that are tried everywhere; these are tried on single, embedded and cluster.
-COMPOSED := accounts_commands accounts_django audit audit_notifications audit_reactions backup demo \
-	follows_together import_commands import_graph import_posts limits_command notifications_model ops \
-	rights_matrix state_machine threads_of_ubuntu trim
+COMPOSED := accounts_commands accounts_django audit audit_notifications audit_reactions audit_samples \
+	audit_types backup demo follows_together import_commands import_graph import_posts limits_command \
+	notifications_model ops rights_matrix state_machine threads_of_ubuntu trim
 
 faults: $(VENV)/.dev ## Kill processes and servers under load (ARGS="-k sentinel")
 	@$(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} tests/faults $(ARGS)
@@ -52,6 +52,18 @@ check: $(VENV)/.dev ## Lint, types, import contracts, templates, system checks, 
 	$(KEYED) $(BIN)/mypy
 	$(KEYED) $(BIN)/python manage.py check --fail-level WARNING
 	$(BIN)/python -m pytest -n 0 tests/unit
+
+quality: $(VENV)/.dev ## Run the contract tests while watching that nothing keeps an event loop waiting
+	@$(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} -p tests.quality.loop_watch tests/contract $(ARGS)
+
+coverage: $(VENV)/.dev ## Measure what unit and contract tests run, line by line, into docs/quality.md
+	@rm -rf .cache/coverage && mkdir -p .cache/coverage
+	@SCRIPT_USE=.cache/coverage/use $(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} -p tests.quality.script_use \
+		tests/unit tests/contract --cov --cov-context=test --cov-report= $(ARGS)
+	@$(BIN)/python -m tests.quality.coverage_report
+
+mutation: $(VENV)/.dev ## Change recipes and repositories and see that tests fail (after coverage; hours)
+	@nice -n 19 $(BIN)/python -m tests.quality.mutation $(ARGS)
 
 bench: $(VENV)/.dev ## Measure the budgets of docs/benchmarks.md
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -65,15 +65,6 @@ DAMAGE: dict[str, Damage] = {
 }
 
 
-async def _until_clean(town: Town) -> None:
-    for _ in range(3):
-        await town.world.work()
-        report = await town.audit(repair=True)
-        if not report.findings:
-            break
-    assert [str(finding) for finding in report.findings] == []
-
-
 async def test_a_healthy_site_has_no_damage(square: Square) -> None:
     assert [str(finding) for finding in (await square.town.audit()).findings] == []
 
@@ -84,7 +75,7 @@ async def test_damage_is_found_and_mended_as_it_was(square: Square, kind: str) -
     await DAMAGE[kind](square)
     report = await square.town.audit(repair=True)
     assert kind in report.damage, [str(finding) for finding in report.findings]
-    await _until_clean(square.town)
+    await square.town.until_clean()
     assert await _facts(square) == before
 
 
@@ -106,7 +97,7 @@ async def test_likes_of_a_deleted_post_are_leftovers(square: Square) -> None:
     report = await square.town.audit(repair=True)
     assert not report.damage, [str(finding) for finding in report.findings]
     assert report.leftovers["like_gone"] == 2
-    await _until_clean(square.town)
+    await square.town.until_clean()
 
 
 async def test_repairs_while_people_change_their_minds_leave_everything_right(square: Square) -> None:
@@ -131,7 +122,7 @@ async def test_repairs_while_people_change_their_minds_leave_everything_right(sq
     finally:
         stop.set()
         await running
-    await _until_clean(town)
+    await town.until_clean()
 
 
 async def test_an_unlisted_post_among_the_public_ones_is_taken_out(square: Square) -> None:
@@ -142,7 +133,7 @@ async def test_an_unlisted_post_among_the_public_ones_is_taken_out(square: Squar
     await town.do("ZADD", keys.public_timeline(), post.id, post.id)
     assert (await town.audit(repair=True)).damage == {"public_of_unlisted": 1}
     assert await town.do("ZSCORE", keys.public_timeline(), post.id) is None
-    await _until_clean(town)
+    await town.until_clean()
 
 
 async def test_an_account_of_an_earlier_release_is_whole(square: Square) -> None:

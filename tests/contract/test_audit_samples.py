@@ -1,0 +1,72 @@
+"""The audit of samples: by request and in the background, they come by every kind of damage."""
+
+import pytest
+
+from tests.support.damage import DAMAGE, Damage
+from tests.support.town import Town
+from tests.support.world import World
+from timelines.repositories.drift import AuditDrift
+from timelines.services.auditing import Audit
+from timelines.services.auditing.sampler import AuditSampler
+
+
+@pytest.fixture
+async def town(world: World) -> Town:
+    return await Town.built(world)
+
+
+TEN: dict[str, Damage] = {
+    kind: DAMAGE[kind]
+    for kind in (
+        "follow_one_sided", "member_one_sided", "handle_without_account", "profile_of_nothing",
+        "post_expires", "reply_unlinked", "idempotency_eternal", "list_unindexed", "home_incomplete",
+        "public_of_nothing",
+    )
+}  # fmt: skip
+
+
+async def test_a_sample_finds_each_of_ten_kinds_of_damage_and_repairs_it(town: Town) -> None:
+    for damage in TEN.values():
+        await damage(town)
+    size = len(await town.all_keys())
+    found = (await town.audit(sample=size)).damage
+    assert set(TEN) <= set(found)
+    assert set(TEN) <= set((await town.audit(sample=size, repair=True)).damage)
+    await town.until_clean()
+
+
+@pytest.mark.parametrize("kind", TEN)
+async def test_samples_that_are_smaller_than_the_site_come_by_each_kind(town: Town, kind: str) -> None:
+    """And mend it: one look may miss it, many do not."""
+    await TEN[kind](town)
+    for _ in range(60):
+        await town.audit(sample=25, repair=True)
+    assert not (await town.audit()).damage
+
+
+async def test_a_small_sample_of_a_small_site_is_all_of_it(town: Town) -> None:
+    await DAMAGE["handle_without_account"](town)
+    assert (await town.audit(sample=1000)).damage == {"handle_without_account": 1}
+
+
+async def test_samples_come_by_damage_in_the_end(town: Town) -> None:
+    await DAMAGE["follow_one_sided"](town)
+    found = [bool((await town.audit(sample=20)).damage) for _ in range(20)]
+    assert any(found)
+
+
+async def test_the_background_sampler_logs_and_counts_drift(
+    town: Town, caplog: pytest.LogCaptureFixture
+) -> None:
+    drift = AuditDrift(town.services.store)
+
+    def audit() -> Audit:
+        return Audit.over(town.services, second_look_after_s=0.01)
+
+    sampler = AuditSampler(audit, drift, keys=200)
+    assert not (await sampler.look()).damage
+    await DAMAGE["handle_without_account"](town)
+    await sampler.look()
+    await sampler.look()
+    assert await drift.counts() == {"handle_without_account": 2}
+    assert "audit_drift" in caplog.text
