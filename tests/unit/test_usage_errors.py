@@ -86,3 +86,11 @@ def test_timelines_are_rebuilt_by_name_or_all() -> None:
         call_command("rebuild_timelines", "alice", "--all")
     with pytest.raises(CommandError, match="Name the accounts"):
         call_command("rebuild_timelines")
+
+
+def test_a_backup_replaces_nothing_but_a_file(tmp_path: Path) -> None:
+    """Said before any work: the end would put a file in the place of a device."""
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "pipe", tmp_path, Path()):
+        with pytest.raises(CommandError, match="is no file: name one to be written"):
+            call_command("backup", str(place))

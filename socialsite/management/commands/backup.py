@@ -22,6 +22,11 @@ class Command(OperatorCommand):
         parser.add_argument("file", type=Path, metavar="FILE", help="a file of this name is replaced")
         parser.add_argument("--dry-run", action="store_true", help="count what would be written")
 
+    def prepare(self, options: dict[str, Any]) -> None:
+        path: Path = options["file"]
+        if path.exists() and not path.is_file():
+            raise CommandError(f"{path} is no file: name one to be written.")
+
     async def act(self, services: Services, options: dict[str, Any]) -> None:
         path: Path = options["file"]
         archive = ArchivedBodies(services.repositories.archive)
