@@ -337,6 +337,38 @@ async def test_visitors_see_no_post_for_followers(world: World, services: Servic
         await services.reading.post(posts[2], viewer_id=None)
 
 
+async def test_an_answer_for_followers_is_for_whom_it_answers_too(world: World, services: Services) -> None:
+    """Without that a follower's answer to a post for followers would reach everybody but its author."""
+    author, follower, other = await world.people("author", "follower", "other")
+    await follower.follows(author)
+    asked = await author.publishes("among us", audience=2)
+    answer = await follower.publishes("to you", in_reply_to=asked)
+    await world.work()
+    assert answer.audience == 2
+    assert await met_by(services, author, asked, answer) == {"post", "thread", "profile", "notification"}
+    assert await met_by(services, other, asked, answer) == set()
+    await follower.blocks(author)
+    assert await met_by(services, author, asked, answer) == set()
+    await follower.unblocks(author)
+    await follower.locks()
+    assert await met_by(services, author, asked, answer) == set()
+    await follower.locks(private=False)
+    assert await met_by(services, author, asked, answer) == {"post", "thread", "profile", "notification"}
+
+
+async def met_by(services: Services, reader: Person, asked: Post, answer: Post) -> set[str]:
+    """Where the reader meets the answer."""
+    thread = await services.threads.page(asked, viewer_id=reader.id)
+    notices = await services.notifications.page(reader.id)
+    places = {
+        "post": [answer.id] if await services.hydrator.sees(reader.id, answer.id) else [],
+        "thread": [each.id for each in thread.replies if each.entry is not None],
+        "profile": ids_on(await services.reading.profile(answer.author_id, viewer_id=reader.id)),
+        "notification": [each.entry.post.id for each in notices.entries if each.entry is not None],
+    }
+    return {place for place, ids in places.items() if answer.id in ids}
+
+
 async def test_the_rebuilt_public_timeline_holds_only_what_is_listed(
     world: World, services: Services
 ) -> None:

@@ -77,7 +77,9 @@ class PeopleAct(PagesAreRight):
         )
 
     def _stands(self, made: Post, tagged: bool) -> None:
-        self.model.posts[made.id] = Written(made.author_id, made.audience, None, made.in_reply_to, tagged)
+        self.model.posts[made.id] = Written(
+            made.author_id, made.audience, None, made.in_reply_to, tagged, made.reply_to_author
+        )
         self.tally["posts"] += 1
         self.owed = True
 

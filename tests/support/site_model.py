@@ -26,6 +26,8 @@ class Written:
     boost_of: int | None = None
     reply_to: int | None = None
     tagged: bool = False
+    answered: int | None = None
+    """Whom it answers."""
 
 
 @dataclass
@@ -85,7 +87,8 @@ class SiteModel:
         if self.apart(viewer, post.author):
             return False
         guarded = post.audience == 2 or post.author in self.private
-        if guarded and (viewer, post.author) not in self.follows:
+        is_answered = post.answered == viewer and post.author not in self.private
+        if guarded and not is_answered and (viewer, post.author) not in self.follows:
             return False
         if where in ("profile", "post"):
             return True

@@ -78,6 +78,11 @@ def needs_follow(post: Post, author: Author) -> bool:
     return post.audience == FOLLOWERS or author.private
 
 
+def is_answered(post: Post, author: Author, reader_id: AccountId) -> bool:
+    """Whether the post is for the reader because it answers them; private accounts are for followers alone."""
+    return post.reply_to_author == reader_id and not author.private
+
+
 def may_boost(post: Post, author: Author) -> bool:
     """Whether others may carry the post to their followers: only what everybody may see."""
     return not needs_follow(post, author)
@@ -99,7 +104,7 @@ def may_see(post: Post, author: Author, *, reader: ReaderState | None, follows: 
         return True
     if author.id in reader.blocks or author.id in reader.blocked_by:
         return False
-    if needs_follow(post, author) and not follows:
+    if needs_follow(post, author) and not (follows or is_answered(post, author, reader.viewer_id)):
         return False
     if place in SOUGHT:
         return True
