@@ -79,7 +79,7 @@ def needs_follow(post: Post, author: Author) -> bool:
 
 
 def is_answered(post: Post, author: Author, reader_id: AccountId) -> bool:
-    """Whether the post is for the reader because it answers them; private accounts are for followers alone."""
+    """Whether the post is for the reader, whom it answers: only followers see those of a private account."""
     return post.reply_to_author == reader_id and not author.private
 
 
