@@ -1,159 +1,26 @@
-"""Search: the index finds what reading every post would find, on every topology, and may be lost."""
+"""Search, the whole way: what is found once the worker saw it, by whom, and after the index was lost."""
 
 import json
-from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from django.core.management import call_command
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from accounts.domain import AccountId
 from socialsite.configuration import Configuration
 from socialsite.ids import MAX_ID, PostId
 from socialsite.services import Services, open_services
-from socialsite.store import Key, Store, StoreUnavailable, StoreUrls
-from socialsite.store.key import GRAMMAR
+from socialsite.store import StoreUnavailable, StoreUrls
 from tests.support.redis_server import RedisServer
-from tests.support.topologies import Deployment
+from tests.support.searching import found, keys_of
 from tests.support.world import Person, World, ids_of, ids_on
 from timelines import keys
 from timelines.domain.post import FOLLOWERS, UNLISTED, Post
-from timelines.domain.query import Query, parsed
-from timelines.repositories.search import (
-    SEARCH_PARTITIONS,
-    PostIndex,
-    Sought,
-    digests_of,
-    partition_of,
-    places,
-)
+from timelines.domain.query import parsed
+from timelines.repositories.search import SEARCH_PARTITIONS, PostIndex, Sought
 from timelines.services.importing import LineFile, Tally
 from timelines.services.importing_posts import PostsImport, PostsOptions
 from timelines.services.importing_rows import RowRules
 from timelines.services.search_walk import Walk
-
-ON_ONE_SERVER = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-WORDS = ("ant", "bee", "cow", "日本", "本語", "#ant", "Ünder_score", "ไทย")
-TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
-IDS = st.integers(1, MAX_ID)
-QUERIES = st.lists(st.sampled_from((*WORDS, '"ant bee"', "日", "from:one")), min_size=1, max_size=3).map(
-    " ".join
-)
-AUTHORS = {"one": AccountId(1), "two": AccountId(2)}
-
-
-async def found(index: PostIndex, query: Query, wanted: int = 3, *, resumed: bool = True) -> list[PostId]:
-    """Every id: by one walk to its end, or `resumed` by a cursor after each round, as requests do."""
-    sought = Sought(tuple(query.terms), AUTHORS.get(query.author or ""), query.lowest)
-    walk, ids = Walk(index, sought, MAX_ID), list[PostId]()
-    while not walk.ended:
-        ids += await walk.ids(wanted)
-        if resumed and walk.edge:
-            walk = Walk(index, sought, walk.edge - 1)
-    return ids
-
-
-def expected(posts: Sequence[Post], query: Query) -> list[PostId]:
-    """What reading every post finds."""
-    author_id = AUTHORS.get(query.author or "")
-    return sorted(
-        (p.id for p in posts if query.matches(p.text) and author_id in (None, p.author_id)), reverse=True
-    )
-
-
-@ON_ONE_SERVER
-@given(
-    texts=st.dictionaries(IDS, st.tuples(TEXTS, st.sampled_from(list(AUTHORS.values()))), max_size=40),
-    few=st.integers(1, 8),
-    removed=st.integers(0, 10),
-    query=QUERIES,
-    wanted=st.integers(1, 40),
-    steps=st.integers(1, 30),
-    batch=st.integers(1, 50),
-    resumed=st.booleans(),
-)
-async def test_the_index_narrows_to_what_reading_every_post_finds(
-    store: Store,
-    deployment: Deployment,
-    texts: dict[int, tuple[str, AccountId]],
-    few: int,
-    removed: int,
-    query: str,
-    wanted: int,
-    steps: int,
-    batch: int,
-    resumed: bool,
-) -> None:
-    deployment.empty()
-    index, asked = PostIndex(store, few=few, steps=steps), parsed(query)
-    posts = [Post(PostId(id), author_id, text) for id, (text, author_id) in texts.items()]
-    for start in range(0, len(posts), batch):
-        await index.add(posts[start : start + batch])
-        await index.add(posts[start : start + batch])
-    for post in posts[:removed]:
-        await index.remove(post)
-    ids = await found(index, asked, wanted, resumed=resumed)
-    assert all(newer > older for newer, older in pairwise(ids))
-    texts_of = {post.id: post for post in posts[removed:]}
-    assert set(ids) <= set(texts_of)
-    assert [id for id in ids if asked.matches(texts_of[id].text)] == expected(posts[removed:], asked)
-
-
-@ON_ONE_SERVER
-@given(
-    ids=st.lists(IDS, unique=True, min_size=1, max_size=60), rare=st.integers(0, 8), steps=st.integers(1, 9)
-)
-async def test_a_term_over_its_cap_keeps_its_newest_and_narrows_no_further_back(
-    store: Store, deployment: Deployment, ids: list[int], rare: int, steps: int
-) -> None:
-    deployment.empty()
-    index = PostIndex(store, cap=2, steps=steps)
-    posts = [
-        Post(PostId(id), AUTHORS["one"], "often rare" if at < rare else "often") for at, id in enumerate(ids)
-    ]
-    for post in posts:
-        await index.add([post])
-    often = await found(index, parsed("often"))
-    assert often == sorted(often, reverse=True)
-    by_partition = [[id for id in sorted(ids) if partition_of(id) == n] for n in range(SEARCH_PARTITIONS)]
-    assert set(often) >= {id for part in by_partition for id in part[-2:]}
-    assert set(often) <= {id for part in by_partition for id in part[-3:]}
-    both = await found(index, parsed("often rare"))
-    whole = all(
-        len([p for p in posts[:rare] if partition_of(p.id) == n]) <= 2 for n in range(SEARCH_PARTITIONS)
-    )
-    if whole:
-        assert set(both) >= {post.id for post in posts[:rare]}
-
-
-async def test_what_is_gone_leaves_nothing_behind(store: Store, deployment: Deployment) -> None:
-    index = PostIndex(store)
-    post = Post(PostId(77), AUTHORS["one"], "some words, 日本 #tag")
-    await index.add([post])
-    await index.remove(post)
-    await index.remove(post)
-    held = await store.gather([("EXISTS", key) for key in keys_of(post)])
-    assert not any(held)
-
-
-def keys_of(post: Post) -> list[Key]:
-    """Where a post stands in the index."""
-    return places(partition_of(post.id), digests_of(post))
-
-
-async def test_all_keys_of_a_post_share_its_partition_and_hold_no_text() -> None:
-    post = Post(PostId(1 << 50), AUTHORS["one"], "some {words} 日本 #tag")
-    assert {key.tag for key in keys_of(post)} == {f"s{partition_of(post.id)}"}
-    assert all(GRAMMAR.fullmatch(key) and "some" not in key for key in keys_of(post))
-    assert len({partition_of(id) for id in range(1000)}) == SEARCH_PARTITIONS
-
-
-# The whole way
 
 
 async def search(services: Services, query: str, viewer: Person | None = None, **cut: int) -> list[PostId]:
@@ -333,85 +200,6 @@ async def test_while_the_servers_of_search_are_away_posts_are_owed_and_nothing_e
             assert await found(services.repositories.index, parsed("worth")) == []
     finally:
         apart.stop()
-
-
-# Names
-
-
-async def names(services: Services, prefix: str, viewer: Person | None = None) -> list[str]:
-    viewer_id = viewer.id if viewer else None
-    shown = await services.completing.accounts(prefix, viewer_id=viewer_id, limit=8)
-    return [author.handle for author in shown]
-
-
-async def test_accounts_are_found_by_handle_and_by_each_word_of_their_name(
-    world: World, services: Services
-) -> None:
-    alice, _bob = await world.people("alice", "bob")
-    await services.accounts.edit_profile(
-        account_id=alice.id, display_name="Ὀδυσσεύς 山田 太郎", bio="", link=""
-    )
-    for prefix in ("al", "ALICE", "ὀδυσ", "山田太", "太郎"):
-        assert await names(services, prefix) == ["alice"], prefix
-    assert await names(services, "lice") == []
-    assert await names(services, "") == await names(services, "!") == []
-    await services.accounts.edit_profile(account_id=alice.id, display_name="Just Alice", bio="", link="")
-    assert await names(services, "山田") == []
-    assert await names(services, "just ali") == ["alice"]
-
-
-async def test_the_very_handle_comes_first_then_who_is_followed(world: World, services: Services) -> None:
-    anna, annabel, annette, me = await world.people("anna", "annabel", "annette", "me")
-    assert await names(services, "ann") == ["anna", "annabel", "annette"]
-    await me.follows(annette)
-    assert await names(services, "ann", me) == ["annette", "anna", "annabel"]
-    assert await names(services, "anna", me) == ["anna", "annabel"]
-    now_ms = services.clock.now_ms()
-    await services.store.node(keys.blocks(me.id)).execute("ZADD", keys.blocks(me.id), now_ms, annabel.id)
-    assert await names(services, "ann", me) == ["annette", "anna"]
-    assert await names(services, "ann", anna) == ["anna", "annabel", "annette"]
-
-
-async def test_suspended_and_deleted_accounts_are_not_completed(world: World, services: Services) -> None:
-    alice, alan = await world.people("alice", "alan")
-    await services.accounts.suspend(account_id=alice.id)
-    await services.accounts.delete(account_id=alan.id, now_ms=services.clock.now_ms())
-    assert await names(services, "al") == []
-    await services.accounts.reinstate(account_id=alice.id)
-    assert await names(services, "al") == ["alice"]
-    assert await services.repositories.names.accounts(["@al"], 9) == [alice.id]
-
-
-async def test_hashtags_in_use_are_completed_the_most_used_first(world: World, services: Services) -> None:
-    alice = await world.person("alice")
-    for text in ("#red", "#Redis", "#redis too", "#日本"):
-        last = await alice.publishes(text)
-    await world.work()
-    assert await services.completing.tags("re", limit=5) == ["redis", "red"]
-    assert await services.completing.tags("red", limit=5) == ["red", "redis"]
-    assert await services.completing.tags("日", limit=5) == ["日本"]
-    await alice.deletes(last)
-    assert await services.completing.tags("日", limit=5) == []
-
-
-async def test_hashtags_that_strangers_cannot_read_are_not_completed(
-    world: World, services: Services
-) -> None:
-    """Of private and suspended accounts, unlisted and for followers: whoever asks."""
-    alice, bob, carol = await world.people("alice", "bob", "carol")
-    for person in (alice, bob):
-        await person.publishes("#seen and #seenoften")
-    for _ in range(4):
-        await alice.publishes("#secretplan of #seenoften")
-    await bob.publishes("#secretaside", audience=UNLISTED)
-    await bob.publishes("#secretwish", audience=FOLLOWERS)
-    await carol.publishes("#secretspam")
-    await world.work()
-    assert await services.completing.tags("se", limit=5) == ["seenoften", "secretplan", "seen", "secretspam"]
-    await alice.locks()
-    await services.accounts.suspend(account_id=carol.id)
-    assert await services.completing.tags("secret", limit=5) == []
-    assert await services.completing.tags("se", limit=5) == ["seenoften", "seen"]
 
 
 @pytest.mark.parametrize("option", ["--search", "--all"])

@@ -1,0 +1,68 @@
+"""Mutes: for a time or for good, how they end, and in which order they are shown."""
+
+import pytest
+
+from socialsite.services import Services
+from tests.support.relating import relation
+from tests.support.world import World
+from timelines.domain.rights import FOREVER
+from timelines.repositories.relations import Relations
+from timelines.services.relations import RelationsService
+
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture
+def relations(services: Services) -> Relations:
+    return services.repositories.relations
+
+
+async def test_mutes_that_are_over_do_not_count_to_the_cap(world: World, services: Services) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    at, now_ms = services.repositories, services.clock.now_ms()
+    capped = RelationsService(
+        store=services.store, relations=at.relations, requests=at.requests, follows=at.follows,
+        accounts=services.accounts, homes=at.homes, live=services.live, mutes_cap=1,
+    )  # fmt: skip
+    await capped.mute(account_id=alice.id, other_id=bob.id, now_ms=now_ms, until_ms=now_ms + 1)
+    assert await capped.mute(account_id=alice.id, other_id=carol.id, now_ms=now_ms + 2)
+
+
+async def test_a_mute_ends_when_it_was_said_to(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    now_ms = services.clock.now_ms()
+    await alice.mutes(bob, now_ms + HOUR_MS)
+    before = await services.relations.relation(alice.id, bob.id, now_ms + HOUR_MS - 1)
+    after = await services.relations.relation(alice.id, bob.id, now_ms + HOUR_MS)
+    assert (before.mutes, before.mutes_for_ever, after.mutes) == (True, False, False)
+    assert (await services.relations.muted(alice.id, now_ms=now_ms)).account_ids == (bob.id,)
+    assert (await services.relations.muted(alice.id, now_ms=now_ms + HOUR_MS)).account_ids == ()
+
+
+async def test_a_mute_for_good_replaces_one_for_a_time(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    now_ms = services.clock.now_ms()
+    assert await alice.mutes(bob, now_ms + HOUR_MS)
+    assert await alice.mutes(bob)
+    assert not await alice.mutes(bob)
+    assert await services.relations.muted_until(alice.id, [bob.id]) == {bob.id: FOREVER}
+    assert (await relation(services, alice, bob)).mutes_for_ever
+    assert await alice.unmutes(bob)
+    assert not await alice.unmutes(bob)
+
+
+async def test_mutes_for_good_come_first_and_in_pages(
+    world: World, services: Services, relations: Relations
+) -> None:
+    alice = await world.person("alice")
+    others = [(await world.person(f"p{number}")).id for number in range(5)]
+    now_ms = services.clock.now_ms()
+    for number, other in enumerate(others):
+        until_ms = FOREVER if number < 3 else now_ms + HOUR_MS * number
+        await relations.mute(alice.id, other, until_ms, now_ms)
+    first = await services.relations.muted(alice.id, limit=2, now_ms=now_ms)
+    second = await services.relations.muted(alice.id, first.next, 2, now_ms=now_ms)
+    third = await services.relations.muted(alice.id, second.next, 2, now_ms=now_ms)
+    assert set(first.account_ids) | {second.account_ids[0]} == set(others[:3])
+    assert (second.account_ids[1], *third.account_ids) == (others[4], others[3])
+    assert third.next is None

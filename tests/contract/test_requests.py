@@ -1,0 +1,173 @@
+"""Private accounts: who asks, is let in, refused or sent off, and what stands of it, whatever races."""
+
+import asyncio
+
+import pytest
+
+from accounts.domain import AccountId
+from accounts.errors import AccountNotFound
+from socialsite.services import Services
+from tests.support.relating import relation, request_stands
+from tests.support.world import World
+from timelines.errors import RequesterAtCap, RequestsCapReached
+from timelines.repositories.relations import Relations
+from timelines.repositories.requests import FollowRequests
+from timelines.services.following import FollowingService
+from timelines.services.requests import RequestService
+
+
+async def test_a_private_account_is_asked_and_lets_in(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await bob.locks()
+    post = await bob.publishes("for those I know")
+    assert not await alice.follows(bob)
+    assert (await relation(services, alice, bob)).requested
+    assert await alice.home_ids() == []
+    assert (await services.requests.page(bob.id)).account_ids == (alice.id,)
+    now_ms = services.clock.now_ms()
+    assert await services.requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms)
+    assert not await services.requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms)
+    assert await alice.home_ids() == [post.id]
+    assert await request_stands(services, alice, bob) == (False, False)
+    assert await services.requests.count(bob.id) == 0
+
+
+async def test_who_follows_as_many_as_may_be_is_not_let_in_and_waits_on(
+    world: World, services: Services
+) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    await bob.locks()
+    await alice.follows(bob)
+    await alice.follows(carol)
+    at, now_ms = services.repositories, services.clock.now_ms()
+    requests = RequestService(
+        requests=at.requests, relations=at.relations, follows=at.follows, accounts=services.accounts,
+        homes=at.homes, cap=1,
+    )  # fmt: skip
+    with pytest.raises(RequesterAtCap):
+        await requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms)
+    assert await request_stands(services, alice, bob) == (True, True)
+    assert not (await relation(services, alice, bob)).follows
+    await alice.unfollows(carol)
+    assert await requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms)
+
+
+async def test_nobody_is_let_in_who_did_not_ask(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await bob.locks()
+    with pytest.raises(AccountNotFound):
+        await services.requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=1)
+
+
+async def test_a_refused_request_may_be_made_again(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await bob.locks()
+    await alice.follows(bob)
+    assert await services.requests.refuse(account_id=bob.id, requester_id=alice.id)
+    assert not await services.requests.refuse(account_id=bob.id, requester_id=alice.id)
+    assert await request_stands(services, alice, bob) == (False, False)
+    await alice.follows(bob)
+    assert await request_stands(services, alice, bob) == (True, True)
+
+
+async def test_unfollowing_withdraws_a_request(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await bob.locks()
+    await alice.follows(bob)
+    await alice.unfollows(bob)
+    assert await request_stands(services, alice, bob) == (False, False)
+
+
+async def test_a_request_withdrawn_while_it_is_accepted_is_not_accepted(
+    world: World, services: Services
+) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await bob.locks()
+    for _ in range(20):
+        await alice.follows(bob)
+        now_ms = services.clock.now_ms()
+        await asyncio.gather(
+            services.requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms),
+            alice.unfollows(bob),
+            return_exceptions=True,
+        )
+        assert await request_stands(services, alice, bob) == (False, False)
+        assert not (await relation(services, alice, bob)).follows
+        await alice.unfollows(bob)
+
+
+async def test_two_acceptances_at_once_let_in(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await bob.locks()
+    await alice.follows(bob)
+    accept = services.requests.accept
+    await asyncio.gather(
+        *(accept(account_id=bob.id, requester_id=alice.id, now_ms=1) for _ in range(3)),
+        return_exceptions=True,
+    )
+    assert (await relation(services, alice, bob)).follows
+    assert await request_stands(services, alice, bob) == (False, False)
+
+
+async def test_opening_an_account_lets_in_nobody_by_itself(world: World, services: Services) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    await carol.follows(bob)
+    await bob.locks()
+    await alice.follows(bob)
+    await bob.locks(private=False)
+    assert await request_stands(services, alice, bob) == (True, True)
+    assert not (await relation(services, alice, bob)).follows
+    assert (await relation(services, carol, bob)).follows  # who followed goes on
+    assert await alice.follows(bob)
+    assert await request_stands(services, alice, bob) == (False, False)
+
+
+async def test_a_follow_that_a_lock_overtakes_becomes_a_request(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    at, locked = services.repositories, []
+
+    class Locking(FollowRequests):
+        async def add(self, *args: int) -> bool:
+            locked.append(args)
+            return await super().add(*args)  # type: ignore[arg-type]
+
+    class Late(Relations):
+        async def apart(self, account_id: AccountId, others) -> set[AccountId]:
+            await bob.locks()
+            return await super().apart(account_id, others)
+
+    following = FollowingService(
+        follows=at.follows, relations=Late(services.store), requests=Locking(services.store),
+        accounts=services.accounts, homes=at.homes, cap=10,
+    )  # fmt: skip
+    assert not await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=1)
+    assert len(locked) == 1
+    assert not await services.following.is_following(alice.id, bob.id)
+    assert await request_stands(services, alice, bob) == (True, True)
+
+
+async def test_more_requests_than_the_cap_are_refused(world: World, services: Services) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    at = services.repositories
+    for other in (bob, carol):
+        await other.locks()
+    following = FollowingService(
+        follows=at.follows, relations=at.relations, requests=at.requests, accounts=services.accounts,
+        homes=at.homes, cap=10, requested_cap=1,
+    )  # fmt: skip
+    await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=1)
+    with pytest.raises(RequestsCapReached):
+        await following.follow(follower_id=alice.id, followed_id=carol.id, now_ms=1)
+    assert not await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=2)
+    assert await request_stands(services, alice, bob) == (True, True)
+
+
+async def test_a_follower_sent_off_may_come_again(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await bob.publishes("hello")
+    await alice.follows(bob)
+    assert await alice.home_ids() == [post.id]
+    assert await services.relations.remove_follower(account_id=bob.id, follower_id=alice.id)
+    assert not await services.relations.remove_follower(account_id=bob.id, follower_id=alice.id)
+    assert await alice.home_ids() == []
+    assert await alice.follows(bob)

@@ -1,0 +1,82 @@
+"""Completion: accounts by handle and name, hashtags by use, and never what the reader may not see."""
+
+from socialsite.services import Services
+from tests.support.world import Person, World
+from timelines import keys
+from timelines.domain.post import FOLLOWERS, UNLISTED
+
+
+async def names(services: Services, prefix: str, viewer: Person | None = None) -> list[str]:
+    viewer_id = viewer.id if viewer else None
+    shown = await services.completing.accounts(prefix, viewer_id=viewer_id, limit=8)
+    return [author.handle for author in shown]
+
+
+async def test_accounts_are_found_by_handle_and_by_each_word_of_their_name(
+    world: World, services: Services
+) -> None:
+    alice, _bob = await world.people("alice", "bob")
+    await services.accounts.edit_profile(
+        account_id=alice.id, display_name="Ὀδυσσεύς 山田 太郎", bio="", link=""
+    )
+    for prefix in ("al", "ALICE", "ὀδυσ", "山田太", "太郎"):
+        assert await names(services, prefix) == ["alice"], prefix
+    assert await names(services, "lice") == []
+    assert await names(services, "") == await names(services, "!") == []
+    await services.accounts.edit_profile(account_id=alice.id, display_name="Just Alice", bio="", link="")
+    assert await names(services, "山田") == []
+    assert await names(services, "just ali") == ["alice"]
+
+
+async def test_the_very_handle_comes_first_then_who_is_followed(world: World, services: Services) -> None:
+    anna, annabel, annette, me = await world.people("anna", "annabel", "annette", "me")
+    assert await names(services, "ann") == ["anna", "annabel", "annette"]
+    await me.follows(annette)
+    assert await names(services, "ann", me) == ["annette", "anna", "annabel"]
+    assert await names(services, "anna", me) == ["anna", "annabel"]
+    now_ms = services.clock.now_ms()
+    await services.store.node(keys.blocks(me.id)).execute("ZADD", keys.blocks(me.id), now_ms, annabel.id)
+    assert await names(services, "ann", me) == ["annette", "anna"]
+    assert await names(services, "ann", anna) == ["anna", "annabel", "annette"]
+
+
+async def test_suspended_and_deleted_accounts_are_not_completed(world: World, services: Services) -> None:
+    alice, alan = await world.people("alice", "alan")
+    await services.accounts.suspend(account_id=alice.id)
+    await services.accounts.delete(account_id=alan.id, now_ms=services.clock.now_ms())
+    assert await names(services, "al") == []
+    await services.accounts.reinstate(account_id=alice.id)
+    assert await names(services, "al") == ["alice"]
+    assert await services.repositories.names.accounts(["@al"], 9) == [alice.id]
+
+
+async def test_hashtags_in_use_are_completed_the_most_used_first(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    for text in ("#red", "#Redis", "#redis too", "#日本"):
+        last = await alice.publishes(text)
+    await world.work()
+    assert await services.completing.tags("re", limit=5) == ["redis", "red"]
+    assert await services.completing.tags("red", limit=5) == ["red", "redis"]
+    assert await services.completing.tags("日", limit=5) == ["日本"]
+    await alice.deletes(last)
+    assert await services.completing.tags("日", limit=5) == []
+
+
+async def test_hashtags_that_strangers_cannot_read_are_not_completed(
+    world: World, services: Services
+) -> None:
+    """Of private and suspended accounts, unlisted and for followers: whoever asks."""
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    for person in (alice, bob):
+        await person.publishes("#seen and #seenoften")
+    for _ in range(4):
+        await alice.publishes("#secretplan of #seenoften")
+    await bob.publishes("#secretaside", audience=UNLISTED)
+    await bob.publishes("#secretwish", audience=FOLLOWERS)
+    await carol.publishes("#secretspam")
+    await world.work()
+    assert await services.completing.tags("se", limit=5) == ["seenoften", "secretplan", "seen", "secretspam"]
+    await alice.locks()
+    await services.accounts.suspend(account_id=carol.id)
+    assert await services.completing.tags("secret", limit=5) == []
+    assert await services.completing.tags("se", limit=5) == ["seenoften", "seen"]

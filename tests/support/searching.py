@@ -1,0 +1,27 @@
+"""The index of posts, as tests ask it and where its keys lie."""
+
+from accounts.domain import AccountId
+from socialsite.ids import MAX_ID, PostId
+from socialsite.store import Key
+from timelines.domain.post import Post
+from timelines.domain.query import Query
+from timelines.repositories.search import PostIndex, Sought, digests_of, partition_of, places
+from timelines.services.search_walk import Walk
+
+AUTHORS = {"one": AccountId(1), "two": AccountId(2)}
+
+
+async def found(index: PostIndex, query: Query, wanted: int = 3, *, resumed: bool = True) -> list[PostId]:
+    """Every id: by one walk to its end, or `resumed` by a cursor after each round, as requests do."""
+    sought = Sought(tuple(query.terms), AUTHORS.get(query.author or ""), query.lowest)
+    walk, ids = Walk(index, sought, MAX_ID), list[PostId]()
+    while not walk.ended:
+        ids += await walk.ids(wanted)
+        if resumed and walk.edge:
+            walk = Walk(index, sought, walk.edge - 1)
+    return ids
+
+
+def keys_of(post: Post) -> list[Key]:
+    """Where a post stands in the index."""
+    return places(partition_of(post.id), digests_of(post))
