@@ -13,6 +13,7 @@ from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.worker import Worker
 from socialsite.store import Store, open_store
 from tests.support.crew import Crew, until
+from tests.support.queues import prepared
 from tests.support.redis_server import RedisServer
 from tests.support.worker_process import WordHandler
 
@@ -30,17 +31,13 @@ def lasting_server() -> Iterator[RedisServer]:
 
 @pytest_asyncio.fixture
 async def queue(store: Store) -> JobQueue:
-    made = JobQueue(store)
-    await made.prepare()
-    return made
+    return await prepared(store)
 
 
 @pytest_asyncio.fixture
 async def lasting_queue(lasting_server: RedisServer) -> AsyncIterator[JobQueue]:
     store = await open_store(lasting_server.url)
-    made = JobQueue(store)
-    await made.prepare()
-    yield made
+    yield await prepared(store)
     await store.close()
 
 
