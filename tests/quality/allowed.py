@@ -1,0 +1,45 @@
+"""What may keep a loop's thread waiting, each with its reason: the whole list.
+
+A line allows a kind of call (by its beginning) below a function: the end of its file's name, or a folder, and
+its name ("": any of that file).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import CodeType
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """One permission."""
+
+    what: str
+    file: str
+    function: str
+    reason: str
+
+    def covers(self, what: str, place: CodeType) -> bool:
+        name = place.co_filename
+        there = self.file in name if self.file.endswith("/") else name.endswith(self.file)
+        return there and what.startswith(self.what) and self.function in ("", place.co_name)
+
+
+ALLOWED = (
+    # Python's own
+    Allowed("", "threading.py", "start", "an executor's first use: the handshake with a thread that begins"),
+    Allowed("Thread.join", "asyncio/base_events.py", "shutdown_default_executor",
+            "the loop is closing, and the thread has said that it ends"),
+    Allowed("", "<frozen importlib._bootstrap>", "_find_and_load", "an import at first use, once a process"),
+    Allowed("open", "linecache.py", "updatecache", "sources for tracebacks: debug mode asks for each future"),
+    # kept after the first time
+    Allowed("open", "django/template/loaders/filesystem.py", "get_contents", "a template, compiled and kept"),
+    Allowed("open", "accounts/handles.py", "_reserved", "a list of words beside the code, then kept"),
+    # nobody else is on that loop
+    Allowed("", "socialsite/operations/backup_file.py", "", "commands with a loop of their own"),
+    Allowed("", "timelines/services/importing.py", "", "a command with a loop of its own"),
+    Allowed("Thread.join", "rich/progress.py", "", "the bar of a command with a loop of its own"),
+)  # fmt: skip
+
+
+def is_allowed(what: str, stack: Iterable[CodeType]) -> bool:
+    return any(each.covers(what, place) for place in stack for each in ALLOWED)

@@ -1,0 +1,81 @@
+"""Writes what `make coverage` measured into docs/quality.md; `--missing PREFIX` lists what nothing ran."""
+
+import argparse
+import io
+import json
+import re
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from coverage import Coverage
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENT = ROOT / "docs" / "quality.md"
+PLACE = re.compile(r"(<!-- coverage -->\n).*?(<!-- /coverage -->)", re.DOTALL)
+HEAD = "| package | lines | run | branches | taken |\n|---|---|---|---|---|\n"
+WHOLE = ("socialsite", "accounts", "timelines")
+COUNTS = ("num_statements", "covered_lines", "num_branches", "covered_branches")
+
+
+def measured(data_file: str | None) -> dict[str, Any]:
+    """{file: what coverage tells of it}."""
+    found = Coverage(data_file=data_file) if data_file else Coverage()
+    found.load()
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        found.json_report(outfile=file.name, ignore_errors=True)
+        files: dict[str, Any] = json.loads(Path(file.name).read_text())["files"]
+    return files
+
+
+def package_of(path: str) -> str:
+    """The folder, at most two deep."""
+    return "/".join(Path(path).parts[:-1][:2]) or "."
+
+
+def table(files: dict[str, Any]) -> str:
+    counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    for path, told in files.items():
+        for name in (package_of(path), "**all**"):
+            counts[name] = [sum(pair) for pair in zip(counts[name], of(told["summary"]), strict=True)]
+    out = io.StringIO(HEAD)
+    out.seek(0, io.SEEK_END)
+    for name, (lines, run, branches, taken) in sorted(counts.items()):
+        out.write(f"| {name} | {lines:,} | {share(run, lines)} | {branches:,} | {share(taken, branches)} |\n")
+    return out.getvalue()
+
+
+def of(summary: dict[str, int]) -> list[int]:
+    return [summary[name] for name in COUNTS]
+
+
+def share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+def missing(files: dict[str, Any], prefix: str) -> str:
+    """Lines and branches that nothing ran."""
+    return "\n".join(
+        f"{path}: lines {told['missing_lines']}, branches {told['missing_branches']}"
+        for path, told in sorted(files.items())
+        if path.startswith(prefix) and (told["missing_lines"] or told["missing_branches"])
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--missing", metavar="PREFIX", help="tell what is not run below a folder")
+    parser.add_argument("--data-file")
+    options = parser.parse_args()
+    files = measured(options.data_file)
+    if options.missing is not None:
+        print(missing(files, options.missing))
+        return
+    written = PLACE.sub(lambda found: f"{found[1]}{table(files)}{found[2]}", DOCUMENT.read_text())
+    DOCUMENT.write_text(written)
+    print(table(files))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Which tests run a line or a script, and how long they take: what `make coverage` left behind."""
+
+import json
+from collections import defaultdict
+from functools import cached_property
+from pathlib import Path
+
+from coverage import CoverageData
+
+from tests.quality.mutants import Mutant
+
+
+class Covering:
+    """The map from lines to tests, as it was when the coverage was taken."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._data = CoverageData(str(folder / ".coverage"))
+        self._data.read()
+        self._lines: dict[str, dict[int, list[str]]] = {}
+
+    @cached_property
+    def _noted(self) -> tuple[dict[str, set[str]], dict[str, float]]:
+        scripts: defaultdict[str, set[str]] = defaultdict(set)
+        seconds: defaultdict[str, float] = defaultdict(float)
+        for file in (self._folder / "use").glob("*.json"):
+            found = json.loads(file.read_text())
+            for name, tests in found["scripts"].items():
+                scripts[name] |= set(tests)
+            for test, spent in found["seconds"].items():
+                seconds[test] = max(spent, seconds[test])
+        return scripts, seconds
+
+    def seconds(self, test: str) -> float:
+        return self._noted[1].get(test, 1.0)
+
+    def tests_of(self, path: str, mutant: Mutant) -> list[str]:
+        """Those that run the mutant's statement: the module's own first, then the quick ones."""
+        if path.endswith(".lua"):
+            found = self._noted[0].get(Path(path).name, set())
+        elif not mutant.is_in_function:
+            found = self._all_of(path)
+        else:
+            by_line = self._by_line(path)
+            lines = range(mutant.first, mutant.last + 1)
+            found = {context.split("|")[0] for line in lines for context in by_line.get(line, ())} - {""}
+        words = Path(path).stem.split("_")[0]
+        return sorted(found, key=lambda test: (words not in test.split("::")[0], self.seconds(test), test))
+
+    def _by_line(self, path: str) -> dict[int, list[str]]:
+        if path not in self._lines:
+            measured = [name for name in self._data.measured_files() if f"/{name}".endswith(f"/{path}")]
+            self._lines[path] = self._data.contexts_by_lineno(measured[0]) if measured else {}
+        return self._lines[path]
+
+    def _all_of(self, path: str) -> set[str]:
+        by_line = self._by_line(path)
+        return {context.split("|")[0] for contexts in by_line.values() for context in contexts} - {""}

@@ -1,0 +1,65 @@
+"""What became of the mutants: counts a module, and the survivors that nobody has explained."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tests.quality.mutating import ROOT, mutants_in
+
+EQUIVALENT = Path(__file__).with_name("equivalent.json")
+"""{file: {what the change is told as: reason}}"""
+Row = dict[str, Any]
+LIVED = ("survived", "uncovered")
+NAMES = ("mutants", "killed", "hung", "equivalent", "survived", "uncovered")
+HEAD = "| file | mutants | killed | hung | equivalent | survived | not run by a test |\n" + "|---" * 7 + "|\n"
+
+
+class Results:
+    """The lines of one results file that still describe a mutant of the source as it stands."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        found: dict[tuple[str, int, str], Row] = {}
+        for line in file.read_text().splitlines() if file.exists() else ():
+            row = json.loads(line)
+            found[row["path"], row["number"], row["told"]] = row
+        self.rows = [row for row in found.values() if self._stands(row)]
+        self.equivalent: dict[str, dict[str, str]] = json.loads(EQUIVALENT.read_text())
+
+    def _stands(self, row: Row, known: dict[str, set[tuple[int, str]]] = {}) -> bool:  # noqa: B006 - a cache
+        path = row["path"]
+        if path not in known:
+            there = (ROOT / path).exists()
+            known[path] = {(each.number, each.told) for each in mutants_in(path)} if there else set()
+        return (row["number"], row["told"]) in known[path]
+
+    def forget(self, files: Iterable[str], states: Iterable[str]) -> None:
+        """Let the next run try these again."""
+        kept = [row for row in self.rows if row["path"] not in set(files) or row["state"] not in set(states)]
+        self._file.write_text("".join(json.dumps(row) + "\n" for row in kept))
+
+    def is_explained(self, row: Row) -> bool:
+        return row["told"] in self.equivalent.get(row["path"], {})
+
+    def open_ones(self) -> list[Row]:
+        """Mutants that lived and that nobody explained."""
+        lived = [row for row in self.rows if row["state"] in LIVED]
+        return [row for row in lived if not self.is_explained(row)]
+
+    def table(self) -> str:
+        """Markdown: a line a module and one for all."""
+        counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for row in self.rows:
+            explained = row["state"] in LIVED and self.is_explained(row)
+            for name in (row["path"], "**all**"):
+                counts[name]["equivalent" if explained else row["state"]] += 1
+                counts[name]["mutants"] += row["state"] != "impossible"
+        rows = ((name, *(str(counts[name][each]) for each in NAMES)) for name in sorted(counts))
+        return HEAD + "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+    def told(self) -> str:
+        lived = sorted(self.open_ones(), key=lambda row: (row["path"], row["line"]))
+        lines = ["{path}:{line} {state} ({operator}): {told}".format(**row) for row in lived]
+        return "\n".join([self.table(), "", *lines])

@@ -1,0 +1,159 @@
+"""The pytest plugin that tries mutants: the collected tests stay in memory, each mutant gets a fork of them.
+
+Told by the environment (tests/quality/mutation.py sets it): MUTATE, the files; MUTATION_RESULTS, where a line
+of JSON a mutant is appended; MUTATION_COVERAGE, what `make coverage` left. All forks use one Redis server in
+turn, which every test empties; a fork that hangs is killed with everything it started.
+"""
+
+import contextlib
+import json
+import os
+import resource
+import select
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _pytest.main import pytest_runtestloop as run_tests
+
+from tests.quality.covering import Covering
+from tests.quality.mutants import Mutant
+from tests.quality.mutating import Impossible, mutants_in, mutate
+from tests.support.redis_server import RedisServer
+
+BUDGET_S = float(os.environ.get("MUTATION_BUDGET_S", "8"))
+"""Seconds of tests a mutant, as they took without it; the rest is not tried (`left` in the results)."""
+PATIENCE = 4, 40.0
+"""A mutant that takes so many times as long, and so many seconds more, hangs."""
+_server: RedisServer | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a mutant: killed, hung, survived, uncovered or impossible; by which test, in seconds."""
+
+    state: str
+    by: str = ""
+    tried: int = 0
+    left: int = 0
+    seconds: float = 0.0
+
+
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> object:
+    """The plain server is there already; a fork must not start another, nor stop this one."""
+    if fixturedef.argname != "redis_server" or _server is None:
+        return None
+    fixturedef.cached_result = (_server, fixturedef.cache_key(request), None)  # type: ignore[arg-type]
+    return _server
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool:
+    global _server
+    covering = Covering(Path(os.environ["MUTATION_COVERAGE"]))
+    items = {item.nodeid: item for item in session.items}
+    _server = RedisServer().start()
+    try:
+        with Path(os.environ["MUTATION_RESULTS"]).open("a+") as results:
+            for path, mutant in _wanted(results):
+                verdict = _try(session, items, covering, path, mutant)
+                results.write(json.dumps({"path": path, **asdict(mutant), **asdict(verdict)}) + "\n")
+                results.flush()
+    finally:
+        _server.stop()
+    return True
+
+
+def _wanted(results: Any) -> Iterator[tuple[str, Mutant]]:
+    """The mutants of the files that have no result yet; runners share them by number."""
+    part, parts = map(int, os.environ.get("MUTATION_PART", "0/1").split("/"))
+    left_out = set(os.environ.get("MUTATION_LEAVE_OUT", "").split())
+    results.seek(0)
+    known = {(each["path"], each["told"], each["line"], each["number"]) for each in map(json.loads, results)}
+    for path in os.environ["MUTATE"].split():
+        for mutant in mutants_in(path):
+            if mutant.number % parts != part or mutant.operator in left_out:
+                continue
+            if (path, mutant.told, mutant.line, mutant.number) not in known:
+                yield path, mutant
+
+
+def _try(
+    session: pytest.Session, items: dict[str, Any], covering: Covering, path: str, mutant: Mutant
+) -> Verdict:
+    names = [name for name in covering.tests_of(path, mutant) if name in items]
+    chosen, spent = [], 0.0
+    for name in names:
+        if chosen and spent + covering.seconds(name) > BUDGET_S:
+            continue
+        chosen.append(items[name])
+        spent += covering.seconds(name)
+    if not chosen:
+        return Verdict("uncovered")
+    began = time.monotonic()
+    state, by = _fork(session, chosen, path, mutant, PATIENCE[0] * spent + PATIENCE[1])
+    return Verdict(state, by, len(chosen), len(names) - len(chosen), round(time.monotonic() - began, 2))
+
+
+def _fork(
+    session: pytest.Session, chosen: list[Any], path: str, mutant: Mutant, patience_s: float
+) -> tuple[str, str]:
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reading)
+        _be_the_mutant(session, chosen, path, mutant, writing, patience_s)
+    os.close(writing)
+    try:
+        ready, _, _ = select.select([reading], [], [], patience_s)
+        answer = os.read(reading, 4096).decode() if ready else ""
+    finally:
+        os.close(reading)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    state, _, by = answer.partition(" ")
+    return (state or ("hung" if not ready else "killed")), by
+
+
+class FirstFailure:
+    """Tells which test failed first, at once."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe = pipe
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.tell(f"killed {report.nodeid}")
+
+    def tell(self, answer: str) -> None:
+        with contextlib.suppress(OSError):  # nobody waits for a late answer
+            os.write(self._pipe, answer.encode()[:4000])
+        os._exit(0)
+
+
+def _be_the_mutant(
+    session: pytest.Session, chosen: list[Any], path: str, mutant: Mutant, pipe: int, patience_s: float
+) -> None:
+    os.setpgid(0, 0)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(patience_s) + 5, int(patience_s) + 10))
+    silence = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(silence, stream)
+    plugins = session.config.pluginmanager
+    plugins.unregister(name="terminalreporter")
+    failure = FirstFailure(pipe)
+    plugins.register(failure)
+    try:
+        mutate(path, mutant)
+        session.items[:] = chosen
+        run_tests(session)
+        failure.tell("survived")
+    except Impossible as error:
+        failure.tell(f"impossible {error}")
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it is the mutant's
+        failure.tell(f"killed {type(error).__name__} outside of a test")

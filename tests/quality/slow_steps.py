@@ -1,0 +1,54 @@
+"""Finds steps of an event loop that compute too long, by the CPU time of the thread.
+
+asyncio's own `slow_callback_duration` reads the wall clock and accuses whoever runs while the machine stands
+still. Here a profiling timer ticks in CPU time; a tick that finds a callback older than the limit notes the
+stack, so the report shows what computed and not only which task.
+"""
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from types import FrameType
+from typing import Any
+
+from tests.quality.blocking import note
+
+LIMIT_S = float(os.environ.get("SLOW_STEP_S", "0.1"))
+TICK_S = 0.01
+
+_began_at: float | None = None
+_original_run: Any = asyncio.Handle._run
+
+
+def _run(handle: asyncio.Handle) -> None:
+    global _began_at
+    if threading.current_thread() is not threading.main_thread():
+        _original_run(handle)
+        return
+    _began_at = time.thread_time()
+    try:
+        _original_run(handle)
+    finally:
+        _began_at = None
+
+
+def _tick(_number: int, frame: FrameType | None) -> None:
+    global _began_at
+    if _began_at is not None and (spent := time.thread_time() - _began_at) > LIMIT_S:
+        _began_at = None  # once a step
+        note(f"a step of {spent:.2f} s of CPU and more", frame)
+
+
+def install() -> None:
+    """Watch the loops of the main thread."""
+    asyncio.Handle._run = _run  # type: ignore[method-assign]
+    signal.signal(signal.SIGPROF, _tick)
+    signal.setitimer(signal.ITIMER_PROF, TICK_S, TICK_S)
+
+
+def stop() -> None:
+    """End the ticks: one that comes while Python ends would kill the process."""
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.signal(signal.SIGPROF, signal.SIG_IGN)

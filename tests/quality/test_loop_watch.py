@@ -1,0 +1,96 @@
+"""The detector bites, and a part of the contract suite gives it nothing to bite."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+REPRESENTATIVE = (
+    "accounts",
+    "follows",
+    "hub",
+    "live",
+    "lists",
+    "publishing",
+    "reactions",
+    "search",
+    "worker",
+)
+"""Contract tests that together go through every layer."""
+FAULTY = """
+import asyncio, os, socket, sqlite3, subprocess, threading, time
+
+async def sleeps_no_time(): time.sleep(0)
+async def reads_a_file(): open(os.__file__).close()
+async def syncs_a_file(): os.fsync(1)
+async def sends_and_waits():
+    one, two = socket.socketpair()
+    with one, two: one.send(b"x")
+async def asks_sqlite(): sqlite3.connect(":memory:").close()
+async def starts_a_child(): subprocess.run(["true"])
+async def waits_for_a_thread(): threading.Event().wait(0.001)
+async def computes():
+    end = time.thread_time() + 0.5
+    while time.thread_time() < end: pass
+async def forgets_to_await(): asyncio.sleep(0)
+async def fails(): 1 / 0
+async def never_looks_at_its_task():
+    asyncio.create_task(fails())
+    await asyncio.sleep(0)
+async def leaves_a_file_open(): open(os.devnull)
+"""
+"""Each coroutine commits one fault."""
+BLAMELESS = """
+async def awaits(): await asyncio.sleep(0)
+async def asks_a_thread(): await asyncio.to_thread(time.sleep, 0)
+async def uses_the_loops_sockets():
+    loop = asyncio.get_running_loop()
+    one, two = socket.socketpair()
+    with one, two:
+        one.setblocking(False), two.setblocking(False)
+        await loop.sock_sendall(one, b"x")
+        assert await loop.sock_recv(two, 1) == b"x"
+"""
+HARNESS = f"""
+import contextlib
+import pytest
+
+product = {{}}
+exec(compile({FAULTY + BLAMELESS!r}, {str(ROOT / "socialsite/faulty.py")!r}, "exec"), product)
+
+@pytest.mark.parametrize("name", [name for name in product if hasattr(product[name], "__code__")])
+async def test_fault(name):
+    if name != "fails":
+        with contextlib.suppress(OSError):
+            await product[name]()
+"""
+FAULTS = set(re.findall(r"^async def (\w+)", FAULTY, re.MULTILINE)) - {"fails"}
+
+
+def run_watched(*arguments: str, timeout_s: float) -> subprocess.CompletedProcess[str]:
+    """pytest with the plugin, in a process of its own: what it wraps stays wrapped."""
+    command = [sys.executable, "-m", "pytest", "-p", "tests.quality.loop_watch", "-p", "no:cacheprovider"]
+    return subprocess.run(
+        [*command, "-n", "0", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=timeout_s,
+        env=os.environ | {"PYTHONPATH": str(ROOT)}, check=False,
+    )  # fmt: skip
+
+
+def test_every_fault_fails_its_test_and_nothing_else_does(tmp_path: Path) -> None:
+    file = tmp_path / "test_faulty.py"
+    file.write_text(HARNESS)
+    run = run_watched(str(file), "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), timeout_s=120)
+    assert set(re.findall(r"^(?:ERROR|FAILED) .*test_fault\[(\w+)\]", run.stdout, re.MULTILINE)) == FAULTS, (
+        run.stdout + run.stderr
+    )
+
+
+@pytest.mark.slow
+def test_a_part_of_the_contract_suite_keeps_no_loop_waiting() -> None:
+    files = [f"tests/contract/test_{name}.py" for name in REPRESENTATIVE]
+    run = run_watched(*files, timeout_s=170)
+    assert run.returncode == 0, run.stdout[-20_000:]
