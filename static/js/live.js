@@ -64,10 +64,10 @@ class Live {
     toast(word("signedOut"), { stay: true, href: `/accounts/login/?next=${encodeURIComponent(location.pathname)}` });
   }
 
-  /** Of the entries nearest to what the reader looks at, be they old or new. */
+  /** Of the entries nearest to what the reader looks at, be they old or new. What was deleted meanwhile is answered. */
   #watch() {
     const away = (post) => Math.abs(post.getBoundingClientRect().top);
-    const near = postsIn(this.timeline.list).map((post) => [away(post), shownId(post)]);
+    const near = postsIn(this.timeline.list).flatMap((post) => [shownId(post), post.dataset.postId].map((id) => [away(post), id]));
     const ids = [...new Set(near.sort(([a], [b]) => a - b).map(([, id]) => id))].slice(0, MOST_WATCHED);
     if (ids.length) this.subscription.tell({ type: "watch", ids });
   }

@@ -123,6 +123,15 @@ def publish_whatever_happens(friend: Visitor, count: int) -> None:
         time.sleep(0.05)
 
 
+def test_what_was_deleted_while_the_socket_was_away_goes_when_it_is_back(me: Reader, friend: Visitor) -> None:
+    kept, gone = (friend.publishes(words) for words in ("kept words", "words taken back"))
+    goes_live_with(me, 2)
+    me.page.evaluate(LOSE_SOCKET)
+    friend.deletes(gone)
+    me.page.evaluate(COME_BACK)
+    me.until(lambda: me.ids() == [kept["id"]])
+
+
 def test_more_than_a_hundred_missed_posts_are_a_gap_that_can_be_filled(
     reader: OpenReader, visitor: NewVisitor
 ) -> None:

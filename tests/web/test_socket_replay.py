@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import random
 import signal
 from collections.abc import Iterator
 
@@ -150,42 +149,6 @@ async def test_a_process_that_stood_still_catches_up(site, world, services) -> N
             os.kill(site.pid, signal.SIGCONT)
         wanted = [first.id, *(post.id for post in missed), own.id]
         await _until_seen(reader, "home", wanted)
-
-
-async def test_a_stale_page_and_the_replay_make_the_fresh_page(site, world, services) -> None:
-    """Old state + events == fresh state, however sockets came and went meanwhile."""
-    order = random.Random(5)
-    alice, *authors = await world.people("alice", "bob", "carol", "dave")
-    for author in authors:
-        await alice.follows(author)
-    cookie = await signed_in(alice)
-    held: set[int] = set()
-    last = 0
-    for _ in range(6):
-        stop = asyncio.Event()
-        publishing = asyncio.create_task(_publish_until(stop, world, authors, order))
-        async with client(site, cookie) as reader:
-            await reader.subscribe("home", after=last)
-            for message in await reader.silence(order.uniform(0.05, 0.3)):
-                assert message["type"] in ("entry", "gap")
-            held.update(reader.entry_ids("home"))
-            last = max([last, *reader.entry_ids("home")])
-        await asyncio.sleep(order.uniform(0, 0.2))  # entries come while no socket is open
-        stop.set()
-        await publishing
-    async with client(site, cookie) as reader:
-        await reader.subscribe("home", after=last)
-        held.update(reader.entry_ids("home"))
-    assert sorted(held, reverse=True)[:100] == await alice.home_ids(limit=100)
-
-
-async def _publish_until(stop: asyncio.Event, world: World, authors: list, order: random.Random) -> None:
-    while not stop.is_set():
-        await order.choice(authors).publishes("something")
-        if order.random() < 0.7:  # otherwise a later turn delivers it late
-            await world.work()
-        await asyncio.sleep(order.uniform(0.01, 0.05))
-    await world.work()
 
 
 async def _until_seen(reader: Client, timeline: str, wanted: list[int]) -> None:

@@ -14,6 +14,7 @@ from socialsite.recipes.upkeep import Upkeep
 from socialsite.store.errors import StoreError
 from timelines.live import frames
 from timelines.live.announcing import SIGNED_OUT, Announcer
+from timelines.live.missed_deletions import MissedDeletions
 from timelines.live.requests import BadMessage, Subscribe, Unsubscribe, Watch, parse, post_id
 from timelines.live.room import Room, Socket
 from timelines.live.subscribing import Subscriber
@@ -67,10 +68,11 @@ class Stream:
             services.notifications,
             open_anew=lambda account_id: self._subscriber.open_lists_anew(account_id),
         )
+        self._missed_deletions = MissedDeletions(self._room, services.hydrator)
         self._hub = services.live.listen(
             on_message=self._announcer.hear,
             on_lost=lambda: self._subscriber.hold_all(),
-            on_gap=lambda: self._subscriber.repair_all(),
+            on_gap=self._repair,
         )
         timelines = Timelines(
             services.reading, services.accounts, services.lists, services.notifications, services.tagging
@@ -83,6 +85,7 @@ class Stream:
         await self._hub.open()
         self._upkeep.start(self._check_sessions)
         self._upkeep.start(self._announcer.send_counts)
+        self._upkeep.start(self._missed_deletions.tell)
 
     async def close(self) -> None:
         await self._upkeep.close()
@@ -109,6 +112,7 @@ class Stream:
                     self._subscriber.end(socket, timeline)
                 case Watch(ids):
                     self._room.watch(socket, [post_id(given) for given in ids])
+                    self._missed_deletions.look(socket)
         except BadMessage:
             socket.outlet.push(frames.error(frames.BAD_MESSAGE))
 
@@ -116,6 +120,11 @@ class Stream:
         if name not in socket.subscriptions and len(socket.subscriptions) >= SUBSCRIPTIONS_CAP:
             raise BadMessage
         self._subscriber.begin(socket, name, after)
+
+    async def _repair(self) -> None:
+        """Words may have been lost, of entries and of deletions."""
+        await self._subscriber.repair_all()
+        self._missed_deletions.look_at_all()
 
     async def _check_sessions(self) -> None:
         """For ever: close what a lost control message left open."""

@@ -1,6 +1,6 @@
 """Posts and what keeps publishing exact: claimed ids, idempotency keys, tombstones (docs/architecture.md)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -148,6 +148,13 @@ class PostRepository:
         """The posts that stand, in one round trip a node."""
         replies = await self._posts.gather([self.find_command(post_id) for post_id in post_ids])
         return await self.standing(dict(zip(post_ids, map(decoded, replies), strict=True)))
+
+    async def deleted(self, post_ids: Collection[PostId]) -> frozenset[PostId]:
+        """Those with a tombstone. What never was, or was given up before it stood, is not among them."""
+        asked = list(post_ids)
+        replies = await self._posts.gather([self.find_command(post_id) for post_id in asked])
+        found = zip(asked, map(decoded, replies), strict=True)
+        return frozenset(post_id for post_id, state in found if state is PostState.DELETED)
 
     async def standing(self, found: Mapping[PostId, Post | PostState]) -> dict[PostId, Post]:
         """The posts among what was found, with one read of the archive for all that lie there."""

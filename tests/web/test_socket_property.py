@@ -1,0 +1,213 @@
+"""Old page + what the socket said == fresh page, for every timeline, however sockets came and went.
+
+A reader keeps what a page shows, applies `entry`, `deleted` and `gap` as static/js/live.js does, and loses
+its socket again and again. `SOCKET_ROUNDS=40` goes on for longer; the seed is printed.
+"""
+
+import asyncio
+import os
+import random
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+import pytest_asyncio
+
+from socialsite.recipes.hub import alive, online
+from socialsite.services import Services
+from tests.support.redis_server import RedisServer
+from tests.support.sockets import Client, Daphne, Message, client, running, signed_in
+from tests.support.world import Person, World
+from timelines.domain.page import TimelinePage
+from timelines.domain.post import Post
+
+ROUNDS = int(os.environ.get("SOCKET_ROUNDS", "6"))
+PAGE = 100
+BOOSTED = re.compile(r'data-boost-of="(\d+)"')
+Read = Callable[..., Awaitable[TimelinePage]]
+
+
+@pytest.fixture(scope="module")
+def site(redis_server: RedisServer) -> Iterator[Daphne]:
+    with running(redis_server.url) as found:
+        yield found
+
+
+@dataclass
+class Page:
+    """One timeline as a reader has it on screen: entry -> the post that it shows."""
+
+    name: str
+    fresh: Read
+    shown: dict[int, int] = field(default_factory=dict)
+    last: int = 0
+
+    async def apply(self, message: Message) -> None:
+        if message["type"] == "deleted":
+            gone = int(message["id"])
+            self.shown = {id: of for id, of in self.shown.items() if gone not in (id, of)}
+        elif message.get("timeline") == self.name:
+            if message["type"] == "entry":
+                original = BOOSTED.search(message["html"])
+                id = int(message["id"])
+                self.shown[id] = int(original[1]) if original else id
+                self.last = max(self.last, id)
+            elif message["type"] == "gap":
+                self.last = max(self.last, int(message["newest"]))
+                self.shown |= await self.read()
+
+    async def read(self) -> dict[int, int]:
+        """The page as it is now."""
+        page = await self.fresh(limit=PAGE)
+        return {int(entry.post.id): int(entry.shown.post.id) for entry in page.entries}
+
+    def watched(self) -> set[int]:
+        """What it asks the server about: entries and what they show."""
+        return {id for pair in self.shown.items() for id in pair}
+
+
+@dataclass
+class Town:
+    """Alice reads; Bob, Carol and Dave write, and she follows all but Dave, who is on her list."""
+
+    services: Services
+    world: World
+    alice: Person
+    authors: list[Person]
+    pages: list[Page]
+    chance: random.Random
+    written: list[tuple[Person, Post]] = field(default_factory=list)
+
+    async def something_happens(self) -> None:
+        author, roll = self.chance.choice(self.authors), self.chance.random()
+        if roll < 0.6 or not self.written:
+            text = self.chance.choice(["words", "words #tea"])
+            self.written.append(
+                (author, await author.publishes(text, audience=self.chance.choice([0, 0, 1])))
+            )
+        elif roll < 0.8:
+            writer, post = self.written.pop(self.chance.randrange(len(self.written)))
+            await writer.deletes(post)
+        else:
+            _, post = self.chance.choice(self.written)
+            now_ms = self.services.clock.now_ms()
+            await self.services.reactions.boost(account_id=author.id, post_id=post.id, now_ms=now_ms)
+        if self.chance.random() < 0.7:  # otherwise a later turn delivers it late
+            await self.world.work()
+
+    async def something_breaks(self) -> None:
+        """The pub/sub connection of the web process, or its presence: what is said meanwhile is lost."""
+        node = self.services.store.node(alive())
+        if self.chance.random() < 0.5:
+            await node.execute("CLIENT", "KILL", "TYPE", "pubsub")
+            return
+        for process in await node.execute("ZRANGE", alive(), 0, -1):
+            key = online(process.decode())
+            await self.services.store.node(key).execute("DEL", key)
+
+    async def goes_on_until(self, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            await self.something_happens()
+            await asyncio.sleep(self.chance.uniform(0, 0.03))
+
+
+@pytest_asyncio.fixture
+async def town(services: Services) -> AsyncIterator[Town]:
+    seed = int(os.environ.get("SOCKET_SEED", "0")) or random.randrange(1 << 32)
+    print(f"SOCKET_SEED={seed}")
+    world, now_ms = World(services), services.clock.now_ms()
+    alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
+    await alice.follows(bob)
+    await alice.follows(carol)
+    kept = await services.lists.create(owner_id=alice.id, title="Kept", now_ms=now_ms)
+    await services.lists.add_member(owner_id=alice.id, list_id=kept.id, account_id=dave.id, now_ms=now_ms)
+
+    def reading(read: Read, *of: object, **by: object) -> Read:
+        return lambda limit: read(*of, **by, limit=limit)
+
+    reads = services.reading
+    pages = [
+        Page("home", reading(reads.home, alice.id)),
+        Page("public", reading(reads.public, viewer_id=alice.id)),
+        Page("profile:bob", reading(reads.profile, bob.id, viewer_id=alice.id)),
+        Page(f"list:{kept.id}", reading(reads.list_timeline, kept.id, viewer_id=alice.id)),
+        Page("tag:tea", reading(reads.tag, "tea", viewer_id=alice.id)),
+    ]
+    yield Town(services, world, alice, [bob, carol, dave], pages, random.Random(seed))
+
+
+async def open_pages(reader: Client, town: Town) -> None:
+    """As the site's script: subscribe from the last id, then say what is shown."""
+    for page in town.pages:
+        await reader.subscribe(page.name, after=page.last)
+    for message in reader.got:
+        await heard(town, message)
+    watched = [str(id) for id in set().union(*(page.watched() for page in town.pages))]
+    for start in range(0, len(watched), PAGE):
+        await reader.say({"type": "watch", "ids": watched[start : start + PAGE]})
+
+
+async def heard(town: Town, message: Message) -> None:
+    assert message["type"] in ("entry", "deleted", "gap", "subscribed", "counts"), message
+    for page in town.pages:
+        await page.apply(message)
+
+
+async def listen(reader: Client, town: Town, for_s: float) -> None:
+    for message in await reader.silence(for_s):
+        await heard(town, message)
+
+
+async def test_a_stale_page_and_what_the_socket_says_are_the_fresh_page(site: Daphne, town: Town) -> None:
+    cookie = await signed_in(town.alice)
+    for _ in range(ROUNDS):
+        stop = asyncio.Event()
+        life = asyncio.create_task(town.goes_on_until(stop))
+        async with client(site, cookie) as reader:
+            await open_pages(reader, town)
+            await listen(reader, town, town.chance.uniform(0.05, 0.4))
+            if town.chance.random() < 0.3:
+                await town.something_breaks()
+                await listen(reader, town, 0.2)
+        await asyncio.sleep(town.chance.uniform(0, 0.3))  # entries come and go while no socket is open
+        stop.set()
+        await life
+    await town.world.work()
+    async with client(site, cookie) as reader:
+        await open_pages(reader, town)
+        await listen(reader, town, 1.0)
+        await town.something_breaks()  # and now it stays open
+        await town.something_happens()
+        await town.world.work()
+        await settled(reader, town)
+    print(", ".join(f"{page.name}: {len(page.shown)}" for page in town.pages))
+    for page in town.pages:
+        assert shortened(page.shown) == shortened(await page.read()), page.name
+
+
+async def settled(reader: Client, town: Town) -> None:
+    """Until the pages are right, or have had the time that a process takes to notice what it lost."""
+    until = asyncio.get_running_loop().time() + 16
+    while asyncio.get_running_loop().time() < until:
+        await listen(reader, town, 0.5)
+        if all([shortened(page.shown) == shortened(await page.read()) for page in town.pages]):
+            return
+
+
+def shortened(shown: dict[int, int]) -> list[int]:
+    """Both end somewhere: what stands on the newest page of both is compared."""
+    return sorted(shown, reverse=True)[: PAGE // 2]
+
+
+async def test_whoever_watches_is_told_what_was_deleted_meanwhile_and_nothing_of_what_is_hidden(
+    site: Daphne, town: Town
+) -> None:
+    bob, stranger = town.authors[0], town.authors[2]
+    gone, stands = await bob.publishes("gone"), await bob.publishes("stands")
+    hidden = await stranger.publishes("for followers", audience=2)
+    await bob.deletes(gone)
+    async with client(site) as reader:
+        ids = [gone.id, stands.id, hidden.id, hidden.id + 1]
+        await reader.say({"type": "watch", "ids": [str(id) for id in ids]})
+        assert await reader.silence(1.0) == [{"type": "deleted", "id": str(gone.id)}]
