@@ -40,6 +40,7 @@ class CachedPushing:
         self._store = store
         self._clock = clock
         self._kind = kind
+        self._least = kind.most(0)
 
     async def push(self, names: Sequence[bytes], post_id: PostId) -> None:
         """Deliver one id to the timelines of the owners named, once as readers see it."""
@@ -100,11 +101,12 @@ class CachedPushing:
         await self.insert(moved, post_id)
 
     def _outgrown(self, names: Sequence[bytes], lengths: Sequence[int]) -> list[int]:
-        least = self._kind.most(0)
+        """Owners whose timelines are longer than they may be (CachedKind.most, without a call for each)."""
+        least, slack = self._least, self._kind.slack
         if max(lengths) <= least:
             return []
-        longer = [(int(name), n) for name, n in zip(names, lengths, strict=True) if n > least]
-        return [owner for owner, n in longer if n > self._kind.most(owner)]
+        longer = [(int(name), n - least) for name, n in zip(names, lengths, strict=True) if n > least]
+        return [owner for owner, over in longer if over > owner % slack]
 
     def _is_late(self, post_id: PostId) -> bool:
         return self._clock.now_ms() - ms_of(post_id) > LATE_MS

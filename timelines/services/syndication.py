@@ -157,8 +157,8 @@ class SyndicationService:
         """Passes over homes; where these end with little work, the lists follow at once."""
         size, until = self._pass_size(self._homes), self._turn_end()
 
-        def read(cursor: PassCursor) -> Awaitable[PassPage[AccountId]]:
-            return self._follows.followers_pass(author_id, cursor, size)
+        async def read(cursor: PassCursor) -> PassPage[AccountId]:
+            return await self._follows.followers_pass(author_id, cursor, size)
 
         post, is_author, page = await asyncio.gather(finding, self._is_author(author_id), read(cursor))
         if post is None or not is_author:
@@ -175,8 +175,8 @@ class SyndicationService:
     ) -> tuple[bytes, ...]:
         size, until = self._pass_size(self._list_timelines), self._turn_end()
 
-        def read(cursor: PassCursor) -> Awaitable[PassPage[ListId]]:
-            return self._members.listed_on_pass(author_id, cursor, size)
+        async def read(cursor: PassCursor) -> PassPage[ListId]:
+            return await self._members.listed_on_pass(author_id, cursor, size)
 
         post, is_author, page = await asyncio.gather(finding, self._is_author(author_id), read(cursor))
         if post is None or not is_author:

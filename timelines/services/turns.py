@@ -6,7 +6,7 @@ clock, so that what follows from it is stored before long, and others come in be
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from timelines.domain.follow import PassCursor, PassPage
@@ -17,7 +17,7 @@ AT_ONCE = 2
 """Passes under way: the server works on one while the replies of the other are looked at."""
 
 Id = TypeVar("Id", bound=int)
-Read = Callable[[PassCursor], Awaitable[PassPage[Id]]]
+Read = Callable[[PassCursor], Coroutine[Any, Any, PassPage[Id]]]
 Deliver = Callable[[PassPage[Id]], Coroutine[Any, Any, None]]
 
 
@@ -29,20 +29,25 @@ async def take_turn(
     Raises what reading or delivering raised, once nothing is under way any more.
     """
     loop = asyncio.get_running_loop()
-    under_way: deque[asyncio.Task[None]] = deque()
+    delivering: deque[asyncio.Task[None]] = deque()
+    reading: asyncio.Task[PassPage[Id]] | None = None
     try:
-        under_way.append(asyncio.create_task(deliver(page)))
-        while page.next is not None and loop.time() < until:
-            page = await read(page.next)
-            if len(under_way) == AT_ONCE:
-                await under_way.popleft()
-            under_way.append(asyncio.create_task(deliver(page)))
-        for task in under_way:
+        while True:
+            if page.next is not None and loop.time() < until:
+                # Before the page is delivered: its bytes would stand in the way of a short question.
+                reading = asyncio.create_task(read(page.next))
+            if len(delivering) == AT_ONCE:
+                await delivering.popleft()
+            delivering.append(asyncio.create_task(deliver(page)))
+            if reading is None:
+                break
+            page, reading = await reading, None
+        for task in delivering:
             await task
     except asyncio.CancelledError:
-        for task in under_way:
+        for task in delivering:
             task.cancel()
         raise
     finally:
-        await asyncio.gather(*under_way, return_exceptions=True)
+        await asyncio.gather(*delivering, *([reading] if reading else []), return_exceptions=True)
     return page
