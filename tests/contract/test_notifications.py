@@ -12,6 +12,7 @@ from tests.support.reacting import Acts
 from tests.support.world import Person, World
 from timelines import keys
 from timelines.domain.live import Notified
+from timelines.domain.notifications import Notification
 from timelines.domain.post import FOLLOWERS
 from timelines.repositories.notifications import NOTIFICATIONS_CAP
 from timelines.services.noticing import MENTIONS_CAP
@@ -71,6 +72,57 @@ async def test_a_repetition_is_no_second_one(three: Three, acts: Acts, world: Wo
         await acts.likes(bob, post)
     assert await told(alice) == ["like by bob", "reply by bob"]
     assert await unread(alice) == 0
+
+
+async def test_nobody_rings_a_bell_with_a_boost(three: Three, acts: Acts, world: World) -> None:
+    """Boosted again within a day it is no news, though each boost is a post of its own."""
+    alice, bob, carol = three
+    post = await alice.publishes("hello")
+    await acts.boosts(bob, post)
+    await world.work()
+    await alice._services.notifications.mark_read(alice.id, ALL)
+    for _ in range(3):
+        await acts.unboosts(bob, post)
+        await world.work()
+        assert await told(alice) == []
+        await acts.boosts(bob, post)
+        await world.work()
+        assert await told(alice) == ["boost by bob"]
+    assert await unread(alice) == 0
+    await acts.boosts(carol, post)
+    assert await told(alice) == ["boost by carol", "boost by bob"]
+    assert await unread(alice) == 1
+
+
+async def test_what_a_private_account_boosts_is_told_to_its_followers_alone(
+    three: Three, acts: Acts, world: World
+) -> None:
+    alice, bob, _ = three
+    post = await alice.publishes("hello")
+    await acts.boosts(bob, post)
+    await bob.locks()
+    assert await told(alice) == []
+    assert await unread(alice) == 0
+    await bob.locks(private=False)
+    await alice.follows(bob)
+    await bob.locks()
+    assert await told(alice) == ["boost by bob"]
+
+
+async def test_a_boost_that_an_earlier_release_told_of_is_seen_as_long_as_it_stands(
+    three: Three, acts: Acts, services: Services
+) -> None:
+    """It named the boost, not what was boosted."""
+    alice, bob, _ = three
+    post = await alice.publishes("hello")
+    await acts.boosts(bob, post)
+    boost = (await services.reading.profile(bob.id, viewer_id=bob.id)).entries[0].post
+    notifications = services.repositories.notifications
+    await notifications.forget(alice.id)
+    await notifications.add(alice.id, Notification(boost.id, "boost", bob.id, boost.id))
+    assert await told(alice) == ["boost by bob"]
+    await acts.unboosts(bob, post)
+    assert await told(alice) == []
 
 
 async def test_what_is_taken_back_is_not_seen(three: Three, acts: Acts, world: World) -> None:

@@ -15,7 +15,7 @@ from timelines.domain.post import Post
 
 STEPS = 150
 Told = tuple[str, str, PostId | None]
-"""Kind, by whom, about which post (of a boost: the original)."""
+"""Kind, by whom, about which post."""
 
 
 @dataclass
@@ -34,19 +34,17 @@ class Model:
     """How many of `told` are read."""
 
     def tell(self, reader: str, told: Told) -> None:
-        if reader != told[1] and (told[0] == "boost" or told not in self.told.setdefault(reader, [])):
+        if reader != told[1] and told not in self.told.setdefault(reader, []):
             self.told.setdefault(reader, []).append(told)
 
     def sees(self, reader: str, at: int) -> bool:
-        kind, actor, post = told = self.told[reader][at]
+        kind, actor, post = self.told[reader][at]
         if actor in self.suspended or (reader, actor) in self.mutes:
             return False
         if {(reader, actor), (actor, reader)} & self.blocks or post in self.gone:
             return False
-        if (
-            kind == "boost"
-        ):  # of several boosts of one post by one account the last one is the one that stands
-            return (actor, post) in self.boosts and told not in self.told[reader][at + 1 :]
+        if kind == "boost":
+            return (actor, post) in self.boosts
         if kind == "like":
             return (actor, post) in self.likes
         return kind != "follow" or (actor, reader) in self.follows

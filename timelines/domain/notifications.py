@@ -13,7 +13,7 @@ Kind = Literal["mention", "reply", "boost", "like", "follow", "request"]
 KINDS: Final[tuple[Kind, ...]] = ("mention", "reply", "boost", "like", "follow", "request")
 MENTIONS: Final = frozenset[Kind]({"mention", "reply"})
 """What people say to one; the tab of that name."""
-RECURRING: Final = frozenset[Kind]({"like", "follow", "request"})
+RECURRING: Final = frozenset[Kind]({"boost", "like", "follow", "request"})
 """What can be taken back and done again. The others are about a post, which happens once."""
 
 Wanted = Literal["all", "followed", "none"]
@@ -25,7 +25,10 @@ UNREAD_CAP: Final = 100
 
 
 class Notification(NamedTuple):
-    """Stored. `id`: time-ordered, rises within an account. `post_id`: of a boost the boost itself."""
+    """Stored. `id`: time-ordered, rises within an account.
+
+    `post_id`: of a boost what was boosted; releases until 2026-11 named the boost itself.
+    """
 
     id: PostId
     kind: Kind

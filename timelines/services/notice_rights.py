@@ -1,7 +1,7 @@
 """Which notifications their reader may see now: sources decide, asked with the page (DESIGN 2.6)."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from accounts.domain import AccountId, Author
@@ -16,7 +16,7 @@ from timelines.repositories.readers import Readers
 from timelines.services.hydrating import Hydrator
 
 Causes = dict[str, bool]
-"""By member: whether a like or a request stands. Others are seen by their post or their edge."""
+"""By member: whether a like, a boost or a request stands. Others are seen by their post or their edge."""
 
 
 class Authors(Protocol):
@@ -60,12 +60,17 @@ class NoticeRights:
             ),
         )
 
+        apart = await self._apart(viewer_id, found, authors)
+
         def seen(each: Notification) -> Noticed | None:
             author, entry = authors.get(each.account_id), entries.get(each.post_id or PostId(0))
             if author is None or not may_tell(author, state):
                 return None
             if each.kind == "follow":
                 stands = each.account_id in followers
+            elif each.kind == "boost":
+                itself = entry is not None and entry.original is not None  # as earlier releases told of it
+                stands = itself or (causes[each.member] and entry is not None and author.id not in apart)
             else:
                 stands = causes.get(each.member, True) and (each.post_id is None or entry is not None)
             return Noticed(each.id, each.kind, author, entry, each.id <= mark) if stands else None
@@ -83,6 +88,14 @@ class NoticeRights:
         asked = {each.account_id for each in found if each.kind == "follow"}
         return await self._follows.followers_among(viewer_id, asked) if asked else set()
 
+    async def _apart(
+        self, viewer_id: AccountId, found: Sequence[Notification], authors: Mapping[AccountId, Author]
+    ) -> set[AccountId]:
+        """Private accounts whose boosts the viewer does not see: a boost is a post of its own."""
+        boosters = {each.account_id for each in found if each.kind == "boost"}
+        private = {id for id in boosters if id in authors and authors[id].private}
+        return private - await self._follows.followed_among(viewer_id, private) if private else set()
+
 
 def may_tell(author: Author, reader: ReaderState) -> bool:
     """Whether somebody's doings may be told to a reader at all."""
@@ -95,6 +108,8 @@ def causes_question(viewer_id: AccountId, found: Sequence[Notification]) -> Ques
     for each in found:
         if each.kind == "like" and each.post_id is not None:
             asked[each.member] = ("ZSCORE", keys.likes(each.post_id), each.account_id)
+        elif each.kind == "boost" and each.post_id is not None:
+            asked[each.member] = ("ZSCORE", keys.boosts(each.post_id), each.account_id)
         elif each.kind == "request":
             asked[each.member] = ("ZSCORE", keys.requests(viewer_id), each.account_id)
     return Question(

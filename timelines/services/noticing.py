@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
 from accounts.domain import DELETED, AccountId, Author
-from socialsite.ids import PostId, PostIds
+from socialsite.ids import PostId, PostIds, ms_of
 from socialsite.store import Command, Reply
 from timelines.domain.linkify import mentions
 from timelines.domain.notifications import (
@@ -82,15 +82,16 @@ class NotificationService:
 
     async def notice(self, post: Post) -> None:
         """A post was published: tell whom it answers, mentions or boosts. Safe to repeat."""
-        told: dict[AccountId, Kind] = {}
         if post.boost_of is not None:
             if post.boosted_author is not None:
-                told[post.boosted_author] = "boost"
-        else:
-            named = await self._accounts.owners(mentions(post.text)[:MENTIONS_CAP])
-            told = dict.fromkeys(named.values(), "mention")
-            if post.reply_to_author is not None:
-                told[post.reply_to_author] = "reply"
+                await self._tell(
+                    {post.boosted_author: "boost"}, post.author_id, post.boost_of, ms_of(post.id)
+                )
+            return
+        named = await self._accounts.owners(mentions(post.text)[:MENTIONS_CAP])
+        told: dict[AccountId, Kind] = dict.fromkeys(named.values(), "mention")
+        if post.reply_to_author is not None:
+            told[post.reply_to_author] = "reply"
         await self._tell(told, post.author_id, post.id)
 
     async def liked(self, *, account_id: AccountId, post: Post, now_ms: int) -> None:
@@ -104,7 +105,7 @@ class NotificationService:
         """Its notification is not seen any more."""
 
     async def boosted(self, *, boost: Post) -> None:
-        """At once; the worker says it again."""
+        """At once; the worker says it again. As of likes, what comes again within a day is no news."""
         await self.notice(boost)
 
     async def unboosted(self, *, boost: Post) -> None:
