@@ -1,10 +1,17 @@
 """The audit of samples: by request and in the background, they come by every kind of damage."""
 
-import pytest
+import asyncio
+from typing import Any
 
+import pytest
+from django.core.management import CommandError, call_command
+
+from socialsite.services import open_services
+from socialsite.store import StoreUrls
 from tests.support.damage import DAMAGE, Damage
 from tests.support.town import Town
 from tests.support.world import World
+from timelines import keys
 from timelines.repositories.drift import AuditDrift
 from timelines.services.auditing import Audit
 from timelines.services.auditing.sampler import AuditSampler
@@ -70,3 +77,42 @@ async def test_the_background_sampler_logs_and_counts_drift(
     await sampler.look()
     assert await drift.counts() == {"handle_without_account": 2}
     assert "audit_drift" in caplog.text
+
+
+async def test_a_sample_takes_nothing_away_that_it_does_not_build_anew(town: Town) -> None:
+    """bob's profile is made of all his posts, which a sample meets by chance; his home by its next reader."""
+    profile, home = keys.profile_timeline(town.bob.id), keys.home_timeline(town.bob.id)
+    for key in (profile, home):
+        await town.do("DEL", key)
+        await town.do("SET", key, "something else")
+    size = len(await town.all_keys())
+    waited = 0
+    for _ in range(20):
+        report = await town.audit(sample=size // 2, repair=True)
+        assert report.left >= report.for_a_walk
+        waited += report.for_a_walk
+    assert waited
+    assert await town.do("GET", profile) == b"something else"
+    assert await town.do("EXISTS", home) == 0
+    await town.until_clean()
+    assert await town.bob.profile_ids() == [town.first.id]
+
+
+def test_a_sample_that_leaves_damage_fails(
+    redis_urls: StoreUrls, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.placed
+
+    async def damage() -> int:
+        async with open_services() as services:
+            town = await Town.built(World(services))
+            await town.do("DEL", keys.public_timeline())
+            await town.do("SET", keys.public_timeline(), "something else")
+            return len(await town.all_keys())
+
+    size = asyncio.run(damage())
+    with pytest.raises(CommandError, match=r"^\d+ damaged places"):
+        call_command("audit", "--sample", str(size - 1), "--repair")
+    assert "left to `audit --repair` without --sample" in capsys.readouterr().out
+    call_command("audit", "--repair", verbosity=0)
+    call_command("audit", verbosity=0)

@@ -57,9 +57,9 @@ class Command(SiteCommand):
             for _ in range(MOST_ROUNDS if repair else 1):
                 report = await self._audit(services, sample, repair=repair)
                 self._tell(report, repair=repair)
-                if not (repair and report.repaired):
+                if not (repair and report.repaired and report.is_whole):
                     break
-            return report.damage.total()
+            return report.damage.total() if report.is_whole else report.left
 
     async def _audit(self, services: Services, sample: int | None, *, repair: bool) -> AuditReport:
         console = Console(stderr=True)
@@ -80,6 +80,11 @@ class Command(SiteCommand):
             self.stdout.write(str(finding))
         for kind, count in (report.damage + report.leftovers).most_common():
             self.stdout.write(f"{kind}: {count}{'' if report.damage[kind] else ' (leftover)'}")
+        if repair and report.for_a_walk:
+            self.stdout.write(
+                f"{report.for_a_walk} of them are built anew from what a sample does not come by: left to "
+                "`audit --repair` without --sample."
+            )
         self._tell_strays(report.strays)
         done = f", {report.repaired} repaired" if repair else ""
         self.stdout.write(

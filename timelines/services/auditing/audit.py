@@ -41,12 +41,19 @@ log = structlog.stdlib.get_logger("timelines.audit")
 
 @dataclass(slots=True)
 class AuditReport:
-    """What an audit found: by kind, and the first NAMED_FINDINGS themselves. `strays` are no damage."""
+    """What an audit found: by kind, and the first NAMED_FINDINGS themselves. `strays` are no damage.
 
+    `is_whole`: it walked over everything. `left` is damage that was not repaired; `for_a_walk` of it waits
+    for an audit that is whole.
+    """
+
+    is_whole: bool = True
     keys: int = 0
     damage: Counter[str] = field(default_factory=Counter)
     leftovers: Counter[str] = field(default_factory=Counter)
     repaired: int = 0
+    left: int = 0
+    for_a_walk: int = 0
     findings: list[Finding] = field(default_factory=list)
     strays: Strays = field(default_factory=Strays)
 
@@ -77,12 +84,15 @@ class Audit:
         drop_strays: bool = False,
         on_step: OnStep = ignore_step,
     ) -> AuditReport:
-        """Everything, or about `sample` keys and a tenth as many accounts with all that is theirs.
+        """Everything, or about `sample` keys and a tenth as many accounts with all that is theirs. A sample
+        that is not smaller than the site is all of it.
 
         Keys that are none of the site's are told by a walk over everything; `drop_strays` deletes them.
         """
-        report, suspects, look = AuditReport(strays=Strays(drop_strays)), list[Finding](), self._look()
-        async for found in self._walk(sample, report.strays, on_step):
+        is_whole = sample is None or await key_count(self._places.store) <= sample
+        report = AuditReport(is_whole, strays=Strays(drop_strays))
+        suspects, look = list[Finding](), self._look()
+        async for found in self._walk(None if is_whole else sample, report.strays, on_step):
             report.keys += len(found)
             self._public.met(PostId(int(key.tag)) for key in found if POST.fullmatch(key))
             suspects += await self._checked(look, found)
@@ -94,8 +104,7 @@ class Audit:
         return report
 
     async def _walk(self, sample: int | None, strays: Strays, on_step: OnStep) -> AsyncIterator[list[Key]]:
-        """A sample that is not smaller than the site is all of it."""
-        if sample is None or await key_count(self._places.store) <= sample:
+        if sample is None:
             for node in self._places.store.nodes:
                 async for met in steps(node, on_step):
                     yield await strays.parted(node, met)
@@ -143,9 +152,12 @@ class Audit:
         again = await self._checked(self._look(), [finding.key for finding in suspects])
         confirmed = [f for f in dict.fromkeys(again) if (f.kind, f.key, f.detail) in seen]
         report.add(confirmed)
-        if repair:
-            for finding in confirmed:
-                report.repaired += await repaired(finding)
+        for finding in confirmed:
+            waits = finding.needs_walk and not report.is_whole
+            is_mended = repair and not waits and await repaired(finding)
+            report.repaired += is_mended
+            report.left += finding.is_damage and not is_mended
+            report.for_a_walk += waits
 
 
 async def repaired(finding: Finding) -> bool:

@@ -15,13 +15,17 @@ Repair = Callable[[], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`kind` at `key`; `detail` names the part of the value, so that two looks can be held side by side."""
+    """`kind` at `key`; `detail` names the part of the value, so that two looks can be held side by side.
+
+    `needs_walk`: what the repair takes away is built anew from what only a walk over everything meets.
+    """
 
     kind: str
     key: Key
     detail: str = ""
     repair: Repair | None = field(default=None, compare=False, repr=False)
     is_damage: bool = field(default=True, compare=False)
+    needs_walk: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         return f"{self.kind} {self.key}" + (f" {self.detail}" if self.detail else "")

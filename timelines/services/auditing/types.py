@@ -3,7 +3,8 @@
 The repair: what is rebuilt or forgotten anyway is deleted; a source is set aside (repositories/aside.py), so
 that the next look finds it missing and builds it anew from what refers to it: edges from their other sides,
 profiles and replies from posts, handles and indexes from accounts and lists. What nothing else knows becomes
-what its own check makes of a lost one: a tombstone, a suspended account.
+what its own check makes of a lost one: a tombstone, a suspended account. A sample would not come by all that
+refers to a key, so it touches only what needs none of that.
 """
 
 from collections.abc import Sequence
@@ -45,7 +46,8 @@ class TypeChecks:
         return str(kind.decode())
 
     def wrong(self, key: Key, right: str, kind: str) -> Finding:
-        return Finding("key_of_wrong_type", key, kind, partial(self._mend, key, right))
+        mend = partial(self._mend, key, right)
+        return Finding("key_of_wrong_type", key, kind, mend, needs_walk=not is_mended_alone(key))
 
     async def _mend(self, key: Key, right: str) -> None:
         if is_forgettable(key):
@@ -55,3 +57,11 @@ class TypeChecks:
                 await self._places.store.gather([("SET", key, TOMBSTONE, "NX")])
             elif key.component == "accounts" and key.endswith("}:account"):
                 await self._accounts.fill(key)
+
+
+def is_mended_alone(key: Key) -> bool:
+    """Readers build it anew, or time does, or its place is taken at once."""
+    word = key.rpartition("}:")[2]
+    if (key.component, word) in (("posts", "post"), ("accounts", "account")):
+        return True
+    return is_forgettable(key) and (key.component, word) not in (("public", "posts"), ("timelines", "tag"))
