@@ -1,0 +1,55 @@
+"""Two servers and a cluster a module, emptied before each test, and a town on the first server."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+import pytest_asyncio
+
+from tests.support.cluster import RedisCluster
+from tests.support.moving_town import Town, town_at
+from tests.support.redis_server import RedisServer
+
+
+@pytest.fixture(scope="module")
+def old_server() -> Iterator[RedisServer]:
+    server = RedisServer().start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def new_server() -> Iterator[RedisServer]:
+    server = RedisServer().start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def running_cluster() -> Iterator[RedisCluster]:
+    cluster = RedisCluster().start()
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture
+def old(old_server: RedisServer) -> str:
+    old_server.client().flushall()
+    return old_server.url
+
+
+@pytest.fixture
+def new(new_server: RedisServer) -> str:
+    new_server.client().flushall()
+    return new_server.url
+
+
+@pytest.fixture
+def cluster(running_cluster: RedisCluster) -> str:
+    running_cluster.flush()
+    return running_cluster.url
+
+
+@pytest_asyncio.fixture
+async def town(old: str) -> AsyncIterator[Town]:
+    async with town_at(old) as found:
+        yield found

@@ -1,0 +1,149 @@
+"""Moving a site: what its other processes notice, those that come later, stand still or wake up."""
+
+import asyncio
+import signal
+from pathlib import Path
+
+import pytest
+
+from socialsite.configuration import Configuration
+from socialsite.recipes.hub import Hub, Presence, process_channel
+from socialsite.services import open_services
+from socialsite.store import Key, Store, StoreUnavailable, open_store
+from tests.support.moving_town import Town, names_at
+from tests.support.redis_server import RedisServer
+from tests.support.repartition import WriterProcess, move
+from tests.support.world import World, ids_of
+
+
+async def test_who_comes_later_finds_the_data_by_the_old_url_and_by_the_new(
+    town: Town, old: str, new: str
+) -> None:
+    town.posts.append(await town.people[0].publishes("before"))
+    await World(town.worker).work()
+    await move(old, new)
+    for url in (old, new):
+        async with open_services(url, Configuration()) as late:
+            page = await late.reading.home(town.people[1].id)
+            assert [entry.post.id for entry in page.entries] == ids_of(town.posts)
+
+
+async def test_the_old_url_still_leads_there_after_the_way_back(town: Town, old: str, new: str) -> None:
+    await move(old, new)
+    await move(new, old)
+    town.posts.append(await town.people[0].publishes("after"))
+    await World(town.worker).work()
+    for url in (old, new):
+        async with open_services(url, Configuration()) as late:
+            page = await late.reading.home(town.people[1].id)
+            assert [entry.post.id for entry in page.entries] == ids_of(town.posts)
+
+
+async def test_a_node_that_somebody_still_holds_leads_to_where_the_data_is(
+    town: Town, old: str, new: str, old_server: RedisServer
+) -> None:
+    key = Key("accounts", tag="77", name="account")
+    node = town.web.store.node(key)
+    await move(old, new)
+    await node.execute("HSET", key, "handle", "late")
+    assert not old_server.client().exists(key)
+    assert await town.worker.store.node(key).execute("HGET", key, "handle") == b"late"
+
+
+async def test_a_process_that_stands_still_is_not_waited_for_and_cannot_write_to_the_old_store(
+    town: Town, old: str, new: str, old_server: RedisServer
+) -> None:
+    """Its event loop does nothing while everything moves; its connections and its map are those of before."""
+    key = Key("posts", tag="5", name="post")
+    asleep = await open_store(old)
+    await asleep.node(key).execute("SET", key, "before")
+    await stand_still(asleep)
+    await move(old, new)
+    with pytest.raises(StoreUnavailable):
+        await asleep.node(key).execute("SET", key, "by an old map")
+    await asleep.close()
+    assert not old_server.client().exists(key)
+    assert await town.web.store.node(key).execute("GET", key) == b"before"
+
+
+async def test_a_process_stopped_in_the_middle_of_writing_loses_nothing_when_it_goes_on(
+    old: str, new: str, old_server: RedisServer, new_server: RedisServer, tmp_path: Path
+) -> None:
+    """SIGSTOP between a look at the map and the write, say: its connection is gone when it wakes."""
+    writer = WriterProcess(old, tmp_path / "acknowledged")
+    try:
+        await reached(writer, 200)
+        writer.signal(signal.SIGSTOP)
+        await move(old, new)
+        before = len(writer.acknowledged)
+        writer.signal(signal.SIGCONT)
+        await reached(writer, before + 200)
+    finally:
+        writer.stop()
+    kept = new_server.client().mget([f"posts:{{{number}}}:post" for number in writer.acknowledged])
+    assert None not in kept
+    assert names_at(old_server) == set()
+
+
+async def reached(writer: WriterProcess, count: int) -> None:
+    async with asyncio.timeout(20):
+        while len(writer.acknowledged) < count:  # noqa: ASYNC110 - another process writes
+            await asyncio.sleep(0.05)
+
+
+async def stand_still(store: Store) -> None:
+    """As if its process had been stopped: the lease is renewed no more."""
+    assert store.keeper is not None
+    keeping = store.keeper._keeping
+    assert keeping is not None
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)
+
+
+async def test_a_process_that_woke_up_goes_on_where_the_data_is(town: Town, old: str, new: str) -> None:
+    key = Key("posts", tag="5", name="post")
+    asleep = await open_store(old)
+    await asleep.node(key).execute("SET", key, "before")
+    await stand_still(asleep)
+    await move(old, new)
+    keeper = asleep.keeper
+    assert keeper is not None
+    keeper._keeping = asyncio.create_task(keeper._keep())
+    await eventually(lambda: asleep.node(key).execute("SET", key, "awake"))
+    await asleep.close()
+    assert await town.web.store.node(key).execute("GET", key) == b"awake"
+
+
+async def eventually(call) -> None:
+    for _ in range(100):
+        try:
+            await call()
+        except StoreUnavailable:
+            await asyncio.sleep(0.05)
+        else:
+            return
+    raise AssertionError("it never came back")
+
+
+async def test_the_hub_hears_at_the_new_store(town: Town, old: str, cluster: str) -> None:
+    heard: list[bytes] = []
+    gaps: list[int] = []
+
+    async def on_message(payload: bytes) -> None:
+        heard.append(payload)
+
+    async def on_gap() -> None:
+        gaps.append(1)
+
+    hub = Hub(town.web.store, town.web.clock, on_message=on_message, on_lost=lambda: None, on_gap=on_gap)
+    await hub.open()
+    await hub.enter("7")
+    await move(old, cluster)
+    presence = Presence(town.worker.store, town.worker.clock)
+    async with asyncio.timeout(5):
+        while b"there" not in heard:
+            await presence.tell({process_channel(hub.process): b"there"})
+            await asyncio.sleep(0.05)
+    assert gaps
+    assert await presence.where(["7"]) == {hub.process: ["7"]}
+    await hub.close()

@@ -1,0 +1,101 @@
+"""A site whose people go on publishing while its data moves."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+from socialsite.configuration import Configuration
+from socialsite.services import Services, open_services
+from socialsite.store import StoreUnavailable, StoreUrls
+from tests.support.redis_server import RedisServer
+from tests.support.world import Person, World, ids_of
+from timelines.domain.post import Post
+
+
+@dataclass
+class Town:
+    """A site of two processes (stores of their own), people who follow each other, what they published."""
+
+    web: Services
+    worker: Services
+    people: list[Person]
+    posts: list[Post] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    deleted: list[Post] = field(default_factory=list)
+    stopping: bool = False
+
+    async def busy(self) -> None:
+        """Publish, delete, read and deliver until told to stop; notes whatever was acknowledged."""
+        await asyncio.gather(self._publish(), self._deliver())
+
+    async def _publish(self) -> None:
+        number = 0
+        while not self.stopping:
+            number += 1
+            author = self.people[number % len(self.people)]
+            try:
+                post = await author.publishes(f"number {number}")
+                self.posts.append(post)
+                await author.home_ids()
+                if number % 5 == 0:
+                    await author.deletes(post)
+                    self.deleted.append(post)
+            except StoreUnavailable as error:
+                self.refused.append(str(error))
+            await asyncio.sleep(0.002)
+
+    async def _deliver(self) -> None:
+        while not self.stopping:
+            with contextlib.suppress(StoreUnavailable):
+                await World(self.worker).work()
+            await asyncio.sleep(0.01)
+
+    async def check(self) -> None:
+        """Every timeline has every post that stands, once, in order."""
+        await World(self.worker).work()
+        gone = set(ids_of(self.deleted))
+        expected = sorted((id for id in ids_of(self.posts) if id not in gone), reverse=True)
+        for person in self.people:
+            home = await whole_home(person)
+            if self.refused:  # what was not acknowledged may stand all the same
+                home = [id for id in home if id in expected]
+            assert home == expected
+
+
+async def whole_home(person: Person) -> list[int]:
+    found: list[int] = []
+    while page := await person.home_ids(limit=100, **({"before": found[-1]} if found else {})):
+        found += page
+    return found
+
+
+@contextlib.asynccontextmanager
+async def town_at(urls: str | StoreUrls) -> AsyncIterator[Town]:
+    async with open_services(urls, Configuration()) as web, open_services(urls, Configuration()) as worker:
+        people = await World(web).people("ann", "bob", "cid", "dot")
+        for one in people:
+            for other in people:
+                if one is not other:
+                    await one.follows(other)
+        for one in people:
+            await one.home_ids()
+        yield Town(web, worker, people)
+
+
+@contextlib.asynccontextmanager
+async def life_goes_on(town: Town) -> AsyncIterator[None]:
+    task = asyncio.create_task(town.busy())
+    await asyncio.sleep(0.1)
+    try:
+        yield
+        await asyncio.sleep(0.1)
+    finally:
+        town.stopping = True
+        await task
+
+
+def names_at(server: RedisServer) -> set[str]:
+    """Keys of the site, without what the map itself keeps."""
+    names = {name.decode() for name in server.client().scan_iter(count=10_000)}
+    return {name for name in names if not name.startswith("map:")}
