@@ -18,13 +18,13 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from socialsite.configuration import Configuration
 from tests.support.site_machine import SMALL
-from tests.support.site_machine_acts import PeopleAct
 from tests.support.site_machine_faults import ThingsBreak
 from tests.support.site_machine_reactions import PeopleReact
 from tests.support.topologies import Deployment
 
 PULLING = replace(SMALL, pull_threshold=1, pull_grace_ms=3_000)
-STEPS_EACH = 60
+STEPS_EACH, STEPS_REACHED = 60, 40
+"""Of one history at most, and on average at least."""
 STEPS = int(os.environ.get("STATE_STEPS", "900"))
 ENOUGH = 6_000
 """A run of so many steps has met everything, or shows nothing."""
@@ -35,12 +35,12 @@ def test_every_order_of_everything_leaves_what_the_model_says(
     deployment: Deployment, config: Configuration
 ) -> None:
     tally = Counter[str]()
-    whole = (PeopleAct, PeopleReact, ThingsBreak)
+    whole = (PeopleReact, ThingsBreak)
     machine = type("Machine", whole, {"deployment": deployment, "config": config, "tally": tally})
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=max(1, STEPS // STEPS_EACH // 2),
+            max_examples=max(1, STEPS // STEPS_REACHED // 2),
             stateful_step_count=STEPS_EACH,
             deadline=None,
             derandomize="CI" in os.environ,
@@ -50,5 +50,5 @@ def test_every_order_of_everything_leaves_what_the_model_says(
     )
     print(", ".join(f"{count:,} {what}" for what, count in tally.items()))
     if STEPS >= ENOUGH:
-        assert tally["steps"] >= STEPS / 2 - STEPS_EACH
+        assert tally["steps"] >= STEPS / 2
         assert tally["jobs adopted"] >= STEPS / 500

@@ -17,6 +17,9 @@ from timelines.domain.post import Post
 from timelines.domain.rights import FOREVER
 
 AUDIENCES = st.sampled_from([0, 0, 0, 1, 2])
+Said = list[tuple[int, int, bool]]
+SAID = st.lists(st.tuples(WHO, AUDIENCES, st.booleans()), min_size=1, max_size=8)
+"""Posts: by whom, for whom, with the hashtag or not."""
 PAUSES_MS = st.sampled_from([0, 1, 900, 5_000, 3_600_000, 90_000_000])
 
 
@@ -52,8 +55,8 @@ class PeopleAct(PagesAreRight):
             self.does(self.cut_off(publish(), dies))
         self._stands(self.does(publish()), tagged)
 
-    @rule(said=st.lists(st.tuples(WHO, AUDIENCES, st.booleans()), min_size=1, max_size=8))
-    def post(self, said: list[tuple[int, int, bool]]) -> None:
+    @rule(said=SAID)
+    def post(self, said: Said) -> None:
         """One after another; homes and lists hold six."""
         for who, audience, tagged in said:
             self._stands(self.does(self._publish(self.active(who), audience, tagged)()), tagged)

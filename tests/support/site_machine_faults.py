@@ -7,14 +7,15 @@ from hypothesis.stateful import precondition, rule
 
 from accounts.domain import AccountId
 from tests.support.site_machine import WHO
-from tests.support.site_machine_pages import HEIR, PagesAreRight
+from tests.support.site_machine_acts import SAID, PeopleAct, Said
+from tests.support.site_machine_pages import HEIR
 from timelines import keys
 
 FOR_EVERYBODY = ("public:*", "timelines:*:tag", "search:*")
 """The caches that a read does not fill again, but `rebuild_timelines --all`."""
 
 
-class ThingsBreak(PagesAreRight):
+class ThingsBreak(PeopleAct):
     @precondition(lambda self: self.owed)
     @rule(jobs=st.integers(1, 3), times=st.integers(1, 2), finishes=st.booleans())
     def work(self, jobs: int, times: int, finishes: bool) -> None:
@@ -44,6 +45,13 @@ class ThingsBreak(PagesAreRight):
         if taken:
             self.tally["jobs cut off"] += 1
             await self.cut_off(self.services.syndication.handle(taken[0].payload), after)
+
+    @rule(said=SAID, after=st.integers(0, 60), dying=st.integers(1, 3))
+    def a_bad_hour(self, said: Said, after: int, dying: int) -> None:
+        """Posts, and one worker after another that dies at them."""
+        self.post(said)
+        for _ in range(dying):
+            self.does(self._worker_dies(after, 1))
 
     @precondition(lambda self: self.dead_workers)
     @rule()
