@@ -49,8 +49,12 @@ class Covering:
 
     def _by_line(self, path: str) -> dict[int, list[str]]:
         if path not in self._lines:
-            measured = [name for name in self._data.measured_files() if f"/{name}".endswith(f"/{path}")]
-            self._lines[path] = self._data.contexts_by_lineno(measured[0]) if measured else {}
+            tests: defaultdict[int, list[str]] = defaultdict(list)
+            for name in self._data.measured_files():
+                if f"/{name}".endswith(f"/{path}"):
+                    for line, contexts in self._data.contexts_by_lineno(name).items():
+                        tests[line] += contexts
+            self._lines[path] = tests
         return self._lines[path]
 
     def _all_of(self, path: str) -> set[str]:

@@ -1,0 +1,70 @@
+"""Work of which a part is worth having: a node in trouble keeps nobody else's replies back."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+import pytest_asyncio
+
+from socialsite.recipes.apart import by_node, gather_apart
+from socialsite.recipes.memory_guard import MemoryGuard
+from socialsite.store import Key, Store, StoreFull, StoreUnavailable, open_store
+from socialsite.store.opening import StoreUrls
+from tests.support.redis_server import RedisServer
+
+HERE = [Key("series", tag=str(number), name="uses") for number in range(3)]
+THERE = [Key("limits", tag=str(number), name="uses") for number in range(2)]
+
+
+@pytest.fixture
+def other_server() -> Iterator[RedisServer]:
+    server = RedisServer().start()
+    yield server
+    server.stop()
+
+
+@pytest_asyncio.fixture
+async def two_nodes(redis_url: str, other_server: RedisServer) -> AsyncIterator[Store]:
+    store = await open_store(StoreUrls(redis_url, {"limits": other_server.url}))
+    yield store
+    await store.close()
+
+
+async def test_replies_come_in_the_order_of_the_commands(two_nodes: Store) -> None:
+    keys = [HERE[0], THERE[0], HERE[1], THERE[1], HERE[2]]
+    written = await gather_apart(two_nodes, [("SET", key, n) for n, key in enumerate(keys)])
+    assert written == [b"OK"] * 5
+    assert await gather_apart(two_nodes, [("GET", key) for key in keys]) == [b"0", b"1", b"2", b"3", b"4"]
+
+
+async def test_an_error_stands_in_the_place_of_its_nodes_replies_alone(
+    two_nodes: Store, other_server: RedisServer
+) -> None:
+    other_server.kill()
+    answers = await gather_apart(two_nodes, [("INCR", key) for key in (HERE[0], THERE[0], HERE[0], THERE[1])])
+    assert answers[::2] == [1, 2]
+    assert all(isinstance(answer, StoreUnavailable) for answer in answers[1::2])
+
+
+async def test_things_are_grouped_by_node_each_in_its_order(two_nodes: Store) -> None:
+    things = [HERE[1], THERE[1], HERE[0], THERE[0]]
+    groups, homeless = by_node(two_nodes, things, lambda key: key)
+    assert [found for _, found in groups] == [[HERE[1], HERE[0]], [THERE[1], THERE[0]]]
+    assert homeless == []
+
+
+async def test_a_node_that_is_away_is_not_full(two_nodes: Store, other_server: RedisServer) -> None:
+    other_server.kill()
+    await MemoryGuard(two_nodes, reserve_bytes=1 << 60).check()
+
+
+async def test_each_node_must_have_the_reserve_and_what_was_seen_holds_for_a_second(
+    two_nodes: Store, other_server: RedisServer
+) -> None:
+    guard = MemoryGuard(two_nodes, reserve_bytes=1 << 40)
+    with other_server.client() as client:
+        client.config_set("maxmemory", 1 << 41)
+        await guard.check()
+        client.config_set("maxmemory", 1 << 40)
+        await guard.check()
+        with pytest.raises(StoreFull, match=str(other_server.socket)):
+            await MemoryGuard(two_nodes, reserve_bytes=1 << 40).check()

@@ -1,0 +1,72 @@
+"""Keyword filters where they stand: numbers, edits, what a late edit must not do, the cap."""
+
+import pytest
+
+from accounts.domain import AccountId
+from socialsite.services import Services
+from timelines.domain.filters import PHRASE_MAX, Filter
+from timelines.errors import FilterNotFound, FilterRefused, FiltersCapReached
+from timelines.repositories.filters import Filters
+from timelines.services.filters import FilterService
+
+ALICE, BOB = AccountId(1), AccountId(2)
+
+
+async def edit(services: Services, account_id: AccountId, number: int, phrase: str) -> Filter:
+    return await services.filters.edit(
+        account_id=account_id, number=number, phrase=phrase, action="hide", until_ms=5, whole_word=False
+    )
+
+
+async def test_filters_are_numbered_in_the_order_they_were_made(services: Services) -> None:
+    made = [await services.filters.add(account_id=ALICE, phrase=word) for word in ("tea", "rain", "cake")]
+    assert [each.id for each in made] == [1, 2, 3]
+    assert await services.filters.all(ALICE) == made
+    assert await services.filters.delete(account_id=ALICE, number=2)
+    assert (await services.filters.add(account_id=ALICE, phrase="fog")).id == 4
+    assert [each.phrase for each in await services.filters.all(ALICE)] == ["tea", "cake", "fog"]
+    assert (await services.filters.add(account_id=BOB, phrase="tea")).id == 1
+
+
+async def test_an_edit_changes_one_filter_in_its_place(services: Services) -> None:
+    for word in ("tea", "rain"):
+        await services.filters.add(account_id=ALICE, phrase=word)
+    changed = await edit(services, ALICE, 1, "  green\n tea ")
+    assert changed == Filter(1, "green tea", "hide", 5, False)
+    assert await services.filters.all(ALICE) == [changed, Filter(2, "rain")]
+
+
+async def test_a_late_edit_brings_no_deleted_filter_back(services: Services) -> None:
+    made = await services.filters.add(account_id=ALICE, phrase="tea")
+    assert await services.filters.delete(account_id=ALICE, number=made.id)
+    assert not await services.filters.delete(account_id=ALICE, number=made.id)
+    with pytest.raises(FilterNotFound):
+        await edit(services, ALICE, made.id, "coffee")
+    assert await services.filters.all(ALICE) == []
+
+
+async def test_nobody_edits_the_filter_of_another(services: Services) -> None:
+    made = await services.filters.add(account_id=ALICE, phrase="tea")
+    with pytest.raises(FilterNotFound):
+        await edit(services, BOB, made.id, "coffee")
+    assert not await services.filters.delete(account_id=BOB, number=made.id)
+    assert await services.filters.all(ALICE) == [made]
+
+
+async def test_one_more_than_the_cap_is_refused(services: Services) -> None:
+    filters = FilterService(filters=Filters(services.store), cap=2)
+    for word in ("tea", "rain"):
+        await filters.add(account_id=ALICE, phrase=word)
+    with pytest.raises(FiltersCapReached):
+        await filters.add(account_id=ALICE, phrase="fog")
+    assert len(await filters.all(ALICE)) == 2
+
+
+@pytest.mark.parametrize("phrase", ["", " \n", "\u200d", "x" * (PHRASE_MAX + 1), "a\0b"])
+async def test_what_is_no_phrase_is_refused_also_at_an_edit(services: Services, phrase: str) -> None:
+    with pytest.raises(FilterRefused):
+        await services.filters.add(account_id=ALICE, phrase=phrase)
+    made = await services.filters.add(account_id=ALICE, phrase="x" * PHRASE_MAX)
+    with pytest.raises(FilterRefused):
+        await edit(services, ALICE, made.id, phrase)
+    assert await services.filters.all(ALICE) == [made]
