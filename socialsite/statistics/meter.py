@@ -47,7 +47,7 @@ EVERY_S = 1.0
 MOST_WAITING = 20_000  # things counted in memory, and commands kept for a node that is away
 EACH_WRITE = 200
 """Commands at once, a millisecond's work: requests go on in between."""
-SEEN_EVERY_MS = 60_000
+MINUTE_MS = SEEN_EVERY_MS = 60_000
 """An account's last-seen time is written once in each minute of the clock: a visit is not a write a page, and
 still counts in every hour and day it falls into."""
 
@@ -62,8 +62,9 @@ class Meter:
         self._store = store
         self._clock = clock
         self._happened: dict[Happened, int] = {}
-        self._members: dict[DistinctKind, set[int]] = defaultdict(set)
-        self._scores: dict[RankedKind, dict[int, int]] = defaultdict(dict)
+        # By minute, too: what is written a moment after midnight belongs to the day before.
+        self._members: dict[tuple[DistinctKind, int], set[int]] = defaultdict(set)
+        self._scores: dict[tuple[RankedKind, int], dict[int, int]] = defaultdict(dict)
         self._changes: dict[Entity, Change] = {}
         self._seen: dict[int, int] = {}  # account id -> minute
         self._waiting: list[Command] = []
@@ -132,7 +133,7 @@ class Meter:
             self._happened[happened] = amount
 
     def rank(self, kind: RankedKind, account_id: int) -> None:
-        scores = self._scores[kind]
+        scores = self._scores[kind, self._clock.now_ms() // MINUTE_MS]
         if account_id in scores or self._has_room(scores):
             scores[account_id] = scores.get(account_id, 0) + 1
 
@@ -144,7 +145,7 @@ class Meter:
         if len(self._seen) >= MOST_WAITING:
             self._seen.clear()  # costs no more than writing once too often
         self._seen[account_id] = minute
-        self._members[ACTIVE].add(account_id)
+        self._members[ACTIVE, minute].add(account_id)
         self._change(Entity("account", account_id)).mark("seen", Mark(now_ms, str(now_ms)))
 
     def _change(self, entity: Entity) -> Change:
@@ -186,10 +187,10 @@ class Meter:
         scores, self._scores = self._scores, defaultdict(dict)
         changes, self._changes = self._changes, {}
         commands = count_commands(happened)
-        for kind, seen in members.items():
-            commands += distinct_commands(kind, seen, now_ms)
-        for ranked, each in scores.items():
-            commands += rank_commands(ranked, each, now_ms)
+        for (kind, minute), seen in members.items():
+            commands += distinct_commands(kind, seen, minute * MINUTE_MS)
+        for (ranked, minute), each in scores.items():
+            commands += rank_commands(ranked, each, minute * MINUTE_MS)
         return commands + [add_command(entity, change, now_ms) for entity, change in changes.items()]
 
     def _keep(self, commands: list[Command]) -> None:

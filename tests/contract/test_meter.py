@@ -125,6 +125,25 @@ async def test_an_account_is_active_on_every_day_it_was_here(
         assert await statistics.figures.active_accounts(2, now_ms=now_ms) == 2
 
 
+async def test_what_is_written_after_midnight_counts_where_it_happened(
+    statistics: Statistics, meter: Meter, clock: FixedClock
+) -> None:
+    midnight = clock.now_ms() // DAY_MS * DAY_MS
+    clock.time_ms = midnight - 300
+    meter.answered(200, is_page=True, account_id=9)
+    clock.time_ms = midnight + 700
+    await meter.flush()
+    yesterday, today, figures = (
+        (midnight - DAY_MS, midnight - 1),
+        (midnight, clock.now_ms()),
+        statistics.figures,
+    )
+    assert await figures.active_accounts(1, now_ms=clock.now_ms()) == 0
+    assert await figures.active_accounts(2, now_ms=clock.now_ms()) == 1
+    assert await figures.most_active(*yesterday, 3, now_ms=clock.now_ms()) == [(9, 1)]
+    assert await figures.most_active(*today, 3, now_ms=clock.now_ms()) == []
+
+
 async def test_the_most_active_are_told_best_first(
     statistics: Statistics, meter: Meter, clock: FixedClock
 ) -> None:
