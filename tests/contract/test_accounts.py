@@ -1,4 +1,4 @@
-"""Accounts on a real server: one owner a handle, no half accounts, changes that race, the end."""
+"""Accounts on a real server: one owner a handle, no half accounts, changes that race."""
 
 import asyncio
 
@@ -200,82 +200,6 @@ async def test_authors_come_in_one_round_and_absent_ones_are_left_out(world):
     assert authors[alice.id].is_visible
     assert (authors[bob.id].state, authors[bob.id].version) == ("suspended", 2)
     assert await world.accounts.authors([]) == {}
-
-
-async def test_a_suspended_account_is_hidden_until_it_is_reinstated(world):
-    alice = await world.signs_up()
-    assert await world.accounts.suspend(account_id=alice.id)
-    assert not await world.accounts.suspend(account_id=alice.id)
-    assert await world.accounts.authenticate("alice", PASSWORD) is None
-    with pytest.raises(AccountNotFound):
-        await world.accounts.get_by_handle("alice")
-    assert await world.accounts.reinstate(account_id=alice.id)
-    assert not await world.accounts.reinstate(account_id=alice.id)
-    assert await world.accounts.authenticate("alice", PASSWORD)
-
-
-async def test_a_deleted_account_is_gone_and_its_handle_never_comes_back(world):
-    alice = await world.signs_up()
-    await world.accounts.edit_profile(
-        account_id=alice.id, display_name="Alice", bio="about me", link="https://a.example"
-    )
-    assert await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
-    left = await world.accounts.find(alice.id)
-    assert (left.state, left.display_name, left.bio, left.link) == ("deleted", "", "", "")
-    assert not left.has_usable_password()
-    assert await world.accounts.authenticate("alice", PASSWORD) is None
-    assert world.deleted == [alice.id]
-    with pytest.raises(AccountNotFound):
-        await world.accounts.get_by_handle("alice")
-    with pytest.raises(HandleTaken):
-        await world.signs_up("Alice")
-
-
-async def test_a_repeated_delete_only_sweeps_again(world):
-    alice = await world.signs_up()
-    await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
-    assert not await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
-    assert world.deleted == [alice.id, alice.id]
-
-
-async def test_nothing_leads_out_of_deleted(world):
-    alice = await world.signs_up()
-    await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
-    for attempt in (
-        world.accounts.reinstate(account_id=alice.id),
-        world.accounts.suspend(account_id=alice.id),
-        world.accounts.set_password(account=alice, new="another one 7"),
-        world.accounts.edit_profile(account_id=alice.id, display_name="x", bio="", link=""),
-    ):
-        with pytest.raises(AccountNotFound):
-            await attempt
-    assert (await world.accounts.find(alice.id)).state == "deleted"
-
-
-@pytest.mark.parametrize("turn", range(5))
-async def test_edits_racing_a_delete_leave_nothing_personal(world, turn):
-    alice = await world.signs_up()
-    edits = [
-        world.accounts.edit_profile(account_id=alice.id, display_name=f"Alice {n}", bio="b", link="")
-        for n in range(10)
-    ]
-    delete = world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
-    await asyncio.gather(*edits[: 2 * turn], delete, *edits[2 * turn :], return_exceptions=True)
-    left = await world.accounts.find(alice.id)
-    assert (left.state, left.display_name, left.bio) == ("deleted", "", "")
-
-
-async def test_accounts_are_deleted_and_suspended_when_memory_is_full(world, deployment):
-    alice, bob = await world.signs_up("alice"), await world.signs_up("bob")
-    with deployment.configured("maxmemory", 1, usual=0):
-        with pytest.raises(StoreUnavailable):
-            await world.signs_up("carol")
-        session = await world.signs_in(bob)
-        assert await world.who(session)
-        await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
-        await world.accounts.suspend(account_id=bob.id)
-    assert (await world.accounts.find(alice.id)).state == "deleted"
-    assert await world.who(session) is None
 
 
 async def test_many_accounts_are_imported_at_once_and_again(world):

@@ -1,6 +1,4 @@
-"""Sessions on a real server: whom a cookie stands for, for how long, and what ends it."""
-
-import asyncio
+"""Sessions on a real server: whom a cookie stands for, and for how long."""
 
 import pytest
 import pytest_asyncio
@@ -8,11 +6,11 @@ from django.contrib.sessions.backends.base import UpdateError
 from django.core.exceptions import SynchronousOnlyOperation
 
 from accounts import keys
-from accounts.domain import DAY_MS, AccountId, SessionLimits
+from accounts.domain import DAY_MS, AccountId
 from accounts.sessions import SessionStore
 from accounts.tokens import Token
 from socialsite.store import Store
-from tests.support.account_world import NOW_MS, PASSWORD, AccountWorld
+from tests.support.account_world import NOW_MS, AccountWorld
 
 
 @pytest_asyncio.fixture
@@ -190,20 +188,6 @@ async def test_a_session_handed_to_another_account_gets_another_token(world, ali
     assert (await world.who(session)).id == bob.id
 
 
-async def test_a_new_password_ends_every_session_but_the_one_given(world, alice):
-    here, there = await world.signs_in(alice), await world.signs_in(alice)
-    changed = await world.accounts.change_password(
-        account=alice, old=PASSWORD, new="another one 7", keep=here.session_id
-    )
-    assert await world.who(there) is None
-    assert world.ended == [(alice.id, there.session_id)]
-    assert await world.who(here) is None  # its hash is the old password's, until it goes on with the new one
-    await here.acycle_key()
-    await here.aset("_auth_user_hash", changed.get_session_auth_hash())
-    await here.asave()
-    assert (await world.who(here)).id == alice.id
-
-
 async def test_a_session_opened_with_the_old_password_never_counts(world, alice):
     """A sign-in that checked the password before the change and stores its session after it."""
     await world.accounts.set_password(account=alice, new="another one 7")
@@ -218,88 +202,6 @@ async def test_a_session_goes_on_while_the_sites_key_is_replaced(world, alice, s
     assert await world.who(session)
     settings.SECRET_KEY_FALLBACKS = []
     assert await world.who(session) is None
-
-
-@pytest.mark.parametrize("end", ["suspend", "delete"])
-async def test_the_end_of_an_account_ends_its_sessions(world, alice, end):
-    session = await world.signs_in(alice)
-    if end == "suspend":
-        await world.accounts.suspend(account_id=alice.id)
-    else:
-        await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
-    late = await world.signs_in(alice)
-    assert await world.who(session) is None
-    assert await world.who(late) is None
-    assert world.ended == [(alice.id, None)]
-
-
-async def test_open_sessions_are_listed_last_used_first(world, alice):
-    phone = await world.signs_in(alice, "Safari on iPhone")
-    world.clock.advance(120_000)
-    desk = await world.signs_in(alice, "Firefox on Linux")
-    world.clock.advance(120_000)
-    await world.who(phone)
-    first, second = await world.sessions.open_sessions(alice.id, current=desk.session_id)
-    assert (first.device, first.created_ms, first.last_used_ms, first.current) == (
-        "Safari on iPhone",
-        NOW_MS,
-        NOW_MS + 240_000,
-        False,
-    )
-    assert (second.id, second.current) == (desk.session_id, True)
-
-
-async def test_one_session_is_ended_and_the_port_is_told_once(world, alice):
-    phone, desk = await world.signs_in(alice), await world.signs_in(alice)
-    assert await world.sessions.end(alice.id, phone.session_id)
-    assert not await world.sessions.end(alice.id, phone.session_id)
-    assert world.ended == [(alice.id, phone.session_id)]
-    assert await world.who(phone) is None
-    assert await world.who(desk)
-
-
-async def test_nobody_ends_the_session_of_another(world, alice):
-    bob, session = await world.signs_up("bob"), await world.signs_in(alice)
-    assert not await world.sessions.end(bob.id, session.session_id)
-    assert not await world.sessions.end(bob.id, "}:{*")
-    assert await world.who(session)
-
-
-async def test_ending_all_but_one_keeps_that_one_and_its_time(world, alice, store):
-    sessions = [await world.signs_in(alice) for _ in range(5)]
-    await world.sessions.end_all(alice.id, but=sessions[2].session_id)
-    assert [bool(await world.who(session)) for session in sessions] == [False, False, True, False, False]
-    (ttl,) = await store.gather([("PTTL", keys.session_index(alice.id))])
-    assert 14 * DAY_MS - 60_000 < ttl <= 14 * DAY_MS
-    await world.sessions.end_all(alice.id)
-    assert await world.who(sessions[2]) is None
-
-
-async def test_ending_all_leaves_nothing_behind(world, alice, deployment):
-    for _ in range(3):
-        await world.signs_in(alice)
-    await world.sessions.end_all(alice.id)
-    assert deployment.all_keys("sessions:*") == []
-
-
-async def test_past_the_cap_the_session_unused_for_longest_ends(store):
-    world = AccountWorld(store, SessionLimits(cap=3))
-    alice = await world.signs_up("alice")
-    sessions = []
-    for _ in range(5):
-        sessions.append(await world.signs_in(alice))
-        world.clock.advance(1_000)
-    assert [bool(await world.who(session)) for session in sessions] == [False, False, True, True, True]
-
-
-async def test_sign_ins_racing_an_end_of_all_end_or_live_whole(world, alice):
-    opened = await asyncio.gather(
-        *(world.signs_in(alice) for _ in range(10)),
-        world.sessions.end_all(alice.id),
-        *(world.signs_in(alice) for _ in range(10)),
-    )
-    alive = [session for session in opened if session is not None and await world.who(session)]
-    assert len(await world.sessions.open_sessions(alice.id)) == len(alive)
 
 
 async def test_many_sessions_are_checked_at_once(world, alice):
