@@ -1,0 +1,113 @@
+"""What scripts answer, as their first lines promise it, and what they do at the edges of their caps.
+
+Services hear most of these answers only as "done" or "not done"; here they are held to the letter.
+"""
+
+import pytest
+
+from socialsite.recipes.buffer import DONE, Buffers, Change, Entity, batch, take_command, taken
+from socialsite.recipes.lock import ACQUIRE, fence_key, lock_key
+from socialsite.recipes.rate_limit import REFUND
+from socialsite.recipes.series import COUNT, DISTINCT, RANK, TOP
+from socialsite.store import Key, Reply, Script, Store
+from timelines import keys
+from timelines.repositories.search_names import ADD_TAGS
+
+A_DAY_ON = 4_000_000_000
+"""Unix seconds far away: when these keys would expire."""
+ZSET, HASH, SKETCH = (
+    Key("series", tag="things", name=f"{word}:60:60") for word in ("ranked", "t", "distinct")
+)
+COUNTERS = [Key("limits", tag="42", name=f"{rule}:1") for rule in ("post", "follow", "login")]
+
+
+async def run(store: Store, script: Script, place: list[Key], *args: object) -> Reply:
+    return await store.node(place[0]).run(script, place, args)
+
+
+async def ask(store: Store, *command: object) -> Reply:
+    key = next(part for part in command if isinstance(part, Key))
+    return await store.node(key).execute(*command)
+
+
+# Recipes
+
+
+async def test_a_refund_lowers_what_is_above_zero_and_says_how_many(store: Store) -> None:
+    await ask(store, "SET", COUNTERS[0], 1)
+    await ask(store, "SET", COUNTERS[1], 5)
+    assert await run(store, REFUND, COUNTERS) == 2
+    assert [await ask(store, "GET", key) for key in COUNTERS] == [b"0", b"4", None]
+    assert await run(store, REFUND, COUNTERS) == 1
+
+
+async def test_who_asks_for_its_own_lock_again_gets_the_same_number(store: Store) -> None:
+    place = [lock_key("flush"), fence_key("flush")]
+    assert await run(store, ACQUIRE, place, "mine", 10_000) == 1
+    assert await run(store, ACQUIRE, place, "theirs", 10_000) == 0
+    assert await run(store, ACQUIRE, place, "mine", 10_000) == 1
+
+
+async def test_a_batch_is_finished_once(store: Store) -> None:
+    entity = Entity("post", 7)
+    await Buffers(store).add({entity: Change({"views": 1})}, 5_000)
+    key, place = batch(entity), [batch(entity), taken(entity.tag)]
+    await store.gather([take_command(entity, 5_000)])
+    number = int(await ask(store, "HGET", key, "id"))
+    assert await run(store, DONE, place, entity.name, number + 1) == 0
+    assert await ask(store, "EXISTS", key) == 1
+    assert await run(store, DONE, place, entity.name, number) == 1
+    assert [await ask(store, "EXISTS", each) for each in place] == [0, 0]
+    assert await run(store, DONE, place, entity.name, number) == 0
+
+
+async def test_a_sketch_tells_whether_the_estimate_changed(store: Store) -> None:
+    assert await run(store, DISTINCT, [SKETCH], A_DAY_ON, 1) == 1
+    assert await run(store, DISTINCT, [SKETCH], A_DAY_ON, 1) == 0
+    assert await run(store, DISTINCT, [SKETCH], A_DAY_ON, 1, 2) == 1
+    assert await ask(store, "PFCOUNT", SKETCH) == 2
+
+
+async def test_a_ranking_is_cut_to_its_cap_above_twice_the_cap(store: Store) -> None:
+    pairs = [part for member in range(1, 7) for part in (f"m{member}", member)]
+    assert await run(store, RANK, [ZSET], A_DAY_ON, 3, *pairs) == 6
+    assert await run(store, RANK, [ZSET], A_DAY_ON, 3, "m7", 7) == 3
+    assert await ask(store, "ZRANGE", ZSET, 0, -1) == [b"m5", b"m6", b"m7"]
+    assert await run(store, RANK, [ZSET], A_DAY_ON, 3, "m5", 5) == 3
+    assert await run(store, TOP, [ZSET], 2) == [b"m5", b"10", b"m7", b"7"]
+    assert await run(store, TOP, [ZSET], 9) == [b"m5", b"10", b"m7", b"7", b"m6", b"6"]
+
+
+async def test_the_last_place_of_a_hash_is_given_and_then_others_share_one(store: Store) -> None:
+    assert await run(store, COUNT, [HASH], A_DAY_ON, 2, "a", 1, "b", 1) == 2
+    assert await run(store, COUNT, [HASH], A_DAY_ON, 2, "c", 5, "d", 1, "a", 1) == 3
+    found = await ask(store, "HGETALL", HASH)
+    assert dict(zip(found[::2], found[1::2], strict=True)) == {b"a": b"2", b"b": b"1", b"other": b"6"}
+
+
+@pytest.mark.parametrize(("before", "left"), [([], 3), (["a"], 2), (["a", "b"], 1)])
+async def test_what_has_room_is_counted_by_its_name(store: Store, before: list[str], left: int) -> None:
+    for member in before:
+        await run(store, COUNT, [HASH], A_DAY_ON, 3, member, 1)
+    for number in range(left):
+        await run(store, COUNT, [HASH], A_DAY_ON, 3, f"new{number}", 1)
+    assert await ask(store, "HEXISTS", HASH, "other") == 0
+    await run(store, COUNT, [HASH], A_DAY_ON, 3, "one", 1, "more", 1)
+    assert await ask(store, "HGET", HASH, "other") == b"2"
+
+
+# Repositories
+
+
+async def test_tags_are_kept_up_to_a_cap_and_the_new_ones_are_counted(store: Store) -> None:
+    place = [keys.search_tags(0)]
+    assert await run(store, ADD_TAGS, place, 3, "tea", "cake") == 2
+    assert await run(store, ADD_TAGS, place, 3, "tea", "rain", "fog") == 1
+    assert await ask(store, "ZRANGE", place[0], 0, -1, "WITHSCORES") == [
+        b"cake",
+        b"0",
+        b"rain",
+        b"0",
+        b"tea",
+        b"0",
+    ]
