@@ -6,9 +6,9 @@ large fan-outs take turns with everything else.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -38,7 +38,7 @@ from timelines.services.placing import Placing
 from timelines.services.ports import PostMeter
 from timelines.services.pulling import Pulling
 from timelines.services.purging import Purging
-from timelines.services.turns import TURN_MS, take_turn
+from timelines.services.turns import TURN_MS, beside, take_turn
 
 OVERDUE_MS = 2_000
 """After this the web process that took the post has surely announced it, or died before."""
@@ -50,7 +50,7 @@ Finding = Awaitable[Post | None]
 WIDEST_PASS = 10
 """Nodes that a pass grows with."""
 
-Noticing = Callable[[Post], Awaitable[None]]
+Noticing = Callable[[Post], Coroutine[Any, Any, None]]
 """Somebody who wants to know of each published post, at least once, after it stands; safe to repeat."""
 
 
@@ -138,10 +138,13 @@ class SyndicationService:
         await asyncio.gather(self._placing.place(post, repeated=True), self._indexing.add_or_owe(post))
         if not await self._placing.still_stands(post):
             return ()
+        notices = [notice(post) for notice in self._noticing]
         if written is Written.NEW or self._clock.now_ms() - ms_of(post.id) > OVERDUE_MS:
             # In the place of a web process that died on the way; a second word shows nothing twice.
-            await self._live.entry_published(post)
-        await asyncio.gather(*(notice(post) for notice in self._noticing))
+            notices.append(self._live.entry_published(post))
+        return await beside(self._first_turn(post), *notices)
+
+    async def _first_turn(self, post: Post) -> tuple[bytes, ...]:
         if await self._pulling.is_pulled(post):
             await self._live.entry_pulled(post)
             return await self._lists_turn(given(post), post.author_id, FIRST_PASS)

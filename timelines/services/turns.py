@@ -7,7 +7,7 @@ clock, so that what follows from it is stored before long, and others come in be
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from timelines.domain.follow import PassCursor, PassPage
 
@@ -16,6 +16,7 @@ TURN_MS = 20
 AT_ONCE = 2
 """Passes under way: the server works on one while the replies of the other are looked at."""
 
+T = TypeVar("T")
 Id = TypeVar("Id", bound=int)
 Read = Callable[[PassCursor], Coroutine[Any, Any, PassPage[Id]]]
 Deliver = Callable[[PassPage[Id]], Coroutine[Any, Any, None]]
@@ -51,3 +52,15 @@ async def take_turn(
     finally:
         await asyncio.gather(*delivering, *([reading] if reading else []), return_exceptions=True)
     return page
+
+
+async def beside(work: Coroutine[Any, Any, T], *others: Coroutine[Any, Any, None]) -> T:
+    """What `work` answers, once the others are done as well.
+
+    Raises what one of them raised, once nothing is under way any more: who tries again is alone.
+    """
+    answers = await asyncio.gather(work, *others, return_exceptions=True)
+    for answer in answers:
+        if isinstance(answer, BaseException):
+            raise answer
+    return cast(T, answers[0])

@@ -1,0 +1,100 @@
+"""A worker's turn: passes overlap, end by the clock, and leave nothing under way when one fails."""
+
+import asyncio
+
+import pytest
+
+from accounts.domain import AccountId
+from timelines.domain.follow import PassCursor, PassPage
+from timelines.services.turns import AT_ONCE, beside, take_turn
+
+Page = PassPage[AccountId]
+PAGES = 7
+
+
+def page(number: int) -> Page:
+    behind = PassCursor(0, number + 1, 0) if number + 1 < PAGES else None
+    return PassPage((b"%d" % number,), behind)
+
+
+class Passes:
+    """Deliveries take a few turns of the loop; `failing` is the page whose delivery raises."""
+
+    def __init__(self, failing: int | None = None) -> None:
+        self.failing = failing
+        self.under_way: set[int] = set()
+        self.most = 0
+        self.delivered: list[int] = []
+        self.read_while_delivering = 0
+
+    async def read(self, cursor: PassCursor) -> Page:
+        self.read_while_delivering += bool(self.under_way)
+        await asyncio.sleep(0)
+        return page(cursor.at_ms)
+
+    async def deliver(self, some: Page) -> None:
+        (number,) = some.ids
+        self.under_way.add(number)
+        self.most = max(self.most, len(self.under_way))
+        for _ in range(6):
+            await asyncio.sleep(0)
+        self.under_way.remove(number)
+        if number == self.failing:
+            raise ConnectionError(number)
+        self.delivered.append(number)
+
+
+def later(seconds: float) -> float:
+    return asyncio.get_running_loop().time() + seconds
+
+
+async def test_a_turn_delivers_every_page_once_and_reads_ahead() -> None:
+    passes = Passes()
+    last = await take_turn(page(0), passes.read, passes.deliver, until=later(60))
+    assert last.next is None
+    assert passes.delivered == list(range(PAGES))
+    assert passes.most == AT_ONCE
+    assert passes.read_while_delivering > 0
+
+
+async def test_a_turn_whose_time_is_up_delivers_what_it_has_and_says_where_to_go_on() -> None:
+    passes = Passes()
+    last = await take_turn(page(0), passes.read, passes.deliver, until=later(-1))
+    assert last == page(0)
+    assert passes.delivered == [0]
+
+
+async def test_a_failure_comes_out_when_nothing_is_under_way_any_more() -> None:
+    passes = Passes(failing=1)
+    with pytest.raises(ConnectionError):
+        await take_turn(page(0), passes.read, passes.deliver, until=later(60))
+    assert not passes.under_way
+
+
+async def test_a_turn_that_is_cancelled_cancels_its_passes() -> None:
+    passes = Passes()
+    turn = asyncio.create_task(take_turn(page(0), passes.read, passes.deliver, until=later(60)))
+    for _ in range(3):
+        await asyncio.sleep(0)
+    turn.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await turn
+    assert passes.delivered == []
+
+
+async def test_what_goes_on_beside_is_waited_for_also_when_the_work_fails() -> None:
+    done: list[str] = []
+
+    async def work(fails: bool) -> str:
+        if fails:
+            raise ConnectionError
+        return "answer"
+
+    async def other() -> None:
+        await asyncio.sleep(0)
+        done.append("other")
+
+    assert await beside(work(False), other()) == "answer"
+    with pytest.raises(ConnectionError):
+        await beside(work(True), other())
+    assert done == ["other", "other"]
