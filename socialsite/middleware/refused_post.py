@@ -12,7 +12,9 @@ from socialsite.http import SiteRequest, form_data
 from timelines.views.composer import refused_composer
 
 TEMPLATE = "timelines/compose.html"
-KEEPING = (403, 409, 422, 429, 503)
+SPENT = (404, 409)
+"""The key stands for another text, or for a deleted post: sent with it again, this is refused for ever."""
+KEEPING = (403, *SPENT, 422, 429, 503)
 """Where the text may be sent again, changed or later. 403: an old token; the page's new one is good."""
 
 
@@ -23,7 +25,7 @@ def kept_post(request: SiteRequest, status: int, reason: str) -> dict[str, objec
     fields = _fields(request)
     if getattr(request, "account", None) is None or status == 403:
         return {"text": fields.get("text", "")}
-    return {"composer": refused_composer(fields, reason)}
+    return {"composer": refused_composer(fields, reason, keeps_key=status not in SPENT)}
 
 
 def _fields(request: SiteRequest) -> Mapping[str, str]:

@@ -107,7 +107,8 @@ class Composer {
 
   /** The key stays for another try: if the first one did arrive, the second changes nothing. */
   #refused(status, data) {
-    if (status === 409) this.key.value = freshKey(); // used for another text: the next try is a new post
+    // Used for another text, or for a post that was deleted since: the next try is a new post.
+    if (status === 409 || status === 404) this.key.value = freshKey();
     if (status === 401) this.#say(word("signedOut"));
     else this.#say(data.fields?.text || data.message || word("notSent"));
     this.text.focus();

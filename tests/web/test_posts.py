@@ -47,6 +47,20 @@ async def test_the_same_key_with_another_text_is_refused(alice):
     assert (answer.status_code, answer.json()["error"]) == (409, "idempotency_conflict")
 
 
+@pytest.mark.parametrize(("status", "deletes"), [(409, False), (404, True)])
+async def test_a_key_that_is_spent_is_replaced_so_that_the_text_can_be_sent(alice, status, deletes):
+    """Without scripts "back" brings the old form with its old key: for that there is no other way out."""
+    post = await alice.publishes("once", idempotency_key=KEY)
+    if deletes:
+        await alice.post_json(f"/posts/{post['id']}/delete/")
+    text = "once" if deletes else "twice"
+    refused = await alice.post("/posts/", text=text, idempotency_key=KEY)
+    assert refused.status_code == status
+    assert f">\n{text}</textarea>" in refused.text
+    again = await alice.post("/posts/", text=text, idempotency_key=hidden(refused.text, "idempotency_key"))
+    assert again.status_code == 303
+
+
 @pytest.mark.parametrize("text", ["", "   ", "\u200b", "a" * 501, "x" * 20_000])
 async def test_a_refused_text_comes_back_in_its_box(alice, text):
     answer = await alice.post("/posts/", text=text, idempotency_key=KEY, next="/public/")

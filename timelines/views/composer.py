@@ -34,15 +34,15 @@ def composer(
     }
 
 
-def refused_composer(fields: Mapping[str, str], error: str) -> dict[str, Any]:
+def refused_composer(fields: Mapping[str, str], error: str, *, keeps_key: bool = True) -> dict[str, Any]:
     """The box as it was sent, the reason beside it.
 
-    Its key stays: a lost answer is then found, not repeated.
+    Its key stays, unless it is spent: a lost answer is then found, not repeated.
     """
     return {
         **composer(in_reply_to=find_id(fields.get("in_reply_to", "")), next_url=fields.get("next") or None),
         "text": fields.get("text", ""),
         "error": error,
         **({"audience": audience} if (audience := fields.get("audience")) in AUDIENCES else {}),
-        **({"idempotency_key": Slot(key)} if (key := fields.get("idempotency_key")) else {}),
+        **({"idempotency_key": Slot(key)} if keeps_key and (key := fields.get("idempotency_key")) else {}),
     }
