@@ -18,6 +18,7 @@ from socialsite.recipes.jobs import QueueDepth
 from socialsite.store.errors import Demoted, StoreError, StoreFull, StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node
+from socialsite.store.opening import COMPONENTS
 
 from .middleware.services import loop_services
 from .services import Services
@@ -26,10 +27,6 @@ WITHIN_S = 1.8
 """An answer to /readyz within 2 s, whatever hangs; the rest is for the answer itself."""
 OPENING_WITHIN_S = 1.2
 """To open what is not open yet: giving up takes half a second more (store/moving/lease.py)."""
-COMPONENTS = (
-    "accounts", "sessions", "posts", "timelines", "public", "follows", "limits", "jobs", "live", "series",
-)  # fmt: skip
-"""All that a key is made for today."""
 OK, FULL, READ_ONLY, NOT_SAVING = "ok", "full", "read_only", "not_saving"
 WORDS = {"LOADING": "loading", "MISCONF": NOT_SAVING, "NOREPLICAS": "no_replicas"}
 

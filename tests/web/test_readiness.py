@@ -36,8 +36,8 @@ def other() -> Iterator[RedisServer]:
 
 @pytest_asyncio.fixture
 async def site(server: RedisServer, other: RedisServer) -> AsyncIterator[Services]:
-    """Jobs and series stand on a server of their own."""
-    urls = StoreUrls(server.url, {"jobs": other.url, "series": other.url})
+    """Jobs, series and search stand on a server of their own."""
+    urls = StoreUrls(server.url, {"jobs": other.url, "series": other.url, "search": other.url})
     async with open_services(urls, Configuration(memory_reserve=RESERVE)) as opened:
         loop_services.bind(opened)
         yield opened
@@ -58,7 +58,7 @@ async def test_components_that_are_down_are_named_and_the_others_are_not(visitor
     other.kill()
     status, states = await asked(visitor)
     assert status == 503
-    assert {name for name, state in states.items() if state != "ok"} == {"jobs", "series"}
+    assert {name for name, state in states.items() if state != "ok"} == {"jobs", "series", "search"}
     assert states["jobs"] == states["series"] == "unavailable"
 
 
@@ -78,7 +78,7 @@ async def test_servers_that_hang_are_told_within_two_seconds(visitor, server, ot
     assert took_s < 2, took_s
     assert status == 503
     away = {name for name, state in states.items() if state == "unavailable"}
-    assert away == (set(COMPONENTS) if is_all else {"jobs", "series"})
+    assert away == (set(COMPONENTS) if is_all else {"jobs", "series", "search"})
 
 
 async def test_a_process_that_starts_before_its_store_says_so_within_two_seconds(server, settings):
