@@ -54,3 +54,28 @@ def best_rollup(rollups: Sequence[Rollup], start_ms: int, end_ms: int, now_ms: i
         if fits and rollup.covers(start_ms, now_ms):
             return rollup
     return rollups[-1]
+
+
+Piece = tuple[Rollup, int]
+"""One interval of a rollup."""
+
+
+def pieces(rollups: Sequence[Rollup], start_ms: int, end_ms: int, now_ms: int) -> list[Piece]:
+    """Intervals for a sum: each moment of the span once, and little beside it.
+
+    The best rollup within, the next finer one at an end that lies inside an interval, where it is still kept:
+    "the last four hours" are not five. What has not come yet needs no cutting.
+    """
+    best = best_rollup(rollups, start_ms, end_ms, now_ms)
+    whole = best.intervals(start_ms, end_ms)
+    finer = rollups[at - 1] if (at := rollups.index(best)) else None
+    found: list[Piece] = []
+    for interval in whole:
+        first_ms, last_ms = interval * 1000, (interval + best.seconds) * 1000 - 1
+        is_cut = first_ms < start_ms or end_ms < min(last_ms, now_ms)
+        inside = max(first_ms, start_ms), min(last_ms, end_ms)
+        if is_cut and finer is not None and finer.covers(inside[0], now_ms):
+            found += [(finer, each) for each in finer.intervals(*inside)]
+        else:
+            found.append((best, interval))
+    return found

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 from zlib import crc32
 
-from socialsite.recipes.rollups import DAY, HOUR, LASTING, MINUTE, SECOND, Rollup, best_rollup
+from socialsite.recipes.rollups import DAY, HOUR, LASTING, MINUTE, SECOND, Piece, Rollup, best_rollup, pieces
 from socialsite.store import Command, Key, Store, load
 
 SHARDS = 64
@@ -151,23 +151,29 @@ class Series:
         Empty intervals are points of 0. Without a rollup the best one for the span. Raises TooManyPoints.
         """
         chosen = [rollup or best_rollup(kind.rollups, start_ms, end_ms, now_ms) for kind, _ in asked]
-        spans = [each.intervals(start_ms, end_ms) for each in chosen]
-        if (points := sum(map(len, spans))) > MOST_POINTS:
-            raise TooManyPoints(f"{points} points; at most {MOST_POINTS}")
-        commands = [
-            ("HGET", interval_key(kind, each, at, member), member)
-            for (kind, member), each, span in zip(asked, chosen, spans, strict=True)
-            for at in span
-        ]
-        replies = iter(await self._series.gather(commands))
-        return [[Point(at * 1000, int(next(replies) or 0)) for at in span] for span in spans]
+        spans = [[(each, at) for at in each.intervals(start_ms, end_ms)] for each in chosen]
+        counts = iter(await self._counts(asked, spans))
+        return [[Point(at * 1000, next(counts)) for _, at in span] for span in spans]
 
     async def totals(
         self, asked: Sequence[tuple[Kind, str]], start_ms: int, end_ms: int, *, now_ms: int
     ) -> list[int]:
-        """For each (kind, member) the sum of its points."""
-        found = await self.ranges(asked, start_ms, end_ms, now_ms=now_ms)
-        return [sum(point.count for point in points) for points in found]
+        """For each (kind, member) what came from `start_ms` to `end_ms`, both inclusive, as finely cut as
+        `pieces` tells."""
+        spans = [pieces(kind.rollups, start_ms, end_ms, now_ms) for kind, _ in asked]
+        counts = iter(await self._counts(asked, spans))
+        return [sum(next(counts) for _ in span) for span in spans]
+
+    async def _counts(self, asked: Sequence[tuple[Kind, str]], spans: Sequence[Sequence[Piece]]) -> list[int]:
+        """What each piece holds, one after another, in one round trip a node. Raises TooManyPoints."""
+        if (points := sum(map(len, spans))) > MOST_POINTS:
+            raise TooManyPoints(f"{points} points; at most {MOST_POINTS}")
+        commands = [
+            ("HGET", interval_key(kind, each, at, member), member)
+            for (kind, member), span in zip(asked, spans, strict=True)
+            for each, at in span
+        ]
+        return [int(reply or 0) for reply in await self._series.gather(commands)]
 
     async def distinct(self, kind: DistinctKind, start_ms: int, end_ms: int, *, now_ms: int) -> int:
         """How many different members all intervals of the span saw; by days where hours are too many."""

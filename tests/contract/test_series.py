@@ -82,6 +82,17 @@ async def test_several_series_come_together_in_the_order_asked(
     assert await series.totals(asked, now_ms - DAY_MS, now_ms, now_ms=now_ms) == [2, 7, 0]
 
 
+async def test_the_sum_of_the_last_hours_leaves_out_what_came_before(
+    series: Series, store: Store, now_ms: int
+) -> None:
+    hour = now_ms // HOUR_MS * HOUR_MS
+    now = hour + HOUR_MS // 2  # the span begins in the middle of an hour, and of a day
+    for at_ms, amount in ((now - 4 * HOUR_MS - 60_000, 1), (now - 4 * HOUR_MS, 20), (now, 300)):
+        await count(store, POSTS, at_ms, amount)
+    assert await series.totals([(POSTS, ALL)], now - 4 * HOUR_MS, now, now_ms=now) == [320]
+    assert await series.totals([(POSTS, ALL)], now - 5 * HOUR_MS, now - 1, now_ms=now) == [21]
+
+
 async def test_a_day_of_ten_series_reads_each_hour_once(redis_url: str) -> None:
     store = await open_store(redis_url)
     now_ms, asked = await store.now_ms(), [(Kind(f"kind{letter}"), ALL) for letter in "abcdefghij"]

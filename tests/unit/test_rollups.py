@@ -1,5 +1,7 @@
 """Intervals: inclusive ends, how long they live, which of them answer a span."""
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from socialsite.recipes.rollups import (
     SECOND,
     Rollup,
     best_rollup,
+    pieces,
 )
 
 NOW = 1_763_650_440_000  # 14:54:00 UTC
@@ -63,3 +66,29 @@ def test_what_is_no_longer_kept_fine_is_answered_coarse() -> None:
     long_ago = NOW - 10 * 86_400_000
     assert best_rollup(ALL, long_ago, long_ago + 60_000, NOW) == HOUR
     assert best_rollup(ALL, 0, NOW, NOW) == DAY
+
+
+@given(start=st.integers(NOW - 40 * 86_400_000, NOW), span=st.integers(0, 35 * 86_400_000))
+def test_a_sum_has_each_moment_of_its_span_once(start: int, span: int) -> None:
+    end = min(start + span, NOW)
+    found = sorted(pieces(ALL, start, end, NOW), key=lambda piece: piece[1])
+    assert found[0][1] * 1000 <= start
+    assert (found[-1][1] + found[-1][0].seconds) * 1000 > end
+    assert all(one[1] + one[0].seconds == other[1] for one, other in itertools.pairwise(found))
+    assert len(found) <= POINTS_WANTED + 2 * 60
+
+
+@pytest.mark.parametrize(
+    ("span_ms", "beside_ms"),
+    [(4 * 3_600_000, 60_000), (24 * 3_600_000, 60_000), (30 * 86_400_000, 3_600_000), (600_000, 1_000)],
+)
+def test_the_last_hours_are_no_hour_more(span_ms: int, beside_ms: int) -> None:
+    """14:54:20: an hour that began before the span is cut into minutes, a day into hours."""
+    now = NOW + 20_300
+    first = min(at for _, at in pieces(ALL, now - span_ms, now, now)) * 1000
+    assert now - span_ms - beside_ms < first <= now - span_ms
+
+
+def test_what_is_no_longer_kept_fine_is_summed_coarse() -> None:
+    long_ago = NOW - 50 * 86_400_000
+    assert {rollup for rollup, _ in pieces(ALL, long_ago, long_ago + 7_200_000, NOW)} == {HOUR}
