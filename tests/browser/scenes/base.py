@@ -1,0 +1,79 @@
+"""What a look at a page begins with: two people who follow each other, and ways to get somewhere."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.support.chromium import Reader
+from tests.support.site import Site
+from tests.support.visitor import Answer, Visitor
+
+LONG_WORD = "Donaudampfschifffahrtsgesellschaftskapitänsmützenfabrikantenversammlung" * 3
+TEXTS = (
+    "plain words, and a link to https://example.org/a/path?with=a&query=of#some-length",
+    LONG_WORD,
+    "two\n\nlines, and\nmore",
+    "שלום, this goes both ways",
+    "\N{GRINNING FACE}" * 60,
+    "https://example.org/" + "x" * 300,
+)
+SUBMIT = (
+    "(path) => { const form = document.getElementById('post-actions'); form.action = path; form.submit(); }"
+)
+
+
+@dataclass
+class Scene:
+    """A reader, signed in as `own`, who follows `friend`; everybody has said something."""
+
+    site: Site
+    reader: Reader
+    own: Visitor
+    friend: Visitor
+    post: Answer
+
+
+def goes(path: str) -> Callable[[Scene], None]:
+    return lambda scene: scene.reader.goes(path.format(own=scene.own.handle, friend=scene.friend.handle))
+
+
+def fills(path: str, **fields: str) -> Callable[[Scene], None]:
+    """Sends the first form of a page with these values, past the browser's own checks."""
+
+    def act(scene: Scene) -> None:
+        page = scene.reader.page
+        scene.reader.goes(path)
+        for name, value in fields.items():
+            page.locator(f"main [name={name}]").first.fill(value)
+        with page.expect_navigation():
+            page.locator("main form").first.evaluate("(form) => form.submit()")
+
+    return act
+
+
+def submits(path: str) -> Callable[[Scene], None]:
+    def act(scene: Scene) -> None:
+        scene.reader.goes("/public/")
+        with scene.reader.page.expect_navigation():
+            scene.reader.page.evaluate(SUBMIT, path.format(own=scene.own.handle, friend=scene.friend.handle))
+
+    return act
+
+
+def goes_as_staff(path: str) -> Callable[[Scene], None]:
+    """With everything that staff may find: a dead letter, a trail, posts on their way."""
+
+    def act(scene: Scene) -> None:
+        own, friend = (
+            scene.own.get(f"/@{each.handle}/")["account"]["id"] for each in (scene.own, scene.friend)
+        )
+        with scene.site.redis() as client:
+            client.hset(f"accounts:{{{own}}}:account", "staff", "1")
+            client.xadd(
+                "jobs:{outbox}:dead", {"payload": b"x", "reason": LONG_WORD, "tries": 5, "job": "1-1"}
+            )
+        scene.own.post(f"/ops/accounts/{friend}/sessions/end/")
+        scene.reader.goes(path.format(friend=friend, own=own))
+        for summary in scene.reader.page.locator(".ops details > summary").all():
+            summary.click()
+
+    return act
