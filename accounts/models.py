@@ -4,10 +4,13 @@ Nothing here reaches a database; there is none. Changes go through AccountServic
 a model says so loudly.
 """
 
+from functools import lru_cache
 from typing import Any, ClassVar, NoReturn
 
+from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import models
+from django.db.models.base import ModelState
 from django.utils.translation import gettext_lazy as _
 
 from accounts.domain import ACTIVE, AccountId, Author, State
@@ -40,6 +43,16 @@ class Account(AbstractBaseUser):
 
     def __str__(self) -> str:
         return f"@{self.handle}"
+
+    def twin(self) -> "Account":
+        """The same facts for somebody else to change: a tenth of what Django's constructor takes."""
+        made = Account.__new__(Account)
+        made.__dict__.update(self.__dict__, _state=ModelState())
+        return made
+
+    def get_session_auth_hash(self) -> str:
+        """Django's, from the password's hash and the site's key alone; kept for those that come again."""
+        return _auth_hash(self.password, settings.SECRET_KEY)
 
     @property
     def is_active(self) -> bool:  # type: ignore[override]
@@ -78,3 +91,8 @@ class Account(AbstractBaseUser):
 
     async def acheck_password(self, raw_password: str | None) -> NoReturn:
         raise NotImplementedError(NO_DATABASE)
+
+
+@lru_cache(maxsize=4_096)
+def _auth_hash(password: str, secret_key: str) -> str:
+    return AbstractBaseUser.get_session_auth_hash(Account(password=password))

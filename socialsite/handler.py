@@ -10,7 +10,7 @@ within its limit (middleware/limits.py).
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from functools import lru_cache
 from io import BytesIO
 from typing import Any
 
@@ -40,6 +40,9 @@ from .middleware.limits import (
 
 DEADLINE_S = 6.0
 """For all that a request does (middleware/deadline.py): one call of the store that hangs, and little more."""
+
+WATCH_AFTER_S = 0.2
+"""For so long nobody looks whether a client is still there."""
 
 Chain = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
@@ -95,28 +98,32 @@ class LoopHandler(ASGIHandler):
 
     async def _answer_unless_gone(self, request: SiteRequest, receive: Receive, send: Send) -> None:
         """Race the answer against the disconnect, as the stock handler does, and wait for both to end."""
-        leaving = asyncio.create_task(_disconnect(receive))
-        answering = asyncio.create_task(self._answer(request, send))
+        watch, response = Watch(receive), None
         try:
-            await asyncio.wait((leaving, answering), return_when=asyncio.FIRST_COMPLETED)
+            response = await self.run_get_response(request)
+            await self.send_response(response, send)
+        except asyncio.CancelledError:
+            if not watch.is_over:
+                raise
         finally:
-            await _end(leaving)
-            await _end(answering)
-        if not leaving.cancelled():
-            leaving.result()  # receive() may fail: that is the server's to know
-        if answering.cancelled():
+            await watch.end()
+        if response is None:
             signals.request_finished.send(sender=self.__class__)
             request.close()
         else:
-            answering.result().close()
+            response.close()
 
-    async def _answer(self, request: SiteRequest, send: Send) -> HttpResponseBase:
-        response = await self.run_get_response(request)
-        with suppress(
-            asyncio.CancelledError
-        ):  # the client left meanwhile; the response is still to be closed
-            await self.send_response(response, send)
-        return response
+    async def send_response(self, response: HttpResponseBase, send: Send) -> None:
+        """A page leaves whole: Django's copies it out in pieces of 64 kB."""
+        if response.streaming:
+            await super().send_response(response, send)
+            return
+        headers = [(header_name(name), value.encode("latin1")) for name, value in response.items()]
+        for cookie in response.cookies.values():
+            headers.append((b"Set-Cookie", cookie.output(header="").encode("ascii").strip()))
+        start = {"type": "http.response.start", "status": response.status_code, "headers": headers}
+        await send(start)
+        await send({"type": "http.response.body", "body": response.content})  # type: ignore[attr-defined]
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         """As the stock handler's, without its log line in a thread: the access log says more."""
@@ -172,14 +179,52 @@ def _rendered(response: Any) -> HttpResponseBase:
     return done
 
 
+@lru_cache(maxsize=256)
+def header_name(name: str) -> bytes:
+    return name.encode("ascii")
+
+
+class Watch:
+    """Cancels the task that made it when its client is gone.
+
+    Looks from WATCH_AFTER_S on: most answers are out by then, and a task for each request costs as much as
+    its session.
+    """
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._answering = asyncio.current_task()
+        self._looking: asyncio.Task[None] | None = None
+        self._later = asyncio.get_running_loop().call_later(WATCH_AFTER_S, self._look)
+        self.is_over = False
+        """Whether the client is gone, or the server's `receive` failed."""
+
+    async def end(self) -> None:
+        """Raises what `receive` raised: that is the server's to know."""
+        self._later.cancel()
+        looking = self._looking
+        if looking is None:
+            return
+        looking.remove_done_callback(self._leave)
+        if not looking.done():
+            looking.cancel()
+            await asyncio.wait((looking,))
+        if self.is_over and self._answering is not None:
+            self._answering.uncancel()
+        if not looking.cancelled():
+            looking.result()
+
+    def _look(self) -> None:
+        self._looking = asyncio.create_task(_disconnect(self._receive))
+        self._looking.add_done_callback(self._leave)
+
+    def _leave(self, looking: "asyncio.Task[None]") -> None:
+        self.is_over = True
+        if self._answering is not None:
+            self._answering.cancel()
+
+
 async def _disconnect(receive: Receive) -> None:
     """Return when the client is gone. What still comes of a refused body is dropped, piece by piece."""
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-async def _end(task: "asyncio.Task[Any]") -> None:
-    """Cancel a task that still runs and wait until it has: views may clean up. Its error is the caller's."""
-    if not task.done():
-        task.cancel()
-    await asyncio.wait((task,))

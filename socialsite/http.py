@@ -6,7 +6,7 @@ a dict of texts whatever their form. No domain here: what the keys mean is said 
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 from urllib.parse import urlencode
@@ -15,9 +15,8 @@ import msgspec
 from django.conf import settings
 from django.contrib.messages import get_messages
 from django.core.handlers.asgi import ASGIRequest
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
-from django.middleware.csrf import get_token
 from django.template import loader
 from django.utils.http import url_has_allowed_host_and_scheme
 
@@ -25,6 +24,7 @@ from accounts.domain import AccountId
 from accounts.errors import SignInNeeded
 
 from .bodies import read_form
+from .csrf import page_token
 from .errors import NotAllowed
 from .shells import Slot, Viewer, render
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 HTML, JSON = "text/html", "application/json"
 JSON_TYPES = (JSON, "application/json; charset=utf-8", "application/json; charset=UTF-8")
 """As clients name it in Accept; its parameter means nothing, but Django compares it."""
+ACCEPT_KEPT = 200  # characters of Accept up to which the answer is kept
 NEXT_MAX = 2000  # characters; Django refuses to redirect to more than 2,048
 
 
@@ -69,9 +70,18 @@ class SeeOther(HttpResponseRedirect):
 
 def wants_json(request: SiteRequest) -> bool:
     """Whether the client prefers JSON. A client that takes anything gets the page."""
-    if "json" not in request.META.get("HTTP_ACCEPT", ""):
+    accept = request.META.get("HTTP_ACCEPT", "")
+    if "json" not in accept:
         return False
-    return request.get_preferred_type([HTML, *JSON_TYPES]) in JSON_TYPES
+    return _prefers_json(accept) if len(accept) <= ACCEPT_KEPT else _prefers_json.__wrapped__(accept)
+
+
+@lru_cache(maxsize=256)
+def _prefers_json(accept: str) -> bool:
+    """Django's answer; it parses the header as a mail's, which costs more than the session."""
+    asked = HttpRequest()
+    asked.META["HTTP_ACCEPT"] = accept
+    return asked.get_preferred_type([HTML, *JSON_TYPES]) in JSON_TYPES
 
 
 def form_data(request: SiteRequest) -> dict[str, str]:
@@ -113,7 +123,7 @@ def frame(request: SiteRequest) -> dict[str, object]:
         "trends_aside": request.trends(request) if hasattr(request, "trends") else "",
         "messages": _messages(request),
         "page_title": "",
-        "csrf_token": Slot(get_token(request)),
+        "csrf_token": Slot(page_token(request)),
         "request": {
             "path": path,
             "get_full_path": path if full_path == path else Slot(full_path),

@@ -18,6 +18,7 @@ from typing import Any
 from django.template import loader
 from django.utils.functional import Promise
 from django.utils.html import conditional_escape
+from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 from accounts.domain import Author
@@ -26,8 +27,19 @@ SHELLS_KEPT = 2_048
 """Some kB each; one for a reader's home, one for each profile a reader looks at."""
 PLAIN = (str, int, type(None))
 
+
+class Html(bytes):
+    """HTML as it is sent, ready to be joined: what a page is full of, encoded once and kept."""
+
+    __slots__ = ()
+
+    def __html__(self) -> SafeString:
+        return SafeString(self.decode())
+
+
 Context = Mapping[str, Any]
-Values = dict[str, str]
+Text = str | Html
+Values = dict[str, Text]
 Key = tuple[str, str | None, Hashable]
 
 _SECRET = secrets.token_hex(8)  # nobody can write a mark into a text
@@ -38,7 +50,7 @@ _MARK = re.compile(rf"{{\|{_SECRET} ([^|]*)\|}}")
 class Slot:
     """A text that differs between requests. That there is one belongs to the shell, which one does not."""
 
-    value: str
+    value: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +72,14 @@ class Shells:
 
     def __init__(self, kept: int = SHELLS_KEPT) -> None:
         self._kept = kept
-        self._shells: OrderedDict[Key, list[str] | None] = OrderedDict()
+        self._shells: OrderedDict[Key, list[Any] | None] = OrderedDict()
         self._lock = Lock()  # error pages may be rendered in a thread
 
     def __len__(self) -> int:
         return len(self._shells)
 
-    def render(self, template: str, context: Context, *, keep: bool = True) -> str:
-        """The page, from its shell where one can be kept."""
+    def render(self, template: str, context: Context, *, keep: bool = True) -> bytes:
+        """The page as it is sent, from its shell where one can be kept."""
         values: Values = {}
         try:
             key = (template, get_language(), _key_of(context, "", values)) if keep else None
@@ -75,11 +87,11 @@ class Shells:
             key = None
         parts = self._shell(key, context) if key else None
         if parts is None:
-            return loader.get_template(template).render(_with_values(context))
-        return "".join(conditional_escape(values[part]) if at % 2 else part for at, part in enumerate(parts))
+            return loader.get_template(template).render(_with_values(context)).encode()
+        return b"".join([part if type(part) is bytes else _sent(values[part]) for part in parts])
 
-    def _shell(self, key: Key, context: Context) -> list[str] | None:
-        """Text, name of a slot, text, name of a slot, … text. None: a slot stands under a filter."""
+    def _shell(self, key: Key, context: Context) -> list[Any] | None:
+        """Bytes, name of a slot, bytes, name of a slot, … bytes. None: a slot stands under a filter."""
         with self._lock:
             if key in self._shells:
                 self._shells.move_to_end(key)
@@ -92,9 +104,15 @@ class Shells:
         return parts
 
 
-def _cut(html: str) -> list[str] | None:
+def _sent(value: Text) -> bytes:
+    return value if isinstance(value, bytes) else conditional_escape(value).encode()
+
+
+def _cut(html: str) -> list[Any] | None:
     parts = _MARK.split(html)
-    return None if any(_SECRET in part for part in parts) else parts
+    if any(_SECRET in part for part in parts):
+        return None
+    return [part if at % 2 else part.encode() for at, part in enumerate(parts)]
 
 
 def _key_of(context: Context, prefix: str, values: Values) -> Hashable:
@@ -142,7 +160,7 @@ def _with_values(context: Context) -> dict[str, Any]:
 
 def _value(value: object) -> object:
     if isinstance(value, Slot):
-        return value.value
+        return conditional_escape(value.value) if isinstance(value.value, Html) else value.value
     return _with_values(value) if isinstance(value, dict) else value
 
 

@@ -17,6 +17,7 @@ from django.utils.translation import get_language
 from accounts.domain import Author
 from accounts.models import Account
 from socialsite.http import time_text
+from socialsite.shells import Html
 from timelines.domain.account_list import AccountList
 from timelines.domain.follow import FollowCounts
 from timelines.domain.linkify import linkify
@@ -182,10 +183,16 @@ def entry_html(entry: HydratedPost, language: str | None = None) -> str:
     return html if entry.filtered is None else _folded(entry.filtered, language).replace(ENTRY_SLOT, html)
 
 
-def entries_html(entries: Sequence[HydratedPost]) -> SafeString:
+def entries_html(entries: Sequence[HydratedPost]) -> Html:
     """The `<li>` items of a timeline: nothing but joined template output."""
     language = get_language() or ""  # asking costs as much as joining an entry
-    return SafeString("".join([f"<li>{entry_html(entry, language)}</li>" for entry in entries]))
+    return Html(b"".join([_item(entry, language) for entry in entries]))
+
+
+@lru_cache(maxsize=FRAGMENTS_KEPT)
+def _item(entry: HydratedPost, language: str) -> bytes:
+    """An entry as it is sent. The key holds all that it shows, of its reader and of the moment, too."""
+    return f"<li>{entry_html(entry, language)}</li>".encode()
 
 
 @lru_cache(maxsize=FRAGMENTS_KEPT)

@@ -11,7 +11,7 @@ from accounts.models import Account
 from socialsite.store.batches import Encoded
 from socialsite.store.node import Reply
 from socialsite.store.question import Question
-from socialsite.store.scripts import Command, Script, encode, load
+from socialsite.store.scripts import Command, Prepared, Script, encode, load, prepared
 from socialsite.store.store import Store
 
 CREATE = load("create_account.lua", __package__)
@@ -137,25 +137,10 @@ class AccountRepository:
 
     def read_command(self, account_id: AccountId) -> Command:
         """For a pipeline; `account_of` reads its reply."""
-        return ("HMGET", keys.account(account_id), *FIELDS)
+        return _read_command(account_id)
 
     def account_of(self, account_id: AccountId, reply: Reply) -> Account | None:
-        if reply[0] is None:
-            return None
-        handle, display_name, bio, link, password, created_ms, state, staff, version, private = reply
-        return Account(
-            id=account_id,
-            handle=handle.decode(),
-            display_name=display_name.decode(),
-            bio=bio.decode(),
-            link=link.decode(),
-            password=password.decode(),
-            created_ms=int(created_ms),
-            state=state.decode(),
-            is_staff=staff == b"1",
-            version=int(version),
-            is_private=private == b"1",
-        )
+        return None if reply[0] is None else _account(account_id, *reply).twin()
 
     async def _write_under_new_ids(self, accounts: Sequence[Account]) -> None:
         counter, unwritten = keys.account_ids(), list(accounts)
@@ -193,6 +178,41 @@ def _fields(account: Account) -> dict[str, str]:
 
 def _flat(fields: Mapping[str, str]) -> list[str]:
     return [part for pair in fields.items() for part in pair]
+
+
+@lru_cache(maxsize=20_000)
+def _read_command(account_id: AccountId) -> Prepared:
+    return prepared("HMGET", keys.account(account_id), *FIELDS)
+
+
+@lru_cache(maxsize=4_096)
+def _account(
+    account_id: AccountId,
+    handle: bytes,
+    display_name: bytes,
+    bio: bytes,
+    link: bytes,
+    password: bytes,
+    created_ms: bytes,
+    state: bytes,
+    staff: bytes,
+    version: bytes,
+    private: bytes | None,
+) -> Account:
+    """Facts read anew each time; only what they make is kept, and given out as twins."""
+    return Account(
+        id=account_id,
+        handle=handle.decode(),
+        display_name=display_name.decode(),
+        bio=bio.decode(),
+        link=link.decode(),
+        password=password.decode(),
+        created_ms=int(created_ms),
+        state=state.decode(),
+        is_staff=staff == b"1",
+        version=int(version),
+        is_private=private == b"1",
+    )
 
 
 def _author_command(account_id: AccountId) -> Command:

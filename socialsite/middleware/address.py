@@ -6,6 +6,7 @@ the right, beginning with the peer of the connection, for as long as the address
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 import structlog
@@ -20,6 +21,7 @@ from .base import Middleware
 Address = IPv4Address | IPv6Address
 UNKNOWN = "unknown"
 HOPS_MAX = 20
+FORWARDED_KEPT = 100  # characters of X-Forwarded-For up to which the answer is kept
 
 
 def client_address(peer: str | None, forwarded_for: str, trusted: Sequence[Network]) -> str:
@@ -39,6 +41,9 @@ def client_address(peer: str | None, forwarded_for: str, trusted: Sequence[Netwo
         if not _is_among(hop, trusted):
             break
     return str(found or UNKNOWN)
+
+
+known_address = lru_cache(maxsize=4_096)(client_address)
 
 
 def _address(text: str) -> Address | None:
@@ -66,8 +71,8 @@ class AddressMiddleware(Middleware):
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
         meta = request.META
         forwarded_for = meta.get("HTTP_X_FORWARDED_FOR", "")
-        request.client_address = client_address(
-            meta.get("REMOTE_ADDR"), forwarded_for, settings.TRUSTED_PROXIES
-        )
+        trusted = tuple(settings.TRUSTED_PROXIES)
+        read = known_address if len(forwarded_for) <= FORWARDED_KEPT else client_address
+        request.client_address = read(meta.get("REMOTE_ADDR"), forwarded_for, trusted)
         structlog.contextvars.bind_contextvars(client=request.client_address)
         return await self.get_response(request)

@@ -16,8 +16,8 @@ from django.middleware.common import CommonMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.locale import LocaleMiddleware
 from django.middleware.security import SecurityMiddleware
-from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
+from django.utils.translation import get_language
 
 from socialsite.errors import Malformed
 from socialsite.http import JSON, SiteRequest, form_data
@@ -55,6 +55,11 @@ class Common(OnTheLoop, CommonMiddleware):
 class Locale(OnTheLoop, LocaleMiddleware):
     """Language by cookie, then by Accept-Language."""
 
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """What Django does where no address names a language; HeadersMiddleware says what varies."""
+        response.headers.setdefault("Content-Language", get_language())
+        return response
+
 
 class Messages(OnTheLoop, MessageMiddleware):
     """One-time messages; kept in a cookie (settings.MESSAGE_STORAGE), so nothing is awaited."""
@@ -82,9 +87,8 @@ class Csrf(OnTheLoop, CsrfViewMiddleware):
     def _set_csrf_cookie(self, request: SiteRequest, response: HttpResponseBase) -> None:
         """Only where the browser has another one: writing it anew, to put off its end, costs 3% of a page.
 
-        It lives a year from when it was set; whoever comes after that gets the next one with the page.
+        It lives a year from when it was set; whoever comes after that gets the next one with the page. That
+        pages vary by cookie is said by HeadersMiddleware.
         """
-        if request.COOKIES.get(settings.CSRF_COOKIE_NAME) == request.META["CSRF_COOKIE"]:
-            patch_vary_headers(response, ("Cookie",))
-        else:
+        if request.COOKIES.get(settings.CSRF_COOKIE_NAME) != request.META["CSRF_COOKIE"]:
             super()._set_csrf_cookie(request, response)  # type: ignore[misc]

@@ -100,7 +100,7 @@ def test_each_language_has_its_entry():
 
 
 def test_entries_hold_no_token_and_nothing_left_to_fill():
-    html = entries_html([entry(own=True, replies=2), entry("second")])
+    html = entries_html([entry(own=True, replies=2), entry("second")]).decode()
     assert html.count("<li>") == html.count("<article") == 2
     assert "csrfmiddlewaretoken" not in html
     assert "<!--" not in html

@@ -18,7 +18,14 @@ def shells(settings):
     settings.TEMPLATES = [
         {"BACKEND": "django.template.backends.django.DjangoTemplates", "OPTIONS": {"loaders": loaders}}
     ]
-    return Shells(kept=3)
+    return TextShells(kept=3)
+
+
+class TextShells(Shells):
+    """Pages as text, to be compared with text."""
+
+    def render(self, template, context, **options):
+        return super().render(template, context, **options).decode()
 
 
 def context(**more):

@@ -2,10 +2,11 @@
 
 import secrets
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from django.conf import settings
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 
 from socialsite.http import SiteRequest
 from socialsite.shells import Slot
@@ -29,9 +30,15 @@ def composer(
         "max_length": settings.POST_MAX_LENGTH,
         "in_reply_to": in_reply_to,
         "audience": AUDIENCE_NAMES[audience or PUBLIC],
-        "action": reverse("timelines:publish"),
+        "action": _publish_url(get_script_prefix()),
         "next": next_url,
     }
+
+
+@cache
+def _publish_url(prefix: str) -> str:
+    """`prefix`: below which the site stands; Django's own answer takes as long as reading the home does."""
+    return reverse("timelines:publish")
 
 
 def refused_composer(fields: Mapping[str, str], error: str, *, keeps_key: bool = True) -> dict[str, Any]:

@@ -6,13 +6,12 @@ from urllib.parse import quote, urlencode
 
 from django.http import HttpResponse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from accounts.domain import AccountId
 from accounts.models import Account
 from socialsite.http import SiteRequest, json_response, page_response, viewer_id, wants_json
-from socialsite.shells import Slot
+from socialsite.shells import Html, Slot
 from timelines.domain.page import HydratedPost, TimelinePage
 from timelines.domain.reading_place import ReadingPlace, keeps_place
 from timelines.forms import PageQuery
@@ -73,13 +72,13 @@ def timeline(
     }
 
 
-def _with_place(entries: Sequence[HydratedPost], place: ReadingPlace) -> SafeString:
+def _with_place(entries: Sequence[HydratedPost], place: ReadingPlace) -> Html:
     """The items, with a line between what is new and what was read; none where all is one or the other."""
     new = sum(1 for entry in entries if entry.post.id > place.read) if place.read else 0
     if not 0 < new < len(entries):
         return entries_html(entries)
     line = format_html('<li class="here">{}</li>', _("You are caught up. You had read what follows."))
-    return entries_html(entries[:new]) + line + entries_html(entries[new:])
+    return Html(b"".join((entries_html(entries[:new]), line.encode(), entries_html(entries[new:]))))
 
 
 def _where(request: SiteRequest, query: PageQuery, page: TimelinePage, place: ReadingPlace) -> str | None:

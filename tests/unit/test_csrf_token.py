@@ -1,0 +1,33 @@
+"""Page tokens are Django's: its own check takes the mask off."""
+
+from collections import Counter
+
+from django.middleware.csrf import (
+    CSRF_ALLOWED_CHARS,
+    CSRF_SECRET_LENGTH,
+    CSRF_TOKEN_LENGTH,
+    _does_token_match,
+    _get_new_csrf_string,
+    _unmask_cipher_token,
+)
+
+from socialsite.csrf import masked
+
+
+def test_django_finds_the_secret_under_every_mask():
+    for _ in range(300):
+        secret = _get_new_csrf_string()
+        token = masked(secret)
+        assert len(token) == CSRF_TOKEN_LENGTH
+        assert _unmask_cipher_token(token) == secret
+        assert _does_token_match(token, secret)
+
+
+def test_no_mask_comes_twice_and_all_characters_come_alike():
+    secret = _get_new_csrf_string()
+    masks = [masked(secret)[:CSRF_SECRET_LENGTH] for _ in range(2_000)]
+    assert len(set(masks)) == len(masks)
+    counts = Counter("".join(masks))
+    assert set(counts) == set(CSRF_ALLOWED_CHARS)
+    even = len(masks) * CSRF_SECRET_LENGTH / len(CSRF_ALLOWED_CHARS)  # 1,032 of each; deviation 32
+    assert all(abs(count - even) < 7 * even**0.5 for count in counts.values())
