@@ -24,8 +24,8 @@ from timelines import keys
 from timelines.domain.page import TimelinePage
 from timelines.errors import PostNotFound
 
-SMALL = Configuration(home_cap=8, posts_per_pass=3, read_ahead=1)  # trims and floors all the time
-LARGE = Configuration(home_cap=24, posts_per_pass=3, read_ahead=1)  # heads shorter than the list: margins
+SMALL = Configuration(home_cap=8, posts_per_pass=3, turn_ms=0, read_ahead=1)  # trims and floors all the time
+LARGE = Configuration(home_cap=24, posts_per_pass=1, read_ahead=1)  # heads shorter than the list: margins
 SLOW_MS, FAST_MS = [0, 1, 40, 700, 1900], [0, 1, 20, 60, 120, 700]  # between two steps
 PEOPLE = 5
 STEPS = 160

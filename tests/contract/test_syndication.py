@@ -29,6 +29,19 @@ async def test_a_post_reaches_every_cached_home_once_over_many_passes(redis_urls
             assert await services.store.node(key).execute("LRANGE", key, 0, -1) == [b"%d" % post.id, b"-0"]
 
 
+async def test_a_turn_of_a_worker_takes_in_as_many_passes_as_it_has_time_for(redis_urls: StoreUrls) -> None:
+    async with open_services(redis_urls, Configuration(posts_per_pass=1, turn_ms=60_000)) as services:
+        world = World(services)
+        author, *readers = await world.people("author", *(f"r{n}" for n in range(30)))
+        for reader in readers:
+            await reader.follows(author)
+            assert await reader.home_ids() == []
+        posts = [await author.publishes(f"post {n}") for n in range(2)]
+        assert await world.work() == len(posts)
+        for reader in readers:
+            assert await reader.home_ids() == ids_of(posts[::-1])
+
+
 async def test_jobs_done_twice_and_in_any_order_change_nothing(world: World, services: Services) -> None:
     author, reader = await world.people("author", "reader")
     await reader.follows(author)

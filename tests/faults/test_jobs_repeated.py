@@ -86,7 +86,7 @@ async def busy_town(world: World) -> list[Person]:
 @pytest_asyncio.fixture
 async def services(redis_url: str) -> AsyncIterator[Services]:
     """Their passes are small, so that posts take several jobs."""
-    async with open_services(StoreUrls(redis_url), Configuration(posts_per_pass=2)) as opened:
+    async with open_services(StoreUrls(redis_url), Configuration(posts_per_pass=2, turn_ms=0)) as opened:
         yield opened
 
 

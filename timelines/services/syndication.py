@@ -38,7 +38,7 @@ from timelines.services.placing import Placing
 from timelines.services.ports import PostMeter
 from timelines.services.pulling import Pulling
 from timelines.services.purging import Purging
-from timelines.services.turns import TURN_MS, beside, take_turn
+from timelines.services.turns import TURN_MS, beside, take_turn, turn_end, turn_is_over
 
 OVERDUE_MS = 2_000
 """After this the web process that took the post has surely announced it, or died before."""
@@ -157,8 +157,8 @@ class SyndicationService:
     async def _homes_turn(
         self, finding: Finding, author_id: AccountId, cursor: PassCursor
     ) -> tuple[bytes, ...]:
-        """Passes over homes; where these end with little work, the lists follow at once."""
-        size, until = self._pass_size(self._homes), self._turn_end()
+        """Passes over homes; where these end in time, or with little work, the lists follow at once."""
+        size, until = self._pass_size(self._homes), turn_end(self._turn_s)
 
         async def read(cursor: PassCursor) -> PassPage[AccountId]:
             return await self._follows.followers_pass(author_id, cursor, size)
@@ -169,14 +169,14 @@ class SyndicationService:
         last = await take_turn(page, read, partial(self._into_homes, post), until=until)
         if last.next is not None:
             return (self._following(post, "homes", last.next),)
-        if len(last.names) == size:
+        if len(last.names) == size and turn_is_over(until):
             return (self._following(post, "lists", FIRST_PASS),)
         return await self._lists_turn(given(post), author_id, FIRST_PASS)
 
     async def _lists_turn(
         self, finding: Finding, author_id: AccountId, cursor: PassCursor
     ) -> tuple[bytes, ...]:
-        size, until = self._pass_size(self._list_timelines), self._turn_end()
+        size, until = self._pass_size(self._list_timelines), turn_end(self._turn_s)
 
         async def read(cursor: PassCursor) -> PassPage[ListId]:
             return await self._members.listed_on_pass(author_id, cursor, size)
@@ -202,9 +202,6 @@ class SyndicationService:
         now_ms = self._clock.now_ms()
         self._meter.delivered(entries, now_ms - ms_of(post.id))
         await self._lag.note(post.id, now_ms)
-
-    def _turn_end(self) -> float:
-        return asyncio.get_running_loop().time() + self._turn_s
 
     async def _is_author(self, account_id: AccountId) -> bool:
         """Whether the account still writes: posts of deleted ones go nowhere."""

@@ -22,6 +22,15 @@ Read = Callable[[PassCursor], Coroutine[Any, Any, PassPage[Id]]]
 Deliver = Callable[[PassPage[Id]], Coroutine[Any, Any, None]]
 
 
+def turn_end(turn_s: float) -> float:
+    """When a turn is over that begins now, by the loop's clock."""
+    return asyncio.get_running_loop().time() + turn_s
+
+
+def turn_is_over(until: float) -> bool:
+    return asyncio.get_running_loop().time() >= until
+
+
 async def take_turn(
     page: PassPage[Id], read: Read[Id], deliver: Deliver[Id], *, until: float
 ) -> PassPage[Id]:
@@ -29,12 +38,11 @@ async def take_turn(
 
     Raises what reading or delivering raised, once nothing is under way any more.
     """
-    loop = asyncio.get_running_loop()
     delivering: deque[asyncio.Task[None]] = deque()
     reading: asyncio.Task[PassPage[Id]] | None = None
     try:
         while True:
-            if page.next is not None and loop.time() < until:
+            if page.next is not None and not turn_is_over(until):
                 # Before the page is delivered: its bytes would stand in the way of a short question.
                 reading = asyncio.create_task(read(page.next))
             if len(delivering) == AT_ONCE:
