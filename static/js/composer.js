@@ -45,10 +45,12 @@ class Composer {
     this.max = Number(this.text.dataset.max);
     const about = form.elements.namedItem("in_reply_to")?.value ?? "";
     this.draft = `draft:${document.body.dataset.handle}:${about}`;
+    this.sentAs = `${this.draft}:key`; // of the draft as it was sent last: perhaps only the answer was lost
   }
 
   start() {
-    if (!this.text.value) this.text.value = drafts.read(this.draft);
+    if (!this.text.value && (this.text.value = drafts.read(this.draft)))
+      this.key.value = drafts.read(this.sentAs) || this.key.value;
     this.text.addEventListener("input", () => this.#changed());
     this.text.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.form.requestSubmit();
@@ -72,6 +74,7 @@ class Composer {
 
   #changed() {
     drafts.write(this.draft, this.text.value);
+    drafts.write(this.sentAs, "");
     this.#showCount();
     if (this.left >= 0) this.#say("");
   }
@@ -99,6 +102,7 @@ class Composer {
     }
     this.button.ariaDisabled = "true";
     const sent = this.text.value;
+    drafts.write(this.sentAs, this.key.value);
     const { ok, status, data } = await send(this.form.action, new FormData(this.form));
     this.button.ariaDisabled = "false";
     if (ok) await this.#published(data, sent);
@@ -108,7 +112,7 @@ class Composer {
   /** The key stays for another try: if the first one did arrive, the second changes nothing. */
   #refused(status, data) {
     // Used for another text, or for a post that was deleted since: the next try is a new post.
-    if (status === 409 || status === 404) this.key.value = freshKey();
+    if (status === 409 || status === 404) drafts.write(this.sentAs, (this.key.value = freshKey()));
     if (status === 401) this.#say(word("signedOut"));
     else this.#say(data.fields?.text || data.message || word("notSent"));
     this.text.focus();

@@ -1,7 +1,7 @@
 """A text once typed is never lost: refused, reloaded, sent twice, or cut off from the site."""
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import NewVisitor, OpenReader
 from tests.support.chromium import Reader
@@ -100,6 +100,27 @@ def test_a_lost_answer_is_found_and_not_repeated_by_the_next_try(me: Reader, own
     me.page.locator("[data-composer] [type=submit]").click()
     expect(me.page.locator("#composer-text")).to_have_value("")
     assert [post["text"] for post in own.timeline(f"/@{own.handle}/")] == ["said once"]
+    me.complaints = [text for text in me.complaints if "ERR_FAILED" not in text]
+
+
+def test_an_answer_that_a_reload_cuts_off_is_found_and_not_repeated(me: Reader, own: Visitor) -> None:
+    """Whoever leaves the page too early finds the draft again: sent once more, it is still one post."""
+
+    def swallow(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    me.page.route("**/posts/", swallow)
+    me.publishes("said once")
+    expect(me.page.locator("#composer-error")).to_be_visible()
+    me.page.unroute("**/posts/")
+    me.page.reload()
+    expect(me.page.locator("#composer-text")).to_have_value("said once")
+    me.page.locator("[data-composer] [type=submit]").click()
+    expect(me.page.locator("#composer-text")).to_have_value("")
+    me.publishes("said next")
+    expect(me.page.locator("#composer-text")).to_have_value("")
+    assert [post["text"] for post in own.timeline(f"/@{own.handle}/")] == ["said next", "said once"]
     me.complaints = [text for text in me.complaints if "ERR_FAILED" not in text]
 
 
