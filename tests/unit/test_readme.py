@@ -31,6 +31,11 @@ def test_its_links_lead_somewhere() -> None:
     assert [link for link in links if not link.startswith("http") and not (ROOT / link).exists()] == []
 
 
+def test_it_leads_to_every_page() -> None:
+    pages = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")}
+    assert {page for page in pages if f"]({page})" not in PAGE} == set()
+
+
 def test_its_commands_are_there() -> None:
     commands = {path.stem for path in ROOT.glob("*/management/commands/*.py")}
     assert set(re.findall(r"manage\.py (\w+)", PAGE)) <= commands | {"help"}
