@@ -93,20 +93,27 @@ async def test_a_log_in_takes_as_long_whoever_is_named(site: Services, open_brow
     await open_browser("alice")
     guesser = await open_browser()
     times: dict[str, list[float]] = {"alice": [], "absent": []}
+    works: dict[str, list[float]] = {"alice": [], "absent": []}
     for number in range(ROUNDS + 2):
         for handle in sorted(times, reverse=bool(number % 2)):
-            began = time.perf_counter()
+            began, worked = time.perf_counter(), time.process_time()
             answer = await guesser.post_json("/accounts/login/", username=handle, password="wrong")
-            took = (time.perf_counter() - began) * 1000
+            took, work = (time.perf_counter() - began) * 1000, (time.process_time() - worked) * 1000
             assert answer.status_code in (401, 503)  # a machine under load may pass the deadline
             if number >= 2 and answer.status_code == 401:
                 times[handle].append(took)
-    differing = statistics.median(times["alice"]) - statistics.median(times["absent"])
+                works[handle].append(work)
+    took, work = (statistics.median(of["alice"]) - statistics.median(of["absent"]) for of in (times, works))
     p = mann_whitney(times["alice"], times["absent"])
-    print(f"{ROUNDS} pairs: medians differ by {differing:.2f} ms, p = {p:.3f}")
+    print(
+        f"{ROUNDS} pairs, {len(times['alice'])} and {len(times['absent'])} answered: medians differ by "
+        f"{took:.2f} ms, p = {p:.3f}; by {work:.3f} ms of {statistics.median(works['alice']):.1f} of work"
+    )
     if ROUNDS >= 1000:
         assert p > 0.01
-        assert abs(differing) <= MEDIAN_MS
+        assert abs(took) <= MEDIAN_MS
+    if ROUNDS >= 100:  # a busy machine does not lengthen what a processor does
+        assert abs(work) <= MEDIAN_MS
     assert p > 0.0001  # the quick form tells a hash that is left out, which is a difference of tens of ms
 
 

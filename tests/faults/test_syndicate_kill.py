@@ -1,10 +1,14 @@
-"""`manage.py syndicate` killed with -9 amid its passes: homes have every post once."""
+"""`manage.py syndicate` killed with -9 amid its passes: homes have every post once.
+
+`SYNDICATE_KILLS=50 SYNDICATE_FOLLOWERS=10000` is the long form.
+"""
 
 import asyncio
 import os
 import random
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -13,7 +17,14 @@ from socialsite.services import Services
 from tests.support.world import Person, World
 from timelines.keys import home_timeline
 
-FOLLOWERS, POSTS = 300, 10
+FOLLOWERS, POSTS = (
+    int(os.environ.get("SYNDICATE_FOLLOWERS", "300")),
+    int(os.environ.get("SYNDICATE_KILLS", "10")),
+)
+PASS = max(1, FOLLOWERS // 300)
+AT_ONCE = 200
+DONE_WITHIN_S = 30 + FOLLOWERS * POSTS / 500
+"""After the last kill: others take over at once, and then have the rest to do."""
 MANAGE = [sys.executable, "manage.py"]
 
 
@@ -24,7 +35,7 @@ def environment(redis_url: str) -> dict[str, str]:
         "SECRET_KEY": "only for the worker of this test " * 3,
         "DJANGO_SETTINGS_MODULE": "tests.settings",
         "REDIS_URL": redis_url,
-        "POSTS_PER_PASS": "1",
+        "POSTS_PER_PASS": str(PASS),
     }
 
 
@@ -46,11 +57,18 @@ async def workers(services: Services) -> set[bytes]:
 
 async def audience(world: World, author: Person) -> list[Person]:
     """Followers with homes, so that there is something to push to."""
-    followers = await asyncio.gather(*(world.person(f"reader{number}") for number in range(FOLLOWERS)))
-    for follower in followers:
+
+    async def one(number: int) -> Person:
+        follower = await world.person(f"reader{number}")
         await follower.follows(author)
         await follower.home()
-    return list(followers)
+        return follower
+
+    followers: list[Person] = []
+    for first in range(0, FOLLOWERS, AT_ONCE):
+        numbers = range(first, min(first + AT_ONCE, FOLLOWERS))
+        followers += await asyncio.gather(*map(one, numbers))
+    return followers
 
 
 async def stored_home(services: Services, reader: Person) -> set[int]:
@@ -75,7 +93,12 @@ async def test_every_home_gets_every_post_once_although_workers_are_killed(
         worker.kill()
         worker.wait()
         cut_off += not (await services.outbox.depth()).is_empty
+    killed = time.monotonic()
     worker = await worker_at_work(services, redis_url)
+    async with asyncio.timeout(DONE_WITHIN_S):
+        while not (await services.outbox.depth()).is_empty:  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+    done_s = time.monotonic() - killed
     worker.terminate()
     assert await asyncio.to_thread(worker.wait, 10) == 0
     once = subprocess.run([*MANAGE, "syndicate", "--once", "--verbosity", "0"], env=environment(redis_url))
@@ -83,7 +106,9 @@ async def test_every_home_gets_every_post_once_although_workers_are_killed(
     depth = await services.outbox.depth()
     assert depth.is_empty
     assert depth.dead == 0
-    print(f"{cut_off} of {POSTS} kills cut a fan-out off")
+    print(
+        f"{cut_off} of {POSTS} kills cut a fan-out to {FOLLOWERS} off; all done {done_s:.1f} s after the last"
+    )
     assert cut_off > POSTS / 3  # else the kills tested nothing
     for reader in readers:
         stored = await stored_home(services, reader)

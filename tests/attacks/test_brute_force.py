@@ -1,0 +1,66 @@
+"""How many passwords somebody may try, from one address at many accounts and the other way round.
+
+ATTACK_GUESSES (300 in five minutes, 10000 in an hour in the long form) are sent evenly over the site's clock,
+which is turned by hand: what is counted is what the site looked at, not how fast this machine is.
+"""
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+import pytest_asyncio
+
+from socialsite.clock import FixedClock
+from socialsite.configuration import Configuration
+from socialsite.middleware.services import loop_services
+from socialsite.services import Services, build_services
+from socialsite.store import open_store
+from tests.support.browser import Browser
+from tests.support.world import World
+
+GUESSES = int(os.environ.get("ATTACK_GUESSES", "300"))
+MINUTES = 60 if GUESSES >= 10_000 else 5
+LOG_INS = 10
+"""A minute, as RATE_LIMIT_LOGIN is unless set."""
+MOST = (MINUTES + 2) * LOG_INS
+"""Of one address, or at one account: the minutes, and what the first and the last give more."""
+OpenBrowser = Callable[..., Awaitable[Browser]]
+
+
+@pytest_asyncio.fixture
+async def timed_site(redis_url: str) -> AsyncIterator[Services]:
+    """Its clock goes on when a test says so."""
+    store = await open_store(redis_url)
+    limits = {"login": LOG_INS, "address": None}
+    services = build_services(store, FixedClock(1_900_000_000_000), Configuration(rate_limits=limits))
+    loop_services.bind(services)
+    yield services
+    await store.close()
+
+
+@pytest.mark.parametrize("sources", [1, 1_000], ids=["one address", "a thousand addresses"])
+@pytest.mark.parametrize("victims", [1, 50], ids=["one account", "fifty accounts"])
+async def test_of_all_guesses_ten_a_minute_are_looked_at(
+    timed_site: Services, open_browser: OpenBrowser, sources: int, victims: int
+) -> None:
+    names = (f"victim{number}" for number in range(victims))
+    handles = [person.handle for person in await World(timed_site).people(*names)]
+    addresses = (f"203.0.{n // 250}.{n % 250}" for n in range(min(sources, GUESSES)))
+    browsers = [await open_browser(address=address) for address in addresses]
+    await browsers[0].take_token()
+    clock, tried = timed_site.clock, 0
+    assert isinstance(clock, FixedClock)
+    for guess in range(GUESSES):
+        clock.advance(MINUTES * 60_000 // GUESSES)
+        browser = browsers[guess % len(browsers)]
+        browser.http.cookies = browsers[0].http.cookies
+        wrong = {"username": handles[guess % victims], "password": f"guess {guess}"}
+        answer = await browser.post_json("/accounts/login/", **wrong)
+        assert answer.status_code in (401, 429), answer.text
+        assert answer.status_code == 401 or int(answer.headers["retry-after"]) >= 1
+        tried += answer.status_code == 401
+    print(f"{GUESSES} guesses in {MINUTES} min, {sources} addresses, {victims} accounts: {tried} looked at")
+    if sources == 1 or victims == 1:
+        assert MINUTES * LOG_INS * 0.8 <= tried <= MOST
+    else:  # whoever has many addresses is bounded at each account
+        assert tried <= MOST * victims
