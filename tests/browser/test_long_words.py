@@ -33,3 +33,19 @@ def test_names_keep_their_room_beside_german_buttons(reader: OpenReader, visitor
         box = found.bounding_box()
         assert box is not None
         assert box["width"] >= LEAST, path
+
+
+def test_long_names_and_phrases_stand_whole_in_their_rows(reader: OpenReader, visitor: NewVisitor) -> None:
+    own, friend = visitor(), visitor()
+    friend.post("/accounts/settings/", display_name="Wolfgang Amadeus Mozartkugelfabrikant")
+    friend.follows(own.handle)
+    own.post("/accounts/filters/", phrase="pineapple", action="warn", expires_in="86400")
+    page = reader(own, locale="de-DE", viewport=PHONE)
+    for path, row in (("/notifications/", ".told-line"), ("/accounts/filters/", ".panel > summary")):
+        page.goes(path)
+        outer = page.page.locator(f"main {row}").first.bounding_box()
+        inner = page.page.locator(f"main {row} .name").first.bounding_box()
+        assert outer
+        assert inner
+        assert inner["x"] + inner["width"] <= outer["x"] + outer["width"], path
+        assert inner["width"] >= LEAST, path
