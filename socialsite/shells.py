@@ -160,7 +160,7 @@ def _with_values(context: Context) -> dict[str, Any]:
 
 def _value(value: object) -> object:
     if isinstance(value, Slot):
-        return conditional_escape(value.value) if isinstance(value.value, Html) else value.value
+        return value.value.__html__() if isinstance(value.value, Html) else value.value
     return _with_values(value) if isinstance(value, dict) else value
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import overload
 
-from socialsite.store.scripts import Command, Script
+from socialsite.store.scripts import Command, Prepared, Script, encode
 
 
 class Encoded(Sequence[Command]):
@@ -62,6 +62,40 @@ class Parts(Sequence[Command]):
     def __getitem__(self, at: slice) -> Sequence[Command]: ...
     def __getitem__(self, at: int | slice) -> Command | Sequence[Command]:
         return list(self)[at]
+
+
+def encoded(commands: Sequence[Command], loaded: set[str]) -> tuple[int, bytes]:
+    """(scripts loaded first, bytes). `loaded`: digests that the server has seen on this connection."""
+    parts: list[bytes] = []
+    preface: list[bytes] = []
+    for batch in commands.parts if type(commands) is Parts else (commands,):
+        if type(batch) is Encoded:
+            if batch.script is not None:
+                _load_first(batch.script, loaded, preface)
+            parts.append(batch.wire)
+        else:
+            _encode_each(batch, loaded, parts, preface)
+    return len(preface), b"".join((*preface, *parts))
+
+
+def _encode_each(
+    commands: Sequence[Command], loaded: set[str], parts: list[bytes], preface: list[bytes]
+) -> None:
+    for command in commands:
+        if type(command) is Prepared:
+            parts.append(command.wire)
+            continue
+        if command[0] == "EVALSHA":
+            script: Script = command[1]
+            _load_first(script, loaded, preface)
+            command = (command[0], script.sha, *command[2:])
+        parts.append(encode(command))
+
+
+def _load_first(script: Script, loaded: set[str], preface: list[bytes]) -> None:
+    if script.sha not in loaded:
+        preface.append(encode(("SCRIPT", "LOAD", script.source)))
+        loaded.add(script.sha)
 
 
 @lru_cache(maxsize=65_536)

@@ -7,7 +7,7 @@ for (b, a), so that both sides of a follow lie together and change in one script
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import msgspec
@@ -17,6 +17,7 @@ from socialsite.store.node import Node, Reply
 from socialsite.store.scripts import Command
 
 if TYPE_CHECKING:
+    from socialsite.store.question import Question
     from socialsite.store.store import Store
 
 
@@ -110,6 +111,10 @@ class KeyDataShardedConnection:
     async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
         """Commands on keys of any partitions, one round trip a node, replies in order."""
         return await self._store.gather(commands, may_lag=may_lag)
+
+    async def ask(self, *questions: "Question[Any]") -> list[Any]:
+        """The answers to questions about any partitions; see Store.ask."""
+        return await self._store.ask(*questions)
 
     async def write_each(self, commands: Sequence[Command]) -> list[Reply]:
         """Commands on keys of one partition each; see Store.write_each."""

@@ -10,13 +10,14 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from types import NoneType
 from typing import Any, ClassVar, Protocol
 
-from socialsite.store.batches import Encoded, Parts
+from socialsite.store.batches import Encoded, Parts, encoded
 from socialsite.store.confirming import ConfirmingConnections
 from socialsite.store.connection import REPLY_TIMEOUT_S, Address, PipelinedConnection
 from socialsite.store.errors import ScriptMissing, StoreError, StoreUnavailable
 from socialsite.store.key import Key
-from socialsite.store.scripts import Command, Prepared, Script
+from socialsite.store.scripts import Command, Script
 from socialsite.store.scripts import encode as encode
+from socialsite.store.scripts import whole as whole
 
 Reply = Any
 ANSWERS = frozenset((bytes, int, list, NoneType))
@@ -70,6 +71,17 @@ class Node:
             return await self.successor.pipeline(commands)
         commands = commands if isinstance(commands, (list, tuple, Encoded, Parts)) else list(commands)
         return await self._mended(commands, await self._raw(commands))
+
+    def begin(self, commands: Sequence[Command]) -> "asyncio.Future[list[Reply]] | None":
+        """Commands without scripts, sent now; `finish` waits. None where a connection is to be made first."""
+        if self.successor is not None or self._connection is None:
+            return None
+        _, payload = self._encoded(self._connection, commands)
+        return self._connection.send(payload, len(commands), self._reply_timeout_s)
+
+    async def finish(self, commands: Sequence[Command], begun: "asyncio.Future[list[Reply]]") -> list[Reply]:
+        """The replies to what `begin` sent. Raises as `pipeline`."""
+        return await self._mended(commands, await self._timed(begun))
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
         """MULTI/EXEC: all or nothing, on keys of one tag."""
@@ -176,39 +188,7 @@ class Node:
 
     def _encoded(self, connection: PipelinedConnection, commands: Sequence[Command]) -> tuple[int, bytes]:
         """(replies to skip, bytes): a script the server has not seen from us is loaded ahead of its use."""
-        parts: list[bytes] = []
-        preface: list[bytes] = []
-        for batch in commands.parts if type(commands) is Parts else (commands,):
-            if type(batch) is Encoded:
-                if batch.script is not None:
-                    self._preload(connection, batch.script, preface)
-                parts.append(batch.wire)
-            else:
-                self._encode_each(connection, batch, parts, preface)
-        return len(preface), b"".join((*preface, *parts))
-
-    def _encode_each(
-        self,
-        connection: PipelinedConnection,
-        commands: Sequence[Command],
-        parts: list[bytes],
-        preface: list[bytes],
-    ) -> None:
-        for command in commands:
-            if type(command) is Prepared:
-                parts.append(command.wire)
-                continue
-            if command[0] == "EVALSHA":
-                script: Script = command[1]
-                self._preload(connection, script, preface)
-                command = (command[0], script.sha, *command[2:])
-            parts.append(encode(command))
-
-    @staticmethod
-    def _preload(connection: PipelinedConnection, script: Script, preface: list[bytes]) -> None:
-        if script.sha not in connection.loaded_scripts:
-            preface.append(encode(("SCRIPT", "LOAD", script.source)))
-            connection.loaded_scripts.add(script.sha)
+        return encoded(commands, connection.loaded_scripts)
 
     async def _evaluate(self, command: Command) -> Reply:
         """Send a script whole: somebody emptied the server's cache of scripts under us."""
@@ -244,11 +224,6 @@ class Node:
             self._connection = None
         if self._blocking is connection:
             self._blocking = None
-
-
-def whole(command: Command) -> Command:
-    """A command without digests: a script travels with its source, on connections that load none."""
-    return ("EVAL", command[1].source, *command[2:]) if command[0] == "EVALSHA" else command
 
 
 def results_of(replies: Sequence[Reply]) -> list[Reply]:

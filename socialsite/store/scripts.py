@@ -64,6 +64,11 @@ class Script:
         return f"<Script {self.name}>"
 
 
+def whole(command: Command) -> Command:
+    """A command without digests: a script travels with its source, on connections that load none."""
+    return ("EVAL", command[1].source, *command[2:]) if command[0] == "EVALSHA" else command
+
+
 @cache
 def load(file_name: str, package: str) -> Script:
     """The script in `file_name` beside the modules of `package`."""

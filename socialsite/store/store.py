@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, repeat
 from typing import Any, Protocol
 
+from socialsite.store.asked import Asked
 from socialsite.store.batches import Parts
 from socialsite.store.connections import KeyDataShardedConnection, KeyShardedConnection, Layout
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
 from socialsite.store.owners import Groups, KeyOf
-from socialsite.store.question import Question
+from socialsite.store.question import Answer, Question
 from socialsite.store.scripts import Command, key_of
 from socialsite.store.topology.single import Single
 
@@ -153,6 +154,10 @@ class Store:
             answers.append(question.understand(replies[start:end]))
             start = end
         return answers
+
+    def begin(self, question: Question[Answer]) -> Asked[Answer]:
+        """As `ask`, sent at once where one server has everything; of commands without scripts."""
+        return Asked(question, None if question.may_lag else self._only, self.ask)
 
     async def write(self, key: Key, *commands: Command) -> list[Reply]:
         """Commands on keys of one tag, answered once as many replicas as required have them.

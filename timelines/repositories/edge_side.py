@@ -4,17 +4,17 @@ The followers of an account are such a side, what it follows another, the member
 hold an account two more. Reads only; edges.py writes both sides.
 """
 
-import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple
 
 from socialsite.store.batches import Encoded, wire_of, wire_text
 from socialsite.store.connections import KeyDataShardedConnection, partition_of
 from socialsite.store.key import KEPT, Key
 from socialsite.store.node import Reply
 from socialsite.store.question import Question
-from socialsite.store.scripts import Command, load
+from socialsite.store.scripts import Command, encode, load
 from timelines.domain.follow import PassCursor
 from timelines.repositories.passes import Found, read_under, shares_of, written_under
 
@@ -57,7 +57,7 @@ class EdgeSide:
         return [self._key(tag, owner) for tag in self._tags[first:]]
 
     async def count(self, owner: int) -> int:
-        return (await counts((self, owner)))[0]
+        return int((await self.ask(self.count_question(owner)))[0])
 
     async def newest(self, owner: int, before: Neighbour | None, limit: int) -> list[Neighbour]:
         """Newest first, strictly older than `before`: every partition's page, merged (listing 10.14)."""
@@ -184,19 +184,33 @@ class EdgeSide:
         replies = await self._pairs.gather(("ZRANGE", key, 0, at_most - 1) for key in self.keys(owner))
         return [int(member) for reply in replies for member in reply][:at_most]
 
-    async def times(self, owner: int, at_most: int) -> dict[int, int]:
+    def times_question(self, owner: int, at_most: int) -> Question[dict[int, int]]:
         """As `ids`, and since when (ms)."""
-        replies = await self._pairs.gather(
-            ("ZRANGE", key, 0, at_most - 1, "WITHSCORES") for key in self.keys(owner)
-        )
-        found = [neighbour for reply in replies for neighbour in neighbours(reply)]
-        return {id: at_ms for at_ms, id in found[:at_most]}
+        tags, last = self._tags, at_most - 1
 
-    def count_commands(self, owner: int) -> list[Command]:
-        return [("ZCARD", key) for key in self.keys(owner)]
+        def commands() -> list[Command]:
+            return [("ZRANGE", key, 0, last, "WITHSCORES") for key in self.keys(owner)]
 
-    async def gather(self, commands: list[Command], *, may_lag: bool = False) -> list[Reply]:
-        return await self._pairs.gather(commands, may_lag=may_lag)
+        def understand(replies: Sequence[Reply]) -> dict[int, int]:
+            flat = list(chain.from_iterable(replies))[: 2 * at_most]
+            return dict(zip(map(int, flat[::2]), map(int, flat[1::2]), strict=True))
+
+        return Question(Encoded(_walk_wire(self._key, tags, owner, last), len(tags), commands), understand)
+
+    def count_question(self, owner: int, *, may_lag: bool = False) -> Question[int]:
+        tags = self._tags
+
+        def commands() -> list[Command]:
+            return [("ZCARD", key) for key in self.keys(owner)]
+
+        return Question(Encoded(_sizes_wire(self._key, tags, owner), len(tags), commands), sum, may_lag)
+
+    async def gather(self, commands: list[Command]) -> list[Reply]:
+        return await self._pairs.gather(commands)
+
+    async def ask(self, *questions: Question[Any]) -> list[Any]:
+        """Questions about any sides, in one round trip a node."""
+        return await self._pairs.ask(*questions)
 
     def _by_partition(self, owner: int, ids: Iterable[int]) -> dict[int, list[int]]:
         groups: dict[int, list[int]] = {}
@@ -204,17 +218,6 @@ class EdgeSide:
         for id in ids:
             groups.setdefault(partition_of(owner, id, count), []).append(id)
         return groups
-
-
-async def counts(*sides: tuple[EdgeSide, int], may_lag: bool = False) -> list[int]:
-    """How many edges each (side, id) has, summed over the partitions of all of them in one round trip."""
-    commands = [side.count_commands(owner) for side, owner in sides]
-    replies = await sides[0][0].gather([command for part in commands for command in part], may_lag=may_lag)
-    sums = []
-    for part in commands:
-        sums.append(sum(replies[: len(part)]))
-        replies = replies[len(part) :]
-    return sums
 
 
 def scores_wire(key: Key, members: Sequence[int]) -> bytes:
@@ -225,30 +228,15 @@ def scores_wire(key: Key, members: Sequence[int]) -> bytes:
 
 _key_wire = lru_cache(maxsize=KEPT)(wire_text)
 
-Sized = tuple[EdgeSide, int, int]
-"""A side of an id, and how many edges it has."""
+
+@lru_cache(maxsize=KEPT)
+def _sizes_wire(key: KeyOfSide, tags: tuple[str, ...], owner: int) -> bytes:
+    return b"".join([encode(("ZCARD", key(tag, owner))) for tag in tags])
 
 
-async def common(one: Sized, other: Sized, at_most: int) -> dict[int, int]:
-    """The ids on both sides, and since when (ms) they are on `other`.
-
-    The smaller side is walked (at most `at_most`), the larger one asked about what was met.
-    """
-    (side, owner, one_size), (other_side, of_other, other_size) = one, other
-    if one_size <= other_size:
-        return await other_side.among(of_other, await side.ids(owner, at_most))
-    times = await other_side.times(of_other, at_most)
-    found = await side.among(owner, times)
-    return {id: times[id] for id in found}
-
-
-async def common_with_each(one: Sized, others: Sequence[Sized], at_most: int) -> list[dict[int, int]]:
-    """`common` with each of the others. Where `one` is the smallest of all it is walked once for them all."""
-    side, owner, size = one
-    if any(other_size < size for _, _, other_size in others):
-        return await asyncio.gather(*(common(one, other, at_most) for other in others))
-    ids = await side.ids(owner, at_most)
-    return await asyncio.gather(*(other.among(of_other, ids) for other, of_other, _ in others))
+@lru_cache(maxsize=KEPT)
+def _walk_wire(key: KeyOfSide, tags: tuple[str, ...], owner: int, last: int) -> bytes:
+    return b"".join([encode(("ZRANGE", key(tag, owner), 0, last, "WITHSCORES")) for tag in tags])
 
 
 def neighbours(reply: list[bytes]) -> list[Neighbour]:

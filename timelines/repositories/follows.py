@@ -18,7 +18,8 @@ from timelines.domain.follow import (
     PassCursor,
     PassPage,
 )
-from timelines.repositories.edge_side import EdgeSide, Neighbour, common_with_each, counts, order
+from timelines.repositories.edge_common import Sized, common_with_each, counts
+from timelines.repositories.edge_side import EdgeSide, Neighbour, order
 from timelines.repositories.edges import PairEdges
 
 OVER_THE_CAP = 1_000  # how far concurrent follows may pass FOLLOWING_CAP before a read leaves the rest out
@@ -101,8 +102,8 @@ class Follows:
         account, viewer = (self._followers, account_id), (self._following, viewer_id)
         both = self._following, account_id
         followers, following, own = await counts(account, both, viewer)
-        others = (*account, followers), (*both, following)
-        known, shared = await common_with_each((*viewer, own), others, self._most)
+        others = Sized(*account, followers), Sized(*both, following)
+        known, shared = await common_with_each(Sized(*viewer, own), others, self._most)
         newest = sorted((Neighbour(at_ms, id) for id, at_ms in known.items()), key=order, reverse=True)
         names = tuple(AccountId(neighbour.id) for neighbour in newest[:limit])
         return Acquaintance(FollowCounts(followers, following), len(shared), names)

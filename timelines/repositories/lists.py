@@ -22,7 +22,7 @@ from timelines.domain.account_list import (
     Replies,
 )
 from timelines.domain.follow import FIRST_PASS, FollowCursor, FollowPage, PassCursor, PassPage
-from timelines.repositories.edge_side import counts
+from timelines.repositories.edge_common import counts
 from timelines.repositories.edges import PairEdges
 from timelines.repositories.follows import OVER_THE_CAP, page_of
 

@@ -1,8 +1,10 @@
 """How far timelines were read, and how their reader likes to read: `timelines:{<account>}:position`."""
 
+from collections.abc import Sequence
+
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Store, load
+from socialsite.store import Asked, Question, Reply, Store, load
 from timelines import keys
 from timelines.domain.reading_place import POSITIONS_CAP, ReadingPlace
 
@@ -11,17 +13,23 @@ SCROLL = "scroll"
 """The field among the preferences."""
 
 
+def _place(replies: Sequence[Reply]) -> ReadingPlace:
+    read, scroll = replies
+    return ReadingPlace(PostId(int(read or 0)), scroll != b"off")
+
+
 class Positions:
     def __init__(self, store: Store) -> None:
+        self._store = store
         self._timelines = store.component("timelines")
 
-    async def find(self, account_id: AccountId, timeline: str) -> ReadingPlace:
-        """In one round trip with what else is asked in the same moment."""
+    def begin(self, account_id: AccountId | None, timeline: str) -> Asked[ReadingPlace]:
+        """How far the timeline was read; in one round trip with what else is asked in the same moment."""
+        if account_id is None:
+            return self._store.begin(Question((), lambda _: ReadingPlace()))
         position, preferences = keys.position(account_id), keys.preferences(account_id)
-        read, scroll = await self._timelines[position].pipeline(
-            [("HGET", position, timeline), ("HGET", preferences, SCROLL)]
-        )
-        return ReadingPlace(PostId(int(read or 0)), scroll != b"off")
+        commands = ("HGET", position, timeline), ("HGET", preferences, SCROLL)
+        return self._store.begin(Question(commands, _place))
 
     async def move(self, account_id: AccountId, timeline: str, post_id: PostId, *, back: bool) -> PostId:
         """The place that stands afterwards: the newer one, unless it may go back."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Command, Key, Reply, Store
+from socialsite.store import Asked, Command, Key, Question, Reply, Store
 from timelines import keys
 
 
@@ -12,6 +12,7 @@ class ScoredTimelines:
     """A timeline as a capped ZSET of ids. Bounds are exclusive."""
 
     def __init__(self, store: Store, component: str, cap: int) -> None:
+        self._store = store
         self._place = store.component(component)
         self._cap = cap
 
@@ -76,9 +77,13 @@ class ProfileRepository(ScoredTimelines):
         found = ([ids_of(next(replies)) for _ in places] for places in asked)
         return [merged(each, limit, upward=upward) for each, (_, _, limit) in zip(found, parts, strict=True)]
 
-    async def count(self, account_id: AccountId, *, may_lag: bool = False) -> int:
-        sizes = (("ZCARD", key) for key in self.keys.all(account_id))
-        return sum(await self._place.gather(sizes, may_lag=may_lag))
+    def begin_count(self, account_id: AccountId, *, may_lag: bool = False) -> Asked[int]:
+        """How many posts there are: asked now, to be awaited later."""
+        sizes = [("ZCARD", key) for key in self.keys.all(account_id)]
+        return self._store.begin(Question(sizes, sum, may_lag))
+
+    async def count(self, account_id: AccountId) -> int:
+        return await self.begin_count(account_id)
 
 
 def merged(parts: Sequence[list[PostId]], limit: int, *, upward: bool) -> list[PostId]:

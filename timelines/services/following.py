@@ -16,7 +16,7 @@ from timelines.repositories.relations import Relations
 from timelines.repositories.requests import FollowRequests
 from timelines.services.owing_notices import Owing, owing_nothing
 from timelines.services.ports import Authors, FollowNotices, Homes
-from timelines.services.visible_accounts import ReadPage, visible_among, visible_page
+from timelines.services.visible_accounts import ReadPage, visible_page
 
 
 class FollowingService:
@@ -104,12 +104,20 @@ class FollowingService:
         """The accounts followed last first, without those that a block keeps from the viewer."""
         return await self._page(partial(self._follows.following, account_id), viewer_id, cursor, limit)
 
-    async def together(self, viewer_id: AccountId, account_id: AccountId, limit: int) -> Acquaintance:
-        """What the viewer shares with an account; without followers that a block keeps from the viewer."""
+    async def together(
+        self, viewer_id: AccountId, account_id: AccountId, limit: int
+    ) -> tuple[Acquaintance, list[Author]]:
+        """What the viewer shares with an account; without followers that a block keeps from the viewer.
+
+        With these followers as pages show them.
+        """
         found = await self._follows.together(viewer_id, account_id, limit)
+        if not found.known:
+            return found, []
         apart = await self._relations.apart(viewer_id, found.known)
-        known = await visible_among(self._accounts, [id for id in found.known if id not in apart])
-        return replace(found, known=tuple(known))
+        authors = await self._accounts.authors([id for id in found.known if id not in apart])
+        known = [id for id in found.known if id in authors and authors[id].is_visible]
+        return replace(found, known=tuple(known)), [authors[id] for id in known]
 
     async def _page(
         self, read: ReadPage, viewer_id: AccountId | None, cursor: FollowCursor | None, limit: int

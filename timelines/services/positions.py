@@ -1,5 +1,7 @@
 """Reading positions: how far a timeline was read, on whatever device, and how its reader likes to read."""
 
+from collections.abc import Awaitable
+
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from timelines.domain.reading_place import ReadingPlace, keeps_place
@@ -13,11 +15,15 @@ class PositionService:
     def __init__(self, positions: Positions) -> None:
         self._positions = positions
 
+    def begin(self, viewer_id: AccountId | None, timeline: str) -> Awaitable[ReadingPlace]:
+        """Asked now, to be awaited later.
+
+        Of a visitor, or a timeline whose place is not kept, only the preferences count.
+        """
+        return self._positions.begin(viewer_id, timeline)
+
     async def find(self, viewer_id: AccountId | None, timeline: str) -> ReadingPlace:
-        """Of a visitor, or a timeline whose place is not kept, only the preferences count."""
-        if viewer_id is None:
-            return ReadingPlace()
-        return await self._positions.find(viewer_id, timeline)
+        return await self.begin(viewer_id, timeline)
 
     async def move(
         self, account_id: AccountId, timeline: str, post_id: PostId, *, back: bool = False

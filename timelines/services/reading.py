@@ -1,6 +1,6 @@
 """Reading timelines: skeleton, hydrate, rules, page. Pages are full unless the timeline ends."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 from typing import cast
 
@@ -158,8 +158,12 @@ class ReadingService:
             raise PostNotFound
         return found[0]
 
-    async def post_count(self, account_id: AccountId, *, may_lag: bool = False) -> int:
-        return await self._profiles.count(account_id, may_lag=may_lag)
+    def begin_post_count(self, account_id: AccountId, *, may_lag: bool = False) -> Awaitable[int]:
+        """How many posts the profile holds: asked now, to be awaited later."""
+        return self._profiles.begin_count(account_id, may_lag=may_lag)
+
+    async def post_count(self, account_id: AccountId) -> int:
+        return await self._profiles.count(account_id)
 
     # What builds and live feeds share with the pages
 

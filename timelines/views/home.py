@@ -1,7 +1,5 @@
 """Home, the welcome page, and the public timeline."""
 
-import asyncio
-
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
@@ -22,12 +20,11 @@ async def home(request: SiteRequest) -> HttpResponseBase:
     if request.account is None:
         return await welcome(request)
     query = PageQuery.of(request.GET)
-    page, place = await asyncio.gather(
-        request.services.reading.home(
-            own_id(request), before=query.before, after=query.after, limit=query.limit
-        ),
-        place_in(request, "home"),
+    asked = place_in(request, "home")
+    page = await request.services.reading.home(
+        own_id(request), before=query.before, after=query.after, limit=query.limit
     )
+    place = await asked
     await request.services.trending.top()  # kept in the process; the panel beside every page shows it
     suggested = await on_home(request, query, page)
     return respond(
@@ -53,12 +50,11 @@ async def welcome(request: SiteRequest) -> HttpResponseBase:
 
 async def public(request: SiteRequest) -> HttpResponseBase:
     query, me = PageQuery.of(request.GET), viewer_id(request)
-    page, place = await asyncio.gather(
-        request.services.reading.public(
-            viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
-        ),
-        place_in(request, "public"),
+    asked = place_in(request, "public")
+    page = await request.services.reading.public(
+        viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
     )
+    place = await asked
     trends = await trends_slot(request)
     return respond(
         request,

@@ -19,11 +19,9 @@ P = ParamSpec("P")
 View = Callable[Concatenate[SiteRequest, P], Awaitable[HttpResponseBase]]
 
 
-async def place_in(request: SiteRequest, timeline: str) -> ReadingPlace:
-    """How far the reader has read; programs keep that themselves."""
-    return await request.services.positions.find(
-        None if wants_json(request) else viewer_id(request), timeline
-    )
+def place_in(request: SiteRequest, timeline: str) -> Awaitable[ReadingPlace]:
+    """How far the reader has read, asked now; programs keep that themselves."""
+    return request.services.positions.begin(None if wants_json(request) else viewer_id(request), timeline)
 
 
 def dated(view: View[P]) -> View[P]:

@@ -58,20 +58,13 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
     account = await services.accounts.get_by_handle(handle)
     id, me = AccountId(account.id), viewer_id(request)
     may_lag = me is None
-    views, page, posts, (counts, relation), place = await asyncio.gather(
-        looked_at(request, Entity("account", id), id),
-        services.reading.profile(
-            id,
-            viewer_id=me,
-            before=query.before,
-            after=query.after,
-            limit=query.limit,
-            may_lag=may_lag,
-        ),
-        services.reading.post_count(id, may_lag=may_lag),
-        _met_before(request, id),
-        place_in(request, f"profile:{handle}"),
+    asked = place_in(request, f"profile:{handle}"), services.reading.begin_post_count(id, may_lag=may_lag)
+    page = await services.reading.profile(
+        id, viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=may_lag
     )
+    counts, relation = await _met_before(request, id)
+    views = await looked_at(request, Entity("account", id), id)
+    place, posts = await asked[0], await asked[1]
     if is_hidden(account, relation):
         page = NOTHING
     return respond(
@@ -114,17 +107,13 @@ async def _met_before(request: SiteRequest, account_id: AccountId) -> tuple[Foll
         counts = await services.following.counts(account_id, may_lag=me is None)
         nobody = {"is_self": me is not None, "is_following": False, "both_follow": 0, "known": []}
         return counts, {**nobody, "relation": {}}
-    relation, together = await asyncio.gather(
-        services.relations.relation(me, account_id, services.clock.now_ms()),
-        services.following.together(me, account_id, KNOWN),
-    )
-    known_ids = () if relation.is_apart else together.known
-    authors = await services.accounts.authors(known_ids) if known_ids else {}
+    relation = await services.relations.relation(me, account_id, services.clock.now_ms())
+    together, known = await services.following.together(me, account_id, KNOWN)
     return together.counts, {
         "is_self": False,
         "is_following": relation.follows,
         "both_follow": 0 if relation.is_apart else together.both_follow,
-        "known": [authors[each] for each in known_ids if each in authors],
+        "known": [] if relation.is_apart else known,
         "relation": relation_json(relation),
     }
 
