@@ -1,13 +1,18 @@
 """Which tests run a line or a script, and how long they take: what `make coverage` left behind."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import cached_property
 from pathlib import Path
 
 from coverage import CoverageData
 
 from tests.quality.mutants import Mutant
+
+
+def named(context: str) -> str:
+    """pytest-cov adds the phase to the name of the test."""
+    return context.split("|")[0]
 
 
 class Covering:
@@ -18,6 +23,7 @@ class Covering:
         self._data = CoverageData(str(folder / ".coverage"))
         self._data.read()
         self._lines: dict[str, dict[int, list[str]]] = {}
+        self._counts: dict[str, Counter[str]] = {}
 
     @cached_property
     def _noted(self) -> tuple[dict[str, set[str]], dict[str, float]]:
@@ -35,7 +41,7 @@ class Covering:
         return self._noted[1].get(test, 1.0)
 
     def tests_of(self, path: str, mutant: Mutant) -> list[str]:
-        """Those that run the mutant's statement: the module's own first, then the quick ones."""
+        """Those that run the mutant's statement: the module's own first, then who sees much of it quickly."""
         if path.endswith(".lua"):
             found = self._noted[0].get(Path(path).name, set())
         elif not mutant.is_in_function:
@@ -43,9 +49,25 @@ class Covering:
         else:
             by_line = self._by_line(path)
             lines = range(mutant.first, mutant.last + 1)
-            found = {context.split("|")[0] for line in lines for context in by_line.get(line, ())} - {""}
-        words = Path(path).stem.split("_")[0]
-        return sorted(found, key=lambda test: (words not in test.split("::")[0], self.seconds(test), test))
+            found = {named(context) for line in lines for context in by_line.get(line, ())} - {""}
+        own = (Path(path).stem.split("_")[0], "script_answers")
+        seen = self._seen(path)
+
+        def promise(test: str) -> tuple[bool, float, str]:
+            return (
+                not any(word in test.split("::")[0] for word in own),
+                self.seconds(test) / max(1, seen[test]) ** 2,
+                test,
+            )
+
+        return sorted(found, key=promise)
+
+    def _seen(self, path: str) -> Counter[str]:
+        """How many lines of a file each test runs."""
+        if path not in self._counts:
+            by_line = self._by_line(path).values()
+            self._counts[path] = Counter(test for tests in by_line for test in set(map(named, tests)))
+        return self._counts[path]
 
     def _by_line(self, path: str) -> dict[int, list[str]]:
         if path not in self._lines:
@@ -59,4 +81,4 @@ class Covering:
 
     def _all_of(self, path: str) -> set[str]:
         by_line = self._by_line(path)
-        return {context.split("|")[0] for contexts in by_line.values() for context in contexts} - {""}
+        return {named(context) for contexts in by_line.values() for context in contexts} - {""}

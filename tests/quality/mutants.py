@@ -81,6 +81,8 @@ class Finder:
         told = f"{was}  ->  {short(changed) if changed is not None else '(removed)'}"
         line = getattr(child, "lineno", first)
         kind = operator if inside else "figure"
+        if isinstance(parent, ast.keyword) and parent.arg == "strict":
+            kind = "strict"  # of zip: says what is so, and changes nothing
         mutant = Mutant(len(self.found), line, first, last, kind, told, inside)
         self.found.append((mutant, parent, name, place, changed))
 

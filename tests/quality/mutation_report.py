@@ -28,12 +28,12 @@ class Results:
         self.rows = [row for row in found.values() if self._stands(row)]
         self.equivalent: dict[str, dict[str, str]] = json.loads(EQUIVALENT.read_text())
 
-    def _stands(self, row: Row, known: dict[str, set[tuple[int, str]]] = {}) -> bool:  # noqa: B006 - a cache
+    def _stands(self, row: Row, known: dict[str, set[tuple[int, str, str]]] = {}) -> bool:  # noqa: B006 - a cache
         path = row["path"]
         if path not in known:
             there = (ROOT / path).exists()
-            known[path] = {(each.number, each.told) for each in mutants_in(path)} if there else set()
-        return (row["number"], row["told"]) in known[path]
+            known[path] = {(each.number, each.told, each.operator) for each in mutants_in(path)} if there else set()
+        return (row["number"], row["told"], row["operator"]) in known[path]
 
     def forget(self, files: Iterable[str], states: Iterable[str]) -> None:
         """Let the next run try these again."""
