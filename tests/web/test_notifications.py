@@ -104,6 +104,20 @@ async def test_neighbours_about_the_same_are_one_row(
     assert re.search(r'<bdi class="name">bob</bdi></a> und 3 weiteren gefällt dein Beitrag', german.text)
 
 
+async def test_likes_and_boosts_by_turns_are_two_rows(
+    alice: Browser, world: World, services: Services
+) -> None:
+    own = await alice.publishes("hello, all of you")
+    for handle in ("carol", "dave", "erin"):
+        other = await world.person(handle)
+        for act in (services.reactions.like, services.reactions.boost):
+            await act(account_id=other.id, post_id=int(own["id"]), now_ms=services.clock.now_ms())
+    html = (await alice.get(PAGE)).text
+    assert html.count("data-notification-id") == 2
+    for words in ("liked", "boosted"):
+        assert re.search(rf'<bdi class="name">erin</bdi></a> and 2 others {words} your post', html)
+
+
 async def test_visitors_are_sent_to_log_in(visitor: Browser) -> None:
     assert (await visitor.get(PAGE)).headers["location"] == "/accounts/login/?next=%2Fnotifications%2F"
     assert (await visitor.get_json("/notifications/unread/")).status_code == 401

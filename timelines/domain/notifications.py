@@ -5,7 +5,7 @@ from typing import Final, Literal, NamedTuple, Self
 
 import msgspec
 
-from accounts.domain import AccountId, Author
+from accounts.domain import DAY_MS, AccountId, Author
 from socialsite.ids import PostId, ms_of
 from timelines.domain.page import HydratedPost
 
@@ -92,7 +92,7 @@ class NoticePage:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Notifications that say the same of the same post, one after another: "A and 4 others". Never empty."""
+    """Notifications that say the same of the same post: "A and 4 others", the newest first. Never empty."""
 
     members: tuple[Noticed, ...]
 
@@ -107,18 +107,21 @@ class Group:
 
 
 def grouped(entries: tuple[Noticed, ...]) -> list[Group]:
-    """Neighbours about the same post, and follows, become one; what people wrote stands alone."""
+    """What is said of the same post, and follows, become one where a day or less lies between each two.
+
+    Others may stand between them: a post that is liked and boosted by turns makes two groups, each where its
+    newest is. What people wrote stands alone.
+    """
     groups: list[list[Noticed]] = []
+    latest: dict[tuple[Kind, PostId | None], list[Noticed]] = {}
     for entry in entries:
-        if groups and _same(groups[-1][0], entry):
-            groups[-1].append(entry)
-        else:
-            groups.append([entry])
+        said = entry.kind, _about(entry)
+        group = latest.get(said)
+        if group is None or entry.kind in MENTIONS or group[-1].created_ms - entry.created_ms > DAY_MS:
+            group = latest[said] = []
+            groups.append(group)
+        group.append(entry)
     return [Group(tuple(members)) for members in groups]
-
-
-def _same(one: Noticed, other: Noticed) -> bool:
-    return one.kind == other.kind and one.kind not in MENTIONS and _about(one) == _about(other)
 
 
 def _about(noticed: Noticed) -> PostId | None:
