@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewVisitor, OpenReader, numbers
+from tests.support.chromium import Reader
 from tests.support.visitor import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -21,8 +22,17 @@ def tab_to(page: Page, selector: str, most: int = 60) -> None:
 
 def test_from_sign_up_to_log_out_without_a_mouse(reader: OpenReader, visitor: NewVisitor) -> None:
     friend, me = visitor(), reader()
-    me.goes("/")
+    signs_up(me)
+    publishes(me, "typed and sent by keys")
+    follows(me, friend.handle)
+    deletes_the_only_post(me)
+    logs_out(me)
+
+
+def signs_up(me: Reader) -> None:
+    """Over the link that skips to the page's matter."""
     page = me.page
+    me.goes("/")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
@@ -38,17 +48,26 @@ def test_from_sign_up_to_log_out_without_a_mouse(reader: OpenReader, visitor: Ne
     page.keyboard.press("Enter")
     page.wait_for_url(me.url + "/")
 
+
+def publishes(me: Reader, text: str) -> None:
+    page = me.page
     tab_to(page, "#composer-text")
-    page.keyboard.type("typed and sent by keys")
+    page.keyboard.type(text)
     tab_to(page, "[data-composer] [type=submit]", 5)
     page.keyboard.press("Enter")
     expect(me.entries).to_have_count(1)
 
-    page.goto(f"{me.url}/@{friend.handle}/")
-    tab_to(page, f'[data-follow="{friend.handle}"]')
+
+def follows(me: Reader, handle: str) -> None:
+    page = me.page
+    page.goto(f"{me.url}/@{handle}/")
+    tab_to(page, f'[data-follow="{handle}"]')
     page.keyboard.press("Enter")
     expect(page.locator(".btn-following")).to_be_focused()
 
+
+def deletes_the_only_post(me: Reader) -> None:
+    page = me.page
     me.goes("/")
     tab_to(page, "details.menu > summary")
     page.keyboard.press("Enter")
@@ -61,6 +80,9 @@ def test_from_sign_up_to_log_out_without_a_mouse(reader: OpenReader, visitor: Ne
     expect(me.entries).to_have_count(0)
     assert page.evaluate("document.activeElement !== document.body"), "focus is lost"
 
+
+def logs_out(me: Reader) -> None:
+    page = me.page
     me.goes("/")
     tab_to(page, 'a[href="/accounts/logout/"]')
     page.keyboard.press("Enter")

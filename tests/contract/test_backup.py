@@ -1,6 +1,7 @@
 """Backups: from a running site, onto any topology, whole or refused."""
 
 import asyncio
+import contextlib
 import io
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -123,13 +124,15 @@ async def test_caches_and_what_lives_for_a_moment_are_left_out(world: World, tmp
     assert taken.isdisjoint({keys.home_timeline(town.bob.id), keys.public_timeline(), "limits:{a1}:post:5"})
 
 
-async def test_a_backup_while_posts_come_in_restores_to_a_clean_audit(
-    world: World, restored: Services, tmp_path: Path
-) -> None:
-    town = await Town.built(world)
-    people, stop = [town.alice, town.bob, town.carol], asyncio.Event()
-    standing: list[int] = []
-    deleted: list[int] = []
+@contextlib.asynccontextmanager
+async def busy(town: Town) -> AsyncIterator[list[int]]:
+    """Meanwhile three people act and a worker works; what is yielded grows by what they delete."""
+    world, people, deleted, stop = (
+        town.world,
+        [town.alice, town.bob, town.carol],
+        list[int](),
+        asyncio.Event(),
+    )
 
     async def lively(number: int) -> None:
         person, other, turn = people[number], people[number - 1], 0
@@ -143,26 +146,31 @@ async def test_a_backup_while_posts_come_in_restores_to_a_clean_audit(
             newcomer = await world.person(f"p{number}_{turn}")
             await newcomer.follows(person)
             if turn % 3 == 0:
-                await world.services.accounts.delete(
-                    account_id=newcomer.id, now_ms=world.services.clock.now_ms()
-                )
+                now_ms = world.services.clock.now_ms()
+                await world.services.accounts.delete(account_id=newcomer.id, now_ms=now_ms)
 
     async def works() -> None:
         while not stop.is_set():
             await world.work()
             await asyncio.sleep(0.01)
 
-    for _ in range(300):
-        standing.append((await town.bob.publishes("before the backup")).id)
-    running = [asyncio.create_task(lively(number)) for number in range(3)]
-    running.append(asyncio.create_task(works()))
-    await asyncio.sleep(0.3)
-    gone = list(deleted)
+    running = [asyncio.create_task(each) for each in (works(), *map(lively, range(3)))]
     try:
-        await save(world.services, tmp_path / "busy.backup")
+        yield deleted
     finally:
         stop.set()
         await asyncio.gather(*running)
+
+
+async def test_a_backup_while_posts_come_in_restores_to_a_clean_audit(
+    world: World, restored: Services, tmp_path: Path
+) -> None:
+    town = await Town.built(world)
+    standing = [(await town.bob.publishes("before the backup")).id for _ in range(300)]
+    async with busy(town) as deleted:
+        await asyncio.sleep(0.3)
+        gone = list(deleted)
+        await save(world.services, tmp_path / "busy.backup")
     await load(restored, tmp_path / "busy.backup")
     report = await Recovering(restored).recover()
     assert [str(finding) for finding in report.findings] == []

@@ -15,6 +15,7 @@ from socialsite.services import Services, open_services
 from socialsite.store import StoreUnavailable
 from socialsite.store.moving import operation
 from socialsite.store.moving.errors import MoveRefused
+from tests.support.moving_town import whole_home
 from tests.support.redis_server import RedisServer
 from tests.support.repartition import DIED, mover_killed_at, site_at
 from tests.support.world import Person, World, ids_of
@@ -73,13 +74,6 @@ class Crowd:
         expected = sorted(ids_of(self.posts), reverse=True)
         for one in self.people:
             assert await whole_home(one) == expected
-
-
-async def whole_home(person: Person) -> list[int]:
-    found: list[int] = []
-    while page := await person.home_ids(limit=100, **({"before": found[-1]} if found else {})):
-        found += page
-    return found
 
 
 @pytest_asyncio.fixture

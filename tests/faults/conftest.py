@@ -1,10 +1,12 @@
 """Everything here bears the marker `faults`: `make faults` runs it alone, `make test` among the rest."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support import releases
+from tests.support.redis_server import RedisServer
 
 HERE = Path(__file__).parent
 collect_ignore = [] if releases.has(releases.BEFORE_BOOSTS) else ["test_rolling_upgrade.py"]
@@ -15,3 +17,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker("faults")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    """One for the tests of a file that need no other kind."""
+    started = RedisServer().start()
+    yield started
+    started.stop()

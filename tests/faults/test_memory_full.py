@@ -15,7 +15,7 @@ from tests.support.pulse import Pulse
 from tests.support.redis_server import RedisServer
 from tests.support.serving import Serving, serving
 from tests.support.site import wait_until
-from tests.support.visitor import PASSWORD, Visitor
+from tests.support.visitor import PASSWORD, Answer, Visitor
 from timelines.services.auditing import Audit
 
 MB = 1024 * 1024
@@ -25,13 +25,6 @@ ROOM = MB // 3
 FILLING = "x" * 450
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RedisServer]:
-    started = RedisServer().start()
-    yield started
-    started.stop()
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +48,16 @@ def until_refused(author: Visitor) -> int:
     raise AssertionError("the store never filled")
 
 
+def everything_else_works(author: Visitor, site: Serving, post: Answer) -> None:
+    """Reading, signing in, and deleting `post`."""
+    for path in ("/", "/public/", "/@filler/", f"/@filler/{post['id']}/"):
+        author.get(path)
+    with Visitor(site.url) as returning:
+        answer = returning.post("/accounts/login/", username="filler", password=PASSWORD)
+        assert answer.status_code == 200, answer.text
+    author.deletes(post)
+
+
 async def test_a_store_that_fills_refuses_posts_and_serves_everything_else(
     server: RedisServer, site: Serving, tmp_path: Path
 ) -> None:
@@ -65,21 +68,10 @@ async def test_a_store_that_fills_refuses_posts_and_serves_everything_else(
         client.config_set("maxmemory", used_bytes(client) + RESERVE + ROOM)
         accepted = until_refused(author)
         full = time.monotonic()
-        for path in ("/", "/public/", "/@filler/", f"/@filler/{first['id']}/"):
-            author.get(path)
-        with Visitor(site.url) as returning:
-            answer = returning.post("/accounts/login/", username="filler", password=PASSWORD)
-            assert answer.status_code == 200, answer.text
-        author.deletes(first)
+        everything_else_works(author, site, post=first)
         client.config_set("maxmemory", used_bytes(client))  # and now without any reserve: the server refuses
         time.sleep(1.5)
-        for path in ("/", "/public/", "/@filler/"):
-            author.get(path)
-        with Visitor(site.url) as returning:
-            answer = returning.post("/accounts/login/", username="filler", password=PASSWORD)
-            assert answer.status_code == 200, answer.text
-        second = author.get("/@filler/")["posts"][0]
-        author.deletes(second)
+        everything_else_works(author, site, post=author.get("/@filler/")["posts"][0])
         assert client.info("stats")["evicted_keys"] == 0
         refused = pulse.outcomes["post 503"]
         client.config_set("maxmemory", 0)

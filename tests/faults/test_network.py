@@ -33,13 +33,6 @@ Blow = Callable[[FaultProxy, RedisServer], contextlib.AbstractContextManager[Non
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[RedisServer]:
-    started = RedisServer().start()
-    yield started
-    started.stop()
-
-
-@pytest.fixture(scope="module")
 def proxy(server: RedisServer) -> Iterator[FaultProxy]:
     with FaultProxy(server.socket, delay_s=0.2) as started:
         yield started

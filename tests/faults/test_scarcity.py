@@ -28,13 +28,6 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[RedisServer]:
-    started = RedisServer().start()
-    yield started
-    started.stop()
-
-
-@pytest.fixture(scope="module")
 def site(server: RedisServer) -> Iterator[Serving]:
     with serving(server.url) as running:
         yield running
