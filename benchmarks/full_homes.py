@@ -34,13 +34,13 @@ async def followed_author(
 def fill_homes(client: Redis, owners: list[AccountId], cap: int) -> None:
     """Every home holds its cap and a part of the slack, spread as many earlier posts would have left it.
 
-    A home is trimmed once its length is over cap + 1 + slack + owner mod slack (repositories/cached.py).
+    A home is trimmed once it is longer than CachedKind.most: up to twice the slack above its cap.
     """
-    slack = max(1, cap // 20)
+    slack = max(1, cap // 10)
     ids = old_ids(cap + 2 * slack)
     for more in range(2 * slack):
         client.rpush(f"template:{more}", *ids[: cap + more], -(ids[-1] - 1))
-    places = [(owner, (owner * 7919) % (slack + owner % slack)) for owner in owners]
+    places = [(owner, (owner * 7919) % (slack + slack * (owner % 10) // 10)) for owner in owners]
     copy_each(client, [(f"template:{more}", keys.home_timeline(owner)) for owner, more in places])
     client.delete(*(f"template:{more}" for more in range(2 * slack)))
 

@@ -53,11 +53,14 @@ async def standing_services(*names: str) -> AsyncIterator[Standing]:
 
 async def restore_homes(services: Services, owners: Sequence[AccountId], cap: int) -> None:
     """As full_homes.fill_homes, on any topology: homes of `cap` entries and a part of the slack."""
-    slack = max(1, cap // 20)
+    slack = max(1, cap // 10)
     ids = old_ids(cap + 2 * slack)
     templates = [await dumped(services, [*ids[: cap + more], -(ids[-1] - 1)]) for more in range(2 * slack)]
     for start in range(0, len(owners), BATCH):
-        places = [(owner, owner * 7919 % (slack + owner % slack)) for owner in owners[start : start + BATCH]]
+        places = [
+            (owner, owner * 7919 % (slack + slack * (owner % 10) // 10))
+            for owner in owners[start : start + BATCH]
+        ]
         commands: list[Command] = [
             ("RESTORE", keys.home_timeline(owner), 0, templates[more], "REPLACE") for owner, more in places
         ]

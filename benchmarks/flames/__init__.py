@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from benchmarks.sampling import Stack
 
-NAMES = ("home",)
+NAMES = ("home", "fanout")
 
 
 @dataclass(frozen=True, slots=True)

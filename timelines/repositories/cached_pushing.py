@@ -40,7 +40,7 @@ class CachedPushing:
         self._store = store
         self._clock = clock
         self._kind = kind
-        self._least = kind.most(0)
+        self._most = {ord(str(digit)): kind.most(digit) for digit in range(10)}  # by the last digit's byte
 
     async def push(self, names: Sequence[bytes], post_id: PostId) -> None:
         """Deliver one id to the timelines of the owners named, once as readers see it."""
@@ -101,12 +101,12 @@ class CachedPushing:
         await self.insert(moved, post_id)
 
     def _outgrown(self, names: Sequence[bytes], lengths: Sequence[int]) -> list[int]:
-        """Owners whose timelines are longer than they may be (CachedKind.most, without a call for each)."""
-        least, slack = self._least, self._kind.slack
+        """Owners whose timelines are longer than they may be."""
+        most, least = self._most, self._kind.most(0)
         if max(lengths) <= least:
             return []
-        longer = [(int(name), n - least) for name, n in zip(names, lengths, strict=True) if n > least]
-        return [owner for owner, over in longer if over > owner % slack]
+        pairs = zip(names, lengths, strict=True)
+        return [int(name) for name, length in pairs if length > least and length > most[name[-1]]]
 
     def _is_late(self, post_id: PostId) -> bool:
         return self._clock.now_ms() - ms_of(post_id) > LATE_MS

@@ -1,0 +1,32 @@
+"""A pass of syndication: the worker carries posts to 10,000 full homes, as by B1, sampled in this process."""
+
+import time
+
+from benchmarks.flames import Flame
+from benchmarks.sampling import sampled
+from benchmarks.servers import redis_server
+
+FOLLOWERS = 10_000
+
+
+async def collect(seconds: float) -> Flame:
+    from benchmarks.delivering import deliverer
+    from benchmarks.full_homes import fill_homes, followed_author
+    from socialsite.configuration import Configuration
+    from socialsite.services import open_services
+
+    config = Configuration()
+    with redis_server() as server, server.client() as client:
+        async with open_services(server.url, config) as services:
+            author, owners = await followed_author(services, FOLLOWERS)
+            fill_homes(client, owners, config.home_cap)
+            async with deliverer(services, author) as worker:
+                await worker.deliver()
+                passes, until, began_s = 0, time.monotonic() + seconds, time.process_time()
+                with sampled() as stacks:
+                    while time.monotonic() < until:
+                        await worker.deliver()
+                        passes += FOLLOWERS // config.posts_per_pass
+                cpu_s = time.process_time() - began_s
+    title = f"Syndication: passes of {config.posts_per_pass:,} followers, the worker's time"
+    return Flame(title, stacks, "pass", passes, cpu_s)
