@@ -8,6 +8,7 @@ import struct
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from statistics import median
 
 import pytest
 from websockets.exceptions import InvalidStatus
@@ -15,10 +16,11 @@ from websockets.exceptions import InvalidStatus
 from accounts.tokens import Token
 from socialsite.services import Services
 from tests.support.redis_server import RedisServer
-from tests.support.sockets import Daphne, client, running, signed_in
+from tests.support.sockets import Client, Daphne, client, running, signed_in
 from tests.support.world import World
 
 ENTRY_TEXT = "x" * 480
+SOCKETS = 100
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +79,35 @@ async def test_a_session_that_ended_unheard_is_closed_within_five_seconds(site, 
         began = time.monotonic()
         assert await reader.close_code(timeout_s=8) == 4401
         assert time.monotonic() - began <= 5
+
+
+async def test_the_last_of_a_hundred_sockets_closes_within_five_seconds(site, world, services) -> None:
+    """Suspended people's by a word, ended sessions' unheard, in turns."""
+    people = await world.people(*(f"reader{number}" for number in range(SOCKETS)))
+    cookies = [await signed_in(person) for person in people]
+
+    async def closed_at(reader: Client) -> float:
+        assert await reader.close_code(timeout_s=15) == 4401
+        return time.monotonic()
+
+    async with contextlib.AsyncExitStack() as stack:
+        readers = [await stack.enter_async_context(client(site, cookie)) for cookie in cookies]
+        for reader in readers:
+            await reader.subscribe("home")
+        closing, lost = [asyncio.create_task(closed_at(reader)) for reader in readers], []
+        for number, (person, cookie) in enumerate(zip(people, cookies, strict=True)):
+            lost.append(time.monotonic())
+            token = Token.find(cookie)
+            assert token is not None
+            if number % 2:
+                await services.accounts.suspend(account_id=person.id)
+            else:
+                await services.repositories.sessions.end(person.id, token.session_id)
+        took = [await closed - at for closed, at in zip(closing, lost, strict=True)]
+    print(
+        f"{SOCKETS} sockets: p50 {median(took):.2f} s from the loss of a right to the close, last {max(took):.2f}"
+    )
+    assert max(took) <= 5
 
 
 async def test_a_cookie_that_is_over_is_nobody(site, world, services) -> None:
@@ -138,6 +169,7 @@ async def test_a_reader_that_never_reads_is_closed_and_costs_little(site, world)
         closed = sum(_is_closed(each) for each in stuck)
         for each in stuck:
             each.close()
+    print(f"{closed} deaf sockets closed, {growth_kb / 20:.0f} kB each; an entry is heard in {slowest:.2f} s")
     assert closed == len(stuck)
     seen = dict.fromkeys(reader.entry_ids("public"))  # a machine that stands still is followed by a replay
     assert list(seen) == [post.id for post in posts]
