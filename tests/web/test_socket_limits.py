@@ -105,7 +105,7 @@ async def test_the_last_of_a_hundred_sockets_closes_within_five_seconds(site, wo
                 await services.repositories.sessions.end(person.id, token.session_id)
         took = [await closed - at for closed, at in zip(closing, lost, strict=True)]
     print(
-        f"{SOCKETS} sockets: p50 {median(took):.2f} s from the loss of a right to the close, last {max(took):.2f}"
+        f"{SOCKETS} sockets: p50 {median(took):.2f} s from the loss to the close, the last {max(took):.2f} s"
     )
     assert max(took) <= 5
 
@@ -169,7 +169,7 @@ async def test_a_reader_that_never_reads_is_closed_and_costs_little(site, world)
         closed = sum(_is_closed(each) for each in stuck)
         for each in stuck:
             each.close()
-    print(f"{closed} deaf sockets closed, {growth_kb / 20:.0f} kB each; an entry is heard in {slowest:.2f} s")
+    print(f"{closed} deaf sockets closed; {growth_kb} kB more, the posts among it; heard in {slowest:.2f} s")
     assert closed == len(stuck)
     seen = dict.fromkeys(reader.entry_ids("public"))  # a machine that stands still is followed by a replay
     assert list(seen) == [post.id for post in posts]
