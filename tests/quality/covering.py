@@ -26,16 +26,19 @@ class Covering:
         self._counts: dict[str, Counter[str]] = {}
 
     @cached_property
-    def _noted(self) -> tuple[dict[str, set[str]], dict[str, float]]:
+    def _noted(self) -> tuple[dict[str, set[str]], dict[str, float], set[str]]:
+        """Scripts and who runs them; how long tests take; which fail without any mutant, so tell of none."""
         scripts: defaultdict[str, set[str]] = defaultdict(set)
         seconds: defaultdict[str, float] = defaultdict(float)
+        failed: set[str] = set()
         for file in (self._folder / "use").glob("*.json"):
             found = json.loads(file.read_text())
+            failed |= set(found.get("failed", ()))
             for name, tests in found["scripts"].items():
                 scripts[name] |= set(tests)
             for test, spent in found["seconds"].items():
                 seconds[test] = max(spent, seconds[test])
-        return scripts, seconds
+        return scripts, seconds, failed
 
     def seconds(self, test: str) -> float:
         return self._noted[1].get(test, 1.0)
@@ -60,7 +63,7 @@ class Covering:
                 test,
             )
 
-        return sorted(found, key=promise)
+        return sorted(found - self._noted[2], key=promise)
 
     def _seen(self, path: str) -> Counter[str]:
         """How many lines of a file each test runs."""

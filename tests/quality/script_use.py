@@ -1,8 +1,8 @@
 """Which tests run which Lua script: what coverage contexts are to Python lines.
 
-A pytest plugin (`-p tests.quality.script_use`), silent unless SCRIPT_USE names a directory: there each
-process leaves one JSON file {"scripts": {script: [node ids of tests]}, "seconds": {node id: seconds}}, which
-tests.quality.mutation reads.
+A pytest plugin (`-p tests.quality.script_use`), silent unless SCRIPT_USE names a directory: there each process
+leaves one JSON file, which tests.quality.covering reads: {"scripts": {script: [tests]}, "seconds": {test:
+seconds}, "failed": [tests]}, tests by their node ids.
 """
 
 import json
@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 USED: defaultdict[str, set[str]] = defaultdict(set)
+FAILED: list[str] = []
 SECONDS: defaultdict[str, float] = defaultdict(float)
 _current = ""
 
@@ -53,10 +54,16 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     SECONDS[report.nodeid] += report.duration
+    if report.failed:
+        FAILED.append(report.nodeid)
 
 
 def pytest_unconfigure() -> None:
     if USED and (folder := os.environ.get("SCRIPT_USE")):
-        found = {"scripts": {name: sorted(tests) for name, tests in USED.items()}, "seconds": SECONDS}
+        found = {
+            "scripts": {name: sorted(tests) for name, tests in USED.items()},
+            "seconds": SECONDS,
+            "failed": FAILED,
+        }
         Path(folder).mkdir(parents=True, exist_ok=True)
         (Path(folder) / f"{uuid.uuid4().hex}.json").write_text(json.dumps(found))
