@@ -100,6 +100,18 @@ async def test_likes_of_a_deleted_post_are_leftovers(square: Square) -> None:
     await square.town.until_clean()
 
 
+async def test_boosts_that_a_deletion_left_are_taken_along(square: Square) -> None:
+    """It stopped after the tombstone."""
+    town = square.town
+    posts_before = await town.services.reading.post_count(town.alice.id)
+    await town.services.repositories.posts.delete(square.post.id, town.bob.id)
+    assert (await town.audit(repair=True)).leftovers["boosts_left"] == 1
+    await town.world.work()
+    assert await town.services.reading.post_count(town.alice.id) == posts_before - 1
+    await town.until_clean()
+    assert not await town.do("EXISTS", keys.fading(square.post.id))
+
+
 async def test_repairs_while_people_change_their_minds_leave_everything_right(square: Square) -> None:
     """Two looks may both come while one and the same like is half done; its repair is what ends it anyway."""
     town, stop = square.town, asyncio.Event()

@@ -31,7 +31,7 @@ TYPE_ALONE = (
     (r"timelines:\{\d+\}:(filters|position|preferences)", "hash"),
     (r"timelines:\{\d+\}:exclusive", "set"),
     (r"timelines:\{\d+\}:(bookmarks|mutes|quieted|tags)|series:\{trends\}:.*", "zset"),
-    (r"posts:\{\d+\}:(fading|gone)|timelines:\{pulled\}:authors", "zset"),
+    (r"posts:\{\d+\}:gone|timelines:\{pulled\}:authors", "zset"),
     (r"timelines:\{graph\}:ranks|series:\{b\d+\}:(pending|taken)", "zset"),
     (r"jobs:\{outbox\}:(stream|dead)|jobs:\{audit\}:trail", "stream"),
 )
@@ -100,6 +100,7 @@ def _of_posts(posts: PostChecks, reactions: ReactionChecks, notices: NoticeCheck
         (r"posts:\{\d+\}:counts", "string", reactions.counts),
         (r"posts:\{\d+\}:likes", "zset", reactions.likes),
         (r"posts:\{\d+\}:boosts", "zset", reactions.boosts),
+        (r"posts:\{\d+\}:fading", "zset", reactions.fading),
         (r"timelines:\{\d+\}:liked", "zset", reactions.liked),
         (r"timelines:\{\d+\}:boosted", "zset", reactions.boosted),
         (r"timelines:\{\d+\}:notifications", "zset", notices.notifications),

@@ -53,6 +53,16 @@ class ReactionChecks:
     async def boosts(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
         return await self._sets(look, found, Kind.BOOST)
 
+    async def fading(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
+        """Of deleted posts, boosts that nobody is about to take along: whoever was has died over it."""
+        owed = await look.owed()
+        left = ((key, PostId(int(key.tag))) for key in found)
+        return [
+            Finding("boosts_left", key, repair=self._places.fade(post_id), is_damage=False)
+            for key, post_id in left
+            if owed.is_whole and post_id not in owed.posts
+        ]
+
     async def liked(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
         return await self._indexes(look, found, Kind.LIKE)
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Self
 
 from accounts.domain import AccountId
 from socialsite.configuration import Configuration
-from socialsite.ids import Now
+from socialsite.ids import Now, PostId
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import Command, Store
-from timelines.domain.jobs import PurgeAccount, encode_job
+from timelines.domain.jobs import FadeBoosts, PurgeAccount, encode_job
 from timelines.services.auditing.findings import Repair
 from timelines.services.reading import ReadingService
 from timelines.services.touched_timelines import TouchedTimelines
@@ -50,6 +50,10 @@ class Places:
     def sweep(self, account_id: int) -> Repair:
         """Have the worker take away what the account left."""
         return partial(self.outbox.add_freeing, encode_job(PurgeAccount(AccountId(account_id))))
+
+    def fade(self, post_id: PostId) -> Repair:
+        """Have the worker take along the boosts that a deleted post left."""
+        return partial(self.outbox.add_freeing, encode_job(FadeBoosts(post_id)))
 
     async def with_touched(self, author_id: AccountId, repair: Repair) -> None:
         """A repair that changes an author's profile; timelines made of it are forgotten before and after."""
