@@ -11,12 +11,15 @@ from accounts import keys as account_keys
 from accounts.domain import AccountId, StoredSession
 from accounts.repositories.sessions import encode
 from socialsite.configuration import Configuration
+from socialsite.operations.families import ASIDE_DAYS, aside
 from socialsite.services import open_services
 from socialsite.store import StoreUrls
 from tests.support.town import Town
 from tests.support.world import World
 from timelines import keys
 from timelines.domain.account_list import ListId
+from timelines.repositories.aside import Aside
+from timelines.repositories.drift import AuditDrift
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = AccountId(900)
@@ -121,6 +124,25 @@ async def test_what_is_over_its_cap_is_cut_to_the_newest(redis_urls: StoreUrls) 
         assert [int(member) for member in public] == posts[2:]
         profile = await town.do("ZRANGE", keys.profile_timeline(town.bob.id), 0, -1)
         assert [int(member) for member in profile] == posts[3:]
+
+
+async def test_drift_is_added_up_kind_by_kind(town: Town) -> None:
+    drift = AuditDrift(town.services.store)
+    assert await drift.counts() == {}
+    await drift.note({"home_incomplete": 2, "list_gone": 1, "tag_incomplete": 5})
+    await drift.note({"home_incomplete": 3})
+    assert await drift.counts() == {"home_incomplete": 5, "list_gone": 1, "tag_incomplete": 5}
+
+
+async def test_only_what_is_of_another_type_is_set_aside(town: Town) -> None:
+    key, put = keys.filters(town.bob.id), Aside(town.services.store).put
+    assert await put(key, "hash") is False
+    await town.do("SET", key, "no hash")
+    assert await put(key, "string") is False
+    assert await put(key, "hash") is True
+    assert await town.do("EXISTS", key) == 0
+    assert await town.do("GET", aside(key)) == b"no hash"
+    assert ASIDE_DAYS - 1 < await town.do("TTL", aside(key)) / 86_400 <= ASIDE_DAYS
 
 
 def kinds() -> Iterator[str]:

@@ -7,7 +7,8 @@ import pytest
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.recipes.buffer import DONE, Buffers, Change, Entity, batch, take_command, taken
+from socialsite.recipes.buffer import DONE, LEASE_MS, Buffers, Change, Entity, batch, take_command, taken
+from socialsite.recipes.buffer_totals import APPLY
 from socialsite.recipes.job_queue import BURY, REVIVE, JobQueue
 from socialsite.recipes.lock import ACQUIRE, fence_key, lock_key
 from socialsite.recipes.rate_limit import REFUND
@@ -72,6 +73,36 @@ async def test_a_batch_is_finished_once(store: Store) -> None:
     assert await run(store, DONE, place, entity.name, number) == 0
 
 
+async def test_there_may_be_nothing_to_take_and_a_lost_batch_holds_up_nothing(store: Store) -> None:
+    entity = Entity("post", 7)
+    (nothing,) = await store.gather([take_command(entity, 5_000)])
+    assert nothing == []
+    assert await ask(store, "EXISTS", taken(entity.tag)) == 0
+    await Buffers(store).add({entity: Change({"views": 1})}, 5_000)
+    await ask(store, "ZADD", taken(entity.tag), 0, entity.name)  # taken long ago, and its batch is gone
+    (found,) = await store.gather([take_command(entity, LEASE_MS)])
+    assert b"+views" in found
+    assert await ask(store, "ZSCORE", taken(entity.tag), entity.name) == str(LEASE_MS).encode()
+    (leased,) = await store.gather([take_command(entity, 2 * LEASE_MS - 1)])
+    assert leased == []
+    (again,) = await store.gather([take_command(entity, 2 * LEASE_MS)])
+    assert again == found
+
+
+async def test_a_batch_is_applied_once_and_no_older_one_after_it(store: Store) -> None:
+    place = [Key("accounts", tag="7", name="totals")]
+    assert await run(store, APPLY, place, 5, 1, "views", 2, "seen", 100, "x") == 1
+    assert await run(store, APPLY, place, 5, 1, "views", 2) == 0
+    assert await run(store, APPLY, place, 4, 1, "views", 2) == 0
+    assert (
+        await run(store, APPLY, place, 6, 2, "views", 1, "likes", 3, "seen", 99, "old", "left", 7, "y") == 1
+    )
+    found = await ask(store, "HGETALL", place[0])
+    assert dict(zip(found[::2], found[1::2], strict=True)) == {
+        b"batch": b"6", b"+views": b"3", b"+likes": b"3", b"=seen": b"100 x", b"=left": b"7 y",
+    }  # fmt: skip
+
+
 async def test_a_sketch_tells_whether_the_estimate_changed(store: Store) -> None:
     assert await run(store, DISTINCT, [SKETCH], A_DAY_ON, 1) == 1
     assert await run(store, DISTINCT, [SKETCH], A_DAY_ON, 1) == 0
@@ -87,6 +118,12 @@ async def test_a_ranking_is_cut_to_its_cap_above_twice_the_cap(store: Store) -> 
     assert await run(store, RANK, [ZSET], A_DAY_ON, 3, "m5", 5) == 3
     assert await run(store, TOP, [ZSET], 2) == [b"m5", b"10", b"m7", b"7"]
     assert await run(store, TOP, [ZSET], 9) == [b"m5", b"10", b"m7", b"7", b"m6", b"6"]
+
+
+async def test_new_members_of_one_call_fill_the_hash_one_by_one(store: Store) -> None:
+    assert await run(store, COUNT, [HASH], A_DAY_ON, 2, "a", 1, "b", 2, "c", 3, "a", 4, "d", 5) == 3
+    found = await ask(store, "HGETALL", HASH)
+    assert dict(zip(found[::2], found[1::2], strict=True)) == {b"a": b"5", b"b": b"2", b"other": b"8"}
 
 
 async def test_the_last_place_of_a_hash_is_given_and_then_others_share_one(store: Store) -> None:

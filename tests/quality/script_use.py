@@ -1,6 +1,6 @@
 """Which tests run which Lua script: what coverage contexts are to Python lines.
 
-A pytest plugin (`-p tests.quality.script_use`), silent unless SCRIPT_USE names a directory: there each process
+A pytest plugin (`-p tests.quality.script_use`), silent unless SCRIPT_USE names a folder: there each process
 leaves one JSON file, which tests.quality.covering reads: {"scripts": {script: [tests]}, "seconds": {test:
 seconds}, "failed": [tests]}, tests by their node ids.
 """

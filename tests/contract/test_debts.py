@@ -1,0 +1,71 @@
+"""What is owed and kept until it is paid: the oldest first, the newest where there is too much."""
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from socialsite.store import Key, Store
+from timelines import keys
+from timelines.repositories.notice_debts import DEBTS_CAP as NOTICES_CAP
+from timelines.repositories.notice_debts import NoticeDebt, NoticeDebts
+from timelines.repositories.search_debts import DEBTS_CAP, SearchDebts
+
+POSTS = [PostId(4096 * n) for n in range(1, 5)]
+FOLLOWS = [NoticeDebt("follow", AccountId(n), AccountId(9)) for n in range(1, 4)]
+LIKE = NoticeDebt("like", AccountId(1), AccountId(9), POSTS[0])
+
+
+async def fill(store: Store, key: Key, prefix: str, count: int) -> None:
+    """`count` members with the scores 1 to `count`."""
+    for start in range(1, count + 1, 10_000):
+        pairs = [part for n in range(start, min(start + 10_000, count + 1)) for part in (n, f"{prefix}{n}")]
+        await store.node(key).execute("ZADD", key, *pairs)
+
+
+async def test_posts_are_owed_once_and_handed_out_oldest_first(store: Store) -> None:
+    debts = SearchDebts(store)
+    assert await debts.oldest(10) == []
+    for post_id in (POSTS[2], POSTS[0], POSTS[1], POSTS[0]):
+        await debts.owe(post_id)
+    assert await debts.oldest(2) == POSTS[:2]
+    assert await debts.oldest(10) == POSTS[:3]
+    await debts.pay([])
+    await debts.pay([POSTS[0], POSTS[2]])
+    assert await debts.oldest(10) == [POSTS[1]]
+
+
+async def test_of_too_many_posts_the_newest_are_kept(store: Store) -> None:
+    debts, key = SearchDebts(store), keys.search_owed()
+    await fill(store, key, "", DEBTS_CAP - 1)
+    await debts.owe(PostId(DEBTS_CAP))
+    assert await debts.oldest(1) == [1]
+    await debts.owe(PostId(DEBTS_CAP + 1))
+    assert await debts.oldest(1) == [2]
+    assert await store.node(key).execute("ZCARD", key) == DEBTS_CAP
+
+
+async def test_a_notice_is_owed_since_the_first_time(store: Store) -> None:
+    debts = NoticeDebts(store)
+    assert [await debts.owe(debt, 100 * n) for n, debt in enumerate(FOLLOWS, 1)] == [True, True, True]
+    assert await debts.owe(FOLLOWS[0], 900) is False
+    assert await debts.owe(LIKE, 250) is True
+    assert await debts.before(100, 9) == []
+    assert await debts.before(300, 9) == [FOLLOWS[0], FOLLOWS[1], LIKE]
+    assert await debts.before(10_000, 2) == FOLLOWS[:2]
+    await debts.pay([])
+    await debts.pay([FOLLOWS[0], LIKE])
+    assert await debts.before(10_000, 9) == FOLLOWS[1:]
+
+
+async def test_a_debt_of_another_release_is_left_out(store: Store) -> None:
+    debts, key = NoticeDebts(store), keys.notices_owed()
+    await debts.owe(LIKE, 5)
+    await store.node(key).execute("ZADD", key, 1, "applause:1:9:4096")
+    await store.node(key).execute("ZADD", key, 2, "rubbish")
+    assert await debts.before(100, 9) == [LIKE]
+
+
+async def test_of_too_many_notices_the_newest_are_kept(store: Store) -> None:
+    debts, key = NoticeDebts(store), keys.notices_owed()
+    await fill(store, key, "x", NOTICES_CAP)
+    await debts.owe(LIKE, NOTICES_CAP + 1)
+    assert await store.node(key).execute("ZCARD", key) == NOTICES_CAP
+    assert await store.node(key).execute("ZRANGE", key, 0, 0) == [b"x2"]
