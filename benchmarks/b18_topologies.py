@@ -113,18 +113,12 @@ async def fanning_out(services: "Services", worker: "Deliverer", followers: int,
 
 async def towns_readers(services: "Services", plan: Plan) -> dict[str, Side]:
     """A town, and readers in it who follow 10, 100 and 1,000."""
-    from benchmarks.town import build_homes, settle
-    from timelines.domain.follow import Follow
+    from benchmarks.town import readers_of, settle
 
     town = await settle(services, accounts=2_000 if not plan.quick else 1_200, posts=plan.size(20_000))
     sides: dict[str, Side] = {}
     for count in FOLLOWS:
-        handles = [f"follows_{count}_{n}" for n in range(PEOPLE)]
-        people = await services.accounts.import_accounts(handles=handles, now_ms=services.clock.now_ms())
-        readers = list(people.values())
-        edges = (Follow(r, other, services.clock.now_ms()) for r in readers for other in town.ids[:count])
-        await services.repositories.follows.add_many(edges)
-        await build_homes(services, readers)
+        readers = await readers_of(services, town, readers=PEOPLE, follow=count)
         sides[f"{count:,}"] = reading(services, readers, plan)
     return sides
 

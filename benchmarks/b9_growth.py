@@ -45,19 +45,13 @@ async def measure(plan: Plan) -> list[Figure]:
 
 
 async def _by_follows(plan: Plan) -> list[Figure]:
-    from benchmarks.town import build_homes, settle
-    from timelines.domain.follow import Follow
+    from benchmarks.town import readers_of, settle
 
     async with fresh_services() as (services, _):
         town = await settle(services, accounts=2_000 if not plan.quick else 1_200, posts=plan.size(20_000))
         sides: dict[str, Side] = {}
         for count in FOLLOWS:
-            handles = [f"follows_{count}_{n}" for n in range(READERS)]
-            people = await services.accounts.import_accounts(handles=handles, now_ms=services.clock.now_ms())
-            readers = list(people.values())
-            edges = (Follow(r, other, services.clock.now_ms()) for r in readers for other in town.ids[:count])
-            await services.repositories.follows.add_many(edges)
-            await build_homes(services, readers)
+            readers = await readers_of(services, town, readers=READERS, follow=count)
             sides[f"{count:,}"] = reading(services, readers, plan)
         return growth("reading a home, following", await in_turn(plan.rounds, sides), at_most(1.3))
 

@@ -120,6 +120,17 @@ async def store_posts(services: Services, posts: Sequence[Post]) -> None:
     await services.repositories.public.add_many(newest)
 
 
+async def readers_of(services: Services, town: Town, *, readers: int, follow: int) -> list[AccountId]:
+    """So many new accounts, each following the `follow` most followed of the town, with homes built."""
+    now_ms = services.clock.now_ms()
+    handles = [f"follows_{follow}_{n}" for n in range(readers)]
+    found = list((await services.accounts.import_accounts(handles=handles, now_ms=now_ms)).values())
+    edges = (Follow(reader, other, now_ms) for reader in found for other in town.ids[:follow])
+    await services.repositories.follows.add_many(edges)
+    await build_homes(services, found)
+    return found
+
+
 async def build_homes(services: Services, ids: Sequence[AccountId]) -> None:
     for account_id in ids:
         await services.reading.home(account_id, limit=1)

@@ -1,6 +1,7 @@
 """manage.py rebuild_timelines [HANDLE ... | --all | --tags | --search]: build caches from their sources."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -11,6 +12,8 @@ from accounts.domain import AccountId
 from socialsite.management.site_command import SiteCommand
 from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
+
+Rebuild = Callable[[AccountId], Awaitable[int]]
 
 
 class Command(SiteCommand):
@@ -74,10 +77,7 @@ async def _all(services: Services, *, dry_run: bool, quiet: bool) -> str:
             f"Would rebuild what is cached of {len(ids)} accounts,"
             " the public timeline, all tags and the search index."
         )
-    timelines = 0
-    with Progress(disable=quiet, console=Console(stderr=True)) as progress:
-        for account_id in progress.track(ids, description="Timelines"):
-            timelines += await services.rebuilding.rebuild_cached(account_id)
+    timelines = await _each(ids, services.rebuilding.rebuild_cached, "Timelines", quiet=quiet)
     entries = await services.rebuilding.rebuild_public(ids)
     tags = await _tags(services, dry_run=False, quiet=quiet)
     search = await _search(services, dry_run=False, quiet=quiet)
@@ -88,10 +88,7 @@ async def _tags(services: Services, *, dry_run: bool, quiet: bool) -> str:
     ids = await _everybody(services)
     if dry_run:
         return f"Would put the posts of {len(ids)} accounts back under their tags."
-    entries = 0
-    with Progress(disable=quiet, console=Console(stderr=True)) as progress:
-        for account_id in progress.track(ids, description="Tags"):
-            entries += await services.rebuilding.rebuild_tags(account_id)
+    entries = await _each(ids, services.rebuilding.rebuild_tags, "Tags", quiet=quiet)
     return f"Put {entries} entries back under their tags."
 
 
@@ -99,11 +96,17 @@ async def _search(services: Services, *, dry_run: bool, quiet: bool) -> str:
     ids = await _everybody(services)
     if dry_run:
         return f"Would put the names and posts of {len(ids)} accounts back into the search index."
-    posts = 0
-    with Progress(disable=quiet, console=Console(stderr=True)) as progress:
-        for account_id in progress.track(ids, description="Search"):
-            posts += await services.rebuilding.rebuild_search(account_id)
+    posts = await _each(ids, services.rebuilding.rebuild_search, "Search", quiet=quiet)
     return f"Put {posts} posts of {len(ids)} accounts back into the search index."
+
+
+async def _each(ids: Sequence[AccountId], rebuild: Rebuild, description: str, *, quiet: bool) -> int:
+    """Account by account, under a progress bar; the sum of what was rebuilt."""
+    done = 0
+    with Progress(disable=quiet, console=Console(stderr=True)) as progress:
+        for account_id in progress.track(ids, description=description):
+            done += await rebuild(account_id)
+    return done
 
 
 async def _everybody(services: Services) -> list[AccountId]:
