@@ -24,6 +24,7 @@ OUTSIDE = (
     "asyncio.base_events:BaseEventLoop.run_",
 )
 """What stands around everything, below the event loop."""
+LOOP = "asyncio.base_events:BaseEventLoop._run_once"
 PASSING = (
     "asyncio.events:",
     "django.core.handlers.exception:",
@@ -83,6 +84,8 @@ def tree(stacks: Counter[Stack]) -> Box:
 
 def shortened(stack: Stack) -> list[str]:
     """Without what stands around everything, and without frames that only pass on."""
+    if LOOP in stack:
+        stack = stack[stack.index(LOOP) :]
     names = [name for name in stack if not name.startswith(PASSING)]
     while names and names[0].startswith(OUTSIDE):
         del names[0]

@@ -56,6 +56,13 @@ class SiteRequest(ASGIRequest):
     deadline: float
     """By the event loop's clock."""
     _form: dict[str, str] | None
+    _host: str | None = None
+
+    def get_host(self) -> str:
+        """Django's answer, looked for once a request: several of the stack ask."""
+        if self._host is None:
+            self._host = super().get_host()
+        return self._host
 
 
 P = ParamSpec("P")

@@ -26,6 +26,7 @@ from accounts.domain import Author
 SHELLS_KEPT = 2_048
 """Some kB each; one for a reader's home, one for each profile a reader looks at."""
 PLAIN = (str, int, type(None))
+COMMON = frozenset((*PLAIN, bool, SafeString))
 
 
 class Html(bytes):
@@ -125,6 +126,8 @@ def _key_of(context: Context, prefix: str, values: Values) -> Hashable:
         if isinstance(value, Slot):
             values[prefix + name] = value.value
             key.append(name)
+        elif (kind := type(value)) in COMMON:
+            key.append((name, kind, value))
         elif isinstance(value, dict):
             key.append((name, _key_of(value, f"{prefix}{name}.", values)))
         else:

@@ -6,6 +6,7 @@ The checks themselves stay Django's, so a security release of Django is all they
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
@@ -17,12 +18,15 @@ from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.locale import LocaleMiddleware
 from django.middleware.security import SecurityMiddleware
 from django.utils.deprecation import MiddlewareMixin
-from django.utils.translation import get_language
+from django.utils.translation import activate, get_language, get_language_from_request
 
 from socialsite.errors import Malformed
 from socialsite.http import JSON, SiteRequest, form_data
 
 from .base import PROBES
+
+ASKED_KEPT = 200
+"""Characters of a wish for a language up to which the choice is kept."""
 
 
 class OnTheLoop(MiddlewareMixin):
@@ -55,10 +59,27 @@ class Common(OnTheLoop, CommonMiddleware):
 class Locale(OnTheLoop, LocaleMiddleware):
     """Language by cookie, then by Accept-Language."""
 
+    def process_request(self, request: HttpRequest) -> None:
+        """What Django does where no address names a language."""
+        cookie = request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "")
+        accepted = request.META.get("HTTP_ACCEPT_LANGUAGE", "")
+        known = language_of if len(cookie) + len(accepted) <= ASKED_KEPT else language_of.__wrapped__
+        activate(known(cookie, accepted))
+        request.LANGUAGE_CODE = get_language()
+
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         """What Django does where no address names a language; HeadersMiddleware says what varies."""
         response.headers.setdefault("Content-Language", get_language())
         return response
+
+
+@lru_cache(maxsize=1_024)
+def language_of(cookie: str, accepted: str) -> str:
+    """Django's choice between a cookie and Accept-Language."""
+    asked = HttpRequest()
+    asked.COOKIES[settings.LANGUAGE_COOKIE_NAME] = cookie
+    asked.META["HTTP_ACCEPT_LANGUAGE"] = accepted
+    return get_language_from_request(asked)
 
 
 class Messages(OnTheLoop, MessageMiddleware):
