@@ -275,6 +275,23 @@ async def test_it_holds_for_what_is_published_and_delivered_later(scene: Scene, 
     assert later is None or later.id in await scene.alice.home_ids()
 
 
+async def test_somebody_muted_is_met_on_no_profile_but_their_own(scene: Scene) -> None:
+    """Unlike a block a mute leaves their own profile; what others boosted of theirs is no part of it."""
+
+    async def boosted_on(person: Person) -> bool:
+        page = await scene.services.reading.profile(person.id, viewer_id=scene.alice.id)
+        return scene.post.id in [entry.post.boost_of for entry in page.entries]
+
+    for person in (scene.alice, scene.bob):
+        await scene.services.reactions.boost(account_id=person.id, post_id=scene.post.id, now_ms=scene.now_ms)
+    everybody = (scene.alice, scene.bob, scene.carol)
+    assert [await boosted_on(person) for person in everybody] == [True, True, True]
+    await scene.alice.mutes(scene.bob)
+    assert [await boosted_on(person) for person in everybody] == [True, True, False]
+    await scene.alice.unmutes(scene.bob)
+    assert [await boosted_on(person) for person in everybody] == [True, True, True]
+
+
 async def test_a_lost_home_is_rebuilt_without_those_kept_away(scene: Scene) -> None:
     await scene.alice.mutes(scene.bob)
     await scene.services.repositories.homes.forget(scene.alice.id)

@@ -117,6 +117,10 @@ class SiteModel:
             return True
         if not self.may_see(viewer, original, where):
             return False
+        writer, booster = self.posts[original].author, self.posts[post_id].author
+        is_muted = self.mutes.get((viewer, writer), 0) > self.now_ms
+        if where == "profile" and is_muted and booster not in (viewer, writer):
+            return False
         return where not in ("home", "list") or not self.is_repeated(viewer, post_id, where, among)
 
     def is_repeated(self, viewer: int, boost: int, where: Where, among: set[int]) -> bool:

@@ -88,6 +88,16 @@ def may_boost(post: Post, author: Author) -> bool:
     return not needs_follow(post, author)
 
 
+def may_carry(boost: Post, writer: Author, reader: ReaderState | None, place: Place) -> bool:
+    """Whether a boost may show the writer's words: somebody muted is met on no profile but their own.
+
+    What readers boosted themselves stands on their profile.
+    """
+    if reader is None or place is not Place.PROFILE or writer.id not in reader.muted:
+        return True
+    return boost.author_id in (writer.id, reader.viewer_id)
+
+
 def may_see(post: Post, author: Author, *, reader: ReaderState | None, follows: bool, place: Place) -> bool:
     """Whether a reader (None: nobody signed in) may see a post of an author at a place.
 

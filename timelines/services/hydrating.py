@@ -13,7 +13,7 @@ from socialsite.ids import Now, PostId
 from socialsite.store import Question, Store
 from timelines.domain.page import HydratedPost, ViewerState
 from timelines.domain.post import Post
-from timelines.domain.rights import FOLLOWED, Place
+from timelines.domain.rights import FOLLOWED, Place, may_carry
 from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers
 from timelines.repositories.posts import PostRepository
@@ -117,6 +117,8 @@ def entry_of(found: Lookup, post: Post) -> HydratedPost | None:
     original = found.posts.get(post.boost_of)
     writer = found.visible_author(original, boosted=True) if original else None
     if original is None or writer is None or original.boost_of is not None:
+        return None
+    if not may_carry(post, writer, found.reader, found.place):
         return None
     shown = _own_words(found, original, writer)
     return shown and HydratedPost(post, author, shown.counts, shown.viewer, shown, shown.filtered)
