@@ -4,7 +4,8 @@ from socialsite.ids import id_at
 from socialsite.store import Store
 from tests.support.topologies import Deployment
 from tests.support.world import World
-from timelines.repositories.delivery_lag import HOUR_MS, USUAL_MS, DeliveryLag
+from timelines import keys
+from timelines.repositories.delivery_lag import HOUR_MS, REMEMBERED_HOURS, USUAL_MS, DeliveryLag
 
 NOW_MS = 1_900_000_000_000
 
@@ -22,6 +23,24 @@ async def test_the_largest_lag_of_a_day_is_kept_for_a_day(store: Store) -> None:
         await lag.note(id_at(NOW_MS - late_ms), NOW_MS)
     assert await lag.worst_ms(NOW_MS + 20 * HOUR_MS) == 600_000
     assert await lag.worst_ms(NOW_MS + 26 * HOUR_MS) == USUAL_MS
+
+
+async def test_a_lag_counts_through_the_hour_a_day_later(store: Store) -> None:
+    lag, hour_ms = DeliveryLag(store), NOW_MS // HOUR_MS * HOUR_MS
+    await lag.note(id_at(hour_ms - 90_000), hour_ms)
+    assert await lag.worst_ms(hour_ms + 25 * HOUR_MS - 1) == 90_000
+    assert await lag.worst_ms(hour_ms + 25 * HOUR_MS) == USUAL_MS
+
+
+async def test_days_of_larger_lags_before_do_not_hide_todays(store: Store) -> None:
+    lag, key = DeliveryLag(store), keys.delivery_lag()
+    for back in range(100, 24, -1):
+        at_ms = NOW_MS - back * HOUR_MS
+        await lag.note(id_at(at_ms - 1_000_000 - back), at_ms)
+    await lag.note(id_at(NOW_MS - 90_000), NOW_MS)
+    assert await lag.worst_ms(NOW_MS) == 90_000
+    assert await store.node(key).execute("ZCARD", key) <= REMEMBERED_HOURS + 1
+    assert abs(await store.node(key).execute("TTL", key) - 25 * 3_600) <= 2
 
 
 async def test_a_worker_that_comes_late_notes_it_and_announces_what_nobody_did(world: World) -> None:

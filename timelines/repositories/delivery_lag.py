@@ -11,7 +11,7 @@ USUAL_MS = 60_000
 
 
 class DeliveryLag:
-    """The largest lag of each of the last hours, as the workers saw it."""
+    """The largest lag of each of the last 25 hours, as the workers saw it."""
 
     def __init__(self, store: Store) -> None:
         self._live = store.component("live")
@@ -21,10 +21,13 @@ class DeliveryLag:
         lag_ms = now_ms - ms_of(post_id)
         if lag_ms <= USUAL_MS:
             return
-        key = keys.delivery_lag()
+        key, hour = keys.delivery_lag(), now_ms // HOUR_MS
+        # Every note takes out what is over: between two notes of a key that lives lie at most 25 hours.
+        over = range(hour - 2 * REMEMBERED_HOURS - 2, hour - REMEMBERED_HOURS)
         await self._live[key].pipeline(
             [
-                ("ZADD", key, "GT", lag_ms, now_ms // HOUR_MS),
+                ("ZADD", key, "GT", lag_ms, hour),
+                ("ZREM", key, *over),
                 ("EXPIRE", key, (REMEMBERED_HOURS + 1) * HOUR_MS // 1000),
             ]
         )
