@@ -1,0 +1,66 @@
+"""Accounts with a score in pages (requests, blocks, mutes): full pages, each account once, ties by id."""
+
+import pytest
+
+from accounts.domain import AccountId
+from socialsite.store import Store
+from timelines import keys
+from timelines.domain.follow import FollowCursor
+from timelines.repositories.pulled import PULLED_CAP, PulledAuthors
+from timelines.repositories.scored_accounts import page_of_accounts
+
+KEY = keys.blocks(1)
+ROWS = [(500, 7), (400, 30), (400, 4), (400, 200), (300, 9), (200, 5)]
+"""(score, id); of 400 there are several: the text of an id decides, the highest first."""
+NEWEST_FIRST = [7, 4, 30, 200, 9, 5]
+
+
+async def filled(store: Store) -> None:
+    await store.node(KEY).execute("ZADD", KEY, *(part for row in ROWS for part in row))
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 6, 7])
+async def test_pages_of_any_size_hold_each_account_once(store: Store, limit: int) -> None:
+    await filled(store)
+    place, found, cursor = store.component("timelines"), list[AccountId](), None
+    for _ in range(len(ROWS)):
+        page = await page_of_accounts(place, KEY, cursor, limit)
+        found += page.account_ids
+        cursor = page.next
+        if cursor is None:
+            break
+        assert len(page.account_ids) == limit
+        assert cursor == FollowCursor({id: at for at, id in ROWS}[page.account_ids[-1]], page.account_ids[-1])
+    assert found == NEWEST_FIRST
+
+
+async def test_a_page_ends_above_a_score(store: Store) -> None:
+    await filled(store)
+    page = await page_of_accounts(store.component("timelines"), KEY, None, 9, above=300)
+    assert page.account_ids == (7, 4, 30, 200)
+    assert page.next is None
+
+
+async def test_a_cursor_need_not_stand_any_more(store: Store) -> None:
+    await filled(store)
+    page = await page_of_accounts(
+        store.component("timelines"), KEY, FollowCursor(400, AccountId(31)), limit=2
+    )
+    assert page.account_ids == (30, 200)
+    assert page.next == FollowCursor(400, AccountId(200))
+
+
+async def test_authors_stay_pulled_since_the_first_time_until_they_leave(store: Store) -> None:
+    pulled = PulledAuthors(store)
+    for account_id, at_ms in ((5, 100), (6, 200), (5, 300)):
+        await pulled.enter(AccountId(account_id), at_ms)
+    assert await pulled.all() == {5: 100, 6: 200}
+    await pulled.leave([AccountId(5)])
+    assert await pulled.all() == {6: 200}
+
+
+async def test_as_many_authors_are_read_as_may_be_pulled_and_the_earliest(store: Store) -> None:
+    key = keys.pulled_authors()
+    rows = [part for number in range(1, PULLED_CAP + 3) for part in (number, number)]
+    await store.node(key).execute("ZADD", key, *rows)
+    assert list(await PulledAuthors(store).all()) == list(range(1, PULLED_CAP + 1))
