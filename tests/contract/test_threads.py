@@ -14,7 +14,7 @@ from tests.support.world import Person, World
 from timelines import keys
 from timelines.domain.post import Post
 from timelines.domain.thread import ANCESTORS_MOST, DEEPEST, ThreadEntry
-from timelines.repositories.posts import join_command
+from timelines.repositories.post_counts import join_command
 
 Shown = tuple[PostId, int, bool]
 """Id, depth, and whether it can be read."""

@@ -1,18 +1,18 @@
 """Posts and what keeps publishing exact: claimed ids, idempotency keys, tombstones (docs/architecture.md)."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Command, Encoded, Key, Prepared, Question, Reply, Store, load, prepared
+from socialsite.store import Command, Encoded, Prepared, Question, Reply, Store, load, prepared
 from socialsite.store.scripts import encode
 from timelines import keys
-from timelines.domain.page import Counts
 from timelines.domain.post import KEPT, Post, decode_post, encode_post
 from timelines.repositories.archive import Archive, NoArchive
+from timelines.repositories.post_counts import LEAVE, counted_keys, join_command
 
 PENDING, DELETED, SUPERSEDED = b"pending", b"deleted", b"superseded"
 DELETED_BY = b"deleted:"
@@ -25,9 +25,6 @@ WRITE = load("write_post.lua", __package__)
 DELETE = load("delete_post.lua", __package__)
 SUPERSEDE = load("supersede_post.lua", __package__)
 SWAP = load("swap_key.lua", __package__)
-JOIN = load("join_set.lua", __package__)
-LEAVE = load("leave_set.lua", __package__)
-NO_COUNTS = Counts()
 WAS_ARCHIVED = 2
 
 
@@ -191,21 +188,6 @@ class PostRepository:
             lambda replies: dict(zip(post_ids, map(decoded, replies), strict=True)),
         )
 
-    @staticmethod
-    def counts_question(
-        post_ids: Sequence[PostId], *, may_lag: bool = False
-    ) -> Question[dict[PostId, Counts]]:
-        """How many replies, boosts and likes each post has."""
-        return Question(
-            Encoded(
-                b"".join(map(_counts_wire, post_ids)),
-                len(post_ids),
-                lambda: [("GET", keys.counts(post_id)) for post_id in post_ids],
-            ),
-            lambda replies: dict(zip(post_ids, map(counts_of, replies), strict=True)),
-            may_lag,
-        )
-
     # Idempotency keys
 
     async def agree(self, account_id: AccountId, key_digest: str, offered: Agreement) -> Agreement:
@@ -253,31 +235,6 @@ def _find_command(post_id: PostId) -> Prepared:
 @lru_cache(maxsize=20_000)
 def _find_wire(post_id: PostId) -> bytes:
     return encode(("GET", keys.post(post_id)))
-
-
-@lru_cache(maxsize=20_000)
-def _counts_wire(post_id: PostId) -> bytes:
-    return encode(("GET", keys.counts(post_id)))
-
-
-def counted_keys(post_id: PostId, changed: Callable[[int], Key]) -> list[Key]:
-    """The keys of join_set.lua and leave_set.lua: the set that changes, the counts, what they count."""
-    sets = keys.replies(post_id), keys.boosts(post_id), keys.likes(post_id)
-    return [changed(post_id), keys.counts(post_id), *sets]
-
-
-def join_command(
-    changed: Callable[[int], Key], post_id: PostId, member: int, score: int, *, stands: bool = False
-) -> Command:
-    """Puts a member into a set of the post: replies, boosts or likes. `stands`: where the post does."""
-    touched = counted_keys(post_id, changed)
-    return JOIN.command([*touched, keys.post(post_id)] if stands else touched, [member, score])
-
-
-@lru_cache(maxsize=10_000)
-def counts_of(reply: bytes | None) -> Counts:
-    """Counts as they stand in the store."""
-    return NO_COUNTS if reply is None else Counts(*map(int, reply.split()))
 
 
 def parsed(value: bytes) -> Agreement:

@@ -15,7 +15,7 @@ from socialsite.store import Key, Reply, Store, load
 from timelines import keys
 from timelines.domain.follow import FollowCursor, FollowPage
 from timelines.domain.post import Post
-from timelines.repositories.posts import LEAVE, counted_keys, join_command
+from timelines.repositories.post_counts import LEAVE, counted_keys, join_command
 from timelines.repositories.scored_accounts import page_of_accounts
 
 SWAP_SCORE = load("swap_score.lua", __package__)

@@ -11,7 +11,8 @@ from socialsite.store import Command, Store
 from timelines import keys
 from timelines.domain.post import Post
 from timelines.domain.thread import Range
-from timelines.repositories.posts import PostRepository, join_command, parent_of
+from timelines.repositories.post_counts import join_command
+from timelines.repositories.posts import PostRepository, parent_of
 
 
 class Threads:

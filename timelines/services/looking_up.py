@@ -16,6 +16,7 @@ from timelines.domain.post import FOLLOWERS, PUBLIC, Post
 from timelines.domain.rights import UNFILTERED, Place, ReaderState, may_see
 from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers
+from timelines.repositories.post_counts import counts_question
 from timelines.repositories.posts import PostRepository
 from timelines.repositories.readers import AUTHORS_MOST, Readers
 from timelines.services.remembering import Remembered
@@ -142,7 +143,7 @@ class Lookup:
         reach, viewer_id = self.reach, self._viewer_id
         questions: list[Question[Any]] = [
             reach.posts.find_question(post_ids),
-            reach.posts.counts_question(post_ids, may_lag=self.counts_may_lag),
+            counts_question(post_ids, may_lag=self.counts_may_lag),
             reach.authors.authors_question(author_ids),
             self._rights(author_ids),
         ]

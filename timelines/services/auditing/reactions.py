@@ -14,7 +14,7 @@ from socialsite.ids import PostId
 from socialsite.store import Key
 from timelines import keys
 from timelines.domain.post import Post
-from timelines.repositories.posts import LEAVE, counted_keys
+from timelines.repositories.post_counts import LEAVE, counted_keys
 from timelines.repositories.reactions import Gone, Kind
 from timelines.services.auditing.findings import Finding
 from timelines.services.auditing.looking import ABSENT, Looking
