@@ -21,6 +21,7 @@ from tests.support.town import Town
 from tests.support.world import Person, World
 from timelines import keys
 from timelines.services.auditing import Audit
+from timelines.services.auditing.members import was_pushed_out
 
 
 @pytest.fixture
@@ -193,3 +194,31 @@ def test_the_command_fails_on_damage_and_repairs_it(redis_urls: StoreUrls, setti
         run("--sample", "5", "--drop-strays")
     with pytest.raises(CommandError, match="--sample takes"):
         run("--sample", "0")
+
+
+async def test_the_room_that_a_deletion_makes_in_a_full_profile_is_no_damage(redis_urls: StoreUrls) -> None:
+    async with open_services(redis_urls, Configuration(profile_cap=6)) as services:
+        (alice,) = await World(services).people("alice")
+        posts = [await alice.publishes(f"post {number}") for number in range(9)]
+        await World(services).work()
+        await alice.deletes(posts[-1])
+        await World(services).work()
+        audit = Audit.over(services, second_look_after_s=0.01)
+        assert not (await audit.run()).damage
+        assert len(await alice.profile_ids()) == 5
+
+
+@pytest.mark.parametrize(
+    ("size", "oldest", "is_out"),
+    [
+        (1000, [b"50"], True),
+        (999, [b"50"], True),
+        (499, [b"50"], False),
+        (1000, [b"40"], False),
+        (0, [], False),
+    ],
+)  # fmt: skip
+def test_what_newer_ones_pushed_out_lies_below_a_timeline_that_was_full(
+    size: int, oldest: list[bytes], *, is_out: bool
+) -> None:
+    assert was_pushed_out(45, size, oldest, 1000) is is_out

@@ -1,6 +1,6 @@
 """Members of sorted sets, read in pages."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from socialsite.store import Key
 from timelines.services.auditing.looking import MEMBERS_PER_READ, Looking, Scored
@@ -33,3 +33,11 @@ async def first_pages(look: Looking, found: list[Key]) -> AsyncIterator[tuple[Ke
 def name_of(member: bytes) -> str:
     """For the detail of a finding."""
     return member.decode(errors="backslashreplace")[:40]
+
+
+def was_pushed_out(member: int, size: int, oldest: Sequence[bytes], cap: int) -> bool:
+    """Whether newer ones pushed it out of a capped timeline of `size` entries.
+
+    Deletions make room there that nobody fills, so down to half its cap a timeline counts as once full.
+    """
+    return bool(oldest) and 2 * size >= cap and member < int(oldest[0])

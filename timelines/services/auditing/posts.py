@@ -12,7 +12,7 @@ from timelines.repositories.posts import CLAIM_TTL_S, IDEMPOTENCY_TTL_S, PostSta
 from timelines.repositories.posts import DELETED as TOMBSTONE
 from timelines.services.auditing.findings import Finding
 from timelines.services.auditing.looking import ABSENT, Looking, read
-from timelines.services.auditing.members import name_of, pages
+from timelines.services.auditing.members import name_of, pages, was_pushed_out
 from timelines.services.auditing.reactions import ReactionChecks
 from timelines.services.auditing.repairs import Places
 from timelines.services.auditing.tags import TagChecks
@@ -83,7 +83,7 @@ class PostChecks:
         owed = await look.owed() if missing else None
         for key, size, lowest in zip(missing, sizes, oldest, strict=True):
             post = posts[key]
-            is_cut = size >= self._places.config.profile_cap and post.id < int(lowest[0])
+            is_cut = was_pushed_out(post.id, size, lowest, self._places.config.profile_cap)
             if not is_cut and owed and post.id not in owed.posts:
                 add = partial(self._places.at.profiles.add, post.author_id, post.id)
                 repair = partial(self._places.with_touched, post.author_id, add)

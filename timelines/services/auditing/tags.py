@@ -9,7 +9,7 @@ from timelines.domain.post import Post
 from timelines.repositories.tags import TAG_CAP, tag_key
 from timelines.services.auditing.findings import Finding
 from timelines.services.auditing.looking import Looking
-from timelines.services.auditing.members import name_of, pages
+from timelines.services.auditing.members import name_of, pages, was_pushed_out
 from timelines.services.auditing.repairs import Places
 
 
@@ -45,5 +45,5 @@ class TagChecks:
         return [
             Finding("tag_incomplete", key, str(tag), partial(self._places.at.tags.add, [post]))
             for (key, post, tag), size, lowest in zip(lost, sizes, oldest, strict=True)
-            if (size < TAG_CAP or post.id > int(lowest[0])) and owed and post.id not in owed.posts
+            if not was_pushed_out(post.id, size, lowest, TAG_CAP) and owed and post.id not in owed.posts
         ]
