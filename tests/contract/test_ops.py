@@ -101,6 +101,21 @@ async def test_one_huge_key_counts_for_itself_and_for_no_other(services: Service
     assert report.bytes < weight / 2, "what is gone is forgotten"
 
 
+async def test_looks_lean_on_those_before_them(services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    for number in range(60):
+        await alice.publishes(f"post {number}")
+    sample, facts = MemorySample(50), [await node_memory(node) for node in services.store.nodes]
+    now_ms, weighed = services.clock.now_ms(), list[int]()
+    for minute in (0, 1, 2, 100):
+        report = await sample.report(services.store.nodes, facts, now_ms + minute * 60_000)
+        weighed.append(sum(family.weighed for family in report.families.values()))
+        assert 40 < report.families["posts:{N}:post"].keys < 90
+    first, then, third, later = weighed
+    assert first < then < third, "the first look takes the most, the others add to it"
+    assert first - 5 <= later <= first + 5, "what is an hour old is forgotten"
+
+
 async def test_a_look_is_kept_for_a_minute(services: Services, world: World) -> None:
     watch = MemoryWatch()
     first = await watch.look(services)
