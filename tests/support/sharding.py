@@ -1,0 +1,47 @@
+"""Client-side shards as tests open them, and how a start is refused."""
+
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+
+import pytest
+
+from socialsite.store import Key, Store, open_store
+from socialsite.store.topology.shard_map import MapRefused, ShardMap, shard_key
+from tests.support.redis_server import RedisServer
+from tests.support.topologies import shards_url
+
+MAP = shard_key()
+
+
+def key(number: int) -> Key:
+    return Key("posts", tag=str(number), name="post")
+
+
+@contextlib.asynccontextmanager
+async def opened(servers: Sequence[RedisServer], partitioner: str = "hash") -> AsyncIterator[Store]:
+    store = await open_store(shards_url(servers, partitioner))
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+async def refusal(servers: Sequence[RedisServer], partitioner: str = "hash") -> str:
+    with pytest.raises(MapRefused) as refused:
+        async with opened(servers, partitioner):
+            pass
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+def rewrite(server: RedisServer, other: ShardMap) -> None:
+    """Another map in the place of the one a shard holds."""
+    with server.client() as client:
+        fields = {"id": other.id, "epoch": other.epoch, "checksum": other.checksum}
+        client.hset(MAP, mapping=fields)
+
+
+def id_on(server: RedisServer) -> str:
+    with server.client() as client:
+        held: bytes = client.hget(MAP, "id")
+        return held.decode()
