@@ -14,7 +14,7 @@ from socialsite.store.connections import KeyDataShardedConnection, KeyShardedCon
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
-from socialsite.store.owners import Groups, KeyOf
+from socialsite.store.owners import Groups, KeyOf, OwnerId
 from socialsite.store.question import Answer, Question
 from socialsite.store.scripts import Command, key_of
 from socialsite.store.topology.single import Single
@@ -39,7 +39,7 @@ class Topology(Protocol):
         """Over how many nodes `group` spreads owners."""
         ...
 
-    def group(self, owners: Sequence[int], key_of: KeyOf) -> Groups:
+    def group(self, owners: Sequence[OwnerId], key_of: KeyOf) -> Groups[OwnerId]:
         """Owners of keys by the node that holds them; an owner's key is `key_of(owner)`."""
         ...
 
@@ -185,7 +185,7 @@ class Store:
         """Over how many nodes a pass over many owners is spread."""
         return self.topology(component).width
 
-    def group(self, component: str, owners: Sequence[int], key_of: KeyOf) -> Groups:
+    def group(self, component: str, owners: Sequence[OwnerId], key_of: KeyOf) -> Groups[OwnerId]:
         """Owners of keys by the node that holds them, for passes over thousands."""
         return self.topology(component).group(owners, key_of) if owners else []
 

@@ -29,7 +29,7 @@ class Map:
         return NODES[(int(tag) + self.turned) % len(NODES)]
 
 
-def as_sets(groups: Groups) -> dict[Node, set[int]]:
+def as_sets(groups: Groups[int]) -> dict[Node, set[int]]:
     return {node: set(owners) for node, owners in groups}
 
 
@@ -39,6 +39,15 @@ def test_owners_stand_where_the_map_says(passes: Sequence[list[int]]) -> None:
     found = OwnersByNode(places.node_for)
     for owners in passes:
         assert as_sets(found.group(owners, key_of)) == as_sets(grouped(places.node_for, owners, key_of))
+
+
+@given(st.lists(st.integers(0, 2 * MOST), max_size=50))
+def test_owners_in_digits_stand_where_their_numbers_do(owners: list[int]) -> None:
+    places = Map()
+    named = OwnersByNode(places.node_for).group([b"%d" % owner for owner in owners], key_of)
+    assert {node: {int(name) for name in names} for node, names in named} == as_sets(
+        OwnersByNode(places.node_for).group(owners, key_of)
+    )
 
 
 def test_the_map_is_asked_once_about_each_until_it_changes() -> None:

@@ -68,14 +68,7 @@ class CachedPushing:
 
     def _parts(self, names: Sequence[bytes]) -> Iterator[tuple[Node, Sequence[bytes]]]:
         """Owners by node, at most PUSH_PART of them together."""
-        key_of = self._kind.key_of
-        if self._store.width("timelines") == 1:
-            ((node, _),) = self._store.group("timelines", [int(names[0])], key_of)
-            groups = [(node, names)]
-        else:
-            by_node = self._store.group("timelines", list(map(int, names)), key_of)
-            groups = [(node, [b"%d" % owner for owner in owners]) for node, owners in by_node]
-        for node, some in groups:
+        for node, some in self._store.group("timelines", names, self._kind.key_of):
             for start in range(0, len(some), PUSH_PART):
                 yield node, some[start : start + PUSH_PART]
 

@@ -18,7 +18,7 @@ from socialsite.store.moving.forward import encoded
 from socialsite.store.moving.record import FROZEN, MOVED, TURNED, slice_of
 from socialsite.store.moving.traffic import Traffic
 from socialsite.store.node import Node, Reply
-from socialsite.store.owners import Groups, KeyOf
+from socialsite.store.owners import Groups, KeyOf, OwnerId
 from socialsite.store.scripts import Command
 from socialsite.store.store import Topology
 
@@ -227,7 +227,7 @@ class Moving:
     def width(self) -> int:
         return 1
 
-    def group(self, owners: Sequence[int], key_of: KeyOf) -> Groups:
+    def group(self, owners: Sequence[OwnerId], key_of: KeyOf) -> Groups[OwnerId]:
         return [(self.relay, owners)]
 
     async def open(self) -> None: ...

@@ -16,7 +16,7 @@ from socialsite.store.connection import Address, PipelinedConnection
 from socialsite.store.errors import ScriptMissing, StoreError
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply, encode, whole
-from socialsite.store.owners import Groups, KeyOf
+from socialsite.store.owners import Groups, KeyOf, OwnerId
 from socialsite.store.scripts import Command, Script, key_of
 from socialsite.store.topology.proxy_commands import not_carried, require_carried
 
@@ -98,7 +98,7 @@ class Proxy:
     def width(self) -> int:
         return 1
 
-    def group(self, owners: Sequence[int], key_of: KeyOf) -> Groups:
+    def group(self, owners: Sequence[OwnerId], key_of: KeyOf) -> Groups[OwnerId]:
         return [(self._proxy, owners)]
 
     async def close(self) -> None:

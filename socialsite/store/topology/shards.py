@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from socialsite.store.connection import Address, PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
 from socialsite.store.node import Node, Reply, encode
-from socialsite.store.owners import Groups, KeyOf, OwnersByNode
+from socialsite.store.owners import Groups, KeyOf, OwnerId, OwnersByNode
 from socialsite.store.partition import Partitioner
 from socialsite.store.scripts import Command
 from socialsite.store.topology.shard_checks import require_one_map, require_own_keys, require_place
@@ -115,7 +115,7 @@ class Shards:
     def width(self) -> int:
         return len(self._nodes)
 
-    def group(self, owners: Sequence[int], key_of: KeyOf) -> Groups:
+    def group(self, owners: Sequence[OwnerId], key_of: KeyOf) -> Groups[OwnerId]:
         return self._owners.group(owners, key_of)
 
     async def open(self) -> None:

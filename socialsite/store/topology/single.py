@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from socialsite.store.connection import Address
 from socialsite.store.node import Node
-from socialsite.store.owners import Groups, KeyOf
+from socialsite.store.owners import Groups, KeyOf, OwnerId
 from socialsite.store.replicas import ReplicaNode, Replicas
 
 
@@ -28,7 +28,7 @@ class Single:
     def width(self) -> int:
         return 1
 
-    def group(self, owners: Sequence[int], key_of: KeyOf) -> Groups:
+    def group(self, owners: Sequence[OwnerId], key_of: KeyOf) -> Groups[OwnerId]:
         return [(self._node, owners)]
 
     async def open(self) -> None:
