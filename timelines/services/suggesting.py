@@ -1,4 +1,4 @@
-"""Who to follow: whom one's friends follow, and where that says too little, who spoke last in public."""
+"""Who to follow: whom those one follows follow, and where that says too little, who spoke last in public."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -16,7 +16,7 @@ from timelines.repositories.profiles import PublicRepository
 from timelines.repositories.readers import Readers
 from timelines.repositories.requests import FollowRequests
 
-FRIENDS_ASKED, FOLLOWED_EACH = 30, 50
+FOLLOWED_ASKED, FOLLOWED_EACH = 30, 50
 """Of those one follows the last, and of each the accounts followed last: at most 1,500 names a suggestion."""
 CANDIDATES = 100
 LATEST_POSTS = 100
@@ -61,12 +61,12 @@ class SuggestingService:
 
     async def suggestions(self, viewer_id: AccountId, limit: int) -> list[Suggestion]:
         """Those whom most of the people one follows follow, first."""
-        friends = (await self._follows.following(viewer_id, None, FRIENDS_ASKED)).account_ids
+        mine = (await self._follows.following(viewer_id, None, FOLLOWED_ASKED)).account_ids
         known: dict[AccountId, list[AccountId]] = {}
-        followed = await self._follows.followed_by_each(friends, FOLLOWED_EACH)
-        for friend, ids in followed.items():
+        theirs = await self._follows.followed_by_each(mine, FOLLOWED_EACH)
+        for followed_id, ids in theirs.items():
             for account_id in ids:
-                known.setdefault(account_id, []).append(friend)
+                known.setdefault(account_id, []).append(followed_id)
         counted = Counter({account_id: len(by) for account_id, by in known.items()})
         ranked = sorted(counted, key=lambda id: (-counted[id], id))[:CANDIDATES]
         found = await self._allowed(viewer_id, ranked)

@@ -51,6 +51,6 @@ async def suggested(request: SiteRequest, found: Sequence[Suggestion]) -> list[P
     by_id: dict[AccountId, Suggestion] = {each.account_id: each for each in found}
     shown = await with_following(request, standing)
     for page in shown:
-        friends = by_id[AccountId(int(page["id"]))].known
-        page["known"] = [author_json(known[id]) for id in friends if id in known and known[id].is_visible]
+        among = by_id[AccountId(int(page["id"]))].known
+        page["known"] = [author_json(known[id]) for id in among if id in known and known[id].is_visible]
     return shown
