@@ -5,25 +5,14 @@ Services hear most of these answers only as "done" or "not done"; here they are 
 
 import pytest
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
 from socialsite.recipes.buffer import DONE, LEASE_MS, Buffers, Change, Entity, batch, take_command, taken
 from socialsite.recipes.buffer_totals import APPLY
 from socialsite.recipes.job_queue import BURY, REVIVE, JobQueue
 from socialsite.recipes.lock import ACQUIRE, fence_key, lock_key
 from socialsite.recipes.rate_limit import REFUND
 from socialsite.recipes.series import COUNT, DISTINCT, RANK, TOP
-from socialsite.store import Key, Reply, Script, Store
-from timelines import keys
-from timelines.domain.account_list import ListId
-from timelines.repositories.aside import SET_ASIDE
-from timelines.repositories.filters import REPLACE
-from timelines.repositories.followed_tags import FOLLOW
-from timelines.repositories.lists import EDIT_LIST, ERASE_LIST
-from timelines.repositories.posts import SUPERSEDE, SWAP, WRITE
-from timelines.repositories.reactions import SWAP_SCORE
-from timelines.repositories.search_names import ADD_TAGS
-from timelines.services.archiving import TO_BODY, TO_MARKER
+from socialsite.store import Key, Store
+from tests.support.scripting import ask, run
 
 A_DAY_ON = 4_000_000_000
 """Unix seconds far away: when these keys would expire."""
@@ -31,18 +20,6 @@ ZSET, HASH, SKETCH = (
     Key("series", tag="things", name=f"{word}:60:60") for word in ("ranked", "t", "distinct")
 )
 COUNTERS = [Key("limits", tag="42", name=f"{rule}:1") for rule in ("post", "follow", "login")]
-
-
-async def run(store: Store, script: Script, place: list[Key], *args: object) -> Reply:
-    return await store.node(place[0]).run(script, place, args)
-
-
-async def ask(store: Store, *command: object) -> Reply:
-    key = next(part for part in command if isinstance(part, Key))
-    return await store.node(key).execute(*command)
-
-
-# Recipes
 
 
 async def test_a_refund_lowers_what_is_above_zero_and_says_how_many(store: Store) -> None:
@@ -158,107 +135,3 @@ async def test_a_dead_letter_becomes_the_job_that_it_was(store: Store) -> None:
     assert await run(store, REVIVE, [letters, stream], letter) == 0
     ((_, fields),) = await ask(store, "XRANGE", stream, "-", "+")
     assert fields == [b"payload", b"a job"]
-
-
-# Repositories
-
-
-POST = keys.post(PostId(4096))
-STATES = {
-    "nothing": None, "claimed": "pending", "given up": "superseded", "deleted": "deleted:7", "there": "body",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("state", "written", "superseded"),
-    [("nothing", 1, 1), ("claimed", 1, 1), ("given up", -1, 1), ("deleted", 0, -1), ("there", 2, 0)],
-)
-async def test_a_post_is_written_or_given_up_only_where_nothing_stands(
-    store: Store, state: str, written: int, superseded: int
-) -> None:
-    held = STATES[state]
-    for script, expected, left in ((WRITE, written, "new"), (SUPERSEDE, superseded, "superseded")):
-        await ask(store, *(("SET", POST, held) if held else ("DEL", POST)))
-        assert await run(store, script, [POST], "new") == expected
-        changes = state in ("nothing", "claimed")
-        assert await ask(store, "GET", POST) == (left if changes else str(held)).encode()
-
-
-@pytest.mark.parametrize("script", [TO_MARKER, TO_BODY])
-async def test_a_body_is_exchanged_only_for_what_was_expected(store: Store, script: Script) -> None:
-    assert await run(store, script, [POST], "expected", "new") == 0
-    await ask(store, "SET", POST, "expected")
-    assert await run(store, script, [POST], "expected", "new") == 1
-    assert await run(store, script, [POST], "expected", "newer") == 0
-    assert await ask(store, "GET", POST) == b"new"
-
-
-async def test_a_swap_answers_what_stands_then(store: Store) -> None:
-    boosters, claim = keys.boosts(PostId(4096)), keys.idempotency(AccountId(1), "00ff")
-    assert await run(store, SWAP_SCORE, [boosters], 7, 100, 200) is None
-    await ask(store, "ZADD", boosters, 100, 7)
-    assert await run(store, SWAP_SCORE, [boosters], 7, 99, 200) == b"100"
-    assert await run(store, SWAP_SCORE, [boosters], 7, 100, 200) == b"200"
-    assert await run(store, SWAP_SCORE, [boosters], 7, 100, 300) == b"200"
-    assert await run(store, SWAP, [claim], "old", "new", 50) == b"new"
-    assert await run(store, SWAP, [claim], "old", "newer", 50) == b"new"
-    assert 0 < await ask(store, "TTL", claim) <= 50
-
-
-async def test_a_followed_tag_is_counted_once_and_up_to_the_cap(store: Store) -> None:
-    place = [keys.followed_tags(AccountId(1))]
-    assert await run(store, FOLLOW, place, "tea", 1, 2) == 1
-    assert await run(store, FOLLOW, place, "tea", 2, 2) == 0
-    assert await run(store, FOLLOW, place, "cake", 3, 2) == 1
-    assert await run(store, FOLLOW, place, "rain", 4, 2) == -1
-    assert await run(store, FOLLOW, place, "cake", 5, 2) == 0
-    assert await ask(store, "ZRANGE", place[0], 0, -1, "WITHSCORES") == [b"tea", b"1", b"cake", b"3"]
-
-
-async def test_a_filter_is_replaced_only_where_it_stands(store: Store) -> None:
-    place = [keys.filters(AccountId(1))]
-    assert await run(store, REPLACE, place, 1, "new") == 0
-    await ask(store, "HSET", place[0], 1, "old")
-    assert await run(store, REPLACE, place, 1, "new") == 1
-    assert await ask(store, "HGETALL", place[0]) == [b"1", b"new"]
-
-
-async def test_of_another_type_is_set_aside_and_what_fits_stays(store: Store) -> None:
-    here, there = keys.filters(AccountId(1)), keys.blocks(AccountId(1))
-    assert await run(store, SET_ASIDE, [here, there], "hash", 5_000) == 0
-    await ask(store, "HSET", here, 1, "fits")
-    assert await run(store, SET_ASIDE, [here, there], "hash", 5_000) == 0
-    assert await ask(store, "EXISTS", here, there) == 1
-    assert await run(store, SET_ASIDE, [here, there], "zset", 5_000) == 1
-    assert await ask(store, "EXISTS", here) == 0
-    assert 0 < await ask(store, "PTTL", there) <= 5_000
-
-
-async def test_an_erased_list_leaves_whose_it_was_for_a_while(store: Store) -> None:
-    place = [keys.account_list(ListId(3))]
-    await ask(store, "HSET", place[0], "title", "x")
-    assert await run(store, ERASE_LIST, place, 5_000) == 0
-    assert await ask(store, "EXISTS", place[0]) == 0
-    await ask(store, "HSET", place[0], "owner", 9, "title", "x", "created_ms", 5)
-    assert await run(store, EDIT_LIST, place, 8, "title", "stolen") == 0
-    assert await run(store, EDIT_LIST, place, 9, "title", "y") == 1
-    assert await run(store, ERASE_LIST, place, 5_000) == 1
-    assert await run(store, ERASE_LIST, place, 900_000) == 1
-    assert await ask(store, "HGETALL", place[0]) == [b"owner", b"9", b"deleted", b"1"]
-    assert 0 < await ask(store, "PTTL", place[0]) <= 5_000
-    assert await run(store, EDIT_LIST, place, 9, "title", "revived") == 0
-    assert await run(store, EDIT_LIST, place, 9, "deleted", 1) == 1
-
-
-async def test_tags_are_kept_up_to_a_cap_and_the_new_ones_are_counted(store: Store) -> None:
-    place = [keys.search_tags(0)]
-    assert await run(store, ADD_TAGS, place, 3, "tea", "cake") == 2
-    assert await run(store, ADD_TAGS, place, 3, "tea", "rain", "fog") == 1
-    assert await ask(store, "ZRANGE", place[0], 0, -1, "WITHSCORES") == [
-        b"cake",
-        b"0",
-        b"rain",
-        b"0",
-        b"tea",
-        b"0",
-    ]

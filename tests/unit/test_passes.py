@@ -1,0 +1,47 @@
+"""Passes over edges: shares of a room, places of what was read, cursors under changing layouts."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from timelines.domain.follow import FIRST_PASS, PassCursor
+from timelines.repositories.passes import GENERATION, Found, read_under, shares_of, written_under
+
+
+@dataclass(frozen=True)
+class Generation:
+    """All of a layout that a cursor asks for."""
+
+    generation: int
+
+
+CURSOR = PassCursor(7, 1_700_000_000_000, 42)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "room", "shares"),
+    [
+        ([], 5, []), ([3], 5, [3]), ([3, 3, 3], 5, [3, 2]), ([5, 5], 5, [5]), ([3, 3], 0, []),
+        ([0, 4, 4], 5, [0, 4, 1]), ([9], 5, [5]),
+    ],
+)  # fmt: skip
+def test_partitions_share_the_room_in_their_order(sizes: list[int], room: int, shares: list[int]) -> None:
+    assert shares_of(sizes, room) == shares
+
+
+def test_a_cursor_goes_on_under_its_own_layout_alone() -> None:
+    for generation in (0, 1, 5):
+        written = written_under(Generation(generation), CURSOR)
+        assert written.partition == generation * GENERATION + CURSOR.partition
+        assert read_under(Generation(generation), written) == CURSOR
+        assert read_under(Generation(generation + 1), written) == FIRST_PASS
+
+
+def test_a_member_is_placed_in_the_partition_that_gave_it() -> None:
+    found = Found([], [])
+    for partition, members in ((3, [b"a", b"b"]), (4, []), (5, [b"c"])):
+        found.extend(partition, members)
+    assert found.members == [b"a", b"b", b"c"]
+    assert [found.place_of(position) for position in range(3)] == [(3, 0), (3, 0), (5, 2)]
+    with pytest.raises(IndexError):
+        found.place_of(3)
