@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 import pytest_asyncio
+from hypothesis import settings
 
 from socialsite.configuration import Configuration
 from socialsite.services import Services, open_services
@@ -17,6 +18,10 @@ from tests.support.topologies import TOPOLOGIES, Deployment, clients_of
 from tests.support.world import World
 
 pytest_plugins = ["tests.plugins.no_skips"]
+
+# An example takes 0.2 s where others keep the machine busy.
+settings.register_profile("unhurried", parent=settings(), deadline=None)
+settings.load_profile("unhurried")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
