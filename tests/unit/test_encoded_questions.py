@@ -1,0 +1,53 @@
+"""What pages ask as bytes is what the same commands would be encoded to."""
+
+import pytest
+
+from accounts.domain import AccountId
+from accounts.repositories import AccountRepository
+from socialsite.ids import PostId
+from socialsite.store import Encoded, Question, Store
+from socialsite.store.batches import Parts, encoded
+from socialsite.store.scripts import Command
+from socialsite.store.topology.single import Single
+from timelines.repositories.follows import Follows
+from timelines.repositories.post_counts import counts_question
+from timelines.repositories.posts import PostRepository
+from timelines.repositories.readers import Readers
+
+POSTS = [PostId(9_007_199_254_740_991), PostId(1), PostId(0)]
+PEOPLE = [AccountId(number) for number in (1, 42, 99, 100, 1_000_000)]
+
+
+def questions() -> dict[str, Question]:
+    store = Store(Single("unix:///nowhere"))
+    follows = Follows(store, partitions=16, following_cap=100)
+    side = follows._following
+    return {
+        "posts": PostRepository.find_question(POSTS),
+        "counts": counts_question(POSTS),
+        "authors": AccountRepository(store).authors_question([*PEOPLE, *PEOPLE]),
+        "followed": follows.followed_question(AccountId(7), PEOPLE),
+        "sizes": side.count_question(7),
+        "times": side.times_question(7, 50),
+        "state": Readers.state_question(AccountId(7), POSTS, PEOPLE, 1_732_100_000_000),
+        "nothing": Readers.state_question(AccountId(7), (), (), 0),
+    }
+
+
+@pytest.mark.parametrize("name", sorted(questions()))
+def test_bytes_are_those_of_the_commands(name):
+    commands = questions()[name].commands
+    assert isinstance(commands, Encoded)
+    taken_apart: list[Command] = list(commands)
+    assert len(commands) == len(taken_apart)
+    assert encoded(Parts([commands]), set()) == encoded(taken_apart, set())
+    assert [commands[at] for at in range(len(commands))] == taken_apart
+
+
+def test_a_script_is_loaded_once_ahead_of_all():
+    state, posts = questions()["state"].commands, questions()["posts"].commands
+    loaded: set[str] = set()
+    first, again = (encoded(Parts([posts, state, state]), loaded) for _ in range(2))
+    assert (first[0], again[0]) == (1, 0)
+    assert first[1].endswith(again[1])
+    assert first[1].count(b"SCRIPT") == 1
