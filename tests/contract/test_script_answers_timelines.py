@@ -4,7 +4,7 @@ import pytest
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Key, Script, Store
+from socialsite.store import Script, Store
 from tests.support.scripting import ask, run
 from timelines import keys
 from timelines.domain.account_list import ListId
@@ -18,7 +18,6 @@ from timelines.repositories.positions import MOVE
 from timelines.repositories.posts import SUPERSEDE, SWAP, WRITE
 from timelines.repositories.reactions import SWAP_SCORE
 from timelines.repositories.search_names import ADD_TAGS, SET_NAMES
-from timelines.repositories.trends import NOTE, TOP
 from timelines.services.archiving import TO_BODY, TO_MARKER
 
 POST = keys.post(PostId(4096))
@@ -192,30 +191,6 @@ async def test_an_account_is_found_by_its_beginnings_alone(store: Store) -> None
     assert await run(store, SET_NAMES, place, 7) == 0
     assert await ask(store, "ZRANGE", place[0], 0, -1) == [b"ali\x008"]
     assert await ask(store, "HKEYS", place[1]) == [b"8"]
-
-
-async def test_trends_count_an_account_once_and_are_cut_to_their_caps(store: Store) -> None:
-    uses, hour = Key("series", tag="trends", name="uses"), Key("series", tag="trends", name="ranked:3600:0")
-
-    async def note(account_id: int, at_ms: int, *tags: str, cap: int = 2) -> int:
-        args = (at_ms, at_ms - 100, 4, 60_000, 4_000_000_000, cap, account_id, *tags)
-        return int(await run(store, NOTE, [uses, hour], *args))
-
-    assert await note(1, 1_000, "tea", "cake", "tea") == 2
-    assert await note(1, 1_100, "tea") == 0  # 100 ms later it still counts as used
-    assert await note(2, 1_101, "tea") == 1
-    assert await note(1, 1_102, "tea") == 1
-    assert await ask(store, "ZRANGE", hour, 0, -1, "WITHSCORES") == [b"cake", b"1", b"tea", b"3"]
-    assert 0 < await ask(store, "PTTL", uses) <= 60_000
-    assert await note(3, 1_103, "fog", "ice") == 2
-    assert await ask(store, "ZCARD", uses) == 4
-    assert await ask(store, "ZCARD", hour) == 4
-    assert await note(4, 1_104, "sun") == 1
-    assert await ask(store, "ZRANGE", hour, 0, -1) == [b"sun", b"tea"]
-    assert await ask(store, "EXPIRETIME", hour) == 4_000_000_000
-    assert await run(store, TOP, [hour], 5, 2, 1) == [b"tea", b"3"]
-    assert await run(store, TOP, [hour], 5, 1, 1) == [b"tea", b"3", b"sun", b"1"]
-    assert await run(store, TOP, [hour], 1, 1, 1) == [b"tea", b"3"]
 
 
 async def test_as_many_tags_are_read_as_may_be_followed(store: Store) -> None:

@@ -26,6 +26,7 @@ class UnreadErrors(logging.Handler):
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ["PYTHONASYNCIODEBUG"] = "1"
+    config.option.asyncio_debug = True  # pytest-asyncio decides for the loops that it makes
     for line in STRICT:
         config.addinivalue_line("filterwarnings", line)
     blocking.install()

@@ -1,0 +1,84 @@
+"""What the scripts of counts and trends answer, as their first lines promise it (test_script_answers.py)."""
+
+import pytest
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from socialsite.store import Key, Store
+from tests.support.scripting import ask, run
+from timelines import keys
+from timelines.repositories.post_counts import JOIN, LEAVE
+from timelines.repositories.trends import HOURS, NOTE, TOP, Trends
+
+HOUR_MS = 3_600_000
+POST = keys.post(PostId(4096))
+
+
+async def test_trends_count_an_account_once_and_are_cut_to_their_caps(store: Store) -> None:
+    uses, hour = Key("series", tag="trends", name="uses"), Key("series", tag="trends", name="ranked:3600:0")
+
+    async def note(account_id: int, at_ms: int, *tags: str, cap: int = 2) -> int:
+        args = (at_ms, at_ms - 100, 4, 60_000, 4_000_000_000, cap, account_id, *tags)
+        return int(await run(store, NOTE, [uses, hour], *args))
+
+    assert await note(1, 1_000, "tea", "cake", "tea") == 2
+    assert await note(1, 1_100, "tea") == 0  # 100 ms later it still counts as used
+    assert await note(2, 1_101, "tea") == 1
+    assert await note(1, 1_102, "tea") == 1
+    assert await ask(store, "ZRANGE", hour, 0, -1, "WITHSCORES") == [b"cake", b"1", b"tea", b"3"]
+    assert 0 < await ask(store, "PTTL", uses) <= 60_000
+    assert await note(3, 1_103, "fog", "ice") == 2
+    assert await ask(store, "ZCARD", uses) == 4
+    assert await ask(store, "ZCARD", hour) == 4
+    assert await note(4, 1_104, "sun") == 1
+    assert await ask(store, "ZRANGE", hour, 0, -1) == [b"sun", b"tea"]
+    assert await ask(store, "EXPIRETIME", hour) == 4_000_000_000
+    assert await run(store, TOP, [hour], 5, 2, 1) == [b"tea", b"3"]
+    assert await run(store, TOP, [hour], 5, 1, 1) == [b"tea", b"3", b"sun", b"1"]
+    assert await run(store, TOP, [hour], 1, 1, 1) == [b"tea", b"3"]
+
+
+@pytest.mark.parametrize("left", ["replies", "boosts", "likes"])
+async def test_counts_stand_while_any_of_the_three_does(store: Store, left: str) -> None:
+    post_id, sets = PostId(4096), ("replies", "boosts", "likes")
+    three = [getattr(keys, name)(post_id) for name in sets]
+    counts = keys.counts(post_id)
+    for number, key in enumerate(three):
+        place = [key, counts, *three]
+        assert await run(store, JOIN, place, 7, 100) == [1, b"100"]
+        assert await run(store, JOIN, place, 7, 200) == [0, b"100"]
+        expected = " ".join("1" if position <= number else "0" for position in range(3))
+        assert await ask(store, "GET", counts) == expected.encode()
+    for name, key in zip(sets, three, strict=True):
+        place = [key, counts, *three]
+        assert await run(store, LEAVE, place, 7, 99) == b"100"
+        if name != left:
+            assert await run(store, LEAVE, place, 7, 100) == b"100"
+            assert await run(store, LEAVE, place, 7) is None
+    expected = " ".join("1" if name == left else "0" for name in sets)
+    assert await ask(store, "GET", counts) == expected.encode()
+    kept = three[sets.index(left)]
+    assert await run(store, LEAVE, [kept, counts, *three], 7) == b"100"
+    assert await ask(store, "EXISTS", counts) == 0
+
+
+@pytest.mark.parametrize(
+    ("state", "joined"), [(None, -1), ("pending", -1), ("superseded", -1), ("deleted:7", -1), ("body", 1)]
+)
+async def test_nobody_joins_what_does_not_stand(store: Store, state: str | None, joined: int) -> None:
+    likes, counts = keys.likes(PostId(4096)), keys.counts(PostId(4096))
+    if state is not None:
+        await ask(store, "SET", POST, state)
+    place = [likes, counts, keys.replies(PostId(4096)), keys.boosts(PostId(4096)), likes, POST]
+    assert await run(store, JOIN, place, 7, 100) == [joined, b"100"]
+    assert await ask(store, "ZCARD", likes) == max(joined, 0)
+    assert await ask(store, "GET", counts) == (b"0 0 1" if joined == 1 else None)
+
+
+async def test_a_day_of_hours_makes_trends_and_none_before(store: Store) -> None:
+    trends, now_ms = Trends(store), await store.now_ms() // HOUR_MS * HOUR_MS
+    assert await trends.note(AccountId(1), [], now_ms) == 0
+    for tag, hours in (("first", HOURS - 1), ("gone", HOURS), ("now", 0)):
+        for number in (1, 2):
+            await trends.note(AccountId(number), [tag], now_ms - hours * HOUR_MS)
+    assert await trends.top(now_ms, 9) == [("now", 2), ("first", 2)]
