@@ -14,6 +14,7 @@ from typing import Protocol
 from socialsite.operations.backup_file import VERSION, BackupWriter, Header
 from socialsite.operations.families import ACCOUNTS, BODIES, FIRST, REFERENCES, family_of, is_taken, pass_of
 from socialsite.operations.scanning import OnStep, ignore_step, keys_of, steps
+from socialsite.operations.standing import require_same, standing
 from socialsite.operations.values import Record, read
 from socialsite.store import Key, Node, Store
 
@@ -36,7 +37,11 @@ class Backup:
         self._archive = archive
 
     async def write(self, path: Path, now_ms: int, on_step: OnStep = ignore_step) -> Counter[str]:
-        """Keys by family. `on_step` hears how many keys were passed; each is, three times."""
+        """Keys by family. `on_step` hears how many keys were passed; each is, three times.
+
+        Raises KeysOnTheMove, and leaves no file, where keys changed their servers meanwhile.
+        """
+        before = await standing(self._store)
         with BackupWriter(path, Header(VERSION, now_ms, dict(self._partitions))) as file:
             for key in FIRST:
                 await self._take(file, self._store.node(key), [key])
@@ -45,6 +50,7 @@ class Backup:
                     await self._walk(file, node, walk, on_step)
             if self._archive is not None:  # after the markers: a body that is deleted now leaves none behind
                 await self._take_archived(file, self._archive)
+            await require_same(self._store, before)
         return file.counts
 
     async def counted(self, on_step: OnStep = ignore_step) -> Counter[str]:

@@ -53,6 +53,11 @@ class Topology(Protocol):
 class Keeper(Protocol):
     """Keeps a store arranged while its data moves (moving/keeper.py)."""
 
+    @property
+    def map_now(self) -> tuple[int, bool]:
+        """The epoch of the map, and whether anything moves."""
+        ...
+
     async def close(self) -> None: ...
 
 

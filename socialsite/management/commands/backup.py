@@ -9,6 +9,7 @@ from socialsite.management.operator_command import OperatorCommand
 from socialsite.operations.backup import Backup
 from socialsite.operations.backup_file import BackupReader
 from socialsite.operations.scanning import key_count
+from socialsite.operations.standing import KeysOnTheMove
 from socialsite.services import Services
 from timelines.services.archiving import ArchivedBodies
 
@@ -39,6 +40,8 @@ class Command(OperatorCommand):
             try:
                 with self.progress("Keys", WALKS * total) as step:
                     counts = await backup.write(path, services.clock.now_ms(), step)
+            except KeysOnTheMove as error:
+                raise CommandError(f"No backup was written: {error}.") from error
             except OSError as error:
                 raise CommandError(f"{path}: {error.strerror or error}") from error
         for family, count in sorted(counts.items()):

@@ -56,6 +56,10 @@ class Keeper:
             await self._follow()
         self._keeping = asyncio.create_task(self._keep())
 
+    @property
+    def map_now(self) -> tuple[int, bool]:
+        return self.lease.known.epoch, self.lease.known.move is not None
+
     async def close(self) -> None:
         tasks = [task for task in (self._keeping, self._following, self._watching) if task is not None]
         for task in tasks:

@@ -1,0 +1,68 @@
+"""A backup and keys that change their servers meanwhile: refused, and nothing is left behind."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from socialsite.configuration import Configuration
+from socialsite.operations.backup import Backup
+from socialsite.operations.standing import KeysOnTheMove
+from socialsite.services import Services, open_services
+from tests.support.cluster import RedisCluster
+from tests.support.repartition import DIED, mover_killed_at
+from tests.support.world import World
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RedisCluster]:
+    started = RedisCluster(masters=2)
+    yield started.start()
+    started.stop()
+
+
+async def save(services: Services, path: Path, turn: Iterator[None] | None = None) -> None:
+    """`turn` is turned to its end while it walks."""
+
+    def on_step(count: int) -> None:
+        list(turn or ())
+
+    backup = Backup(services.store, services.config.born_with)
+    await backup.write(path, services.clock.now_ms(), on_step)
+
+
+async def test_slots_that_moved_while_it_walked(cluster: RedisCluster, tmp_path: Path) -> None:
+    cluster.flush()
+    source, target = cluster.masters
+    async with open_services(cluster.url, Configuration()) as services:
+        (alice,) = await World(services).people("alice")
+        await alice.publishes("hello")
+        turn = cluster.move_slot(0, source, target)
+        with pytest.raises(KeysOnTheMove, match="meanwhile, some may be missing"):
+            await save(services, tmp_path / "moved", turn=turn)
+        assert os.listdir(tmp_path) == []
+        await save(services, tmp_path / "after")
+
+
+async def test_a_slot_that_is_on_its_way(cluster: RedisCluster, tmp_path: Path) -> None:
+    source, target = cluster.masters
+    async with open_services(cluster.url, Configuration()) as services:
+        turn = cluster.move_slot(1, source, target)
+        next(turn)
+        with pytest.raises(KeysOnTheMove, match="are changing their servers"):
+            await save(services, tmp_path / "moving")
+        list(turn)
+        await save(services, tmp_path / "after")
+
+
+async def test_a_repartition_that_is_under_way(redis_url: str, cluster: RedisCluster, tmp_path: Path) -> None:
+    cluster.flush()
+    async with open_services(redis_url, Configuration()) as services:
+        (alice,) = await World(services).people("alice")
+        await alice.publishes("hello")
+    assert await asyncio.to_thread(mover_killed_at, "moved", redis_url, cluster.url) == DIED
+    async with open_services(redis_url, Configuration()) as services:
+        with pytest.raises(KeysOnTheMove, match="are changing their servers"):
+            await save(services, tmp_path / "moving")
