@@ -7,9 +7,9 @@ import pytest
 
 from socialsite.recipes.buffer import DONE, LEASE_MS, Buffers, Change, Entity, batch, take_command, taken
 from socialsite.recipes.buffer_totals import APPLY
-from socialsite.recipes.job_queue import BURY, REVIVE, JobQueue
+from socialsite.recipes.job_queue import BEAT, BURY, REVIVE, JobQueue
 from socialsite.recipes.lock import ACQUIRE, fence_key, lock_key
-from socialsite.recipes.rate_limit import REFUND
+from socialsite.recipes.rate_limit import MINUTE_MS, REFUND, RateLimiter, Rule, Subject
 from socialsite.recipes.series import COUNT, DISTINCT, RANK, TOP
 from socialsite.store import Key, Store
 from tests.support.scripting import ask, run
@@ -28,6 +28,15 @@ async def test_a_refund_lowers_what_is_above_zero_and_says_how_many(store: Store
     assert await run(store, REFUND, COUNTERS) == 2
     assert [await ask(store, "GET", key) for key in COUNTERS] == [b"0", b"4", None]
     assert await run(store, REFUND, COUNTERS) == 1
+
+
+async def test_the_one_hit_of_a_minute_is_forgotten_with_the_next(store: Store) -> None:
+    limits, rule, subject = RateLimiter(store), Rule("post", 1), Subject.account(42)
+    start = 29_000_000 * MINUTE_MS
+    assert (await limits.hit(subject, [rule], start)).granted
+    verdict = await limits.hit(subject, [rule], start + MINUTE_MS + 20_000)
+    assert (verdict.granted, verdict.retry_after_s) == (False, 40)
+    assert (await limits.hit(subject, [rule], start + 2 * MINUTE_MS)).granted
 
 
 async def test_who_asks_for_its_own_lock_again_gets_the_same_number(store: Store) -> None:
@@ -135,3 +144,10 @@ async def test_a_dead_letter_becomes_the_job_that_it_was(store: Store) -> None:
     assert await run(store, REVIVE, [letters, stream], letter) == 0
     ((_, fields),) = await ask(store, "XRANGE", stream, "-", "+")
     assert fields == [b"payload", b"a job"]
+
+
+async def test_who_beats_is_alive_for_a_while(store: Store) -> None:
+    place = [Key("jobs", tag="outbox", name="worker:abad1dea")]
+    assert await run(store, BEAT, place, "a process", 5_000) == b"OK"
+    assert await ask(store, "GET", place[0]) == b"a process"
+    assert 0 < await ask(store, "PTTL", place[0]) <= 5_000

@@ -82,3 +82,12 @@ async def test_a_day_of_hours_makes_trends_and_none_before(store: Store) -> None
         for number in (1, 2):
             await trends.note(AccountId(number), [tag], now_ms - hours * HOUR_MS)
     assert await trends.top(now_ms, 9) == [("now", 2), ("first", 2)]
+
+
+async def test_twice_as_many_four_hours_ago_weigh_as_much_as_now(store: Store) -> None:
+    trends, now_ms = Trends(store), await store.now_ms() // HOUR_MS * HOUR_MS
+    for tag, accounts, hours in (("more", 9, 4), ("now", 4, 0), ("fewer", 7, 4)):
+        for number in range(accounts):
+            await trends.note(AccountId(number), [tag], now_ms - hours * HOUR_MS)
+    assert await trends.top(now_ms, 9) == [("more", 9), ("now", 4), ("fewer", 7)]
+    assert await trends.top(now_ms, 2) == [("more", 9), ("now", 4)]

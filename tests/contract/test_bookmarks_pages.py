@@ -1,0 +1,47 @@
+"""Bookmarks where they stand: pages of any size both ways, ties by id, a cap, taken back once."""
+
+import pytest
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from socialsite.store import Store
+from timelines.domain.bookmarks import Bookmark
+from timelines.repositories.bookmarks import Bookmarks
+
+ALICE = AccountId(1)
+OLDEST_FIRST = [Bookmark(at, PostId(id)) for at, id in ((100, 9), (200, 3), (200, 5), (200, 7), (300, 1))]
+"""Ids of one digit: the order of ties is that of their text."""
+
+
+@pytest.fixture
+async def bookmarks(store: Store) -> Bookmarks:
+    found = Bookmarks(store)
+    for each in reversed(OLDEST_FIRST):
+        assert await found.add(ALICE, each.post_id, each.at_ms)
+    return found
+
+
+@pytest.mark.parametrize("upward", [False, True])
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 6])
+async def test_pages_of_any_size_hold_each_once(bookmarks: Bookmarks, limit: int, upward: bool) -> None:
+    found: list[Bookmark] = []
+    while page := await bookmarks.read(ALICE, found[-1] if found else None, limit, upward=upward):
+        assert len(page) <= limit
+        found += page
+    assert found == (OLDEST_FIRST if upward else OLDEST_FIRST[::-1])
+
+
+async def test_a_bookmark_keeps_its_place_and_is_taken_back_once(bookmarks: Bookmarks) -> None:
+    assert await bookmarks.add(ALICE, PostId(3), 999) is False
+    assert await bookmarks.read(ALICE, None, 1, upward=False) == [OLDEST_FIRST[-1]]
+    assert await bookmarks.remove(ALICE, PostId(3)) is True
+    assert await bookmarks.remove(ALICE, PostId(3)) is False
+    await bookmarks.forget(ALICE)
+    assert await bookmarks.read(ALICE, None, 9, upward=False) == []
+
+
+async def test_the_newest_are_kept(store: Store) -> None:
+    bookmarks = Bookmarks(store, cap=2)
+    for each in OLDEST_FIRST:
+        await bookmarks.add(ALICE, each.post_id, each.at_ms)
+    assert await bookmarks.read(ALICE, None, 9, upward=True) == OLDEST_FIRST[-2:]
