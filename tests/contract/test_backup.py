@@ -244,6 +244,19 @@ async def test_values_of_every_type_come_back_as_they_were(store: Store, deploym
     assert [back[record.key] for record in records] == records
 
 
+async def test_what_ends_while_it_is_restored_is_not_missed(
+    world: World, restored: Services, tmp_path: Path
+) -> None:
+    store, soon = world.services.store, Key("series", tag="s1", name="posts:1:1763650440")
+    await store.gather([("HSET", soon, "all", 3), ("PEXPIRE", soon, 400)])
+    saved_ms = world.services.clock.now_ms()
+    await save(world.services, tmp_path / "backup")
+    await asyncio.sleep(0.5)
+    restore = Restore(restored.store, into_store(restored.store))
+    await restore.load(BackupReader(tmp_path / "backup"), saved_ms)
+    assert await restored.store.gather([("EXISTS", soon)]) == [0]
+
+
 async def test_a_store_that_is_not_empty_is_refused(world: World, tmp_path: Path) -> None:
     restore = Restore(world.services.store, into_store(world.services.store))
     await restore.require_empty()
