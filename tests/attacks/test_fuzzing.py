@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from socialsite.store.key import GRAMMAR
 from tests.support.redis_server import RedisServer
 from tests.support.routes import routes
 from tests.support.sockets import Client, Daphne, client, running
@@ -200,6 +201,20 @@ def test_no_request_is_answered_5xx_and_memory_stays(daphne: Daphne, fuzzer: Vis
     assert memory.growth_kb < GROWTH_KB
     assert {2, 4} <= statuses.keys()
     print(f"{memory.inputs} requests: {dict(statuses)}; memory grew by {memory.growth_kb} kB")
+
+
+def test_none_of_what_was_sent_stands_in_a_key(redis_server: RedisServer, fuzzer: Visitor) -> None:
+    """After the attack above, and a name, a tag, a title, a phrase, a key that would all like to be one."""
+    for text in ("a:b", "{x}", "}", "*", "\r\n", "x" * 400, "#{p1}:y", "#käse", "..", "followers:1"):
+        for path in ("/posts/", "/lists/", "/accounts/filters/", "/accounts/signup/", "/accounts/login/"):
+            names = ("text", "title", "phrase", "idempotency_key", "handle", "username", "password")
+            fuzzer.post(path, **dict.fromkeys(names, text))
+        fuzzer.http.get("/search/", params={"q": text})
+        fuzzer.http.get(f"/tags/{quote(text, safe='')}/")
+    with redis_server.client() as store:
+        keys = [key.decode("utf-8", "replace") for key in store.scan_iter(count=1000)]
+    assert len(keys) > 50
+    assert [key for key in keys if not GRAMMAR.fullmatch(key)] == []
 
 
 def send(visitor: Visitor, one: Sent) -> int:

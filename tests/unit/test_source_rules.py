@@ -42,3 +42,54 @@ def test_nothing_is_pickled() -> None:
     assert [
         path for path, text in sources(".py", "socialsite", "accounts", "timelines") if PICKLED.search(text)
     ] == []
+
+
+CALL = re.compile(
+    r"""redis\.p?call\(\s*['"](?:X\w+['"], ['"])?[A-Z ]+['"]\s*"""
+    r"""(?:,\s*(\w[\w.]*(?:\[[^\]]+\])?(?:\(KEYS\))?))?\s*[,)]"""
+)
+OF_KEYS = re.compile(r"KEYS\[[^\]]+\]|unpack\(KEYS\)|KEYS|[a-z]\w*(\.\w+)?")
+IN_LISTS = [
+    "socialsite/recipes/job_queue_claim.lua",
+    "socialsite/recipes/series_top.lua",
+    "timelines/repositories/trend_top.lua",
+]
+"""They call with a list of words, whose keys are KEYS, too (read them when this list grows)."""
+ASSIGNED = re.compile(r"^\s*(?:local )?([a-z]\w*(?:, *[a-z]\w*)*) = (.*)$", re.MULTILINE)
+
+
+def scripts() -> Iterator[tuple[str, str]]:
+    """Without their comments."""
+    for path, text in sources(".lua", "socialsite", "accounts", "timelines"):
+        yield path, re.sub(r"--.*", "", text)
+
+
+def values_of(name: str, script: str) -> Iterator[str]:
+    """What a script's variable is set to, wherever it is."""
+    for names, values in ASSIGNED.findall(script):
+        parts = re.split(r",\s*(?![^(\[{]*[)\]}])", values)
+        for place, each in enumerate(re.split(r", *", names)):
+            if each == name:
+                yield parts[min(place, len(parts) - 1)].strip()
+
+
+def test_scripts_touch_the_keys_they_are_given_and_make_none_of_what_they_read() -> None:
+    """Or a cluster could not place them, and a user's text could name one."""
+    calls, wrong = 0, []
+    for path, script in scripts():
+        found = [call[1] for call in CALL.finditer(script)]
+        calls += len(found)
+        wrong += [path] if len(found) != len(re.findall(r"redis\.p?call\(", script)) else []
+        for key in {key for key in found if key}:
+            made = values_of(key.partition(".")[0], script)
+            if not OF_KEYS.fullmatch(key) or any(re.search(r"ARGV|\.\.|['\"]", value) for value in made):
+                wrong.append(f"{path}: {key}")
+    assert calls > 100
+    assert wrong == IN_LISTS
+
+
+def test_scripts_are_files_and_are_never_put_together() -> None:
+    python = list(sources(".py", "socialsite", "accounts", "timelines"))
+    made = [path for path, text in python if re.search(r"(?<!class )\bScript\(", text)]
+    assert made == ["socialsite/store/scripts.py"]
+    assert [path for path, text in scripts() if re.search(r"\bload(string)?\s*\(", text)] == []
