@@ -21,6 +21,7 @@ from benchmarks.rounds import in_turn
 from benchmarks.running import alone
 
 if TYPE_CHECKING:
+    from accounts.domain import AccountId
     from benchmarks.delivering import Deliverer
     from benchmarks.standing import Standing
     from socialsite.services import Services
@@ -123,7 +124,7 @@ async def towns_readers(services: "Services", plan: Plan) -> dict[str, Side]:
     return sides
 
 
-def reading(services: "Services", readers: list, plan: Plan) -> Side:  # type: ignore[type-arg]
+def reading(services: "Services", readers: "list[AccountId]", plan: Plan) -> Side:
     async def cost() -> Cost:
         read, cpu_s, started = services.reading.home, time.process_time(), time.perf_counter()
         rate = await pages_per_s(lambda reader: read(reader, limit=LIMIT), readers, plan.seconds / 3)

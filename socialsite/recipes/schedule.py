@@ -10,6 +10,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from socialsite.recipes.lock import Lock, Locked, LockLost
 from socialsite.recipes.upkeep import Upkeep
@@ -43,7 +44,7 @@ class Schedule:
 
     def start(self) -> None:
         for turn in self._turns:
-            self._upkeep.start(lambda turn=turn: self._repeat(turn))  # type: ignore[misc]
+            self._upkeep.start(partial(self._repeat, turn))
 
     async def close(self) -> None:
         await self._upkeep.close()

@@ -18,15 +18,18 @@ class Upkeep:
         self._on_stumble = on_stumble
 
     def start(self, work: Work) -> None:
-        task = asyncio.create_task(work())
-        self._tasks.add(task)
-        task.add_done_callback(lambda ended: self._restart(ended, work))
+        self._run(work, work())
 
     async def close(self) -> None:
         tasks, self._tasks = self._tasks, set()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _run(self, work: Work, running: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(running)
+        self._tasks.add(task)
+        task.add_done_callback(lambda ended: self._restart(ended, work))
 
     def _restart(self, ended: asyncio.Task[None], work: Work) -> None:
         if ended not in self._tasks or ended.cancelled():
@@ -37,7 +40,7 @@ class Upkeep:
         log.error("background work stumbled and goes on", exc_info=ended.exception())
         if self._on_stumble is not None:
             self._on_stumble()
-        self.start(lambda: _after_a_pause(work))
+        self._run(work, _after_a_pause(work))
 
 
 async def _after_a_pause(work: Work) -> None:

@@ -1,0 +1,46 @@
+"""Work that has to go on: what stumbles is begun again, as soon after the tenth time as after the first."""
+
+import asyncio
+from itertools import pairwise
+
+from socialsite.recipes.upkeep import PAUSE_S, Upkeep
+
+
+async def test_work_that_stumbles_is_begun_again_after_the_same_pause_each_time() -> None:
+    loop, begun, stumbles = asyncio.get_running_loop(), list[float](), list[int]()
+
+    async def stumbling() -> None:
+        begun.append(loop.time())
+        if len(begun) == 5:
+            return
+        raise RuntimeError("a defect")
+
+    upkeep = Upkeep(on_stumble=lambda: stumbles.append(1))
+    upkeep.start(stumbling)
+    async with asyncio.timeout(30):
+        while len(begun) < 5:  # noqa: ASYNC110 - nothing tells of a beginning
+            await asyncio.sleep(PAUSE_S / 10)
+    await upkeep.close()
+    assert len(stumbles) == 4
+    pauses = [after - before for before, after in pairwise(begun)]
+    assert min(pauses) >= 0.9 * PAUSE_S
+    assert min(pauses[2:]) < 2.5 * PAUSE_S
+
+
+async def test_what_returns_is_done_and_what_is_closed_is_not_begun_again() -> None:
+    begun = list[str]()
+
+    async def returns() -> None:
+        begun.append("returns")
+
+    async def waits() -> None:
+        begun.append("waits")
+        await asyncio.sleep(60)
+
+    upkeep = Upkeep()
+    upkeep.start(returns)
+    upkeep.start(waits)
+    await asyncio.sleep(2 * PAUSE_S)
+    await upkeep.close()
+    await asyncio.sleep(2 * PAUSE_S)
+    assert sorted(begun) == ["returns", "waits"]
