@@ -54,7 +54,7 @@ check: $(VENV)/.dev ## Lint, types, import contracts, templates, system checks, 
 	$(BIN)/python -m pytest -n 0 tests/unit
 
 quality: $(VENV)/.dev ## Run the contract tests while watching that nothing keeps an event loop waiting
-	@$(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} -p tests.quality.loop_watch tests/contract $(ARGS)
+	@$(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} -p tests.quality.loop_watch -o faulthandler_timeout=900 tests/contract $(ARGS)
 
 coverage: $(VENV)/.dev ## Measure what unit and contract tests run, line by line, into docs/quality.md
 	@rm -rf .cache/coverage && mkdir -p .cache/coverage

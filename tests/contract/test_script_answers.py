@@ -5,7 +5,7 @@ Services hear most of these answers only as "done" or "not done"; here they are 
 
 import pytest
 
-from socialsite.recipes.buffer import DONE, LEASE_MS, Buffers, Change, Entity, batch, take_command, taken
+from socialsite.recipes.buffer import ADD, DONE, LEASE_MS, Buffers, Change, Entity, batch, take_command, taken
 from socialsite.recipes.buffer_totals import APPLY
 from socialsite.recipes.job_queue import BEAT, BURY, REVIVE, JobQueue
 from socialsite.recipes.lock import ACQUIRE, fence_key, lock_key
@@ -44,6 +44,22 @@ async def test_who_asks_for_its_own_lock_again_gets_the_same_number(store: Store
     assert await run(store, ACQUIRE, place, "mine", 10_000) == 1
     assert await run(store, ACQUIRE, place, "theirs", 10_000) == 0
     assert await run(store, ACQUIRE, place, "mine", 10_000) == 1
+
+
+async def test_a_buffer_adds_counts_and_keeps_the_latest_marks(store: Store) -> None:
+    place = [Key("series", tag="b1", name=name) for name in ("buffer:post:7", "pending", "batches")]
+    changes = (2, "views", 1, "likes", 5), ("seen", 100, "x", "left", 70, "y")
+    assert await run(store, ADD, place, 5_000, "post:7", *changes[0], *changes[1]) == 1
+    changes = (2, "views", 2, "likes", 1), ("seen", 99, "old", "left", 70, "z")
+    assert await run(store, ADD, place, 6_000, "post:7", *changes[0], *changes[1]) == 0
+    found = await ask(store, "HGETALL", place[0])
+    assert dict(zip(found[::2], found[1::2], strict=True)) == {
+        b"id": b"5000", b"+views": b"3", b"+likes": b"6", b"=seen": b"100 x", b"=left": b"70 z",
+    }  # fmt: skip
+    assert await ask(store, "ZRANGE", place[1], 0, -1, "WITHSCORES") == [b"post:7", b"5000"]
+    await ask(store, "DEL", place[0])
+    assert await run(store, ADD, place, 4_000, "post:7", 0) == 1
+    assert await ask(store, "HGETALL", place[0]) == [b"id", b"5001"]
 
 
 async def test_a_batch_is_finished_once(store: Store) -> None:

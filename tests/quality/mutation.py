@@ -7,6 +7,7 @@ Survivors that no test can tell apart stand, each with its reason, in tests/qual
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,8 @@ from tests.quality.mutation_report import Results
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache"
+DOCUMENT = ROOT / "docs" / "quality.md"
+PLACE = re.compile(r"(<!-- mutation -->\n).*?(<!-- /mutation -->)", re.DOTALL)
 SUBJECTS = ("socialsite/recipes", "timelines/repositories")
 
 
@@ -54,6 +57,7 @@ def main() -> None:
     parser.add_argument("files", nargs="*")
     parser.add_argument("--again", action="store_true", help="try anew what did not die")
     parser.add_argument("--report", action="store_true", help="tell what is known, run nothing")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/quality.md")
     parser.add_argument("--parts", type=int, default=2, help="runners side by side")
     parser.add_argument("--results", type=Path, default=CACHE / "mutation.jsonl")
     parser.add_argument("--coverage", type=Path, default=CACHE / "coverage")
@@ -64,7 +68,11 @@ def main() -> None:
         if options.again:
             Results(options.results).forget(files, ("survived", "uncovered", "hung", "impossible"))
         run(files, options.results, options.parts, options.coverage)
-    print(Results(options.results).told())
+    results = Results(options.results)
+    if options.write:
+        written = PLACE.sub(lambda found: f"{found[1]}{results.table()}\n{found[2]}", DOCUMENT.read_text())
+        DOCUMENT.write_text(written)
+    print(results.told())
 
 
 if __name__ == "__main__":
