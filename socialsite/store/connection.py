@@ -10,7 +10,7 @@ import asyncio
 import ssl
 from collections import deque
 from collections.abc import Callable
-from itertools import islice
+from itertools import repeat
 from typing import Any, Self
 
 import hiredis
@@ -22,6 +22,8 @@ CONNECT_TIMEOUT_S = 2.0
 REPLY_TIMEOUT_S = 5.0
 MOST_IN_FLIGHT = 20_000  # requests; beyond that the server is not keeping up and waiting helps nobody
 CHECK_EVERY_S = 0.25
+GETS_AT_ONCE = 128
+"""Replies taken from the reader by a loop of C, before a look whether it had them all."""
 NOTHING = object()
 """What the reader says when the next reply is not whole yet."""
 
@@ -29,10 +31,10 @@ NOTHING = object()
 class Request:
     """Replies owed to one caller; `done` gets all at once, error replies as exceptions in the list."""
 
-    __slots__ = ("deadline", "done", "missing", "replies")
+    __slots__ = ("deadline", "done", "expected", "replies")
 
-    def __init__(self, missing: int, deadline: float, done: asyncio.Future[list[Any]]) -> None:
-        self.missing = missing
+    def __init__(self, expected: int, deadline: float, done: asyncio.Future[list[Any]]) -> None:
+        self.expected = expected
         self.deadline = deadline
         self.done = done
         self.replies: list[Any] = []
@@ -165,15 +167,16 @@ class PipelinedConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         requests = self._requests
         self._reader.feed(data)
-        coming = iter(self._reader.gets, NOTHING)
+        gets = self._reader.gets
         while requests:
             request = requests[0]
             replies = request.replies
-            known = len(replies)
-            replies.extend(islice(coming, request.missing))
-            request.missing -= len(replies) - known
-            if request.missing:
-                return
+            while missing := request.expected - len(replies):
+                known = len(replies)
+                replies.extend(map(gets, repeat(False, min(missing, GETS_AT_ONCE))))
+                if replies[-1] is NOTHING:
+                    del replies[replies.index(NOTHING, known) :]
+                    return
             requests.popleft()
             if not request.done.done():
                 request.done.set_result(replies)
