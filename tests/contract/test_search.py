@@ -1,6 +1,5 @@
 """Search, the whole way: what is found once the worker saw it, by whom, and after the index was lost."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from socialsite.configuration import Configuration
 from socialsite.ids import MAX_ID, PostId
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUnavailable, StoreUrls
+from tests.support.importing import import_old_post
 from tests.support.redis_server import RedisServer
 from tests.support.searching import found, keys_of
 from tests.support.world import Person, World, ids_of, ids_on
@@ -17,9 +17,6 @@ from timelines import keys
 from timelines.domain.post import FOLLOWERS, UNLISTED, Post
 from timelines.domain.query import parsed
 from timelines.repositories.search import SEARCH_PARTITIONS, PostIndex, Sought
-from timelines.services.importing import LineFile, Tally
-from timelines.services.importing_posts import PostsImport, PostsOptions
-from timelines.services.importing_rows import RowRules
 from timelines.services.search_walk import Walk
 
 
@@ -156,11 +153,7 @@ async def test_a_lost_index_comes_back_the_same(world: World, services: Services
 
 
 async def test_imported_posts_and_their_authors_are_found(services: Services, tmp_path: Path) -> None:
-    row = {"id": "1", "author": "ann", "created_at": "2015-06-01T10:00:00Z", "text": "old #News"}
-    (tmp_path / "posts").write_text(json.dumps(row))
-    now_ms = services.clock.now_ms()
-    options = PostsOptions(RowRules(max_graphemes=500, latest_ms=now_ms))
-    await PostsImport.over(services).run(LineFile(tmp_path / "posts"), options, Tally(), now_ms)
+    await import_old_post(services, tmp_path, author="ann", text="old #News")
     assert len(await search(services, "old since:2015-06-01 until:2015-06-01")) == 1
     assert [each.handle for each in await services.completing.accounts("an", viewer_id=None, limit=5)] == [
         "ann"

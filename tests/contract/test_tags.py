@@ -1,6 +1,5 @@
 """Hashtags' timelines: who stands in them, what a reader sees, and that they can be lost."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,13 +9,11 @@ from socialsite.ids import PostId
 from socialsite.services import Services
 from socialsite.store import Store
 from socialsite.store.key import GRAMMAR
+from tests.support.importing import import_old_post
 from tests.support.world import World, ids_of, ids_on
 from timelines.domain.page import ABOVE_ALL
 from timelines.domain.post import Post
 from timelines.repositories.tags import TagTimelines, tag_key
-from timelines.services.importing import LineFile, Tally
-from timelines.services.importing_posts import PostsImport, PostsOptions
-from timelines.services.importing_rows import RowRules
 
 
 async def tagged(services: Services, tag: str, **cut: int) -> list[PostId]:
@@ -88,11 +85,7 @@ async def test_no_tag_enters_a_key() -> None:
 
 
 async def test_imported_posts_stand_under_their_tags(services: Services, tmp_path: Path) -> None:
-    row = {"id": "1", "author": "ann", "created_at": "2015-06-01T10:00:00Z", "text": "old #News"}
-    (tmp_path / "posts").write_text(json.dumps(row))
-    now_ms = services.clock.now_ms()
-    options = PostsOptions(RowRules(max_graphemes=500, latest_ms=now_ms))
-    await PostsImport.over(services).run(LineFile(tmp_path / "posts"), options, Tally(), now_ms)
+    await import_old_post(services, tmp_path, author="ann", text="old #News")
     assert len(await tagged(services, "news")) == 1
 
 

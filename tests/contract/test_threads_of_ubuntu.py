@@ -10,11 +10,9 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.services import Services
 from tests.support.corpora import corpus, posts
+from tests.support.importing import import_posts
 from timelines.domain.post import Post
 from timelines.repositories.imports import ImportedPosts
-from timelines.services.importing import LineFile, Tally
-from timelines.services.importing_posts import PostsImport, PostsOptions
-from timelines.services.importing_rows import RowRules
 
 pytestmark = pytest.mark.slow
 
@@ -52,10 +50,8 @@ class Talk:
 async def test_the_deepest_the_widest_and_the_longest_thread_are_read_as_they_were_written(
     services: Services,
 ) -> None:
-    rows, now_ms, tally = list(posts("ubuntu-irc")), services.clock.now_ms(), Tally()
-    rules = RowRules(max_graphemes=2_000, latest_ms=now_ms)
-    file = LineFile(corpus("posts/ubuntu-irc.jsonl.gz"))
-    await PostsImport.over(services).run(file, PostsOptions(rules), tally, now_ms)
+    rows = list(posts("ubuntu-irc"))
+    tally = await import_posts(services, corpus("posts/ubuntu-irc.jsonl.gz"), max_graphemes=2_000)
     assert Talk(rows).links == LINKS
     assert tally.refused == {"text_control": 4}
     talk = Talk([row for row in rows if not CONTROL.search(row["text"])])
