@@ -7,9 +7,9 @@ import pytest
 
 from socialsite.recipes.buffer import ADD, DONE, LEASE_MS, Buffers, Change, Entity, batch, take_command, taken
 from socialsite.recipes.buffer_totals import APPLY
-from socialsite.recipes.job_queue import BEAT, BURY, REVIVE, JobQueue
+from socialsite.recipes.job_queue import BEAT, BURY, FINISH, REVIVE, JobQueue
 from socialsite.recipes.lock import ACQUIRE, fence_key, lock_key
-from socialsite.recipes.rate_limit import MINUTE_MS, REFUND, RateLimiter, Rule, Subject
+from socialsite.recipes.rate_limit import HIT, MINUTE_MS, REFUND, RateLimiter, Rule, Subject
 from socialsite.recipes.series import COUNT, DISTINCT, RANK, TOP
 from socialsite.store import Key, Store
 from tests.support.scripting import ask, run
@@ -28,6 +28,37 @@ async def test_a_refund_lowers_what_is_above_zero_and_says_how_many(store: Store
     assert await run(store, REFUND, COUNTERS) == 2
     assert [await ask(store, "GET", key) for key in COUNTERS] == [b"0", b"4", None]
     assert await run(store, REFUND, COUNTERS) == 1
+
+
+@pytest.mark.parametrize(
+    ("current", "previous", "elapsed", "answer"),
+    [
+        (0, 0, 0, [1, b"", 0]),
+        (4, 0, 59_999, [1, b"", 0]),
+        (3, 1, 0, [1, b"", 0]),
+        (4, 1, 0, [0, b"post", 60_000]),
+        (4, 5, 0, [0, b"post", 60_000]),
+        (1, 8, 10_000, [0, b"post", 27_500]),
+        (5, 0, 20_000, [0, b"post", 52_000]),
+    ],
+)
+async def test_a_limit_of_five_answers_exactly(
+    store: Store, current: int, previous: int, elapsed: int, answer: list[object]
+) -> None:
+    place = [Key("limits", tag="42", name=f"post:{number}") for number in (2, 1)]
+    for key, count in zip(place, (current, previous), strict=True):
+        await ask(store, "SET", key, count)
+    assert await run(store, HIT, place, elapsed, "post", 5) == answer
+    assert await ask(store, "GET", place[0]) == str(current + answer[0]).encode()
+
+
+async def test_of_two_rules_that_wait_alike_the_first_is_named(store: Store) -> None:
+    place = [Key("limits", tag="42", name=f"{name}:{at}") for name in ("post", "follow") for at in (2, 1)]
+    for key in place[::2]:
+        await ask(store, "SET", key, 5)
+    assert await run(store, HIT, place, 0, "post", 5, "follow", 5) == [0, b"post", 72_000]
+    assert await run(store, HIT, place, 0, "post", 0, "follow", 5) == [0, b"follow", 72_000]
+    assert await run(store, HIT, place, 0, "post", 0, "follow", 0) == [1, b"", 0]
 
 
 async def test_the_one_hit_of_a_minute_is_forgotten_with_the_next(store: Store) -> None:
@@ -154,6 +185,10 @@ async def test_a_dead_letter_becomes_the_job_that_it_was(store: Store) -> None:
     letters, stream = queue.dead, queue.stream
     assert await run(store, BURY, [stream, letters], "workers", job.id, b"a job", "no reason", 5, 100) == 1
     assert await run(store, BURY, [stream, letters], "workers", job.id, b"a job", "no reason", 5, 100) == 0
+    await queue.add(b"another")
+    (other,) = await queue.take("abad1dea", 1, 1)
+    assert await run(store, FINISH, [stream], "workers", other.id) == 1
+    assert await run(store, FINISH, [stream], "workers", other.id, b"a doubled one") == 0
     ((letter, _),) = await ask(store, "XRANGE", letters, "-", "+")
     assert await run(store, REVIVE, [letters, stream], "1-1") == 0
     assert await run(store, REVIVE, [letters, stream], letter) == 1

@@ -163,7 +163,8 @@ async def test_notices_rise_above_the_newest_and_what_was_read(store: Store) -> 
     assert await run(store, ADD, place, "c", 5, 0, 3) == b"202"
     for member in ("d", "e", "f"):
         await run(store, ADD, place, member, 5, 0, 3)
-    assert await ask(store, "ZRANGE", place[0], 0, -1) == [b"d", b"e", b"f"]
+    kept = await ask(store, "ZRANGE", place[0], 0, -1, "WITHSCORES")
+    assert kept == [b"d", b"203", b"e", b"204", b"f", b"205"]
 
 
 async def test_a_place_moves_forward_and_back_only_when_told(store: Store) -> None:

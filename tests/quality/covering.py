@@ -53,12 +53,13 @@ class Covering:
             by_line = self._by_line(path)
             lines = range(mutant.first, mutant.last + 1)
             found = {named(context) for line in lines for context in by_line.get(line, ())} - {""}
-        own = (Path(path).stem.split("_")[0], "script_answers")
+        own = Path(path).stem.split("_")[0]
         seen = self._seen(path)
 
-        def promise(test: str) -> tuple[bool, float, str]:
+        def promise(test: str) -> tuple[bool, bool, float, str]:
             return (
-                not any(word in test.split("::")[0] for word in own),
+                "script_answers" not in test or not path.endswith(".lua"),
+                own not in test.split("::")[0],
                 self.seconds(test) / max(1, seen[test]) ** 2,
                 test,
             )
