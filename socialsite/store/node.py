@@ -20,6 +20,8 @@ from socialsite.store.scripts import encode as encode
 from socialsite.store.scripts import whole as whole
 
 Reply = Any
+MANY = 100
+"""So many commands encoded by the caller have a connection of their own: nobody waits behind a pass."""
 ANSWERS = frozenset((bytes, int, list, NoneType))
 """What a reply is that is no error."""
 
@@ -52,6 +54,7 @@ class Node:
         self._connection: PipelinedConnection | None = None
         self._connecting: asyncio.Lock | None = None
         self._blocking: PipelinedConnection | None = None
+        self._bulk: PipelinedConnection | None = None
         self._confirming = ConfirmingConnections(self._open)
 
     def __repr__(self) -> str:
@@ -95,7 +98,8 @@ class Node:
             return await self.successor.send_encoded(payload, replies, confirm=confirm)
         if confirm:
             return await self._confirming.send(payload, replies, confirm)
-        connection = self._connection or await self._connect()
+        apart = await self._connect_bulk() if replies >= MANY else None
+        connection = apart or self._connection or await self._connect()
         return await self._timed(connection.send(payload, replies, self._reply_timeout_s))
 
     async def confirmed(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
@@ -148,10 +152,10 @@ class Node:
         return {int(reply) for (reply,) in replies}
 
     async def close(self) -> None:
-        for connection in (self._connection, self._blocking):
+        for connection in (self._connection, self._blocking, self._bulk):
             if connection is not None:
                 connection.close()
-        self._connection = self._blocking = None
+        self._connection = self._blocking = self._bulk = None
         self._confirming.close()
 
     async def _raw(self, commands: Sequence[Command]) -> list[Reply]:
@@ -204,6 +208,12 @@ class Node:
                 self._connection = await self._open()
             return self._connection
 
+    async def _connect_bulk(self) -> PipelinedConnection:
+        async with self._lock():
+            if self._bulk is None:
+                self._bulk = await self._open()
+            return self._bulk
+
     async def _open(self) -> PipelinedConnection:
         connection = await PipelinedConnection.open(await self.locate(), self._lost)
         if self.guard is not None:
@@ -211,7 +221,7 @@ class Node:
         return connection
 
     def _open_ones(self) -> list[PipelinedConnection]:
-        all_of_them = (self._connection, self._blocking, *self._confirming.connections)
+        all_of_them = (self._connection, self._blocking, self._bulk, *self._confirming.connections)
         return [each for each in all_of_them if each is not None and each.is_open]
 
     def _lock(self) -> asyncio.Lock:
@@ -224,6 +234,8 @@ class Node:
             self._connection = None
         if self._blocking is connection:
             self._blocking = None
+        if self._bulk is connection:
+            self._bulk = None
 
 
 def results_of(replies: Sequence[Reply]) -> list[Reply]:

@@ -7,6 +7,7 @@ import pytest
 from socialsite.clock import FixedClock
 from socialsite.ids import PostId, id_at
 from socialsite.store import Node, Reply, Store, StoreUnavailable
+from socialsite.store.node import MANY
 from timelines import keys
 from timelines.repositories.cached import CachedTimelines, part_of
 from timelines.repositories.cached_kind import LATE_MS, MARGIN_MS, CachedKind
@@ -58,6 +59,14 @@ async def test_a_push_goes_in_front(homes: CachedTimelines) -> None:
     assert part is not None
     assert part.ids == (at(0), at(500))
     assert part.whole
+
+
+async def test_a_large_pass_reaches_whom_it_names(homes: CachedTimelines) -> None:
+    await built(homes, [at(500)])
+    await homes.push([*range(1, 3 * MANY)], at(0))
+    part = await homes.read(ALICE, 5)
+    assert part is not None
+    assert part.ids == (at(0), at(500))
 
 
 async def test_a_late_id_is_inserted_in_its_place_and_only_once(homes: CachedTimelines) -> None:

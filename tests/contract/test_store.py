@@ -22,6 +22,7 @@ from socialsite.store import (
     open_store,
 )
 from socialsite.store.connection import Address
+from socialsite.store.node import MANY
 from socialsite.store.topology.single import Single
 from tests.support.redis_server import RedisServer
 
@@ -89,6 +90,16 @@ async def test_errors_stand_in_the_list_of_a_pass(store: Store) -> None:
     refused, pong = await node.send_encoded(payload, 2)
     assert isinstance(refused, CommandRefused)
     assert pong == b"PONG"
+
+
+async def test_many_commands_at_once_have_a_connection_of_their_own(store: Store) -> None:
+    node = server_of(store, key(1))
+    await node.execute("GET", key(1))
+    before = await node.own_ids()
+    for _ in range(2):
+        assert await node.send_encoded(b"*1\r\n$4\r\nPING\r\n" * MANY, MANY) == [b"PONG"] * MANY
+    assert len(await node.own_ids() - before) == 1
+    await node.settle()
 
 
 async def test_scripts_survive_a_server_that_forgot_them(store: Store) -> None:

@@ -13,8 +13,8 @@ from timelines.domain.follow import PassCursor, PassPage
 
 TURN_MS = 20
 """So long a job reads on; what it has read by then it still delivers."""
-AT_ONCE = 2
-"""Passes under way: the server works on one while the replies of the other are looked at."""
+AT_ONCE = 3
+"""Passes under way: the server works on one while others are written, trimmed after and told of."""
 
 T = TypeVar("T")
 Id = TypeVar("Id", bound=int)
