@@ -22,16 +22,19 @@ async def filled(store: Store) -> None:
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 6, 7])
 async def test_pages_of_any_size_hold_each_account_once(store: Store, limit: int) -> None:
     await filled(store)
-    place, found, cursor = store.component("timelines"), list[AccountId](), None
+    place, found, cursor, pages = store.component("timelines"), list[AccountId](), None, 0
     for _ in range(len(ROWS)):
         page = await page_of_accounts(place, KEY, cursor, limit)
         found += page.account_ids
+        pages += 1
         cursor = page.next
         if cursor is None:
             break
         assert len(page.account_ids) == limit
         assert cursor == FollowCursor({id: at for at, id in ROWS}[page.account_ids[-1]], page.account_ids[-1])
     assert found == NEWEST_FIRST
+    assert cursor is None
+    assert pages == -(-len(ROWS) // limit), "a full last page is the last"
 
 
 async def test_a_page_ends_above_a_score(store: Store) -> None:

@@ -134,6 +134,8 @@ async def test_a_batch_is_applied_once_and_no_older_one_after_it(store: Store) -
     assert dict(zip(found[::2], found[1::2], strict=True)) == {
         b"batch": b"6", b"+views": b"3", b"+likes": b"3", b"=seen": b"100 x", b"=left": b"7 y",
     }  # fmt: skip
+    assert await run(store, APPLY, place, 7, 0, "seen", 100, "again", "left", 8, "z") == 1
+    assert await ask(store, "HMGET", place[0], "=seen", "=left") == [b"100 again", b"8 z"]
 
 
 async def test_a_sketch_tells_whether_the_estimate_changed(store: Store) -> None:

@@ -55,6 +55,8 @@ async def test_counts_stand_while_any_of_the_three_does(store: Store, left: str)
         if name != left:
             assert await run(store, LEAVE, place, 7, 100) == b"100"
             assert await run(store, LEAVE, place, 7) is None
+            sizes = [await ask(store, "ZCARD", each) for each in three]
+            assert await ask(store, "GET", counts) == " ".join(map(str, sizes)).encode()
     expected = " ".join("1" if name == left else "0" for name in sets)
     assert await ask(store, "GET", counts) == expected.encode()
     kept = three[sets.index(left)]

@@ -149,6 +149,7 @@ async def test_notices_rise_above_the_newest_and_what_was_read(store: Store) -> 
     assert await run(store, READ, place, 50) == b"0"
     assert await run(store, ADD, place, "a", 100, 0, 3) == b"100"
     assert await run(store, ADD, place, "a", 200, 0, 3) is None
+    assert await run(store, ADD, place, "a", 200, 100, 3) is None
     assert await run(store, ADD, place, "a", 200, 101, 3) == b"200"
     assert await run(store, ADD, place, "b", 150, 0, 3) == b"201"
     assert await run(store, UNREAD, place, "+inf", 9) == [b"201", b"b", b"201", b"a", b"200"]

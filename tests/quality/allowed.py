@@ -30,6 +30,7 @@ ALLOWED = (
     Allowed("Thread.join", "asyncio/base_events.py", "shutdown_default_executor",
             "the loop is closing, and the thread has said that it ends"),
     Allowed("", "<frozen importlib._bootstrap>", "_find_and_load", "an import at first use, once a process"),
+    Allowed("a step", "traceback.py", "extract_stack", "debug mode notes where each future was made"),
     Allowed("open", "linecache.py", "updatecache", "sources for tracebacks: debug mode asks for each future"),
     # kept after the first time
     Allowed("open", "django/template/loaders/filesystem.py", "get_contents", "a template, compiled and kept"),

@@ -45,6 +45,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_runtest_setup() -> None:
+    gc.disable()  # debug mode's own garbage is no step of the product's; it is collected after each test
     OFFENCES.clear()
     blocking.watch(True)
 

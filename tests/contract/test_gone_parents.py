@@ -1,0 +1,32 @@
+"""A reply whose parent is deleted meanwhile: the thread goes on through the gone one."""
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from socialsite.services import Services
+from timelines import keys
+
+FIRST, SECOND, THIRD = PostId(4096), PostId(8192), PostId(12288)
+
+
+async def test_a_parent_that_was_deleted_is_kept_as_gone(services: Services) -> None:
+    threads, store = services.repositories.threads, services.store
+    await store.gather([("SET", keys.post(SECOND), f"deleted:7:{FIRST}")])
+    await threads.add_reply(SECOND, THIRD)
+    members = await store.gather([("ZRANGE", keys.gone_replies(FIRST), 0, -1)])
+    assert members == [[str(SECOND).encode()]]
+    assert await threads.is_answered(SECOND)
+    assert await threads.parents([SECOND, THIRD]) == {SECOND: FIRST}
+
+
+async def test_a_parent_that_stands_or_answered_nothing_is_not_gone(services: Services) -> None:
+    threads, store = services.repositories.threads, services.store
+    author = await services.accounts.sign_up(handle="alice", password=None, now_ms=services.clock.now_ms())
+    post = await services.publishing.publish(
+        author_id=AccountId(author.id), text="hello", now_ms=services.clock.now_ms()
+    )
+    await threads.add_reply(post.id, THIRD)
+    await store.gather([("SET", keys.post(SECOND), "deleted:7")])
+    await threads.add_reply(SECOND, THIRD)
+    found = await store.gather([("EXISTS", keys.gone_replies(each)) for each in (post.id, FIRST, SECOND)])
+    assert found == [0, 0, 0]
+    assert await threads.parents([post.id, SECOND]) == {post.id: None}
