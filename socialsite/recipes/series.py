@@ -151,7 +151,9 @@ class Series:
         Empty intervals are points of 0. Without a rollup the best one for the span. Raises TooManyPoints.
         """
         chosen = [rollup or best_rollup(kind.rollups, start_ms, end_ms, now_ms) for kind, _ in asked]
-        spans = [[(each, at) for at in each.intervals(start_ms, end_ms)] for each in chosen]
+        cuts = [each.intervals(start_ms, end_ms) for each in chosen]
+        _require_few(sum(map(len, cuts)))  # before anything is as long as what was asked for
+        spans = [[(each, at) for at in cut] for each, cut in zip(chosen, cuts, strict=True)]
         counts = iter(await self._counts(asked, spans))
         return [[Point(at * 1000, next(counts)) for _, at in span] for span in spans]
 
@@ -166,8 +168,7 @@ class Series:
 
     async def _counts(self, asked: Sequence[tuple[Kind, str]], spans: Sequence[Sequence[Piece]]) -> list[int]:
         """What each piece holds, one after another, in one round trip a node. Raises TooManyPoints."""
-        if (points := sum(map(len, spans))) > MOST_POINTS:
-            raise TooManyPoints(f"{points} points; at most {MOST_POINTS}")
+        _require_few(sum(map(len, spans)))
         commands = [
             ("HGET", interval_key(kind, each, at, member), member)
             for (kind, member), span in zip(asked, spans, strict=True)
@@ -189,6 +190,11 @@ class Series:
         keys = [ranked_key(kind, rollup, at) for at in rollup.intervals(start_ms, end_ms)[-MOST_SETS:]]
         found = await self._series[keys[0]].run(TOP, keys, [limit]) if keys else []
         return [(int(m), int(float(score))) for m, score in zip(found[::2], found[1::2], strict=True)]
+
+
+def _require_few(points: int) -> None:
+    if points > MOST_POINTS:
+        raise TooManyPoints(f"{points} points; at most {MOST_POINTS}")
 
 
 def _few(rollups: Sequence[Rollup], start_ms: int, end_ms: int, now_ms: int) -> Rollup:
