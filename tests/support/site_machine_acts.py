@@ -48,7 +48,7 @@ class PeopleAct(PagesAreRight):
         """With `dies` the web process is killed at it, and the browser sends the same form again."""
         author = self.active(who)
         parent = self.visible(author, which)
-        key = None if dies is None else f"key of {self.clock.now_ms()} {which} {dies}"
+        key = None if dies is None else f"form {self.tally['posts cut off']}"
         publish = self._publish(author, audience, tagged, parent, key)
         if dies is not None:
             self.tally["posts cut off"] += 1
