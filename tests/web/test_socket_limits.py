@@ -22,7 +22,9 @@ from tests.support.world import Person, World
 ENTRY_TEXT = "x" * 480
 SOCKETS = 100
 POSTS = 300
-"""410 kB of entries for each socket: more than kernel, Twisted and daphne hold for one together."""
+"""410 kB of entries for each socket: more than Twisted and daphne hold for one, and mostly the kernel."""
+ROUNDS = 10
+"""So many posts at most until the kernel (4 MB a socket, if it likes) takes no more for a deaf reader."""
 
 
 @pytest.fixture(scope="module")
@@ -164,16 +166,19 @@ async def test_a_reader_that_never_reads_is_closed_and_costs_little(site, world)
         began = time.monotonic()
         last, growth_kb = await published(site, bob, reader)
         each_s = (time.monotonic() - began) / POSTS
-        await asyncio.sleep(1.5)
-        closed = sum(_is_closed(each) for each in stuck)
+        for _ in range(ROUNDS):
+            await asyncio.sleep(1.5)
+            closed = sum(_is_closed(each) for each in stuck)
+            if closed == len(stuck):
+                break
+            last += (await published(site, bob, reader))[0]
         for each in stuck:
             each.close()
     print(
         f"{closed} deaf sockets closed, {growth_kb} kB more, {usual_kb} kB without; heard in {each_s:.3f} s"
     )
     assert closed == len(stuck)
-    seen = dict.fromkeys(reader.entry_ids("public"))  # a machine that stands still is followed by a replay
-    assert list(seen) == [*posts, *more, *last]
+    assert reader.entry_ids("public") == [*posts, *more, *last]
     assert each_s < 1.0
     assert growth_kb - usual_kb < 20 * 64
 

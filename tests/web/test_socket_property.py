@@ -210,4 +210,6 @@ async def test_whoever_watches_is_told_what_was_deleted_meanwhile_and_nothing_of
     async with client(site) as reader:
         ids = [gone.id, stands.id, hidden.id, hidden.id + 1]
         await reader.say({"type": "watch", "ids": [str(id) for id in ids]})
-        assert await reader.silence(1.0) == [{"type": "deleted", "id": str(gone.id)}]
+        heard = await reader.silence(1.0)
+        assert heard  # once, or twice where the word of the deletion itself is still on its way
+        assert all(message == {"type": "deleted", "id": str(gone.id)} for message in heard)

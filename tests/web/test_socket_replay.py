@@ -81,7 +81,7 @@ async def test_subscribing_again_begins_anew(site, world) -> None:
     async with client(site) as reader:
         await reader.subscribe("public", after=0)
         await reader.subscribe("public", after=0)
-        assert reader.entry_ids("public") == [post.id, post.id]
+        assert reader.told_ids("public") == [post.id, post.id]
         live = await bob.publishes("two")
         await reader.entry(live.id)
         assert await reader.silence(0.3) == []
