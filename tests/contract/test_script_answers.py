@@ -10,7 +10,7 @@ from socialsite.recipes.buffer_totals import APPLY
 from socialsite.recipes.job_queue import BEAT, BURY, FINISH, REVIVE, JobQueue
 from socialsite.recipes.lock import ACQUIRE, fence_key, lock_key
 from socialsite.recipes.rate_limit import HIT, MINUTE_MS, REFUND, RateLimiter, Rule, Subject
-from socialsite.recipes.series import COUNT, DISTINCT, RANK, TOP
+from socialsite.recipes.series import COUNT, DISTINCT, DISTINCT_COUNT, RANK, TOP
 from socialsite.store import Key, Store
 from tests.support.scripting import ask, run
 
@@ -142,7 +142,7 @@ async def test_a_sketch_tells_whether_the_estimate_changed(store: Store) -> None
     assert await run(store, DISTINCT, [SKETCH], A_DAY_ON, 1) == 1
     assert await run(store, DISTINCT, [SKETCH], A_DAY_ON, 1) == 0
     assert await run(store, DISTINCT, [SKETCH], A_DAY_ON, 1, 2) == 1
-    assert await ask(store, "PFCOUNT", SKETCH) == 2
+    assert await run(store, DISTINCT_COUNT, [SKETCH]) == 2
 
 
 async def test_a_ranking_is_cut_to_its_cap_above_twice_the_cap(store: Store) -> None:
