@@ -155,7 +155,7 @@ async def test_a_cursor_from_elsewhere_counts_among_the_direct_replies(
     replies = [await alice.publishes(f"{n}", in_reply_to=first) for n in range(2)]
     page = await services.threads.page(first, viewer_id=None, after=other.id)
     assert [each.id for each in page.replies] == [post.id for post in replies]
-    page = await services.threads.page(first, viewer_id=None, after=replies[0].id + 1)
+    page = await services.threads.page(first, viewer_id=None, after=replies[1].id - 1)
     assert [each.id for each in page.replies] == [replies[1].id]
 
 
