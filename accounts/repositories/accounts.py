@@ -11,7 +11,7 @@ from accounts.models import Account
 from socialsite.store.batches import Encoded
 from socialsite.store.node import Reply
 from socialsite.store.question import Question
-from socialsite.store.scripts import Command, Prepared, Script, encode, load, prepared
+from socialsite.store.scripts import Command, Prepared, Script, load, prepared
 from socialsite.store.store import Store
 
 CREATE = load("create_account.lua", __package__)
@@ -215,13 +215,14 @@ def _account(
     )
 
 
-def _author_command(account_id: AccountId) -> Command:
-    return ("HMGET", keys.account(account_id), *AUTHOR_FIELDS)
+@lru_cache(maxsize=20_000)
+def _author_command(account_id: AccountId) -> Prepared:
+    return prepared("HMGET", keys.account(account_id), *AUTHOR_FIELDS)
 
 
 @lru_cache(maxsize=20_000)
 def _author_wire(account_id: AccountId) -> bytes:
-    return encode(_author_command(account_id))
+    return _author_command(account_id).wire
 
 
 @lru_cache(maxsize=20_000)

@@ -21,12 +21,19 @@ class Prepared(tuple[Any, ...]):
     """A command that was encoded before: for reads whose keys pages ask for again and again."""
 
     wire: bytes
+    key: Key
 
 
 def prepared(*command: Any) -> Prepared:
     """The command, encoded once; to be kept by whoever makes it (`lru_cache`)."""
+    return with_wire(command, encode(command))
+
+
+def with_wire(command: Command, wire: bytes) -> Prepared:
+    """The command with the bytes that somebody encoded it to."""
     made = Prepared(command)
-    made.wire = encode(command)
+    made.wire = wire
+    made.key = key_of(command)
     return made
 
 
@@ -36,6 +43,8 @@ READ_ONLY = "#!lua flags=no-writes"
 
 def key_of(command: Command) -> Key:
     """The key that routes a command: its first one. Raises LookupError where there is none."""
+    if type(command) is Prepared:
+        return command.key
     for part in command:
         if isinstance(part, Key):
             return part

@@ -122,17 +122,20 @@ class Store:
         return await self._spread(commands, repeat(may_lag, len(commands)))
 
     async def _spread(self, commands: Sequence[Command], may_lag: Iterable[bool]) -> list[Reply]:
-        by_node: dict[int, tuple[Node, list[int]]] = {}
-        readers: dict[int, Node] = {}  # one choice for all that a caller reads of a node
+        by_node: dict[Node, list[int]] = {}
+        readers: dict[Node, Node] = {}  # one choice for all that a caller reads of a node
         for position, (command, lags) in enumerate(zip(commands, may_lag, strict=True)):
             node = self._only or self.node(key_of(command))
             if lags and node.replicas is not None:
-                chosen = readers.get(id(node))
+                chosen = readers.get(node)
                 if chosen is None:
-                    chosen = readers[id(node)] = node.reader()
+                    chosen = readers[node] = node.reader()
                 node = chosen
-            by_node.setdefault(id(node), (node, []))[1].append(position)
-        groups = list(by_node.values())
+            if node in by_node:
+                by_node[node].append(position)
+            else:
+                by_node[node] = [position]
+        groups = list(by_node.items())
         if len(groups) == 1:
             return await groups[0][0].pipeline(commands)
         answers = await asyncio.gather(

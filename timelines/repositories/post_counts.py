@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from socialsite.ids import PostId
 from socialsite.store import Command, Encoded, Key, Question, load
-from socialsite.store.scripts import encode
+from socialsite.store.scripts import Prepared, prepared
 from timelines import keys
 from timelines.domain.page import Counts
 
@@ -40,7 +40,7 @@ def counts_question(post_ids: Sequence[PostId], *, may_lag: bool = False) -> Que
         Encoded(
             b"".join(map(_counts_wire, post_ids)),
             len(post_ids),
-            lambda: [("GET", keys.counts(post_id)) for post_id in post_ids],
+            lambda: list(map(_counts_command, post_ids)),
         ),
         lambda replies: dict(zip(post_ids, map(counts_of, replies), strict=True)),
         may_lag,
@@ -48,5 +48,10 @@ def counts_question(post_ids: Sequence[PostId], *, may_lag: bool = False) -> Que
 
 
 @lru_cache(maxsize=20_000)
+def _counts_command(post_id: PostId) -> Prepared:
+    return prepared("GET", keys.counts(post_id))
+
+
+@lru_cache(maxsize=20_000)
 def _counts_wire(post_id: PostId) -> bytes:
-    return encode(("GET", keys.counts(post_id)))
+    return _counts_command(post_id).wire

@@ -8,7 +8,6 @@ from functools import lru_cache
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.store import Command, Encoded, Prepared, Question, Reply, Store, load, prepared
-from socialsite.store.scripts import encode
 from timelines import keys
 from timelines.domain.post import KEPT, Post, decode_post, encode_post
 from timelines.repositories.archive import Archive, NoArchive
@@ -183,7 +182,7 @@ class PostRepository:
             Encoded(
                 b"".join(map(_find_wire, post_ids)),
                 len(post_ids),
-                lambda: [_find_command(post_id) for post_id in post_ids],
+                lambda: list(map(_find_command, post_ids)),
             ),
             lambda replies: dict(zip(post_ids, map(decoded, replies), strict=True)),
         )
@@ -234,7 +233,7 @@ def _find_command(post_id: PostId) -> Prepared:
 
 @lru_cache(maxsize=20_000)
 def _find_wire(post_id: PostId) -> bytes:
-    return encode(("GET", keys.post(post_id)))
+    return _find_command(post_id).wire
 
 
 def parsed(value: bytes) -> Agreement:

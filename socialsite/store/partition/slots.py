@@ -6,6 +6,7 @@ as 16,384; the slots are 0 .. 16,383.)
 """
 
 from binascii import crc_hqx
+from functools import lru_cache
 
 from socialsite.store.partition.partitioner import checked
 
@@ -17,6 +18,7 @@ def slot_of(key: str | bytes) -> int:
     return crc_hqx(hashed_part(key.encode() if isinstance(key, str) else key), 0) % SLOTS
 
 
+@lru_cache(maxsize=65_536)  # pages ask for the same tags again and again
 def slot_of_tag(tag: str) -> int:
     """The slot of every key with this tag. Raises Unassigned for what is no tag."""
     return crc_hqx(checked(tag), 0) % SLOTS

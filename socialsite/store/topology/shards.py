@@ -5,17 +5,19 @@ process looks once a second whether its shards still hold it, before it sends an
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache
 
 from socialsite.store.connection import Address, PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
 from socialsite.store.node import Node, Reply, encode
 from socialsite.store.owners import Groups, KeyOf, OwnerId, OwnersByNode
-from socialsite.store.partition import Partitioner
 from socialsite.store.scripts import Command
 from socialsite.store.topology.shard_checks import require_one_map, require_own_keys, require_place
 from socialsite.store.topology.shard_map import FORMED, HeldMap, ShardMap, read_map, shard_key
 
+KEPT_TAGS = 65_536
+"""Tags whose partition is remembered: pages ask for the same ones again and again."""
 LEASE_S = 1.0
 """A process may send to a shard for so long after it has seen its own map there. Who changes a map waits
 longer than this before the first key moves."""
@@ -100,7 +102,7 @@ class Shards:
         self._nodes = tuple(ShardNode(address, lease_s=lease_s) for address in addresses)
         self._kind = kind
         self._components = frozenset(components)
-        self._partitioner: Partitioner | None = None
+        self._partition_of: Callable[[str], int] | None = None
         self._owners = OwnersByNode(self.node_for)
 
     @property
@@ -108,8 +110,8 @@ class Shards:
         return self._nodes
 
     def node_for(self, tag: str) -> Node:
-        assert self._partitioner is not None, "open() reads the map first"
-        return self._nodes[self._partitioner.partition_of(tag)]
+        assert self._partition_of is not None, "open() reads the map first"
+        return self._nodes[self._partition_of(tag)]
 
     @property
     def width(self) -> int:
@@ -126,7 +128,7 @@ class Shards:
         shards = [self._placed(number, each) for number, each in enumerate(held)]
         require_one_map(self._nodes, shards)
         await self._each(("HSET", shard_key(), "state", FORMED))
-        self._partitioner = shards[0].map.partitioner
+        self._partition_of = lru_cache(maxsize=KEPT_TAGS)(shards[0].map.partitioner.partition_of)
         for node in self._nodes:
             node.checksum = shards[0].map.checksum
 
