@@ -1,45 +1,39 @@
 """Accounts and their handles. An account changes only by scripts on its own key, a handle is claimed once."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from typing import Final
 
 from accounts import keys
-from accounts.domain import ACTIVE, AccountId, Author, State
+from accounts.domain import AccountId, Author, State
 from accounts.errors import AccountNotFound
 from accounts.models import Account
+from accounts.repositories.account_values import (
+    account_from,
+    author_command,
+    author_from,
+    author_wire,
+    create_command,
+    flat,
+    read_command,
+)
 from socialsite.store.batches import Encoded
 from socialsite.store.node import Reply
 from socialsite.store.question import Question
-from socialsite.store.scripts import Command, Prepared, Script, load, prepared
+from socialsite.store.scripts import Command, Script, load
 from socialsite.store.store import Store
 
-CREATE = load("create_account.lua", __package__)
 EDIT = load("edit_profile.lua", __package__)
 CHANGE_STATE = load("change_state.lua", __package__)
 SET_PASSWORD = load("set_password.lua", __package__)
 
-FIELDS: Final = (
-    "handle",
-    "display_name",
-    "bio",
-    "link",
-    "password",
-    "created_ms",
-    "state",
-    "staff",
-    "version",
-    "private",
-)
-AUTHOR_FIELDS: Final = ("handle", "display_name", "state", "version", "private")
-STATES: Final[Mapping[bytes, State]] = {b"active": "active", b"suspended": "suspended", b"deleted": "deleted"}
 NOBODY = AccountId(0)
 """Never given out: INCR starts at 1."""
+MET = 50_000  # handles whose accounts a process remembers: about 8 MB when full
 
 
 class AccountRepository:
     def __init__(self, store: Store) -> None:
         self._accounts = store.component("accounts")
+        self._met: dict[str, AccountId] = {}
 
     async def create(self, account: Account) -> Account | None:
         """Store a new account and claim its handle; None when the handle is somebody's.
@@ -83,6 +77,19 @@ class AccountRepository:
         found = await self._accounts[key].execute("GET", key)
         return await self.find(AccountId(int(found)) if found is not None else NOBODY)
 
+    async def find_met(self, handle: str) -> Account | None:
+        """As `find_by_handle`; in one round trip where this process has met the handle, whose it stays.
+
+        Not for checking passwords: the time tells whether anybody looked for the handle here before.
+        """
+        met = self._met.get(handle)
+        account = None if met is None else await self.find(met)
+        if account is None or account.handle != handle:  # another site was restored here meanwhile
+            account = await self.find_by_handle(handle)
+            if account is not None:
+                self._note(handle, AccountId(account.id))
+        return account
+
     async def find(self, account_id: AccountId) -> Account | None:
         command = self.read_command(account_id)
         (reply,) = await self._accounts.gather([command])
@@ -105,20 +112,20 @@ class AccountRepository:
         ids = list(dict.fromkeys(account_ids))
 
         def understand(replies: Sequence[Reply]) -> dict[AccountId, Author]:
-            authors = map(_author, ids, *zip(*replies, strict=True))  # a loop of C alone
+            authors = map(author_from, ids, *zip(*replies, strict=True))  # a loop of C alone
             return {author.id: author for author in authors if author is not None}
 
-        wire = b"".join(map(_author_wire, ids))
-        return Question(Encoded(wire, len(ids), lambda: list(map(_author_command, ids))), understand)
+        wire = b"".join(map(author_wire, ids))
+        return Question(Encoded(wire, len(ids), lambda: list(map(author_command, ids))), understand)
 
     async def edit(self, account_id: AccountId, fields: Mapping[str, str]) -> bool:
         """Whether any of the fields changed. Raises AccountNotFound, also for a deleted account."""
-        return _changed(await self._run(EDIT, account_id, *_flat(fields)))
+        return _changed(await self._run(EDIT, account_id, *flat(fields)))
 
     async def change_state(self, account_id: AccountId, state: State, fields: Mapping[str, str]) -> bool:
         """Whether the state changed, `fields` with it. Raises AccountNotFound, also for leaving "deleted"."""
         key = keys.account(account_id)
-        command = CHANGE_STATE.command([key], [state, *_flat(fields)])
+        command = CHANGE_STATE.command([key], [state, *flat(fields)])
         (reply,) = await self._accounts.write(key, command)  # a replica must not bring back who was suspended
         return _changed(reply)
 
@@ -137,10 +144,15 @@ class AccountRepository:
 
     def read_command(self, account_id: AccountId) -> Command:
         """For a pipeline; `account_of` reads its reply."""
-        return _read_command(account_id)
+        return read_command(account_id)
 
     def account_of(self, account_id: AccountId, reply: Reply) -> Account | None:
-        return None if reply[0] is None else _account(account_id, *reply).twin()
+        return None if reply[0] is None else account_from(account_id, *reply).twin()
+
+    def _note(self, handle: str, account_id: AccountId) -> None:
+        if len(self._met) >= MET:
+            self._met.clear()
+        self._met[handle] = account_id
 
     async def _write_under_new_ids(self, accounts: Sequence[Account]) -> None:
         counter, unwritten = keys.account_ids(), list(accounts)
@@ -148,97 +160,13 @@ class AccountRepository:
             last = int(await self._accounts[counter].execute("INCRBY", counter, len(unwritten)))
             for account_id, account in enumerate(unwritten, last - len(unwritten) + 1):
                 account.id = account_id
-            replies = await self.gather([_create_command(account) for account in unwritten])
+            replies = await self.gather([create_command(account) for account in unwritten])
             unwritten = [account for account, new in zip(unwritten, replies, strict=True) if not new]
 
     async def _run(self, script: Script, account_id: AccountId, *args: str) -> int:
         key = keys.account(account_id)
         reply: int = await self._accounts[key].run(script, [key], args)
         return reply
-
-
-def _create_command(account: Account) -> Command:
-    return CREATE.command([keys.account(AccountId(account.id))], _flat(_fields(account)))
-
-
-def _fields(account: Account) -> dict[str, str]:
-    return {
-        "handle": account.handle,
-        "display_name": account.display_name,
-        "bio": account.bio,
-        "link": account.link,
-        "password": account.password,
-        "created_ms": str(account.created_ms),
-        "state": account.state or ACTIVE,
-        "staff": "1" if account.is_staff else "0",
-        "version": str(account.version),
-        "private": "1" if account.is_private else "0",
-    }
-
-
-def _flat(fields: Mapping[str, str]) -> list[str]:
-    return [part for pair in fields.items() for part in pair]
-
-
-@lru_cache(maxsize=20_000)
-def _read_command(account_id: AccountId) -> Prepared:
-    return prepared("HMGET", keys.account(account_id), *FIELDS)
-
-
-@lru_cache(maxsize=4_096)
-def _account(
-    account_id: AccountId,
-    handle: bytes,
-    display_name: bytes,
-    bio: bytes,
-    link: bytes,
-    password: bytes,
-    created_ms: bytes,
-    state: bytes,
-    staff: bytes,
-    version: bytes,
-    private: bytes | None,
-) -> Account:
-    """Facts read anew each time; only what they make is kept, and given out as twins."""
-    return Account(
-        id=account_id,
-        handle=handle.decode(),
-        display_name=display_name.decode(),
-        bio=bio.decode(),
-        link=link.decode(),
-        password=password.decode(),
-        created_ms=int(created_ms),
-        state=state.decode(),
-        is_staff=staff == b"1",
-        version=int(version),
-        is_private=private == b"1",
-    )
-
-
-@lru_cache(maxsize=20_000)
-def _author_command(account_id: AccountId) -> Prepared:
-    return prepared("HMGET", keys.account(account_id), *AUTHOR_FIELDS)
-
-
-@lru_cache(maxsize=20_000)
-def _author_wire(account_id: AccountId) -> bytes:
-    return _author_command(account_id).wire
-
-
-@lru_cache(maxsize=20_000)
-def _author(
-    account_id: AccountId,
-    handle: bytes | None,
-    display_name: bytes,
-    state: bytes,
-    version: bytes,
-    private: bytes | None,
-) -> Author | None:
-    """Facts read anew each time; only their decoding is kept. None: there is no such account."""
-    if handle is None:
-        return None
-    is_private = private == b"1"
-    return Author(account_id, handle.decode(), display_name.decode(), STATES[state], int(version), is_private)
 
 
 def _changed(reply: int) -> bool:

@@ -30,24 +30,29 @@ class AccountDirectory:
     async def find_by_handle(self, handle: str) -> Account | None:
         """In any state."""
         try:
-            normalized = handles.normalize_handle(handle)
+            return await self._accounts.find_by_handle(handles.normalize_handle(handle))
         except handles.HandleInvalid:
             return None
-        return await self._accounts.find_by_handle(normalized)
 
     async def get_by_handle(self, handle: str) -> Account:
         """Raises AccountNotFound for absent, suspended and deleted ones alike."""
-        account = await self.find_by_handle(handle)
+        account = await self._find_met(handle)
         if account is None or not account.is_active:
             raise AccountNotFound
         return account
 
     async def get_standing(self, handle: str) -> Account:
         """As get_by_handle, but a suspended account is found, too: whoever is tied to it may undo that."""
-        account = await self.find_by_handle(handle)
+        account = await self._find_met(handle)
         if account is None or account.state == DELETED:
             raise AccountNotFound
         return account
+
+    async def _find_met(self, handle: str) -> Account | None:
+        try:
+            return await self._accounts.find_met(handles.normalize_handle(handle))
+        except handles.HandleInvalid:
+            return None
 
     async def find_many(self, ids: Iterable[AccountId]) -> dict[AccountId, Account]:
         """In any state; absent ones are left out."""

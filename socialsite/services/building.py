@@ -16,6 +16,7 @@ from timelines.services.hydrating import Hydrator
 from timelines.services.indexing import Indexing
 from timelines.services.lists import ListService
 from timelines.services.live import LiveService
+from timelines.services.meeting import MeetingService
 from timelines.services.noticing import NotificationService
 from timelines.services.owing_notices import NoticesOwed
 from timelines.services.positions import PositionService
@@ -38,6 +39,7 @@ from .people import (
     build_completing,
     build_following,
     build_lists,
+    build_meeting,
     build_relations,
     build_requests,
     build_suggesting,
@@ -65,6 +67,7 @@ class Services:
     suggesting: SuggestingService
     following: FollowingService
     relations: RelationsService
+    meeting: MeetingService
     requests: RequestService
     filters: FilterService
     lists: ListService
@@ -87,7 +90,7 @@ class Services:
 def build_services(store: Store, clock: AnyClock, config: Configuration) -> Services:
     """Everything, wired."""
     ground = Ground(store, clock, config)
-    at = ground.at
+    at, relations = ground.at, build_relations(ground)
     return Services(
         config=config,
         clock=clock,
@@ -104,7 +107,8 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
         positions=PositionService(at.positions),
         suggesting=build_suggesting(ground),
         following=build_following(ground),
-        relations=build_relations(ground),
+        relations=relations,
+        meeting=build_meeting(ground, relations),
         requests=build_requests(ground),
         filters=FilterService(filters=at.filters),
         lists=build_lists(ground),

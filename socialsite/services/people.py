@@ -3,6 +3,7 @@
 from timelines.services.completing import CompletingService
 from timelines.services.following import FollowingService
 from timelines.services.lists import ListService
+from timelines.services.meeting import MeetingService
 from timelines.services.relations import RelationsService
 from timelines.services.requests import RequestService
 from timelines.services.suggesting import SuggestingService
@@ -32,6 +33,16 @@ def build_relations(ground: Ground) -> RelationsService:
         accounts=ground.accounts,
         homes=ground.at.homes,
         live=ground.live,
+    )
+
+
+def build_meeting(ground: Ground, relating: RelationsService) -> MeetingService:
+    return MeetingService(
+        store=ground.store,
+        relating=relating,
+        relations=ground.at.relations,
+        follows=ground.at.follows,
+        accounts=ground.accounts,
     )
 
 

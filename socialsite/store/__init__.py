@@ -17,13 +17,13 @@ from socialsite.store.errors import (
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
 from socialsite.store.opening import BadUrl, StoreUrls, open_store
-from socialsite.store.question import Question
+from socialsite.store.question import Question, joined
 from socialsite.store.scripts import Command, Prepared, Script, load, prepared
 from socialsite.store.store import Store
 
 __all__ = [
     "Asked", "BadUrl", "Command", "CommandRefused", "Encoded", "Key", "KeyDataShardedConnection",
     "KeyShardedConnection", "Node", "Partition", "Prepared", "Question", "Redirected", "Reply", "Script",
-    "Store", "StoreError", "StoreFull", "StoreUnavailable", "StoreUrls", "Unconfirmed", "load", "open_store",
-    "prepared", "wire_of", "wire_text",
+    "Store", "StoreError", "StoreFull", "StoreUnavailable", "StoreUrls", "Unconfirmed", "joined", "load",
+    "open_store", "prepared", "wire_of", "wire_text",
 ]  # fmt: skip

@@ -1,10 +1,11 @@
 """A question: commands, and how their replies are understood. Several questions share one round trip."""
 
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from socialsite.store.batches import Parts
 from socialsite.store.node import Reply
 from socialsite.store.scripts import Command
 
@@ -20,3 +21,22 @@ class Question(msgspec.Struct, Generic[Answer], frozen=True):
     commands: Sequence[Command]
     understand: Callable[[Sequence[Reply]], Answer]
     may_lag: bool = False
+
+
+def joined(*questions: Question[Any]) -> Question[list[Any]]:
+    """Several questions as one; it may lag where each of them may."""
+    return Question(
+        Parts([question.commands for question in questions]),
+        lambda replies: answers_of(questions, replies),
+        all(question.may_lag for question in questions),
+    )
+
+
+def answers_of(questions: Sequence[Question[Any]], replies: Sequence[Reply]) -> list[Any]:
+    """What each of some questions gets of the replies to all of them, understood."""
+    answers, start = [], 0
+    for question in questions:
+        end = start + len(question.commands)
+        answers.append(question.understand(replies[start:end]))
+        start = end
+    return answers

@@ -15,7 +15,7 @@ from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
 from socialsite.store.owners import Groups, KeyOf, OwnerId
-from socialsite.store.question import Answer, Question
+from socialsite.store.question import Answer, Question, answers_of
 from socialsite.store.scripts import Command, key_of
 from socialsite.store.topology.single import Single
 
@@ -156,12 +156,7 @@ class Store:
             replies = await self._spread(list(commands), chain.from_iterable(places))
         else:
             replies = await self.gather(commands)
-        answers, start = [], 0
-        for question in questions:
-            end = start + len(question.commands)
-            answers.append(question.understand(replies[start:end]))
-            start = end
-        return answers
+        return answers_of(questions, replies)
 
     def begin(self, question: Question[Answer]) -> Asked[Answer]:
         """As `ask`, sent at once where one server has everything; of commands without scripts."""

@@ -167,12 +167,3 @@ async def test_a_page_of_many_suspended_ends_in_bounded_time(
     assert page.account_ids == ()
     assert page.next is not None
     assert people.asked == 20
-
-
-async def test_what_two_have_in_common_is_told(service: FollowingService, people: Directory) -> None:
-    for follower, followed in ((ALICE, CAROL), (BOB, CAROL), (ALICE, 4), (4, BOB), (ALICE, 5), (5, BOB)):
-        await service.follow(follower_id=AccountId(follower), followed_id=AccountId(followed), now_ms=1)
-    found, _ = await service.together(ALICE, BOB, 10)
-    assert (found.both_follow, found.known) == (1, (5, 4))
-    people.states[AccountId(5)] = SUSPENDED
-    assert (await service.together(ALICE, BOB, 10))[0].known == (4,)

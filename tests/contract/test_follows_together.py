@@ -32,11 +32,13 @@ async def test_intersections_are_those_of_sets(
         for account in map(AccountId, PEOPLE):
             known = following[viewer] & followers[account]
             newest = sorted(known, key=lambda id: (graph[id, account], str(id)), reverse=True)
-            found = await follows.together(viewer, account, 100)
+            (met,) = await store.ask(follows.met_question(viewer, account))
+            assert met.counts == FollowCounts(len(followers[account]), len(following[account]))
+            assert met.own_following == len(following[viewer])
+            found = await follows.together(viewer, account, met, 100)
             assert list(found.known) == newest
-            assert (await follows.together(viewer, account, 2)).known == tuple(newest[:2])
+            assert (await follows.together(viewer, account, met, 2)).known == tuple(newest[:2])
             assert found.both_follow == len(following[viewer] & following[account])
-            assert found.counts == FollowCounts(len(followers[account]), len(following[account]))
 
 
 async def test_a_star_with_many_followers_is_asked_not_walked(store: Store) -> None:
@@ -44,4 +46,5 @@ async def test_a_star_with_many_followers_is_asked_not_walked(store: Store) -> N
     star, viewer = AccountId(1), AccountId(2)
     await follows.add_many(Follow(AccountId(id), star, id) for id in range(3, 5_003))
     await follows.add_many(Follow(viewer, AccountId(id), 1) for id in range(4_990, 5_010))
-    assert (await follows.together(viewer, star, 3)).known == (5_002, 5_001, 5_000)
+    (met,) = await store.ask(follows.met_question(viewer, star))
+    assert (await follows.together(viewer, star, met, 3)).known == (5_002, 5_001, 5_000)

@@ -165,7 +165,6 @@ async def test_who_is_kept_away_is_on_no_page_of_followers(world: World, service
     seen = await services.following.followers(dave.id, viewer_id=alice.id)
     assert set(seen.account_ids) == {alice.id, carol.id}
     assert bob.id in (await services.following.followers(dave.id, viewer_id=carol.id)).account_ids
-    assert bob.id not in (await services.following.together(alice.id, dave.id, 5))[0].known
 
 
 async def test_caps_refuse_one_more(world: World, services: Services) -> None:

@@ -33,10 +33,17 @@ class FollowCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class Met:
+    """A reader before an account: its counts, and how many the reader follows."""
+
+    counts: FollowCounts
+    own_following: int
+
+
+@dataclass(frozen=True, slots=True)
 class Acquaintance:
     """What a reader and an account share: accounts both follow, and the newest followers the reader knows."""
 
-    counts: FollowCounts
     both_follow: int
     known: tuple[AccountId, ...]
 

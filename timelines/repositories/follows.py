@@ -3,10 +3,11 @@
 Knows edges and ids only; whether an account exists, is suspended or may be followed is the service's matter.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from accounts.domain import AccountId
-from socialsite.store.question import Question
+from socialsite.store.node import Reply
+from socialsite.store.question import Question, joined
 from socialsite.store.store import Store
 from timelines import keys
 from timelines.domain.follow import (
@@ -15,6 +16,7 @@ from timelines.domain.follow import (
     FollowCounts,
     FollowCursor,
     FollowPage,
+    Met,
     PassCursor,
     PassPage,
 )
@@ -97,16 +99,27 @@ class Follows:
         """Everybody the account follows, in no order."""
         return list(map(AccountId, await self._following.ids(account_id, self._most)))
 
-    async def together(self, viewer_id: AccountId, account_id: AccountId, limit: int) -> Acquaintance:
-        """What the viewer shares with an account, with the account's counts; `limit` known followers."""
-        account, viewer = (self._followers, account_id), (self._following, viewer_id)
-        both = self._following, account_id
-        followers, following, own = await counts(account, both, viewer)
-        others = Sized(*account, followers), Sized(*both, following)
-        known, shared = await common_with_each(Sized(*viewer, own), others, self._most)
+    def met_question(self, viewer_id: AccountId, account_id: AccountId) -> Question[Met]:
+        """How many follow the account, how many it and the viewer follow."""
+        sides = (self._followers, account_id), (self._following, account_id), (self._following, viewer_id)
+        asked = joined(*(side.count_question(owner) for side, owner in sides))
+
+        def understand(replies: Sequence[Reply]) -> Met:
+            followers, following, own = asked.understand(replies)
+            return Met(FollowCounts(followers, following), own)
+
+        return Question(asked.commands, understand)
+
+    async def together(
+        self, viewer_id: AccountId, account_id: AccountId, met: Met, limit: int
+    ) -> Acquaintance:
+        """What the viewer shares with an account; `met`: as they are. `limit` known followers."""
+        viewer = Sized(self._following, viewer_id, met.own_following)
+        followers = Sized(self._followers, account_id, met.counts.followers)
+        following = Sized(self._following, account_id, met.counts.following)
+        known, shared = await common_with_each(viewer, (followers, following), self._most)
         newest = sorted((Neighbour(at_ms, id) for id, at_ms in known.items()), key=order, reverse=True)
-        names = tuple(AccountId(neighbour.id) for neighbour in newest[:limit])
-        return Acquaintance(FollowCounts(followers, following), len(shared), names)
+        return Acquaintance(len(shared), tuple(AccountId(neighbour.id) for neighbour in newest[:limit]))
 
     async def followed_by_each(
         self, account_ids: Collection[AccountId], most: int

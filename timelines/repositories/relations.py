@@ -7,7 +7,7 @@ Both are written before anything is answered; a crash between is mended by repea
 from collections.abc import Awaitable, Callable, Sequence
 
 from accounts.domain import AccountId
-from socialsite.store import Command, Key, Question, Reply, Store
+from socialsite.store import Asked, Command, Key, Question, Reply, Store
 from timelines import keys
 from timelines.domain.follow import FollowCursor, FollowPage
 from timelines.domain.relation import Relation
@@ -81,17 +81,17 @@ class Relations:
 
     async def apart(self, account_id: AccountId, others: Sequence[AccountId]) -> set[AccountId]:
         """Those of `others` that the account blocks or is blocked by."""
-        if not others:
-            return set()
-        asked = (keys.blocks(account_id), keys.blocked_by(account_id))
-        commands: list[Command] = [("ZMSCORE", key, *others) for key in asked]
-        sides = await self._timelines.gather(commands)
-        return {
-            other
-            for scores in sides
-            for other, score in zip(others, scores, strict=True)
-            if score is not None
-        }
+        return await self.begin_apart(account_id, others)
+
+    def begin_apart(self, account_id: AccountId, others: Sequence[AccountId]) -> Asked[set[AccountId]]:
+        """As `apart`; in one round trip with what else is asked in the same moment."""
+
+        def understand(sides: Sequence[Reply]) -> set[AccountId]:
+            marked = (zip(others, scores, strict=True) for scores in sides)
+            return {other for side in marked for other, score in side if score is not None}
+
+        asked = (keys.blocks(account_id), keys.blocked_by(account_id)) if others else ()
+        return self._store.begin(Question([("ZMSCORE", key, *others) for key in asked], understand))
 
     async def counts(self, account_id: AccountId, now_ms: int) -> tuple[int, int, int]:
         """How many the account blocks, mutes, and hides the boosts of; without mutes that are over."""

@@ -2,12 +2,11 @@
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import partial
 
 from accounts.domain import AccountId, Author
 from accounts.errors import AccountNotFound
-from timelines.domain.follow import Acquaintance, Follow, FollowCounts, FollowCursor, FollowPage
+from timelines.domain.follow import Follow, FollowCounts, FollowCursor, FollowPage
 from timelines.domain.relation import REQUESTED_CAP
 from timelines.errors import FollowingCapReached, FollowingYourself, RequestsCapReached
 from timelines.repositories.follows import Follows
@@ -103,21 +102,6 @@ class FollowingService:
     ) -> FollowPage:
         """The accounts followed last first, without those that a block keeps from the viewer."""
         return await self._page(partial(self._follows.following, account_id), viewer_id, cursor, limit)
-
-    async def together(
-        self, viewer_id: AccountId, account_id: AccountId, limit: int
-    ) -> tuple[Acquaintance, list[Author]]:
-        """What the viewer shares with an account; without followers that a block keeps from the viewer.
-
-        With these followers as pages show them.
-        """
-        found = await self._follows.together(viewer_id, account_id, limit)
-        if not found.known:
-            return found, []
-        apart = await self._relations.apart(viewer_id, found.known)
-        authors = await self._accounts.authors([id for id in found.known if id not in apart])
-        known = [id for id in found.known if id in authors and authors[id].is_visible]
-        return replace(found, known=tuple(known)), [authors[id] for id in known]
 
     async def _page(
         self, read: ReadPage, viewer_id: AccountId | None, cursor: FollowCursor | None, limit: int

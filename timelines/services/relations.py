@@ -12,7 +12,7 @@ from typing import Protocol
 
 from accounts.domain import DELETED, AccountId
 from accounts.errors import AccountNotFound
-from socialsite.store import Store
+from socialsite.store import Question, Reply, Store, joined
 from timelines.domain.follow import FollowCursor, FollowPage
 from timelines.domain.relation import BLOCKS_CAP, MUTE_MOST_MS, MUTES_CAP, QUIETED_CAP, Relation
 from timelines.domain.rights import FOREVER
@@ -118,13 +118,24 @@ class RelationsService:
 
     async def relation(self, viewer_id: AccountId, other_id: AccountId, now_ms: int) -> Relation:
         """All that the viewer has to do with the other, in one round trip."""
-        own: Relation
-        own, follows, followed = await self._store.ask(
+        relation: Relation
+        (relation,) = await self._store.ask(self.relation_question(viewer_id, other_id, now_ms))
+        return relation
+
+    def relation_question(self, viewer_id: AccountId, other_id: AccountId, now_ms: int) -> Question[Relation]:
+        """As `relation`, for a round trip that asks other things too."""
+        asked = joined(
             self._relations.relation_question(viewer_id, other_id, now_ms),
             self._follows.followed_question(viewer_id, [other_id]),
             self._follows.followed_question(other_id, [viewer_id]),
         )
-        return replace(own, follows=bool(follows), is_followed=bool(followed))
+
+        def understand(replies: Sequence[Reply]) -> Relation:
+            own, follows, followed = asked.understand(replies)
+            related: Relation = replace(own, follows=bool(follows), is_followed=bool(followed))
+            return related
+
+        return Question(asked.commands, understand)
 
     async def may_interact(self, viewer_id: AccountId, author_id: AccountId) -> bool:
         """Whether no block stands between them."""

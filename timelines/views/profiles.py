@@ -1,7 +1,7 @@
 """Accounts as others see them: profile, followers, following; following them and no longer."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import wraps
 from typing import Any
 
@@ -18,6 +18,7 @@ from timelines.domain.follow import FollowCounts, FollowPage
 from timelines.domain.page import TimelinePage
 from timelines.forms import PageQuery, follow_cursor_of, limit_of
 from timelines.presenters import profile_json, profile_url, relation_json
+from timelines.services.meeting import Meeting
 from timelines.views.answers import done
 from timelines.views.pages import (
     Page,
@@ -59,10 +60,11 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
     id, me = AccountId(account.id), viewer_id(request)
     may_lag = me is None
     asked = place_in(request, f"profile:{handle}"), services.reading.begin_post_count(id, may_lag=may_lag)
+    meeting = _begin_meeting(request, id)
     page = await services.reading.profile(
         id, viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=may_lag
     )
-    counts, relation = await _met_before(request, id)
+    counts, relation = await _alone(request, id) if meeting is None else await _met(request, id, meeting)
     views = await looked_at(request, Entity("account", id), id)
     place, posts = await asked[0], await asked[1]
     if is_hidden(account, relation):
@@ -100,16 +102,30 @@ def is_hidden(account: Account, relation: Page) -> bool:
     return apart or (account.is_private and not relation["is_following"])
 
 
-async def _met_before(request: SiteRequest, account_id: AccountId) -> tuple[FollowCounts, Page]:
-    """The account's counts, and what the viewer and the account have to do with each other."""
+def _begin_meeting(request: SiteRequest, account_id: AccountId) -> Awaitable[Meeting] | None:
+    """Asked now, to be awaited later; None for a visitor and for the account itself."""
     me, services = viewer_id(request), request.services
     if me is None or me == account_id:
-        counts = await services.following.counts(account_id, may_lag=me is None)
-        nobody = {"is_self": me is not None, "is_following": False, "both_follow": 0, "known": []}
-        return counts, {**nobody, "relation": {}}
-    relation = await services.relations.relation(me, account_id, services.clock.now_ms())
-    together, known = await services.following.together(me, account_id, KNOWN)
-    return together.counts, {
+        return None
+    return services.meeting.begin(me, account_id, services.clock.now_ms())
+
+
+async def _alone(request: SiteRequest, account_id: AccountId) -> tuple[FollowCounts, Page]:
+    """The account's counts, for a visitor and for the account itself."""
+    me = viewer_id(request)
+    counts = await request.services.following.counts(account_id, may_lag=me is None)
+    nobody = {"is_self": me is not None, "is_following": False, "both_follow": 0, "known": []}
+    return counts, {**nobody, "relation": {}}
+
+
+async def _met(
+    request: SiteRequest, account_id: AccountId, begun: Awaitable[Meeting]
+) -> tuple[FollowCounts, Page]:
+    """The account's counts, and what the viewer and the account have to do with each other."""
+    me, meeting = own_id(request), await begun
+    together, known = await request.services.meeting.together(me, account_id, meeting.met, KNOWN)
+    relation = meeting.relation
+    return meeting.met.counts, {
         "is_self": False,
         "is_following": relation.follows,
         "both_follow": 0 if relation.is_apart else together.both_follow,
@@ -120,7 +136,7 @@ async def _met_before(request: SiteRequest, account_id: AccountId) -> tuple[Foll
 
 @by_handle
 async def followers(request: SiteRequest, handle: str) -> HttpResponseBase:
-    account, me = await _met(request, handle)
+    account, me = await _visited(request, handle)
     page = await request.services.following.followers(
         AccountId(account.id),
         viewer_id=me,
@@ -132,7 +148,7 @@ async def followers(request: SiteRequest, handle: str) -> HttpResponseBase:
 
 @by_handle
 async def following(request: SiteRequest, handle: str) -> HttpResponseBase:
-    account, me = await _met(request, handle)
+    account, me = await _visited(request, handle)
     page = await request.services.following.following(
         AccountId(account.id),
         viewer_id=me,
@@ -142,7 +158,7 @@ async def following(request: SiteRequest, handle: str) -> HttpResponseBase:
     return await _accounts(request, account, page, "following", _("Following"))
 
 
-async def _met(request: SiteRequest, handle: str) -> tuple[Account, AccountId | None]:
+async def _visited(request: SiteRequest, handle: str) -> tuple[Account, AccountId | None]:
     """The account, and who looks. Raises AccountNotFound where a block stands between them."""
     account, me = await request.services.accounts.get_by_handle(handle), viewer_id(request)
     if me is not None:

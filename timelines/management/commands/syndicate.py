@@ -11,6 +11,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from socialsite.garbage import settle
 from socialsite.management.site_command import SiteCommand
 from socialsite.recipes.schedule import Schedule, Turn
 from socialsite.recipes.upkeep import Upkeep
@@ -53,6 +54,7 @@ class Command(SiteCommand):
                 return True
             worker = Worker(services.outbox, services.syndication.handle, concurrency=options["concurrency"])
             _stop_by_signal(worker)
+            settle()
             return await self._work(services, worker, once=options["once"])
 
     async def _work(self, services: Services, worker: Worker, *, once: bool) -> bool:

@@ -5,7 +5,7 @@ from functools import partial
 
 from accounts import keys as account_keys
 from accounts.domain import DELETED, SUSPENDED, AccountId
-from accounts.repositories.accounts import FIELDS
+from accounts.repositories.account_values import FIELDS
 from socialsite.store import Command, Key, Reply
 from timelines import keys
 from timelines.services.auditing.findings import Finding
