@@ -20,7 +20,7 @@ SESSIONS_CAP: Final = 50
 """Open sessions an account may have; one more ends the one unused for longest."""
 
 
-class Author(msgspec.Struct, frozen=True):
+class Author(msgspec.Struct, frozen=True, gc=False):
     """What pages show of an account beside its posts. `version` rises with each change of these facts."""
 
     id: AccountId

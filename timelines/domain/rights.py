@@ -98,6 +98,17 @@ def may_carry(boost: Post, writer: Author, reader: ReaderState | None, place: Pl
     return boost.author_id in (writer.id, reader.viewer_id)
 
 
+def sees_all_followed(reader: ReaderState | None, place: Place) -> bool:
+    """Whether the reader sees all that visible authors whom they follow, or they themselves, wrote.
+
+    What `may_see` says of each such post, boosts apart, said once: at home, of readers with nobody to keep
+    away or who keeps them away, which most are.
+    """
+    if place is not Place.HOME or reader is None:
+        return False
+    return not (reader.blocks or reader.blocked_by or reader.muted or reader.quieted)
+
+
 def may_see(post: Post, author: Author, *, reader: ReaderState | None, follows: bool, place: Place) -> bool:
     """Whether a reader (None: nobody signed in) may see a post of an author at a place.
 

@@ -99,9 +99,15 @@ def _plain_entries(found: Lookup, posts: Iterable[Post]) -> list[HydratedPost]:
     """As `entry_of` for posts that are no boosts, where `found.is_plain`: most pages, without its calls."""
     counts, viewer_id = found.counts, found.viewer_id
     others = None if viewer_id is None else NOTHING_DONE
+    if (whole := found.whole_authors()) is not None:
+        return [
+            HydratedPost(post, author, counts[post.id], OWN if author.id == viewer_id else others)
+            for post in posts
+            if (author := whole.get(post.author_id)) is not None
+        ]
     author_of = found.visible_author
     return [
-        HydratedPost(post, author, counts[post.id], OWN if post.author_id == viewer_id else others)
+        HydratedPost(post, author, counts[post.id], OWN if author.id == viewer_id else others)
         for post in posts
         if (author := author_of(post)) is not None
     ]

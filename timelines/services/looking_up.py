@@ -13,7 +13,7 @@ from socialsite.store import Question, Store
 from timelines.domain.filters import Filter, matching
 from timelines.domain.page import Counts
 from timelines.domain.post import FOLLOWERS, PUBLIC, Post
-from timelines.domain.rights import UNFILTERED, Place, ReaderState, may_see
+from timelines.domain.rights import UNFILTERED, Place, ReaderState, may_see, sees_all_followed
 from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers
 from timelines.repositories.post_counts import counts_question
@@ -99,6 +99,13 @@ class Lookup:
             await self._ask((), missing[start : start + AUTHORS_MOST])
         if missing:
             await self._look_closer()
+
+    def whole_authors(self) -> dict[AccountId, Author] | None:
+        """The authors all of whose own words are shown; None where each post has to be looked at."""
+        if not sees_all_followed(self.reader, self.place):
+            return None
+        allowed = self.allowed  # at home: followed, or the reader
+        return {id: author for id, author in self.authors.items() if id in allowed and author.is_visible}
 
     def visible_author(self, post: Post, *, boosted: bool = False) -> Author | None:
         """The author, where the reader may see the post here. `boosted`: it came by somebody's boost."""

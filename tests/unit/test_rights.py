@@ -1,0 +1,39 @@
+"""The rule of who may see what: its shorter way says what it says of each post."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accounts.domain import AccountId, Author
+from socialsite.ids import PostId
+from timelines.domain.post import FOLLOWERS, PUBLIC, UNLISTED, Post
+from timelines.domain.rights import Place, ReaderState, may_see, sees_all_followed
+
+PEOPLE = st.integers(1, 4).map(AccountId)
+SOME = st.frozensets(PEOPLE, max_size=1)
+READERS = (
+    st.builds(ReaderState, PEOPLE, st.just(0), blocks=SOME, blocked_by=SOME, muted=SOME, quieted=SOME)
+    | st.none()
+)
+AUTHORS = st.builds(
+    Author, PEOPLE, st.just("ann"), st.just("Ann"), st.sampled_from(["active", "suspended", "deleted"]),
+    st.just(1), st.booleans(),
+)  # fmt: skip
+
+
+@given(
+    reader=READERS, author=AUTHORS, place=st.sampled_from(Place),
+    audience=st.sampled_from([PUBLIC, UNLISTED, FOLLOWERS]), answered=st.none() | PEOPLE,
+)  # fmt: skip
+def test_who_sees_all_of_whom_they_follow_sees_each_post(
+    reader: ReaderState | None, author: Author, place: Place, audience: int, answered: AccountId | None
+) -> None:
+    post = Post(PostId(9), author.id, "words", audience=audience, reply_to_author=answered)
+    if sees_all_followed(reader, place):
+        assert may_see(post, author, reader=reader, follows=True, place=place) == author.is_visible
+
+
+def test_readers_with_nobody_to_keep_away_see_all_of_whom_they_follow_at_home_alone() -> None:
+    plain = ReaderState(AccountId(1), 0)
+    assert [place for place in Place if sees_all_followed(plain, place)] == [Place.HOME]
+    assert not sees_all_followed(None, Place.HOME)
+    assert not sees_all_followed(ReaderState(AccountId(1), 0, quieted=frozenset({AccountId(2)})), Place.HOME)
