@@ -16,7 +16,7 @@ class Configuration:
     post_max_length: int = 500
     home_cap: int = 1000
     home_ttl_ms: int = 30 * DAY_MS
-    read_ahead: int = 30
+    read_ahead: int = 15
     profile_cap: int = 20_000
     public_cap: int = 1000
     list_cap: int = 1000

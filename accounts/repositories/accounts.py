@@ -1,6 +1,7 @@
 """Accounts and their handles. An account changes only by scripts on its own key, a handle is claimed once."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 from accounts import keys
 from accounts.domain import AccountId, Author, State
@@ -109,11 +110,14 @@ class AccountRepository:
 
     def authors_question(self, account_ids: Iterable[AccountId]) -> Question[dict[AccountId, Author]]:
         """`authors`, for a round trip that asks other things too."""
-        ids = list(dict.fromkeys(account_ids))
+        ids = list(account_ids)
 
         def understand(replies: Sequence[Reply]) -> dict[AccountId, Author]:
             authors = map(author_from, ids, *zip(*replies, strict=True))  # a loop of C alone
-            return {author.id: author for author in authors if author is not None}
+            found = dict(zip(ids, authors, strict=True))
+            if None in found.values():
+                found = {id: author for id, author in found.items() if author is not None}
+            return cast("dict[AccountId, Author]", found)
 
         wire = b"".join(map(author_wire, ids))
         return Question(Encoded(wire, len(ids), lambda: list(map(author_command, ids))), understand)

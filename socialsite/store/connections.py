@@ -6,7 +6,7 @@ for (b, a), so that both sides of a follow lie together and change in one script
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -121,8 +121,11 @@ class KeyDataShardedConnection:
         return await self._store.write_each(commands)
 
 
-@lru_cache(maxsize=65_536)
 def partition_of(one: int, other: int, count: int) -> int:
     """The partition of an unordered pair: crc32("min:max") mod count."""
-    low, high = (one, other) if one <= other else (other, one)
-    return crc32(b"%d:%d" % (low, high)) % count
+    return partitions_of(one, (other,), count)[0]
+
+
+def partitions_of(one: int, others: Iterable[int], count: int) -> list[int]:
+    """The partitions of many pairs that share an id. Not kept: a look into a large table costs as much."""
+    return [crc32(b"%d:%d" % ((one, each) if one <= each else (each, one))) % count for each in others]

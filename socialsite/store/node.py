@@ -50,6 +50,7 @@ class Node:
 
     def __init__(self, address: Address, *, reply_timeout_s: float = REPLY_TIMEOUT_S) -> None:
         self.address = address
+        self._name = str(address)
         self._reply_timeout_s = reply_timeout_s
         self._connection: PipelinedConnection | None = None
         self._connecting: asyncio.Lock | None = None
@@ -177,7 +178,7 @@ class Node:
             came = False
             raise
         finally:
-            Node.on_answer(str(self.address), time.perf_counter() - asked, came)
+            Node.on_answer(self._name, time.perf_counter() - asked, came)
 
     async def _mended(self, commands: Sequence[Command], replies: list[Reply]) -> list[Reply]:
         """The replies with forgotten scripts sent whole; raises any other error reply."""

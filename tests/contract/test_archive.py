@@ -24,7 +24,7 @@ from tests.support.world import World, ids_on
 from timelines import keys
 from timelines.domain.post import Post, encode_post
 from timelines.repositories.archive import ArchiveUnavailable
-from timelines.repositories.posts import PostState
+from timelines.repositories.post_values import PostState
 from timelines.services.archiving import ArchivedBodies, ArchivingService, Moved
 from timelines.services.auditing import Audit
 from timelines.services.recovering import Recovering

@@ -18,7 +18,7 @@ from timelines.domain.page import Counts
 from timelines.domain.post import FOLLOWERS, UNLISTED, Post
 from timelines.domain.rights import Place, ReaderState
 from timelines.errors import BoostRefused
-from timelines.repositories.posts import PostState
+from timelines.repositories.post_values import PostState
 from timelines.repositories.reactions import Kind
 from timelines.services.boosting import boost_post
 from timelines.services.looking_up import Lookup

@@ -15,7 +15,8 @@ from timelines import keys
 from timelines.domain.jobs import SyndicatePost, decode_job
 from timelines.domain.post import Post
 from timelines.errors import IdempotencyConflict, PostNotFound, PostRefused
-from timelines.repositories.posts import PostState, Written
+from timelines.repositories.post_values import PostState
+from timelines.repositories.posts import Written
 
 
 async def jobs_of(services: Services) -> list[bytes]:

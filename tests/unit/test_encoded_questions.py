@@ -23,7 +23,7 @@ def questions() -> dict[str, Question]:
     follows = Follows(store, partitions=16, following_cap=100)
     side = follows._following
     return {
-        "posts": PostRepository.find_question(POSTS),
+        "posts": PostRepository(store).find_question(POSTS),
         "counts": counts_question(POSTS),
         "authors": AccountRepository(store).authors_question([*PEOPLE, *PEOPLE]),
         "followed": follows.followed_question(AccountId(7), PEOPLE),

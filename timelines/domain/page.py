@@ -1,7 +1,5 @@
 """Pages of timelines: cursors in, entries out. Cursors are post ids and exclusive by definition."""
 
-from dataclasses import dataclass
-
 import msgspec
 
 from accounts.domain import Author
@@ -13,8 +11,7 @@ MOST = 100
 ABOVE_ALL = MAX_ID + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(msgspec.Struct, frozen=True, gc=False):
     """Part of a timeline: `limit` entries directly older than `before`, or directly newer than `after`."""
 
     before: int | None = None
@@ -85,8 +82,7 @@ class HydratedPost(msgspec.Struct, frozen=True, gc=False):
         return self if self.original is None else self.original
 
 
-@dataclass(frozen=True, slots=True)
-class TimelinePage:
+class TimelinePage(msgspec.Struct, frozen=True):
     """Entries newest first; the cursors are None where the timeline ends."""
 
     entries: tuple[HydratedPost, ...]

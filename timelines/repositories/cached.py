@@ -12,9 +12,10 @@ The rules that make them exact, all in this module, cached_pushing.py and their 
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
+
+import msgspec
 
 from socialsite.ids import Now, PostId
 from socialsite.store import Command, Key, Store, load, prepared
@@ -31,8 +32,7 @@ BEGIN = load("cached_begin.lua", __package__)
 FINISH = load("cached_finish.lua", __package__)
 
 
-@dataclass(frozen=True, slots=True)
-class CachedPart:
+class CachedPart(msgspec.Struct, frozen=True):
     """The head of a cached timeline: distinct ids above the floor, newest first.
 
     `whole`: the list ends here. Otherwise ids down to `settled` are in their final order (MARGIN_MS).

@@ -22,8 +22,8 @@ class CachedKind:
     """Of the same keys, for passes encoded by hand: the owner's id in decimal goes where %d stands."""
     cap: int
     ttl_ms: int
-    ahead: int = 30
-    """Ids read beyond a page, so that the margin rarely asks for a second read."""
+    ahead: int = 15
+    """Ids read beyond a page; a second read is needed where more than these fell into the margin's time."""
 
     @property
     def slack(self) -> int:

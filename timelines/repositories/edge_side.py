@@ -4,23 +4,21 @@ The followers of an account are such a side, what it follows another, the member
 hold an account two more. Reads only; edges.py writes both sides.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
-from itertools import chain
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain, compress
 from typing import Any, NamedTuple
 
-from socialsite.store.batches import Encoded, wire_of, wire_text
-from socialsite.store.connections import KeyDataShardedConnection, partition_of
-from socialsite.store.key import KEPT, Key
+from socialsite.store.batches import Encoded
+from socialsite.store.connections import KeyDataShardedConnection, partitions_of
+from socialsite.store.key import Key
 from socialsite.store.node import Reply
 from socialsite.store.question import Question
-from socialsite.store.scripts import Command, encode, load
+from socialsite.store.scripts import Command, load
 from timelines.domain.follow import PassCursor
+from timelines.repositories.edge_wires import KeyOfSide, scores_heads, scores_wire, sizes_wire, walk_wire
 from timelines.repositories.passes import Found, read_under, shares_of, written_under
 
 TIES_AFTER = load("ties_after.lua", __package__)
-
-KeyOfSide = Callable[[str, int], Key]  # (tag of the partition, id whose side it is) -> key
 
 
 class Neighbour(NamedTuple):
@@ -164,20 +162,32 @@ class EdgeSide:
 
     def among_question(self, owner: int, ids: Collection[int]) -> Question[dict[int, int]]:
         """`among`, for a round trip that asks other things too."""
-        groups, tags = self._by_partition(owner, ids), self._tags
+        groups = self._by_partition(owner, ids)
 
         def understand(replies: Sequence[Reply]) -> dict[int, int]:
-            return {
-                id: int(score)
-                for group, scores in zip(groups.values(), replies, strict=True)
-                for id, score in zip(group, scores, strict=True)
-                if score is not None
-            }
+            members, scores = chain.from_iterable(groups.values()), list(chain.from_iterable(replies))
+            return dict(zip(compress(members, scores), map(int, filter(None, scores)), strict=True))
 
-        asked = [(self._key(tags[number], owner), group) for number, group in groups.items()]
-        wire = b"".join([scores_wire(key, group) for key, group in asked])
-        commands = Encoded(wire, len(asked), lambda: [("ZMSCORE", key, *group) for key, group in asked])
-        return Question(commands, understand)
+        return Question(self._scores(owner, groups), understand)
+
+    def held_question(self, owner: int, ids: Collection[int]) -> Question[set[int]]:
+        """As `among_question`, without since when."""
+        groups = self._by_partition(owner, ids)
+
+        def understand(replies: Sequence[Reply]) -> set[int]:
+            return set(compress(chain.from_iterable(groups.values()), chain.from_iterable(replies)))
+
+        return Question(self._scores(owner, groups), understand)
+
+    def _scores(self, owner: int, groups: Mapping[int, Sequence[int]]) -> Encoded:
+        """A ZMSCORE for each partition. A score is never empty, so only what is missing counts as false."""
+        tags = self._tags
+        wire = scores_wire(scores_heads(self._key, tags, owner), groups)
+
+        def commands() -> list[Command]:
+            return [("ZMSCORE", self._key(tags[number], owner), *group) for number, group in groups.items()]
+
+        return Encoded(wire, len(groups), commands)
 
     async def ids(self, owner: int, at_most: int) -> list[int]:
         """All ids of a side that has a cap; `at_most` bounds the read should the cap have been passed."""
@@ -195,7 +205,7 @@ class EdgeSide:
             flat = list(chain.from_iterable(replies))[: 2 * at_most]
             return dict(zip(map(int, flat[::2]), map(int, flat[1::2]), strict=True))
 
-        return Question(Encoded(_walk_wire(self._key, tags, owner, last), len(tags), commands), understand)
+        return Question(Encoded(walk_wire(self._key, tags, owner, last), len(tags), commands), understand)
 
     def count_question(self, owner: int, *, may_lag: bool = False) -> Question[int]:
         tags = self._tags
@@ -203,7 +213,7 @@ class EdgeSide:
         def commands() -> list[Command]:
             return [("ZCARD", key) for key in self.keys(owner)]
 
-        return Question(Encoded(_sizes_wire(self._key, tags, owner), len(tags), commands), sum, may_lag)
+        return Question(Encoded(sizes_wire(self._key, tags, owner), len(tags), commands), sum, may_lag)
 
     async def gather(self, commands: list[Command]) -> list[Reply]:
         return await self._pairs.gather(commands)
@@ -212,31 +222,14 @@ class EdgeSide:
         """Questions about any sides, in one round trip a node."""
         return await self._pairs.ask(*questions)
 
-    def _by_partition(self, owner: int, ids: Iterable[int]) -> dict[int, list[int]]:
+    def _by_partition(self, owner: int, ids: Collection[int]) -> dict[int, list[int]]:
         groups: dict[int, list[int]] = {}
-        count = self._pairs.count
-        for id in ids:
-            groups.setdefault(partition_of(owner, id, count), []).append(id)
+        for id, number in zip(ids, partitions_of(owner, ids, self._pairs.count), strict=True):
+            if number in groups:
+                groups[number].append(id)
+            else:
+                groups[number] = [id]
         return groups
-
-
-def scores_wire(key: Key, members: Sequence[int]) -> bytes:
-    """ZMSCORE as it is sent."""
-    arguments = b"".join(map(wire_of, members))
-    return b"*%d\r\n$7\r\nZMSCORE\r\n%b%b" % (len(members) + 2, _key_wire(key), arguments)
-
-
-_key_wire = lru_cache(maxsize=KEPT)(wire_text)
-
-
-@lru_cache(maxsize=KEPT)
-def _sizes_wire(key: KeyOfSide, tags: tuple[str, ...], owner: int) -> bytes:
-    return b"".join([encode(("ZCARD", key(tag, owner))) for tag in tags])
-
-
-@lru_cache(maxsize=KEPT)
-def _walk_wire(key: KeyOfSide, tags: tuple[str, ...], owner: int, last: int) -> bytes:
-    return b"".join([encode(("ZRANGE", key(tag, owner), 0, last, "WITHSCORES")) for tag in tags])
 
 
 def neighbours(reply: list[bytes]) -> list[Neighbour]:

@@ -14,7 +14,8 @@ from socialsite.store.errors import LayoutChanged
 from socialsite.store.key import Key
 from socialsite.store.scripts import Command, Script, load
 from timelines.domain.follow import FIRST_PASS
-from timelines.repositories.edge_side import EdgeSide, KeyOfSide
+from timelines.repositories.edge_side import EdgeSide
+from timelines.repositories.edge_wires import KeyOfSide
 
 ADD_EDGES = load("add_edges.lua", __package__)
 REMOVE_EDGES = load("remove_edges.lua", __package__)

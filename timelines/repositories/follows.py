@@ -4,6 +4,7 @@ Knows edges and ids only; whether an account exists, is suspended or may be foll
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import cast
 
 from accounts.domain import AccountId
 from socialsite.store.node import Reply
@@ -81,9 +82,9 @@ class Follows:
         """Those of `ids` that the viewer follows."""
         return set(map(AccountId, await self._following.among(viewer_id, ids)))
 
-    def followed_question(self, viewer_id: AccountId, ids: Collection[AccountId]) -> Question[dict[int, int]]:
-        """As `followed_among`, and since when, for a round trip that asks other things too."""
-        return self._following.among_question(viewer_id, ids)
+    def followed_question(self, viewer_id: AccountId, ids: Collection[AccountId]) -> Question[set[AccountId]]:
+        """As `followed_among`, for a round trip that asks other things too."""
+        return cast("Question[set[AccountId]]", self._following.held_question(viewer_id, ids))
 
     async def followers_among(self, account_id: AccountId, ids: Collection[AccountId]) -> set[AccountId]:
         """Those of `ids` that follow the account: the readers of one post, as the live layer asks."""

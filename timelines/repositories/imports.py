@@ -14,7 +14,8 @@ from socialsite.store import Command, Key, Reply, Store
 from timelines import keys
 from timelines.domain.post import Post, encode_post
 from timelines.repositories.post_counts import join_command
-from timelines.repositories.posts import PENDING, WRITE
+from timelines.repositories.post_values import PENDING
+from timelines.repositories.posts import WRITE
 from timelines.repositories.tags import add_commands
 
 COMMANDS_PER_ROUND = 500

@@ -3,20 +3,17 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Command, Encoded, Prepared, Question, Reply, Store, load, prepared
+from socialsite.store import Command, Question, Store, load
 from timelines import keys
-from timelines.domain.post import KEPT, Post, decode_post, encode_post
+from timelines.domain.post import Post, decode_post, encode_post
 from timelines.repositories.archive import Archive, NoArchive
+from timelines.repositories.met_posts import MetPosts, find_command
 from timelines.repositories.post_counts import LEAVE, counted_keys, join_command
+from timelines.repositories.post_values import PENDING, Found, PostState, decoded, parent_of
 
-PENDING, DELETED, SUPERSEDED = b"pending", b"deleted", b"superseded"
-DELETED_BY = b"deleted:"
-"""And the author's id, so that repeating a deletion is known from another's try; of a reply with ":" and what
-it answered, so that threads lead on."""
 CLAIM_TTL_S = 3600
 IDEMPOTENCY_TTL_S = 25 * 3600
 
@@ -40,23 +37,6 @@ class Written(Enum):
         return self in (Written.NEW, Written.HELD)
 
 
-class PostState(Enum):
-    """What stands at a post's key, where it is not a post."""
-
-    ABSENT = "absent"
-    PENDING = "pending"
-    DELETED = "deleted"
-    SUPERSEDED = "superseded"
-    ARCHIVED = "archived"
-    """Stands, its body is in the archive; only readers that ask the store itself meet this state."""
-
-
-STATES = {
-    None: PostState.ABSENT, PENDING: PostState.PENDING, DELETED: PostState.DELETED,
-    SUPERSEDED: PostState.SUPERSEDED,
-}  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """What an idempotency key stands for: the post of the first request, and what that request said."""
@@ -68,29 +48,6 @@ class Agreement:
         return f"{self.post_id}:{self.digest}"
 
 
-Found = Post | PostState
-
-
-@lru_cache(maxsize=KEPT)
-def decoded(reply: Reply) -> Found:
-    """A post's value as it stands in the store; the same bytes are the same post, whenever they are read."""
-    state = STATES.get(reply)
-    if state is not None:
-        return state
-    if reply.startswith(DELETED_BY):
-        return PostState.DELETED
-    return PostState.ARCHIVED if reply.isdigit() else decode_post(reply)
-
-
-def parent_of(reply: Reply) -> Post | PostId | None:
-    """The post itself where it stands; of a deleted reply what it answered; None: it is not known."""
-    found = decoded(reply)
-    if isinstance(found, Post):
-        return found
-    parts: list[bytes] = reply.split(b":") if found is PostState.DELETED else []
-    return PostId(int(parts[2])) if len(parts) == 3 else None
-
-
 class PostRepository:
     """`posts:{<id>}:post` and the idempotency keys of accounts; archived posts read like any other."""
 
@@ -98,6 +55,7 @@ class PostRepository:
         self._store = store
         self._archive = archive or NoArchive()
         self._posts = store.component("posts")
+        self._met = MetPosts()
 
     async def claim(self, post_id: PostId) -> bool:
         """Reserve an id for an hour; False where somebody else holds it."""
@@ -173,19 +131,11 @@ class PostRepository:
     @staticmethod
     def find_command(post_id: PostId) -> Command:
         """For a bigger gather; `decoded` reads the reply."""
-        return _find_command(post_id)
+        return find_command(post_id)
 
-    @staticmethod
-    def find_question(post_ids: Sequence[PostId]) -> Question[dict[PostId, Found]]:
+    def find_question(self, post_ids: Sequence[PostId]) -> Question[dict[PostId, Found]]:
         """What stands at each id, for a round trip that asks other things too; then `standing`."""
-        return Question(
-            Encoded(
-                b"".join(map(_find_wire, post_ids)),
-                len(post_ids),
-                lambda: list(map(_find_command, post_ids)),
-            ),
-            lambda replies: dict(zip(post_ids, map(decoded, replies), strict=True)),
-        )
+        return self._met.find_question(post_ids)
 
     # Idempotency keys
 
@@ -224,16 +174,6 @@ class PostRepository:
 
     async def remove_reply(self, parent_id: PostId, reply_id: PostId) -> None:
         await self._posts.gather([LEAVE.command(counted_keys(parent_id, keys.replies), [reply_id])])
-
-
-@lru_cache(maxsize=20_000)
-def _find_command(post_id: PostId) -> Prepared:
-    return prepared("GET", keys.post(post_id))
-
-
-@lru_cache(maxsize=20_000)
-def _find_wire(post_id: PostId) -> bytes:
-    return _find_command(post_id).wire
 
 
 def parsed(value: bytes) -> Agreement:

@@ -12,7 +12,8 @@ from timelines import keys
 from timelines.domain.post import Post
 from timelines.domain.thread import Range
 from timelines.repositories.post_counts import join_command
-from timelines.repositories.posts import PostRepository, parent_of
+from timelines.repositories.post_values import parent_of
+from timelines.repositories.posts import PostRepository
 
 
 class Threads:

@@ -16,7 +16,7 @@ from socialsite.store import Key, Node, Store, load
 from timelines import keys
 from timelines.domain.post import Post, decode_post
 from timelines.repositories.archive import Archive, Body
-from timelines.repositories.posts import PostState, decoded
+from timelines.repositories.post_values import PostState, decoded
 
 if TYPE_CHECKING:
     from socialsite.services import Services

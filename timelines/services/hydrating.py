@@ -1,8 +1,8 @@
 """Hydration: ids become posts with authors, counts and what the reader has to do with them.
 
 Rights are checked here, at read, on every path: tombstones, author states, edges, blocks and mutes come with
-the page, never from process memory. Only "who wrote post N, and what does it boost" is remembered, because it
-can never change; it lets nearly every page be read in one round trip.
+the page, never from process memory. Only what post N says, who wrote it and what it boosts is remembered, as
+long as it stands: it can never change, and it lets nearly every page be read in one round trip.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -99,11 +99,14 @@ def _plain_entries(found: Lookup, posts: Iterable[Post]) -> list[HydratedPost]:
     """As `entry_of` for posts that are no boosts, where `found.is_plain`: most pages, without its calls."""
     counts, viewer_id = found.counts, found.viewer_id
     others = None if viewer_id is None else NOTHING_DONE
-    if (whole := found.whole_authors()) is not None:
+    if found.sees_all_followed:
+        authors, allowed = found.authors, found.allowed
         return [
             HydratedPost(post, author, counts[post.id], OWN if author.id == viewer_id else others)
             for post in posts
-            if (author := whole.get(post.author_id)) is not None
+            if post.author_id in allowed
+            and (author := authors.get(post.author_id)) is not None
+            and author.is_visible
         ]
     author_of = found.visible_author
     return [

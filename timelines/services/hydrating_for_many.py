@@ -77,7 +77,7 @@ class ForMany:
     async def look(self, post_id: PostId, author_id: AccountId | None) -> list[HydratedPost | None]:
         """The post as each seat may see it."""
         wanted = [post_id, *self._remembered.originals([post_id])]
-        known = self._remembered.authors(wanted)
+        known, _ = self._remembered.authors(wanted)
         await self._ask(wanted, known if author_id is None else known | {author_id})
         post = self._posts.get(post_id)
         if post is None:

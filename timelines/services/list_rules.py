@@ -116,8 +116,7 @@ class ListRule:
 
     def _followed(self, accounts: Collection[AccountId]) -> Question[set[AccountId]]:
         assert self.found is not None
-        followed = self._follows.followed_question(self.found.owner_id, accounts)
-        return Question(followed.commands, lambda replies: set(map(AccountId, followed.understand(replies))))
+        return self._follows.followed_question(self.found.owner_id, accounts)
 
 
 def nobody(accounts: Collection[AccountId]) -> Question[set[AccountId]]:

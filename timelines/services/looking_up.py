@@ -66,6 +66,7 @@ class Lookup:
         self._viewer_id = viewer_id
         self._rights = rights
         self._remembered = remembered
+        self._has_looked = False
         self._asked_of: set[AccountId] = set()
         self._judged: dict[AccountId, Author | None] = {}
 
@@ -84,13 +85,21 @@ class Lookup:
     async def look_at(self, post_ids: Sequence[PostId]) -> None:
         """Posts with what they boost, their authors, and what the reader has to do with them."""
         wanted = list(dict.fromkeys([*post_ids, *self._remembered.originals(post_ids)]))
-        await self._ask(wanted, self._remembered.authors(wanted))
+        authors, all_known = self._remembered.authors(wanted)
+        await self._ask(wanted, authors)
+        if not all_known:
+            await self._ask_on(wanted)
+        await self._look_closer()
+
+    async def _ask_on(self, wanted: Sequence[PostId]) -> None:
+        """What only the posts themselves told: their authors, what they boost and whose that is."""
+        self._remembered.note(self.posts.values())
         boosted = {post.boost_of for post in self.posts.values() if post.boost_of} - set(wanted)
         people = {post.author_id for post in self.posts.values()}
         people |= {post.boosted_author for post in self.posts.values() if post.boosted_author}
         if boosted or people - self._asked_of:
             await self._ask(sorted(boosted), people - self._asked_of)
-        await self._look_closer()
+            self._remembered.note(self.posts.values())
 
     async def look_at_accounts(self, account_ids: Iterable[AccountId]) -> None:
         """Others who matter here: whether they may be shown."""
@@ -100,12 +109,10 @@ class Lookup:
         if missing:
             await self._look_closer()
 
-    def whole_authors(self) -> dict[AccountId, Author] | None:
-        """The authors all of whose own words are shown; None where each post has to be looked at."""
-        if not sees_all_followed(self.reader, self.place):
-            return None
-        allowed = self.allowed  # at home: followed, or the reader
-        return {id: author for id, author in self.authors.items() if id in allowed and author.is_visible}
+    @property
+    def sees_all_followed(self) -> bool:
+        """Whether all that those allowed here wrote is shown, as far as they are visible at all."""
+        return sees_all_followed(self.reader, self.place)  # at home those allowed are followed, or oneself
 
     def visible_author(self, post: Post, *, boosted: bool = False) -> Author | None:
         """The author, where the reader may see the post here. `boosted`: it came by somebody's boost."""
@@ -158,11 +165,14 @@ class Lookup:
             questions.append(reach.readers.state_question(viewer_id, post_ids, author_ids, self.now_ms))
         found, counts, authors, allowed, *states = await reach.store.ask(*questions)
         posts = await reach.posts.standing(found)
-        self._remembered.note(posts.values())
-        self.posts |= posts
-        self.counts |= counts
-        self.authors |= authors
-        self.allowed |= allowed
+        if self._has_looked:
+            self.posts |= posts
+            self.counts |= counts
+            self.authors |= authors
+            self.allowed |= allowed
+        else:
+            self._has_looked = True
+            self.posts, self.counts, self.authors, self.allowed = posts, counts, authors, allowed
         if self.place is Place.HOME:
             self.followed |= allowed
         self._asked_of.update(author_ids)

@@ -8,7 +8,8 @@ from collections.abc import Awaitable
 
 from timelines.domain.post import Post
 from timelines.repositories.cached import CachedTimelines
-from timelines.repositories.posts import PostRepository, PostState
+from timelines.repositories.post_values import PostState
+from timelines.repositories.posts import PostRepository
 from timelines.repositories.profiles import ProfileRepository, PublicRepository
 from timelines.repositories.tags import TagTimelines
 from timelines.repositories.threads import Threads

@@ -1,12 +1,11 @@
 """Reading timelines: skeleton, hydrate, rules, page. Pages are full unless the timeline ends."""
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Collection, Sequence
 from functools import partial
-from typing import cast
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Question, Reply
+from socialsite.store import Question
 from timelines.domain.account_list import ListId
 from timelines.domain.page import DEFAULT_LIMIT, Cut, HydratedPost, TimelinePage
 from timelines.domain.rights import Place
@@ -182,11 +181,11 @@ class ReadingService:
 
     def home_rights(self, viewer_id: AccountId) -> Rights:
         def allowed(authors: Collection[AccountId]) -> Question[set[AccountId]]:
-            asked = set(authors)
-            followed = self._follows.followed_question(viewer_id, asked - {viewer_id})
-            oneself = asked & {viewer_id}
-            understand = cast("Callable[[Sequence[Reply]], dict[AccountId, int]]", followed.understand)
-            return Question(followed.commands, lambda replies: oneself.union(understand(replies)))
+            others = [account_id for account_id in authors if account_id != viewer_id]
+            followed = self._follows.followed_question(viewer_id, others)
+            if viewer_id not in authors:
+                return followed
+            return Question(followed.commands, lambda replies: followed.understand(replies) | {viewer_id})
 
         return allowed
 

@@ -1,6 +1,7 @@
 """What can never change about a post, kept in the process: who wrote it, and what it boosts."""
 
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
@@ -32,6 +33,10 @@ class Remembered:
             return []
         return [self.boost_of[post_id][0] for post_id in post_ids if post_id in self.boost_of]
 
-    def authors(self, post_ids: Iterable[PostId]) -> set[AccountId]:
-        """Who wrote them, as far as is known."""
-        return {self.author_of[post_id] for post_id in post_ids if post_id in self.author_of}
+    def authors(self, post_ids: Iterable[PostId]) -> tuple[set[AccountId], bool]:
+        """Who wrote them as far as is known, and whether it is known of all."""
+        found: list[AccountId | None] = list(map(self.author_of.get, post_ids))
+        authors = set(found)
+        if None not in authors:
+            return cast("set[AccountId]", authors), True
+        return {author for author in authors if author is not None}, False

@@ -12,7 +12,8 @@ from socialsite.ids import PostId, PostIds, ms_of
 from timelines.domain.jobs import SyndicatePost, encode_job
 from timelines.domain.post import Post
 from timelines.errors import PostNotFound
-from timelines.repositories.posts import PostRepository, PostState, Written
+from timelines.repositories.post_values import PostState
+from timelines.repositories.posts import PostRepository, Written
 from timelines.services.placing import Placing
 from timelines.services.ports import PostMeter
 

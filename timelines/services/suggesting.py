@@ -92,5 +92,5 @@ class SuggestingService:
             self._follows.followed_question(viewer_id, others),
         )
         asked = await self._requests.requested_among(viewer_id, others)
-        hidden = state.blocks | state.blocked_by | state.muted | asked | followed.keys()
+        hidden = state.blocks | state.blocked_by | state.muted | asked | followed
         return [id for id in others if id not in hidden and id in authors and authors[id].is_visible]

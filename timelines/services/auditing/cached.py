@@ -16,7 +16,7 @@ from timelines.domain.account_list import ListId
 from timelines.domain.page import ABOVE_ALL
 from timelines.domain.post import Post
 from timelines.repositories.cached import MARGIN_MS, CachedTimelines
-from timelines.repositories.posts import PostState
+from timelines.repositories.post_values import PostState
 from timelines.services.auditing.findings import Finding
 from timelines.services.auditing.looking import ABSENT, Looking, read
 from timelines.services.auditing.repairs import Places

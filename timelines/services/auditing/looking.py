@@ -12,7 +12,8 @@ from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import Command, CommandRefused, Key, Reply, Store
 from timelines.domain.jobs import PurgeAccount, SyndicatePost, decode_job
 from timelines.domain.post import Post
-from timelines.repositories.posts import PostRepository, PostState, decoded
+from timelines.repositories.post_values import PostState, decoded
+from timelines.repositories.posts import PostRepository
 
 COMMANDS_PER_ROUND = 500
 MEMBERS_PER_READ = 1_000

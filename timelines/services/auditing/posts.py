@@ -8,8 +8,9 @@ from accounts.domain import DELETED
 from socialsite.store import Key
 from timelines import keys
 from timelines.domain.post import Post
-from timelines.repositories.posts import CLAIM_TTL_S, IDEMPOTENCY_TTL_S, PostState
-from timelines.repositories.posts import DELETED as TOMBSTONE
+from timelines.repositories.post_values import DELETED as TOMBSTONE
+from timelines.repositories.post_values import PostState
+from timelines.repositories.posts import CLAIM_TTL_S, IDEMPOTENCY_TTL_S
 from timelines.services.auditing.findings import Finding
 from timelines.services.auditing.looking import ABSENT, Looking, read
 from timelines.services.auditing.members import name_of, pages, was_pushed_out

@@ -13,7 +13,7 @@ from functools import partial
 from socialsite.operations.families import is_forgettable
 from socialsite.store import Key
 from timelines.repositories.aside import Aside
-from timelines.repositories.posts import DELETED as TOMBSTONE
+from timelines.repositories.post_values import DELETED as TOMBSTONE
 from timelines.services.auditing.accounts import AccountChecks
 from timelines.services.auditing.findings import Check, Finding
 from timelines.services.auditing.looking import Looking

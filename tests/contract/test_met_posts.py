@@ -1,0 +1,61 @@
+"""Posts read before: asked for their first byte alone, and what stands there now is what is told."""
+
+import pytest
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId, id_at
+from socialsite.store import Store
+from timelines import keys
+from timelines.domain.post import Post
+from timelines.repositories.post_values import PostState, decoded
+from timelines.repositories.posts import PostRepository
+
+POST = Post(id_at(1_764_000_000_000, 1), AccountId(7), "words " * 80)
+OTHER = Post(id_at(1_764_000_000_000, 2), AccountId(8), "others")
+
+
+async def told(store: Store, posts: PostRepository, *ids: PostId) -> list[Post | PostState]:
+    (found,) = await store.ask(posts.find_question(ids))
+    return [found[id] for id in ids]
+
+
+def names(posts: PostRepository, *ids: PostId) -> list[str]:
+    """Of the commands that would be sent."""
+    return [command[0] for command in posts.find_question(ids).commands]
+
+
+async def test_a_post_is_sent_once(store: Store) -> None:
+    posts = PostRepository(store)
+    for post in (POST, OTHER):
+        await posts.write(post)
+    assert names(posts, POST.id) == ["GET"]
+    assert await told(store, posts, POST.id) == [POST]
+    assert names(posts, POST.id, OTHER.id) == ["GETRANGE", "GET"]
+    assert await told(store, posts, POST.id, OTHER.id) == [POST, OTHER]
+    assert names(posts, POST.id, OTHER.id) == ["GETRANGE", "GETRANGE"]
+    assert await told(store, posts, OTHER.id, POST.id) == [OTHER, POST]
+
+
+@pytest.mark.parametrize(
+    "value", [b"deleted:7", b"deleted:7:12345", b"superseded", b"pending", b"1764000000000", None]
+)
+async def test_what_stands_there_now_is_told(store: Store, value: bytes | None) -> None:
+    posts, key = PostRepository(store), keys.post(POST.id)
+    for post in (POST, OTHER):
+        await posts.write(post)
+    await told(store, posts, POST.id, OTHER.id)
+    await store.gather([("DEL", key) if value is None else ("SET", key, value)])
+    assert await told(store, posts, POST.id, OTHER.id) == [decoded(value), OTHER]
+
+
+async def test_no_more_are_kept_than_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("timelines.repositories.met_posts.KEPT", 1)
+    posts = PostRepository(store)
+    for post in (POST, OTHER):
+        await posts.write(post)
+        assert await told(store, posts, post.id) == [post]
+    assert names(posts, POST.id, OTHER.id) == ["GETRANGE", "GETRANGE"]
+    third = Post(id_at(1_764_000_000_000, 3), AccountId(9), "third")
+    await posts.write(third)
+    assert await told(store, posts, third.id) == [third]
+    assert names(posts, POST.id, OTHER.id, third.id) == ["GET", "GET", "GETRANGE"]

@@ -1,0 +1,34 @@
+"""Questions about sides of pair edges as they are sent; pages ask them by the dozen (store/batches.py)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+from socialsite.store.batches import wire_of, wire_text
+from socialsite.store.key import KEPT, Key
+from socialsite.store.scripts import encode
+
+KeyOfSide = Callable[[str, int], Key]  # (tag of the partition, id whose side it is) -> key
+
+
+def scores_wire(heads: Sequence[bytes], groups: Mapping[int, Sequence[int]]) -> bytes:
+    """A ZMSCORE of each group, by the number of its partition; `heads`: name and key, of all partitions."""
+    parts: list[bytes] = []
+    for number, members in groups.items():
+        parts += (b"*%d\r\n" % (len(members) + 2), heads[number])
+        parts += map(wire_of, members)
+    return b"".join(parts)
+
+
+@lru_cache(maxsize=KEPT)
+def scores_heads(key: KeyOfSide, tags: tuple[str, ...], owner: int) -> tuple[bytes, ...]:
+    return tuple(wire_text("ZMSCORE") + wire_text(key(tag, owner)) for tag in tags)
+
+
+@lru_cache(maxsize=KEPT)
+def sizes_wire(key: KeyOfSide, tags: tuple[str, ...], owner: int) -> bytes:
+    return b"".join([encode(("ZCARD", key(tag, owner))) for tag in tags])
+
+
+@lru_cache(maxsize=KEPT)
+def walk_wire(key: KeyOfSide, tags: tuple[str, ...], owner: int, last: int) -> bytes:
+    return b"".join([encode(("ZRANGE", key(tag, owner), 0, last, "WITHSCORES")) for tag in tags])

@@ -1,0 +1,79 @@
+"""Posts that this process has read before: the store is asked whether they stand, not what they say."""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import cast
+
+from socialsite.ids import PostId
+from socialsite.store import Command, Encoded, Prepared, Question, Reply, prepared
+from timelines import keys
+from timelines.domain.post import KEPT, Post
+from timelines.repositories.post_values import BODIES, STATE_BY_LETTER, Found, PostState, decoded
+
+
+class MetPosts:
+    """At most KEPT of them; a post that stands never changes."""
+
+    def __init__(self) -> None:
+        self._met: dict[PostId, Post] = {}
+
+    def find_question(self, post_ids: Sequence[PostId]) -> Question[dict[PostId, Found]]:
+        """What stands at each id, for a round trip that asks other things too.
+
+        Of posts read before the first byte is asked for, which tells whether they stand.
+        """
+        met = list(map(self._met.get, post_ids))
+        all_met = None not in met  # most often
+        wire = b"".join(map(look_wire, post_ids) if all_met else map(_wire, post_ids, met))
+
+        def commands() -> list[Command]:
+            return [
+                find_command(id) if post is None else look_command(id)
+                for id, post in zip(post_ids, met, strict=True)
+            ]
+
+        def understand(replies: Sequence[Reply]) -> dict[PostId, Found]:
+            if BODIES.issuperset(replies):  # all were read before, and all stand
+                return cast("dict[PostId, Found]", dict(zip(post_ids, met, strict=True)))
+            return self._told(zip(post_ids, met, replies, strict=True))
+
+        return Question(Encoded(wire, len(met), commands), understand)
+
+    def _told(self, answers: Iterable[tuple[PostId, Post | None, Reply]]) -> dict[PostId, Found]:
+        found: dict[PostId, Found] = {}
+        for post_id, post, reply in answers:
+            if post is None:
+                found[post_id] = decoded(reply)
+            else:
+                found[post_id] = post if reply in BODIES else STATE_BY_LETTER.get(reply, PostState.ARCHIVED)
+        self._note({post_id: post for post_id, post in found.items() if type(post) is Post})
+        return found
+
+    def _note(self, posts: dict[PostId, Post]) -> None:
+        if len(self._met) > KEPT:
+            self._met.clear()
+        self._met |= posts
+
+
+@lru_cache(maxsize=20_000)
+def find_command(post_id: PostId) -> Prepared:
+    return prepared("GET", keys.post(post_id))
+
+
+@lru_cache(maxsize=20_000)
+def find_wire(post_id: PostId) -> bytes:
+    return find_command(post_id).wire
+
+
+@lru_cache(maxsize=20_000)
+def look_command(post_id: PostId) -> Prepared:
+    return prepared("GETRANGE", keys.post(post_id), 0, 0)
+
+
+@lru_cache(maxsize=20_000)
+def look_wire(post_id: PostId) -> bytes:
+    return look_command(post_id).wire
+
+
+def _wire(post_id: PostId, met: Post | None) -> bytes:
+    return find_wire(post_id) if met is None else look_wire(post_id)
