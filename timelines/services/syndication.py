@@ -47,8 +47,9 @@ OVERDUE_MS = 2_000
 Finding = Awaitable[Post | None]
 """Looks for the post of a pass, together with everything else that the pass has to know."""
 
-WIDEST_PASS = 10
-"""Nodes that a pass grows with."""
+NARROWEST_PASS, WIDEST_PASS = 2, 10
+"""Nodes that a pass grows with. Of one server's it takes two: read one by one, they take as long to read as to
+push, and the server waits in between."""
 
 Noticing = Callable[[Post], Coroutine[Any, Any, None]]
 """Somebody who wants to know of each published post, at least once, after it stands; safe to repeat."""
@@ -152,7 +153,7 @@ class SyndicationService:
 
     def _pass_size(self, timelines: CachedTimelines) -> int:
         """POSTS_PER_PASS for each node: what one of them gets at once is the same on every topology."""
-        return self._posts_per_pass * min(timelines.width, WIDEST_PASS)
+        return self._posts_per_pass * min(max(timelines.width, NARROWEST_PASS), WIDEST_PASS)
 
     async def _homes_turn(
         self, finding: Finding, author_id: AccountId, cursor: PassCursor
