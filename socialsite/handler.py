@@ -155,7 +155,8 @@ class LoopHandler(ASGIHandler):
                 return response
         call = view if iscoroutinefunction(view) else sync_to_async(view, thread_sensitive=True)
         response = await call(request, *args, **kwargs)
-        self.check_response(response, view)
+        if not isinstance(response, HttpResponseBase):
+            self.check_response(response, view)  # what it looks at costs more than what it says
         return _rendered(response)
 
 

@@ -26,10 +26,19 @@ class Question(msgspec.Struct, Generic[Answer], frozen=True):
 def joined(*questions: Question[Any]) -> Question[list[Any]]:
     """Several questions as one; it may lag where each of them may."""
     return Question(
-        Parts([question.commands for question in questions]),
+        parts_of(questions),
         lambda replies: answers_of(questions, replies),
         all(question.may_lag for question in questions),
     )
+
+
+def parts_of(questions: Sequence[Question[Any]]) -> Parts:
+    """The commands of some questions; those of joined ones lie flat, so that their bytes are still seen."""
+    parts: list[Sequence[Command]] = []
+    for question in questions:
+        commands = question.commands
+        parts += commands.parts if type(commands) is Parts else (commands,)
+    return Parts(parts)
 
 
 def answers_of(questions: Sequence[Question[Any]], replies: Sequence[Reply]) -> list[Any]:

@@ -9,13 +9,12 @@ from itertools import chain, repeat
 from typing import Any, Protocol
 
 from socialsite.store.asked import Asked
-from socialsite.store.batches import Parts
 from socialsite.store.connections import KeyDataShardedConnection, KeyShardedConnection, Layout
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
 from socialsite.store.owners import Groups, KeyOf, OwnerId
-from socialsite.store.question import Answer, Question, answers_of
+from socialsite.store.question import Answer, Question, answers_of, parts_of
 from socialsite.store.scripts import Command, key_of
 from socialsite.store.topology.single import Single
 
@@ -149,7 +148,7 @@ class Store:
 
     async def ask(self, *questions: Question[Any]) -> list[Any]:
         """The answers to all questions, in one round trip a node."""
-        commands = Parts([question.commands for question in questions])
+        commands = parts_of(questions)
         lags = any(question.may_lag for question in questions)
         if lags and (self._only is None or self._only.replicas is not None):
             places = (repeat(question.may_lag, len(question.commands)) for question in questions)

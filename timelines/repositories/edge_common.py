@@ -1,8 +1,9 @@
 """Sizes of sides of pair edges, and what two sides have in common."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from socialsite.store.question import Question
 from timelines.repositories.edge_side import EdgeSide
 
 
@@ -26,12 +27,19 @@ async def common_with_each(one: Sized, others: Sequence[Sized], at_most: int) ->
     round trips for all of them.
     """
     smaller = [other for other in others if other.size < one.size]
-    walked = [one, *smaller] if len(smaller) < len(others) else smaller
-    met = await one.side.ask(*(each.side.times_question(each.owner, at_most) for each in walked))
-    met_on = dict(zip(walked, met, strict=True))
-    asked = [(one, met_on[other]) if other in smaller else (other, met_on[one]) for other in others]
-    found = await one.side.ask(*(large.side.among_question(large.owner, ids) for large, ids in asked))
+    larger = [other for other in others if other.size >= one.size]
+    walks: list[Question[Any]] = [other.side.times_question(other.owner, at_most) for other in smaller]
+    if larger:
+        walks.append(one.side.names_question(one.owner, at_most))
+    met = await one.side.ask(*walks)
+    times = dict(zip(smaller, met, strict=False))
+    groups = {owner: one.side.grouped(owner, met[-1]) for owner in {other.owner for other in larger}}
+    found = await one.side.ask(
+        *(one.side.held_question(one.owner, times[other]) for other in smaller),
+        *(other.side.among_groups_question(other.owner, groups[other.owner]) for other in larger),
+    )
+    common = dict(zip((*smaller, *larger), found, strict=True))
     return [
-        {id: met_on[other][id] for id in both} if other in smaller else both
-        for other, both in zip(others, found, strict=True)
+        {id: times[other][id] for id in common[other]} if other in times else common[other]
+        for other in others
     ]

@@ -30,5 +30,8 @@ def sizes_wire(key: KeyOfSide, tags: tuple[str, ...], owner: int) -> bytes:
 
 
 @lru_cache(maxsize=KEPT)
-def walk_wire(key: KeyOfSide, tags: tuple[str, ...], owner: int, last: int) -> bytes:
-    return b"".join([encode(("ZRANGE", key(tag, owner), 0, last, "WITHSCORES")) for tag in tags])
+def walk_wire(
+    key: KeyOfSide, tags: tuple[str, ...], owner: int, last: int, with_times: bool = False
+) -> bytes:
+    told = ("WITHSCORES",) if with_times else ()
+    return b"".join([encode(("ZRANGE", key(tag, owner), 0, last, *told)) for tag in tags])

@@ -48,8 +48,8 @@ Finding = Awaitable[Post | None]
 """Looks for the post of a pass, together with everything else that the pass has to know."""
 
 NARROWEST_PASS, WIDEST_PASS = 2, 10
-"""Nodes that a pass grows with. Of one server's it takes two: read one by one, they take as long to read as to
-push, and the server waits in between."""
+"""Nodes that a pass grows with. One node gets two at a time: read one by one, they take as long to read as to
+push, and it waits in between."""
 
 Noticing = Callable[[Post], Coroutine[Any, Any, None]]
 """Somebody who wants to know of each published post, at least once, after it stands; safe to repeat."""
