@@ -31,6 +31,7 @@ NodeFacts = tuple[str, dict[str, str]]
 async def metrics_page(request: SiteRequest) -> HttpResponse:
     if not is_from_inside(request):
         raise Http404
+    metrics.count_round_trips()
     families = site_figures(*await asyncio.gather(readiness(), node_facts()))
     # In a thread: the files of many processes take a while to add up, and pages go on meanwhile.
     page = await asyncio.to_thread(exposition, families)

@@ -129,6 +129,7 @@ def notified(account_id: int) -> Key:
     return Key("timelines", tag=str(account_id), name="notified")
 
 
+@kept
 def preferences(account_id: int) -> Key:
     """HASH: kind of notification -> "all", "followed" (only from people one follows) or "none"; and
     scroll -> "on" or "off" (older posts come by themselves).

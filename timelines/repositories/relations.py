@@ -5,9 +5,10 @@ Both are written before anything is answered; a crash between is mended by repea
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import lru_cache
 
 from accounts.domain import AccountId
-from socialsite.store import Asked, Command, Key, Question, Reply, Store
+from socialsite.store import Asked, Command, Encoded, Key, Question, Reply, Store, wire_of, wire_text
 from timelines import keys
 from timelines.domain.follow import FollowCursor, FollowPage
 from timelines.domain.relation import Relation
@@ -16,6 +17,8 @@ from timelines.repositories.scored_accounts import page_of_accounts
 KeyOf = Callable[[int], Key]
 COUNTED: tuple[KeyOf, ...] = keys.blocks, keys.mutes, keys.quieted
 """What has a cap each, in the order of `counts`."""
+RELATING: tuple[KeyOf, ...] = keys.blocks, keys.blocked_by, keys.mutes, keys.quieted, keys.requested
+"""Where one account says what it has to do with another, in the order of `relation_question`."""
 AT_ONCE = 1_000
 """Members whose accounts are looked at together."""
 
@@ -64,7 +67,11 @@ class Relations:
         self, account_id: AccountId, other_id: AccountId, now_ms: int
     ) -> Question[Relation]:
         """All that stands under the account's tag; who follows whom is asked elsewhere."""
-        own = keys.blocks, keys.blocked_by, keys.mutes, keys.quieted, keys.requested
+        theirs = wire_of(other_id)
+        wire = b"".join([head + theirs for head in _heads(account_id)])
+
+        def commands() -> list[Command]:
+            return [("ZSCORE", build(account_id), other_id) for build in RELATING]
 
         def understand(replies: Sequence[Reply]) -> Relation:
             blocks, blocked_by, until, quieted, requested = replies
@@ -77,7 +84,7 @@ class Relations:
                 quiets=quieted is not None,
             )
 
-        return Question([("ZSCORE", build(account_id), other_id) for build in own], understand)
+        return Question(Encoded(wire, len(RELATING), commands), understand)
 
     async def apart(self, account_id: AccountId, others: Sequence[AccountId]) -> set[AccountId]:
         """Those of `others` that the account blocks or is blocked by."""
@@ -163,3 +170,9 @@ class Relations:
     async def _remove(self, key: Key, member: int) -> bool:
         (removed,) = await self._timelines.write(key, ("ZREM", key, member))
         return bool(removed)
+
+
+@lru_cache(maxsize=5_000)
+def _heads(account_id: AccountId) -> tuple[bytes, ...]:
+    """ZSCORE of each key as it is sent, up to its member."""
+    return tuple(b"*3\r\n" + wire_text("ZSCORE") + wire_text(build(account_id)) for build in RELATING)

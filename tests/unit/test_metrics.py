@@ -1,0 +1,26 @@
+"""Values brought into a histogram many at once are those that would have come one by one."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
+
+from socialsite.metrics import ManyHistogram
+
+BUCKETS = (0.5, 1, 2)
+SECONDS = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0, 2.0, 3.0])  # sums are exact, whatever their order
+
+
+@given(st.lists(st.lists(SECONDS)))
+def test_many_at_once_count_as_each(batches: list[list[float]]) -> None:
+    each, many = CollectorRegistry(), CollectorRegistry()
+    one_by_one = Histogram("took", "seconds", ("node",), buckets=BUCKETS, registry=each).labels("a")
+    at_once = ManyHistogram("took", "seconds", ("node",), buckets=BUCKETS, registry=many).labels("a")
+    for batch in batches:
+        for seconds in batch:
+            one_by_one.observe(seconds)
+        at_once.observe_many(batch)
+    assert told(many) == told(each)
+
+
+def told(registry: CollectorRegistry) -> list[bytes]:
+    return [line for line in generate_latest(registry).splitlines() if b"_created" not in line]

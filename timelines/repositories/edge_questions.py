@@ -1,0 +1,116 @@
+"""What is asked of one side of pair edges, to share a round trip with whatever else is asked."""
+
+from collections.abc import Collection, Sequence
+from itertools import chain, compress
+from typing import Any
+
+from socialsite.store.batches import Encoded
+from socialsite.store.connections import KeyDataShardedConnection, partitions_of
+from socialsite.store.key import Key
+from socialsite.store.node import Reply
+from socialsite.store.question import Question
+from socialsite.store.scripts import Command
+from timelines.repositories.edge_wires import KeyOfSide, scores_heads, scores_wire, sizes_wire, walk_wire
+
+Groups = dict[int, list[int]]
+"""Ids by the number of a partition."""
+
+
+class EdgeQuestions:
+    """Layout: one ZSET a partition, member = the other id, score = ms; `key` builds its name."""
+
+    def __init__(self, pairs: KeyDataShardedConnection, key: KeyOfSide) -> None:
+        self._pairs = pairs
+        self._key = key
+
+    @property
+    def _tags(self) -> tuple[str, ...]:
+        return self._pairs.layout.tags
+
+    def keys(self, owner: int, first: int = 0) -> list[Key]:
+        """The side's keys, from partition `first` on."""
+        return [self._key(tag, owner) for tag in self._tags[first:]]
+
+    def among_question(self, owner: int, ids: Collection[int]) -> Question[dict[int, int]]:
+        """`among`, for a round trip that asks other things too."""
+        return self.among_groups_question(owner, self.grouped(owner, ids))
+
+    def among_groups_question(self, owner: int, groups: Groups) -> Question[dict[int, int]]:
+        """As `among_question`, of ids that `grouped` has grouped, for this side or another of the owner."""
+
+        def understand(replies: Sequence[Reply]) -> dict[int, int]:
+            members, scores = chain.from_iterable(groups.values()), list(chain.from_iterable(replies))
+            return dict(zip(compress(members, scores), map(int, filter(None, scores)), strict=True))
+
+        return Question(self._scores(owner, groups), understand)
+
+    def held_question(self, owner: int, ids: Collection[int]) -> Question[set[int]]:
+        """As `among_question`, without since when."""
+        groups = self.grouped(owner, ids)
+
+        def understand(replies: Sequence[Reply]) -> set[int]:
+            return set(compress(chain.from_iterable(groups.values()), chain.from_iterable(replies)))
+
+        return Question(self._scores(owner, groups), understand)
+
+    def _scores(self, owner: int, groups: Groups) -> Encoded:
+        """A ZMSCORE for each partition. A score is never empty, so only what is missing counts as false."""
+        tags = self._tags
+        wire = scores_wire(scores_heads(self._key, tags, owner), groups)
+
+        def commands() -> list[Command]:
+            return [("ZMSCORE", self._key(tags[number], owner), *group) for number, group in groups.items()]
+
+        return Encoded(wire, len(groups), commands)
+
+    def grouped(self, owner: int, ids: Collection[int]) -> Groups:
+        """Ids by the partitions of their edges with `owner`."""
+        groups: dict[int, list[int]] = {}
+        for id, number in zip(ids, partitions_of(owner, ids, self._pairs.count), strict=True):
+            if number in groups:
+                groups[number].append(id)
+            else:
+                groups[number] = [id]
+        return groups
+
+    def names_question(self, owner: int, at_most: int) -> Question[list[int]]:
+        """`ids`, for a round trip that asks other things too."""
+        tags, last = self._tags, at_most - 1
+
+        def commands() -> list[Command]:
+            return [("ZRANGE", key, 0, last) for key in self.keys(owner)]
+
+        def understand(replies: Sequence[Reply]) -> list[int]:
+            return list(map(int, chain.from_iterable(replies)))[:at_most]
+
+        return Question(Encoded(walk_wire(self._key, tags, owner, last), len(tags), commands), understand)
+
+    def times_question(self, owner: int, at_most: int) -> Question[dict[int, int]]:
+        """As `ids`, and since when (ms)."""
+        tags, last = self._tags, at_most - 1
+
+        def commands() -> list[Command]:
+            return [("ZRANGE", key, 0, last, "WITHSCORES") for key in self.keys(owner)]
+
+        def understand(replies: Sequence[Reply]) -> dict[int, int]:
+            flat = list(chain.from_iterable(replies))[: 2 * at_most]
+            return dict(zip(map(int, flat[::2]), map(int, flat[1::2]), strict=True))
+
+        return Question(
+            Encoded(walk_wire(self._key, tags, owner, last, True), len(tags), commands), understand
+        )
+
+    def count_question(self, owner: int, *, may_lag: bool = False) -> Question[int]:
+        tags = self._tags
+
+        def commands() -> list[Command]:
+            return [("ZCARD", key) for key in self.keys(owner)]
+
+        return Question(Encoded(sizes_wire(self._key, tags, owner), len(tags), commands), sum, may_lag)
+
+    async def gather(self, commands: list[Command]) -> list[Reply]:
+        return await self._pairs.gather(commands)
+
+    async def ask(self, *questions: Question[Any]) -> list[Any]:
+        """Questions about any sides, in one round trip a node."""
+        return await self._pairs.ask(*questions)
