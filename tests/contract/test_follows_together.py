@@ -1,5 +1,6 @@
 """What two accounts have in common, against a plain model of sets."""
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,11 +18,17 @@ GRAPH = st.dictionaries(
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(graph=GRAPH)
+@given(graph=GRAPH, first=st.sampled_from([1, 16]))
 async def test_intersections_are_those_of_sets(
-    store: Store, deployment: Deployment, graph: dict[tuple[int, int], int]
+    store: Store,
+    deployment: Deployment,
+    graph: dict[tuple[int, int], int],
+    first: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """`first`: how many of a partition are read on sight, fewer than all and all."""
     deployment.empty()
+    monkeypatch.setattr("timelines.repositories.follows.FIRST", first)
     follows = Follows(store, partitions=4, following_cap=100)
     await follows.add_many(Follow(AccountId(a), AccountId(b), at_ms) for (a, b), at_ms in graph.items())
     following = {me: {b for a, b in graph if a == me} for me in PEOPLE}

@@ -34,10 +34,16 @@ class FollowCounts:
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """A reader before an account: its counts, and how many the reader follows."""
+    """A reader before an account: its counts, how many the reader follows, and some of these."""
 
     counts: FollowCounts
     own_following: int
+    followed: tuple[AccountId, ...]
+
+    @property
+    def knows_all(self) -> bool:
+        """Whether `followed` is all whom the reader follows."""
+        return len(self.followed) >= self.own_following
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,13 +75,18 @@ class EdgeQuestions:
 
     def names_question(self, owner: int, at_most: int) -> Question[list[int]]:
         """`ids`, for a round trip that asks other things too."""
-        tags, last = self._tags, at_most - 1
+        asked = self.first_question(owner, at_most)
+        return Question(asked.commands, lambda replies: asked.understand(replies)[:at_most])
+
+    def first_question(self, owner: int, each: int) -> Question[list[int]]:
+        """The oldest ids of every partition, at most `each` of them."""
+        tags, last = self._tags, each - 1
 
         def commands() -> list[Command]:
             return [("ZRANGE", key, 0, last) for key in self.keys(owner)]
 
         def understand(replies: Sequence[Reply]) -> list[int]:
-            return list(map(int, chain.from_iterable(replies)))[:at_most]
+            return list(map(int, chain.from_iterable(replies)))
 
         return Question(Encoded(walk_wire(self._key, tags, owner, last), len(tags), commands), understand)
 

@@ -27,6 +27,8 @@ from timelines.repositories.edges import PairEdges
 
 OVER_THE_CAP = 1_000  # how far concurrent follows may pass FOLLOWING_CAP before a read leaves the rest out
 
+FIRST = 16  # accounts of each partition that a viewer follows, read on sight; more are read when it pays
+
 
 class Follows:
     """`following_cap` bounds what a read of everything an account follows takes; the service holds it."""
@@ -101,13 +103,14 @@ class Follows:
         return list(map(AccountId, await self._following.ids(account_id, self._most)))
 
     def met_question(self, viewer_id: AccountId, account_id: AccountId) -> Question[Met]:
-        """How many follow the account, how many it and the viewer follow."""
+        """How many follow the account, how many it and the viewer follow; of most viewers, all these."""
         sides = (self._followers, account_id), (self._following, account_id), (self._following, viewer_id)
-        asked = joined(*(side.count_question(owner) for side, owner in sides))
+        sizes = (side.count_question(owner) for side, owner in sides)
+        asked = joined(*sizes, self._following.first_question(viewer_id, FIRST))
 
         def understand(replies: Sequence[Reply]) -> Met:
-            followers, following, own = asked.understand(replies)
-            return Met(FollowCounts(followers, following), own)
+            followers, following, own, first = asked.understand(replies)
+            return Met(FollowCounts(followers, following), own, tuple(first))
 
         return Question(asked.commands, understand)
 
@@ -115,10 +118,17 @@ class Follows:
         self, viewer_id: AccountId, account_id: AccountId, met: Met, limit: int
     ) -> Acquaintance:
         """What the viewer shares with an account; `met`: as they are. `limit` known followers."""
-        viewer = Sized(self._following, viewer_id, met.own_following)
-        followers = Sized(self._followers, account_id, met.counts.followers)
-        following = Sized(self._following, account_id, met.counts.following)
-        known, shared = await common_with_each(viewer, (followers, following), self._most)
+        if met.knows_all:
+            groups = self._followers.grouped(account_id, met.followed)
+            sides = self._followers, self._following
+            known, shared = await self._followers.ask(
+                *(side.among_groups_question(account_id, groups) for side in sides)
+            )
+        else:
+            viewer = Sized(self._following, viewer_id, met.own_following)
+            followers = Sized(self._followers, account_id, met.counts.followers)
+            following = Sized(self._following, account_id, met.counts.following)
+            known, shared = await common_with_each(viewer, (followers, following), self._most)
         newest = sorted((Neighbour(at_ms, id) for id, at_ms in known.items()), key=order, reverse=True)
         return Acquaintance(len(shared), tuple(AccountId(neighbour.id) for neighbour in newest[:limit]))
 
