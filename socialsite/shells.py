@@ -11,10 +11,10 @@ import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
+import msgspec
 from django.template import loader
 from django.utils.functional import Promise
 from django.utils.html import conditional_escape
@@ -42,20 +42,19 @@ Context = Mapping[str, Any]
 Text = str | Html
 Values = dict[str, Text]
 Key = tuple[str, str | None, Hashable]
+UNKNOWN: list[Any] = []
 
 _SECRET = secrets.token_hex(8)  # nobody can write a mark into a text
 _MARK = re.compile(rf"{{\|{_SECRET} ([^|]*)\|}}")
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(msgspec.Struct, frozen=True):
     """A text that differs between requests. That there is one belongs to the shell, which one does not."""
 
     value: Text
 
 
-@dataclass(frozen=True, slots=True)
-class Viewer:
+class Viewer(msgspec.Struct, frozen=True, gc=False):
     """What the frame of a page shows of the reader. Not the Account, whose equality is its id alone."""
 
     id: int
@@ -94,9 +93,10 @@ class Shells:
     def _shell(self, key: Key, context: Context) -> list[Any] | None:
         """Bytes, name of a slot, bytes, name of a slot, … bytes. None: a slot stands under a filter."""
         with self._lock:
-            if key in self._shells:
+            found = self._shells.get(key, UNKNOWN)
+            if found is not UNKNOWN:
                 self._shells.move_to_end(key)
-                return self._shells[key]
+                return found
         parts = _cut(loader.get_template(key[0]).render(_with_marks(context, "")))
         with self._lock:
             self._shells[key] = parts

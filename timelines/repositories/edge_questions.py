@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from itertools import chain, compress
-from typing import Any
+from typing import Any, NamedTuple
 
 from socialsite.store.batches import Encoded
 from socialsite.store.connections import KeyDataShardedConnection, partitions_of
@@ -10,10 +10,21 @@ from socialsite.store.key import Key
 from socialsite.store.node import Reply
 from socialsite.store.question import Question
 from socialsite.store.scripts import Command
-from timelines.repositories.edge_wires import KeyOfSide, scores_heads, scores_wire, sizes_wire, walk_wire
+from timelines.repositories.edge_wires import (
+    KeyOfSide,
+    group_wires,
+    scores_heads,
+    scores_wire,
+    sizes_wire,
+    walk_wire,
+)
 
-Groups = dict[int, list[int]]
-"""Ids by the number of a partition."""
+
+class Groups(NamedTuple):
+    """Ids by the number of the partition of their edges; `wires`: how each group is sent (`group_wires`)."""
+
+    members: dict[int, list[int]]
+    wires: list[tuple[int, bytes, bytes]]
 
 
 class EdgeQuestions:
@@ -39,7 +50,7 @@ class EdgeQuestions:
         """As `among_question`, of ids that `grouped` has grouped, for this side or another of the owner."""
 
         def understand(replies: Sequence[Reply]) -> dict[int, int]:
-            members, scores = chain.from_iterable(groups.values()), list(chain.from_iterable(replies))
+            members, scores = chain.from_iterable(groups.members.values()), list(chain.from_iterable(replies))
             return dict(zip(compress(members, scores), map(int, filter(None, scores)), strict=True))
 
         return Question(self._scores(owner, groups), understand)
@@ -49,19 +60,22 @@ class EdgeQuestions:
         groups = self.grouped(owner, ids)
 
         def understand(replies: Sequence[Reply]) -> set[int]:
-            return set(compress(chain.from_iterable(groups.values()), chain.from_iterable(replies)))
+            return set(compress(chain.from_iterable(groups.members.values()), chain.from_iterable(replies)))
 
         return Question(self._scores(owner, groups), understand)
 
     def _scores(self, owner: int, groups: Groups) -> Encoded:
         """A ZMSCORE for each partition. A score is never empty, so only what is missing counts as false."""
         tags = self._tags
-        wire = scores_wire(scores_heads(self._key, tags, owner), groups)
+        wire = scores_wire(scores_heads(self._key, tags, owner), groups.wires)
 
         def commands() -> list[Command]:
-            return [("ZMSCORE", self._key(tags[number], owner), *group) for number, group in groups.items()]
+            return [
+                ("ZMSCORE", self._key(tags[number], owner), *group)
+                for number, group in groups.members.items()
+            ]
 
-        return Encoded(wire, len(groups), commands)
+        return Encoded(wire, len(groups.wires), commands)
 
     def grouped(self, owner: int, ids: Collection[int]) -> Groups:
         """Ids by the partitions of their edges with `owner`."""
@@ -71,7 +85,7 @@ class EdgeQuestions:
                 groups[number].append(id)
             else:
                 groups[number] = [id]
-        return groups
+        return Groups(groups, group_wires(groups))
 
     def names_question(self, owner: int, at_most: int) -> Question[list[int]]:
         """`ids`, for a round trip that asks other things too."""

@@ -10,13 +10,17 @@ from socialsite.store.scripts import encode
 KeyOfSide = Callable[[str, int], Key]  # (tag of the partition, id whose side it is) -> key
 
 
-def scores_wire(heads: Sequence[bytes], groups: Mapping[int, Sequence[int]]) -> bytes:
-    """A ZMSCORE of each group, by the number of its partition; `heads`: name and key, of all partitions."""
-    parts: list[bytes] = []
-    for number, members in groups.items():
-        parts += (b"*%d\r\n" % (len(members) + 2), heads[number])
-        parts += map(wire_of, members)
-    return b"".join(parts)
+def group_wires(groups: Mapping[int, Sequence[int]]) -> list[tuple[int, bytes, bytes]]:
+    """Of each group the number of its partition, how its ZMSCORE starts and how it ends."""
+    return [
+        (number, b"*%d\r\n" % (len(members) + 2), b"".join(map(wire_of, members)))
+        for number, members in groups.items()
+    ]
+
+
+def scores_wire(heads: Sequence[bytes], groups: Sequence[tuple[int, bytes, bytes]]) -> bytes:
+    """A ZMSCORE of each group; `heads`: its name and key, of all partitions."""
+    return b"".join([part for number, start, end in groups for part in (start, heads[number], end)])
 
 
 @lru_cache(maxsize=KEPT)
