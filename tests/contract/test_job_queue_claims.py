@@ -1,0 +1,106 @@
+"""Which jobs of which worker the script that claims takes, in what order, and how far it looks for them."""
+
+import random
+
+import pytest
+import pytest_asyncio
+
+from socialsite.recipes.job_queue import CLAIM, GROUP, JobQueue
+from socialsite.store import Reply, Store
+from tests.support.queues import ALICE, BOB, CAROL, prepared
+from tests.support.scripting import ask, run
+
+AT_ONCE = "0"
+"""Waits, in ms: a job that may have killed once is taken without waiting."""
+
+
+@pytest_asyncio.fixture
+async def queue(store: Store) -> JobQueue:
+    return await prepared(store)
+
+
+async def taken(queue: JobQueue, worker: str, count: int) -> list[str]:
+    """The ids of so many new jobs, in the worker's hands."""
+    for number in range(count):
+        await queue.add(b"%d" % number)
+    return [job.id for job in await queue.take(worker, count, 1)]
+
+
+async def tried(store: Store, queue: JobQueue, worker: str, id: str, times: int) -> None:
+    await ask(store, "XCLAIM", queue.stream, GROUP, worker, 0, id, "RETRYCOUNT", times)
+
+
+async def claim(
+    store: Store, queue: JobQueue, owner: str, *held: str, most: int = 100, waits: str = AT_ONCE
+) -> Reply:
+    """As CAROL, without regard to how long the jobs have lain."""
+    place = [queue.stream, queue.heartbeat(owner or CAROL)]
+    return await run(store, CLAIM, place, GROUP, CAROL, owner, 0, most, waits, *held)
+
+
+async def claimed(
+    store: Store, queue: JobQueue, owner: str, *held: str, most: int = 100, waits: str = AT_ONCE
+) -> list[str]:
+    return [row[0].decode() for row in await claim(store, queue, owner, *held, most=most, waits=waits)]
+
+
+async def test_a_worker_that_beats_again_keeps_what_it_has(store: Store, queue: JobQueue) -> None:
+    """Between the look for dead workers and the claim one may have come back."""
+    ids = await taken(queue, ALICE, 2)
+    await queue.beat(ALICE)
+    assert await claim(store, queue, ALICE) == []
+    await ask(store, "DEL", queue.heartbeat(ALICE))
+    assert await claim(store, queue, ALICE) == [[id.encode(), 2, b"%d" % n] for n, id in enumerate(ids)]
+
+
+async def test_of_one_owner_only_its_own_and_of_anybody_all(store: Store, queue: JobQueue) -> None:
+    of_alice, of_bob = await taken(queue, ALICE, 2), await taken(queue, BOB, 2)
+    await queue.beat(BOB)
+    assert await claimed(store, queue, ALICE) == of_alice
+    assert await claimed(store, queue, "") == of_bob + of_alice  # the least tried first
+
+
+@pytest.mark.parametrize("position", range(3))
+async def test_what_is_held_is_left_alone_wherever_it_is_named(
+    store: Store, queue: JobQueue, position: int
+) -> None:
+    ids = await taken(queue, CAROL, 4)
+    held = [id for id in ids if id != ids[position]]
+    assert await claimed(store, queue, CAROL, *held) == [ids[position]]
+
+
+async def test_each_number_of_tries_has_its_own_wait(store: Store, queue: JobQueue) -> None:
+    ids = await taken(queue, ALICE, 4)
+    for times, id in enumerate(ids, start=1):
+        await tried(store, queue, ALICE, id, times)
+    an_hour = 3_600_000
+    assert await claimed(store, queue, ALICE, waits=f"{an_hour},0,{an_hour},0") == [ids[1], ids[3]]
+    assert await claimed(store, queue, ALICE, waits=f"0,{an_hour},{an_hour},0") == [ids[0]]
+    assert await claimed(store, queue, ALICE, waits="0,0,0,0") == [ids[2]]
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_the_least_tried_come_first_and_of_those_the_oldest(
+    store: Store, queue: JobQueue, seed: int
+) -> None:
+    chance = random.Random(seed)
+    ids = await taken(queue, ALICE, 5 + 5 * seed)
+    tries = {id: chance.randint(1, 1 + seed % 4) for id in ids}
+    for id, times in tries.items():
+        await tried(store, queue, ALICE, id, times)
+    rows = await claim(store, queue, ALICE)
+    expected = sorted(ids, key=lambda id: (tries[id], ids.index(id)))
+    assert [(row[0].decode(), row[1]) for row in rows] == [(id, tries[id] + 1) for id in expected]
+
+
+@pytest.mark.parametrize("held", [0, 110])
+@pytest.mark.parametrize("most", [1, 3])
+async def test_it_looks_at_a_hundred_more_than_it_may_take_and_must_leave(
+    store: Store, queue: JobQueue, held: int, most: int
+) -> None:
+    """So what it holds hides nothing from it, and the jobs of a dead worker do not stop the server."""
+    ids = await taken(queue, CAROL, held + most + 101)
+    for id in ids[:-2]:
+        await tried(store, queue, CAROL, id, 2)
+    found = await claimed(store, queue, CAROL, *ids[:held], most=most)
+    assert found == [ids[-2], *ids[held : held + most - 1]]
