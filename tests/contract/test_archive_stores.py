@@ -98,7 +98,7 @@ async def test_many_processes_begin_at_once_and_share_the_place(opened: Opened) 
 
 
 async def test_the_file_is_the_owners_and_made_by_the_first_move(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "archive.sqlite3"
+    path = tmp_path / "deep" / "deeper" / "archive.sqlite3"
     archive = SQLiteArchive(path)
     with pytest.raises(ArchiveUnavailable):
         await archive.get([1])

@@ -1,0 +1,70 @@
+"""The archive's file: who may make it, who may use it at the same time, and what a closed one leaves."""
+
+import asyncio
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from timelines.repositories.archive import ArchiveUnavailable
+from timelines.repositories.archive_sqlite import SCHEMA, SQLiteArchive
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "archive.sqlite3"
+
+
+def files_beside(path: Path) -> list[Path]:
+    return list(path.parent.iterdir())
+
+
+async def threads_ended(before: set[threading.Thread]) -> bool:
+    async with asyncio.timeout(5):
+        while set(threading.enumerate()) - before:  # noqa: ASYNC110 - a thread tells nobody
+            await asyncio.sleep(0.01)
+    return True
+
+
+async def test_reading_makes_no_file_even_where_it_could(path: Path) -> None:
+    """An empty archive in the place of a missing one would say of every post that it is gone."""
+    archive = SQLiteArchive(path)
+    for use in (archive.get([1]), archive.remove([1])):
+        with pytest.raises(ArchiveUnavailable):
+            await use
+    await archive.close()
+    assert files_beside(path) == []
+
+
+async def test_who_reads_holds_up_no_move(path: Path) -> None:
+    archive = SQLiteArchive(path)
+    await archive.put([(1, b"a")])
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT body FROM posts").fetchall() == [(b"a",)]
+    async with asyncio.timeout(3):  # less than the archive waits for a lock
+        await archive.put([(1, b"b")])
+    assert reader.execute("SELECT body FROM posts").fetchall() == [(b"a",)]
+    reader.close()
+    assert await archive.get([1]) == {1: b"b"}
+    await archive.close()
+
+
+async def test_the_file_says_which_layout_it_has(path: Path) -> None:
+    archive = SQLiteArchive(path)
+    await archive.put([(1, b"a")])
+    await archive.close()
+    reader = sqlite3.connect(path)
+    assert reader.execute("PRAGMA user_version").fetchall() == [(SCHEMA,)]
+    reader.close()
+
+
+async def test_a_closed_archive_leaves_one_file_and_no_thread(path: Path) -> None:
+    before = set(threading.enumerate())
+    archive = SQLiteArchive(path)
+    await archive.put([(1, b"a")])
+    assert len(files_beside(path)) > 1
+    await archive.close()
+    assert files_beside(path) == [path]
+    assert await threads_ended(before)

@@ -1,0 +1,33 @@
+"""Threads of archived posts: what they answer is known as before."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest_asyncio
+
+from socialsite.configuration import Configuration
+from socialsite.services import Services, open_services
+from socialsite.store import StoreUrls
+from tests.support.world import World
+from timelines.services.archiving import ArchivingService
+
+
+@pytest_asyncio.fixture
+async def services(redis_urls: StoreUrls, tmp_path: Path) -> AsyncIterator[Services]:
+    config = Configuration(archive_url=f"sqlite://{tmp_path / 'archive.sqlite3'}")
+    async with open_services(redis_urls, config) as opened:
+        yield opened
+
+
+async def test_the_way_up_leads_through_the_archive(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    first = await alice.publishes("first")
+    second = await alice.publishes("second", in_reply_to=first)
+    third = await alice.publishes("third", in_reply_to=second)
+    moved = await ArchivingService.over(services).archive(services.clock.now_ms() + 5_000)
+    assert moved.posts == 3
+    fourth = await alice.publishes("fourth", in_reply_to=third)
+    parents = {first.id: None, second.id: first.id, third.id: second.id, fourth.id: third.id}
+    assert await services.repositories.threads.parents(list(parents)) == parents
+    page = await services.threads.page(fourth, viewer_id=None)
+    assert [each.id for each in page.ancestors] == [first.id, second.id, third.id]
