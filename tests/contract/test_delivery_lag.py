@@ -43,6 +43,24 @@ async def test_days_of_larger_lags_before_do_not_hide_todays(store: Store) -> No
     assert abs(await store.node(key).execute("TTL", key) - 25 * 3_600) <= 2
 
 
+async def test_todays_lag_counts_behind_a_larger_one_that_is_over(store: Store) -> None:
+    """Only a note takes out what is over; here none comes any more."""
+    lag = DeliveryLag(store)
+    for hour, late_ms in ((0, 600_000), (9, 300_000), (10, 90_000)):
+        at_ms = NOW_MS + hour * HOUR_MS
+        await lag.note(id_at(at_ms - late_ms), at_ms)
+    assert await lag.worst_ms(NOW_MS + 26 * HOUR_MS) == 300_000
+    assert await lag.worst_ms(NOW_MS + 34 * HOUR_MS) == 90_000
+
+
+async def test_what_is_over_goes_with_the_next_note_however_late_that_comes(store: Store) -> None:
+    lag, key = DeliveryLag(store), keys.delivery_lag()
+    for hour in (0, 24, 49):  # the key lives for 25 hours after each
+        at_ms = NOW_MS + hour * HOUR_MS
+        await lag.note(id_at(at_ms - 90_000), at_ms)
+    assert await store.node(key).execute("ZRANGE", key, 0, -1) == [b"%d" % (NOW_MS // HOUR_MS + 49)]
+
+
 async def test_a_worker_that_comes_late_notes_it_and_announces_what_nobody_did(world: World) -> None:
     services = world.services
     author, reader = await world.people("author", "reader")

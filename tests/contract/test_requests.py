@@ -9,6 +9,7 @@ from accounts.errors import AccountNotFound
 from socialsite.services import Services
 from tests.support.relating import relation, request_stands
 from tests.support.world import World
+from timelines import keys
 from timelines.errors import RequesterAtCap, RequestsCapReached
 from timelines.repositories.relations import Relations
 from timelines.repositories.requests import FollowRequests
@@ -171,3 +172,12 @@ async def test_a_follower_sent_off_may_come_again(world: World, services: Servic
     assert not await services.relations.remove_follower(account_id=bob.id, follower_id=alice.id)
     assert await alice.home_ids() == []
     assert await alice.follows(bob)
+
+
+async def test_asking_again_changes_no_time_on_either_side(services: Services) -> None:
+    """So nobody gets to the top of the page by asking again."""
+    requests, asker, asked = services.repositories.requests, AccountId(1), AccountId(2)
+    assert await requests.add(asker, asked, 100)
+    assert not await requests.add(asker, asked, 200)
+    sides = [("ZSCORE", keys.requests(asked), asker), ("ZSCORE", keys.requested(asker), asked)]
+    assert await services.store.gather(sides) == [b"100", b"100"]

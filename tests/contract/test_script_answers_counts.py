@@ -34,6 +34,7 @@ async def test_trends_count_an_account_once_and_are_cut_to_their_caps(store: Sto
     assert await ask(store, "ZCARD", hour) == 4
     assert await note(4, 1_104, "sun") == 1
     assert await ask(store, "ZRANGE", hour, 0, -1) == [b"sun", b"tea"]
+    assert await ask(store, "ZRANGE", uses, 0, -1) == [b"1:tea", b"3:fog", b"3:ice", b"4:sun"]
     assert abs(time.time() + await ask(store, "TTL", hour) - 4_000_000_000) < 5
     assert await run(store, TOP, [hour], 5, 2, 1) == [b"tea", b"3"]
     assert await run(store, TOP, [hour], 5, 1, 1) == [b"tea", b"3", b"sun", b"1"]

@@ -84,6 +84,10 @@ async def test_no_tag_enters_a_key() -> None:
     assert "redis" not in tag_key("redis")
 
 
+async def test_a_tag_is_found_where_earlier_releases_put_it() -> None:
+    assert tag_key("redis") == "timelines:{34fb46c847bb9df96e5205a39d382f64}:tag"
+
+
 async def test_imported_posts_stand_under_their_tags(services: Services, tmp_path: Path) -> None:
     await import_old_post(services, tmp_path, author="ann", text="old #News")
     assert len(await tagged(services, "news")) == 1
