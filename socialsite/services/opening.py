@@ -71,6 +71,7 @@ async def open_services(
             await services.repositories.archive.close()
     finally:
         await store.close()
+        metrics.count_round_trips()
 
 
 def placed_urls() -> dict[str, str]:
