@@ -1,0 +1,78 @@
+"""A process that has read before tells the same as one that never read: what it remembers decides nothing."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from accounts.domain import AccountId
+from socialsite.services import Services, build_services
+from socialsite.store import Store, open_store
+from tests.contract.test_rights_model import SMALL, STEPS, Site, site_over
+from tests.support.redis_server import RedisServer
+from tests.support.world import World
+from timelines.domain.page import TimelinePage
+
+Steps = list[tuple[str, int, int, int]]
+Place = tuple[str, AccountId | None, AccountId | None]
+MEMORIES = {  # the largest, and some that start anew all the time
+    "timelines.repositories.met_posts.KEPT": (20_000, 0, 3),
+    "timelines.services.remembering.REMEMBERED": (200_000, 0, 3),
+}
+
+
+def places(site: Site) -> Iterator[Place]:
+    """(kind, reader, whose): all pages that the site has for its people and for visitors."""
+    everybody = [person.id for person in site.people]
+    for reader in everybody:
+        yield from (("home", reader, None), ("list", reader, None))
+    for visitor in (None, *everybody):
+        yield from (("public", visitor, None), ("tag", visitor, None))
+        yield from (("profile", visitor, owner) for owner in everybody)
+
+
+async def pages(site: Site, services: Services, limit: int) -> dict[Place, list[TimelinePage]]:
+    """Every page as a process with these services tells it, from the top to the end."""
+    told, site.services, own = {}, services, site.services
+    for kind, reader, whose in places(site):
+        found = [await site._page(reader, kind, whose, None, limit)]
+        while (before := found[-1].next_before) is not None:
+            found.append(await site._page(reader, kind, whose, before, limit))
+        told[kind, reader, whose] = found
+    site.services = own
+    return told
+
+
+async def compared(store: Store, parts: list[Steps], limit: int) -> None:
+    """After each part of the steps the process that did them tells what a new one tells."""
+    site = await site_over(store)
+    for steps in parts:
+        for verb, one, other, choice in steps:
+            await site.step(verb, site.people[one], site.people[other], choice)
+        for _ in range(2):  # caches that were absent are built by the first reader
+            await World(site.services).work()
+            warm = await pages(site, site.services, limit)
+        cold = await pages(site, build_services(store, site.clock, SMALL), limit)
+        assert warm == cold
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(parts=st.lists(STEPS, min_size=2, max_size=4), limit=st.integers(1, 4), memory=st.integers(0, 2))
+def test_what_a_process_remembers_decides_nothing(
+    redis_server: RedisServer, parts: list[Steps], limit: int, memory: int
+) -> None:
+    async def run() -> None:
+        with redis_server.client() as client:
+            client.flushall()
+        store = await open_store(redis_server.url)
+        try:
+            await compared(store, parts, limit)
+        finally:
+            await store.close()
+
+    with pytest.MonkeyPatch.context() as patched:
+        for name, sizes in MEMORIES.items():
+            patched.setattr(name, sizes[memory])
+        asyncio.run(run())
