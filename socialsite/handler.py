@@ -156,7 +156,7 @@ class LoopHandler(ASGIHandler):
         call = view if iscoroutinefunction(view) else sync_to_async(view, thread_sensitive=True)
         response = await call(request, *args, **kwargs)
         if not isinstance(response, HttpResponseBase):
-            self.check_response(response, view)  # what it looks at costs more than what it says
+            self.check_response(response, view)  # it refuses no response; its looking costs more
         return _rendered(response)
 
 

@@ -23,11 +23,15 @@ LOOK_EVERY_S = 1.0
 PUBLISH = "timelines:publish"
 """The view that takes a new post."""
 COUNTED_AT_ONCE = 200
+"""Round trips of a node that wait to be counted, at most."""
 PAGE_SIZE = os.sysconf("SC_PAGE_SIZE")
 
 
 class ManyHistogram(Histogram):
-    """A histogram that takes many values for the work of one each bucket."""
+    """A histogram that takes many values at once, with one addition for each bucket that they fall into.
+
+    The library has no such thing: this writes its own fields, as `Histogram.observe` does.
+    """
 
     def observe_many(self, values: Iterable[float]) -> None:
         values = list(values)

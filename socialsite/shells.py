@@ -43,6 +43,7 @@ Text = str | Html
 Values = dict[str, Text]
 Key = tuple[str, str | None, Hashable]
 UNKNOWN: list[Any] = []
+"""Stands for "not looked for yet": None says that there can be no such shell."""
 
 _SECRET = secrets.token_hex(8)  # nobody can write a mark into a text
 _MARK = re.compile(rf"{{\|{_SECRET} ([^|]*)\|}}")

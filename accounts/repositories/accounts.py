@@ -79,9 +79,10 @@ class AccountRepository:
         return await self.find(AccountId(int(found)) if found is not None else NOBODY)
 
     async def find_met(self, handle: str) -> Account | None:
-        """As `find_by_handle`; in one round trip where this process has met the handle, whose it stays.
+        """As `find_by_handle`, in one round trip where this process has met the handle: none is given twice.
 
-        Not for checking passwords: the time tells whether anybody looked for the handle here before.
+        The account is read each time. Not for checking passwords: the time tells whether anybody looked for
+        the handle here before.
         """
         met = self._met.get(handle)
         account = None if met is None else await self.find(met)

@@ -34,7 +34,7 @@ class FollowCounts:
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """A reader before an account: its counts, how many the reader follows, and some of these."""
+    """A reader before an account: its counts, how many the reader follows, and some of these, or all."""
 
     counts: FollowCounts
     own_following: int

@@ -18,7 +18,7 @@ FOLLOWERS: Final = 2
 AUDIENCES: Final = {"public": PUBLIC, "unlisted": UNLISTED, "followers": FOLLOWERS}
 """By the names that clients give them."""
 AUDIENCE_NAMES: Final = {number: name for name, number in AUDIENCES.items()}
-KEPT = 20_000  # decoded posts, found again by their bytes; about 20 MB when full
+KEPT = 20_000  # decoded posts, found again by their bytes and by their ids; about 20 MB when full
 
 
 class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):

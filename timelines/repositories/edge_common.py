@@ -30,10 +30,11 @@ async def common_with_each(one: Sized, others: Sequence[Sized], at_most: int) ->
     larger = [other for other in others if other.size >= one.size]
     walks: list[Question[Any]] = [other.side.times_question(other.owner, at_most) for other in smaller]
     if larger:
-        walks.append(one.side.names_question(one.owner, at_most))
-    met = await one.side.ask(*walks)
-    times = dict(zip(smaller, met, strict=False))
-    groups = {owner: one.side.grouped(owner, met[-1]) for owner in {other.owner for other in larger}}
+        walks.append(one.side.ids_question(one.owner, at_most))
+    walked = await one.side.ask(*walks)
+    own_ids = walked.pop() if larger else []
+    times = dict(zip(smaller, walked, strict=True))
+    groups = {owner: one.side.grouped(owner, own_ids) for owner in {other.owner for other in larger}}
     found = await one.side.ask(
         *(one.side.held_question(one.owner, times[other]) for other in smaller),
         *(other.side.among_groups_question(other.owner, groups[other.owner]) for other in larger),

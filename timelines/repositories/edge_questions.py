@@ -1,4 +1,7 @@
-"""What is asked of one side of pair edges, to share a round trip with whatever else is asked."""
+"""What is asked of one side of pair edges, to share a round trip with whatever else is asked.
+
+How it is sent is in edge_wires.py; the reads that take a round trip of their own are in edge_side.py.
+"""
 
 from collections.abc import Collection, Sequence
 from itertools import chain, compress
@@ -21,7 +24,11 @@ from timelines.repositories.edge_wires import (
 
 
 class Groups(NamedTuple):
-    """Ids by the number of the partition of their edges; `wires`: how each group is sent (`group_wires`)."""
+    """Ids by the number of the partition that holds their edges with one owner.
+
+    Both sides of the owner are partitioned alike: one grouping serves both. `wires`: how each group is sent
+    (`group_wires`), in the order of `members`.
+    """
 
     members: dict[int, list[int]]
     wires: list[tuple[int, bytes, bytes]]
@@ -47,7 +54,7 @@ class EdgeQuestions:
         return self.among_groups_question(owner, self.grouped(owner, ids))
 
     def among_groups_question(self, owner: int, groups: Groups) -> Question[dict[int, int]]:
-        """As `among_question`, of ids that `grouped` has grouped, for this side or another of the owner."""
+        """As `among_question`, of ids that `grouped` has grouped, on this side of the owner or the other."""
 
         def understand(replies: Sequence[Reply]) -> dict[int, int]:
             members, scores = chain.from_iterable(groups.members.values()), list(chain.from_iterable(replies))
@@ -65,7 +72,7 @@ class EdgeQuestions:
         return Question(self._scores(owner, groups), understand)
 
     def _scores(self, owner: int, groups: Groups) -> Encoded:
-        """A ZMSCORE for each partition. A score is never empty, so only what is missing counts as false."""
+        """A ZMSCORE of each group. A score is never an empty text: what is missing alone counts as false."""
         tags = self._tags
         wire = scores_wire(scores_heads(self._key, tags, owner), groups.wires)
 
@@ -78,7 +85,7 @@ class EdgeQuestions:
         return Encoded(wire, len(groups.wires), commands)
 
     def grouped(self, owner: int, ids: Collection[int]) -> Groups:
-        """Ids by the partitions of their edges with `owner`."""
+        """For `among_groups_question`."""
         groups: dict[int, list[int]] = {}
         for id, number in zip(ids, partitions_of(owner, ids, self._pairs.count), strict=True):
             if number in groups:
@@ -87,13 +94,13 @@ class EdgeQuestions:
                 groups[number] = [id]
         return Groups(groups, group_wires(groups))
 
-    def names_question(self, owner: int, at_most: int) -> Question[list[int]]:
+    def ids_question(self, owner: int, at_most: int) -> Question[list[int]]:
         """`ids`, for a round trip that asks other things too."""
         asked = self.first_question(owner, at_most)
         return Question(asked.commands, lambda replies: asked.understand(replies)[:at_most])
 
     def first_question(self, owner: int, each: int) -> Question[list[int]]:
-        """The oldest ids of every partition, at most `each` of them."""
+        """The oldest ids of the side, at most `each` from every partition, one partition after another."""
         tags, last = self._tags, each - 1
 
         def commands() -> list[Command]:
@@ -115,11 +122,11 @@ class EdgeQuestions:
             flat = list(chain.from_iterable(replies))[: 2 * at_most]
             return dict(zip(map(int, flat[::2]), map(int, flat[1::2]), strict=True))
 
-        return Question(
-            Encoded(walk_wire(self._key, tags, owner, last, True), len(tags), commands), understand
-        )
+        wire = walk_wire(self._key, tags, owner, last, True)
+        return Question(Encoded(wire, len(tags), commands), understand)
 
     def count_question(self, owner: int, *, may_lag: bool = False) -> Question[int]:
+        """How many edges the side has. `may_lag`: the answer may be a replica's."""
         tags = self._tags
 
         def commands() -> list[Command]:

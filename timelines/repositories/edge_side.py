@@ -146,7 +146,7 @@ class EdgeSide(EdgeQuestions):
     async def ids(self, owner: int, at_most: int) -> list[int]:
         """All ids of a side that has a cap; `at_most` bounds the read should the cap have been passed."""
         ids: list[int]
-        (ids,) = await self.ask(self.names_question(owner, at_most))
+        (ids,) = await self.ask(self.ids_question(owner, at_most))
         return ids
 
 

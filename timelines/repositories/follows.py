@@ -27,7 +27,7 @@ from timelines.repositories.edges import PairEdges
 
 OVER_THE_CAP = 1_000  # how far concurrent follows may pass FOLLOWING_CAP before a read leaves the rest out
 
-FIRST = 16  # accounts of each partition that a viewer follows, read on sight; more are read when it pays
+FIRST = 16  # of each partition, whom a viewer follows, read at once: of most viewers these are all
 
 
 class Follows:
@@ -103,7 +103,7 @@ class Follows:
         return list(map(AccountId, await self._following.ids(account_id, self._most)))
 
     def met_question(self, viewer_id: AccountId, account_id: AccountId) -> Question[Met]:
-        """How many follow the account, how many it and the viewer follow; of most viewers, all these."""
+        """Counts of the account, and whom the viewer follows: FIRST a partition, which for most is all."""
         sides = (self._followers, account_id), (self._following, account_id), (self._following, viewer_id)
         sizes = (side.count_question(owner) for side, owner in sides)
         asked = joined(*sizes, self._following.first_question(viewer_id, FIRST))
@@ -117,7 +117,11 @@ class Follows:
     async def together(
         self, viewer_id: AccountId, account_id: AccountId, met: Met, limit: int
     ) -> Acquaintance:
-        """What the viewer shares with an account; `met`: as they are. `limit` known followers."""
+        """What the viewer shares with an account, with at most `limit` known followers, the newest.
+
+        `met` is the answer of `met_question`. Where it names all whom the viewer follows, one round trip asks
+        which of them are on the account's sides; elsewhere two compare the sides (`common_with_each`).
+        """
         if met.knows_all:
             groups = self._followers.grouped(account_id, met.followed)
             sides = self._followers, self._following

@@ -1,4 +1,8 @@
-"""Posts that this process has read before: the store is asked whether they stand, not what they say."""
+"""Posts that this process has read before: the store is asked whether they stand, not what they say.
+
+Why, and what must hold for it: docs/decisions/posts-are-sent-once.md. A post is told from a mark by its
+first byte (post_values.py).
+"""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -12,7 +16,7 @@ from timelines.repositories.post_values import BODIES, STATE_BY_LETTER, Found, P
 
 
 class MetPosts:
-    """At most KEPT of them; a post that stands never changes."""
+    """KEPT of them and a page more, then none: a post that stands never changes, so that none grows old."""
 
     def __init__(self) -> None:
         self._met: dict[PostId, Post] = {}

@@ -29,12 +29,12 @@ STATES = {
     SUPERSEDED: PostState.SUPERSEDED,
 }  # fmt: skip
 BODIES = frozenset(bytes((first,)) for first in (*range(0x90, 0xA0), 0xDC))
-"""How a post begins: a MessagePack array, short or long."""
+"""How a post begins: a MessagePack array, short or long. No mark, of now or later, may begin so."""
 STATE_BY_LETTER = {
     b"": PostState.ABSENT, PENDING[:1]: PostState.PENDING, DELETED[:1]: PostState.DELETED,
     SUPERSEDED[:1]: PostState.SUPERSEDED,
 }  # fmt: skip
-"""How everything else does, but for the archive's marker, which is a number."""
+"""How a mark begins; the archive's, the author's id in digits, is what is none of all these."""
 
 Found = Post | PostState
 

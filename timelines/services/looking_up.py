@@ -170,7 +170,7 @@ class Lookup:
             self.counts |= counts
             self.authors |= authors
             self.allowed |= allowed
-        else:
+        else:  # most pages look once: what came is theirs, without a merge
             self._has_looked = True
             self.posts, self.counts, self.authors, self.allowed = posts, counts, authors, allowed
         if self.place is Place.HOME:

@@ -1,4 +1,8 @@
-"""Meeting: what a profile tells whoever looks at it of what the two have in common, in few round trips."""
+"""Meeting: what a profile tells whoever looks at it of what the two have in common.
+
+Three round trips for most: what the two are to each other, with the sizes of their sides; then whom both
+know; then who these are. The first one leaves before the page's posts are asked for.
+"""
 
 from collections.abc import Awaitable
 from dataclasses import dataclass, replace
@@ -15,7 +19,7 @@ from timelines.services.relations import RelationsService
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """`relation`: the viewer's to the account."""
+    """What the first round trip tells. `relation`: the viewer's to the account."""
 
     relation: Relation
     met: Met
@@ -52,14 +56,14 @@ class MeetingService:
     async def together(
         self, viewer_id: AccountId, account_id: AccountId, met: Met, limit: int
     ) -> tuple[Acquaintance, list[Author]]:
-        """What the viewer shares with an account; without followers that a block keeps from the viewer.
+        """What the viewer shares with an account, and the known followers as pages show them.
 
-        With these followers as pages show them.
+        Without those that are suspended, or that a block keeps from the viewer.
         """
         found = await self._follows.together(viewer_id, account_id, met, limit)
         if not found.known:
             return found, []
-        asked = self._relations.begin_apart(viewer_id, found.known)
+        asked = self._relations.begin_apart(viewer_id, found.known)  # leaves together with the next line's
         authors, apart = await self._accounts.authors(found.known), await asked
         known = [id for id in found.known if id not in apart and id in authors and authors[id].is_visible]
         return replace(found, known=tuple(known)), [authors[id] for id in known]

@@ -35,8 +35,7 @@ class Remembered:
 
     def authors(self, post_ids: Iterable[PostId]) -> tuple[set[AccountId], bool]:
         """Who wrote them as far as is known, and whether it is known of all."""
-        found: list[AccountId | None] = list(map(self.author_of.get, post_ids))
-        authors = set(found)
+        authors: set[AccountId | None] = set(map(self.author_of.get, post_ids))
         if None not in authors:
             return cast("set[AccountId]", authors), True
         return {author for author in authors if author is not None}, False

@@ -64,7 +64,7 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
     page = await services.reading.profile(
         id, viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=may_lag
     )
-    counts, relation = await _alone(request, id) if meeting is None else await _met(request, id, meeting)
+    counts, relation = await _alone(request, id) if meeting is None else await _together(request, id, meeting)
     views = await looked_at(request, Entity("account", id), id)
     place, posts = await asked[0], await asked[1]
     if is_hidden(account, relation):
@@ -118,7 +118,7 @@ async def _alone(request: SiteRequest, account_id: AccountId) -> tuple[FollowCou
     return counts, {**nobody, "relation": {}}
 
 
-async def _met(
+async def _together(
     request: SiteRequest, account_id: AccountId, begun: Awaitable[Meeting]
 ) -> tuple[FollowCounts, Page]:
     """The account's counts, and what the viewer and the account have to do with each other."""
