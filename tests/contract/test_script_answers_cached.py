@@ -117,8 +117,8 @@ async def test_a_build_is_finished_by_its_own_token_only(store: Store) -> None:
     [(7, [9, 8, 7, 5, 4, -3]), (5, [9, 8, 7, 5, 4, -3]), (4, [9, 8, 7, 5, -4]), (1, [9, -8])],
 )
 async def test_a_build_merges_sorts_and_says_where_it_stops(store: Store, cap: int, after: list[int]) -> None:
-    await hold(store, 8, 9, 2, 8, 3, "building:mine")
-    assert await run(store, FINISH, [HOME], "mine", cap, 5_000, 3, 7, 8, 4, 5, 3, 1) == 1
+    await hold(store, 9, 8, 2, 3, 8, 5, "building:mine")
+    assert await run(store, FINISH, [HOME], "mine", cap, 5_000, 3, 7, 8, 3, 1, 4) == 1
     assert await held(store) == after
     assert 0 < await ask(store, "PTTL", HOME) <= 5_000
 
