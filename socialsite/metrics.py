@@ -54,7 +54,7 @@ PUBLISHING = Histogram(
 )
 TO_HOMES = Histogram(
     "socialsite_post_to_home_seconds",
-    "From a post's id to its entry in homes and lists, once a pass of up to POSTS_PER_PASS",
+    "From a post's id to its entry in homes and lists, once a pass",
     buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300),
 )
 ROUND_TRIPS = ManyHistogram(

@@ -28,10 +28,12 @@ STATES: Final[Mapping[bytes, State]] = {b"active": "active", b"suspended": "susp
 
 
 def create_command(account: Account) -> Command:
+    """For a pipeline; its reply tells whether the id was free."""
     return CREATE.command([keys.account(AccountId(account.id))], flat(fields_of(account)))
 
 
 def fields_of(account: Account) -> dict[str, str]:
+    """What `account_from` reads back."""
     return {
         "handle": account.handle,
         "display_name": account.display_name,
@@ -47,11 +49,13 @@ def fields_of(account: Account) -> dict[str, str]:
 
 
 def flat(fields: Mapping[str, str]) -> list[str]:
+    """Field, value, field, value, ... as the scripts take them."""
     return [part for pair in fields.items() for part in pair]
 
 
 @lru_cache(maxsize=20_000)
 def read_command(account_id: AccountId) -> Prepared:
+    """FIELDS; `account_from` takes the reply."""
     return prepared("HMGET", keys.account(account_id), *FIELDS)
 
 
@@ -87,11 +91,13 @@ def account_from(
 
 @lru_cache(maxsize=20_000)
 def author_command(account_id: AccountId) -> Prepared:
+    """AUTHOR_FIELDS; `author_from` takes the reply."""
     return prepared("HMGET", keys.account(account_id), *AUTHOR_FIELDS)
 
 
 @lru_cache(maxsize=20_000)
 def author_wire(account_id: AccountId) -> bytes:
+    """`author_command` as it is sent."""
     return author_command(account_id).wire
 
 

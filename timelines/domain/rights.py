@@ -101,8 +101,8 @@ def may_carry(boost: Post, writer: Author, reader: ReaderState | None, place: Pl
 def sees_all_followed(reader: ReaderState | None, place: Place) -> bool:
     """Whether the reader sees all that visible authors whom they follow, or they themselves, wrote.
 
-    What `may_see` says of each such post, boosts apart, said once: at home, of readers with nobody to keep
-    away or who keeps them away, which most are.
+    What `may_see` says of each such post, boosts apart, said once for all of them: at home, of readers who
+    block, mute and quiet nobody and whom nobody blocks, as most do.
     """
     if place is not Place.HOME or reader is None:
         return False

@@ -5,7 +5,7 @@ How it is sent is in edge_wires.py; the reads that take a round trip of their ow
 
 from collections.abc import Collection, Sequence
 from itertools import chain, compress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from socialsite.store.batches import Encoded
 from socialsite.store.connections import KeyDataShardedConnection, partitions_of
@@ -133,10 +133,3 @@ class EdgeQuestions:
             return [("ZCARD", key) for key in self.keys(owner)]
 
         return Question(Encoded(sizes_wire(self._key, tags, owner), len(tags), commands), sum, may_lag)
-
-    async def gather(self, commands: list[Command]) -> list[Reply]:
-        return await self._pairs.gather(commands)
-
-    async def ask(self, *questions: Question[Any]) -> list[Any]:
-        """Questions about any sides, in one round trip a node."""
-        return await self._pairs.ask(*questions)

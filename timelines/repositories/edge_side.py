@@ -5,9 +5,11 @@ hold an account two more. Reads only; edges.py writes both sides.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from socialsite.store.key import Key
+from socialsite.store.node import Reply
+from socialsite.store.question import Question
 from socialsite.store.scripts import Command, load
 from timelines.domain.follow import PassCursor
 from timelines.repositories.edge_questions import EdgeQuestions
@@ -36,6 +38,13 @@ Names = tuple[list[bytes], PassCursor | None]
 
 class EdgeSide(EdgeQuestions):
     """Reads of a side: counts, pages, passes."""
+
+    async def gather(self, commands: list[Command]) -> list[Reply]:
+        return await self._pairs.gather(commands)
+
+    async def ask(self, *questions: Question[Any]) -> list[Any]:
+        """Questions about any sides, in one round trip a node."""
+        return await self._pairs.ask(*questions)
 
     async def count(self, owner: int) -> int:
         return int((await self.ask(self.count_question(owner)))[0])

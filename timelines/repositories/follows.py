@@ -27,7 +27,7 @@ from timelines.repositories.edges import PairEdges
 
 OVER_THE_CAP = 1_000  # how far concurrent follows may pass FOLLOWING_CAP before a read leaves the rest out
 
-FIRST = 16  # of each partition, whom a viewer follows, read at once: of most viewers these are all
+FIRST = 16  # accounts a partition that a viewer follows, read with the first question: of most, all of them
 
 
 class Follows:
