@@ -44,3 +44,39 @@ async def test_what_returns_is_done_and_what_is_closed_is_not_begun_again() -> N
     await upkeep.close()
     await asyncio.sleep(2 * PAUSE_S)
     assert sorted(begun) == ["returns", "waits"]
+
+
+async def test_close_ends_what_runs_and_waits_for_its_last_act() -> None:
+    ended = list[str]()
+
+    async def waits() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.01)
+            ended.append("put away")
+
+    upkeep = Upkeep()
+    upkeep.start(waits)
+    await asyncio.sleep(0)
+    async with asyncio.timeout(10):
+        await upkeep.close()
+    assert ended == ["put away"]
+
+
+async def test_what_stumbles_on_being_closed_is_not_begun_again() -> None:
+    begun = list[str]()
+
+    async def trips() -> None:
+        begun.append("trips")
+        try:
+            await asyncio.sleep(60)
+        finally:
+            raise RuntimeError("a defect on the way out")
+
+    upkeep = Upkeep()
+    upkeep.start(trips)
+    await asyncio.sleep(0)
+    await upkeep.close()
+    await asyncio.sleep(2 * PAUSE_S)
+    assert begun == ["trips"]
