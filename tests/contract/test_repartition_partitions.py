@@ -171,6 +171,18 @@ async def test_a_run_that_was_killed_is_repeated(
     await crowd.check(64, redis_server.client())
 
 
+async def test_who_comes_after_the_turn_of_a_mover_that_dies_is_heard_when_it_is_undone(
+    crowd: Crowd, redis_url: str, redis_server: RedisServer
+) -> None:
+    """They look for the new partition and wait; without a mover the edges turn back to the old ones."""
+    first, *others = crowd.people
+    assert await asyncio.to_thread(mover_killed_at, "turning", redis_url, "64", "reshape") == DIED
+    assert all(await asyncio.gather(*(one.follows(first) for one in others)))
+    crowd.follows |= {(one.id, first.id) for one in others}
+    await operation.reshape(site_at(redis_url), FOLLOW_EDGES, 64, grace_s=GRACE_S)
+    await crowd.check(64, redis_server.client())
+
+
 async def test_the_same_number_is_refused(crowd: Crowd, redis_url: str) -> None:
     with pytest.raises(MoveRefused, match="already"):
         await operation.reshape(site_at(redis_url), FOLLOW_EDGES, 16)

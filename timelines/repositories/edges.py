@@ -5,6 +5,7 @@ sides are never unequal; counts are sizes, never stored.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
@@ -20,6 +21,7 @@ from timelines.repositories.edge_wires import KeyOfSide
 ADD_EDGES = load("add_edges.lua", __package__)
 REMOVE_EDGES = load("remove_edges.lua", __package__)
 EDGES_PER_SCRIPT = 250  # about 1 ms of the server
+TURNS_MOST = 3  # times that partitions turn over, or back, while a change waits for them
 SCRIPTS_PER_ROUND = 16  # so that nobody's time-out passes behind an import
 
 Edge = tuple[int, int, int]  # source, target, at_ms (Unix ms)
@@ -69,12 +71,12 @@ class PairEdges:
         return len(targets) + len(sources)
 
     async def _change(self, script: Script, edges: Iterable[Edge], args_of: ArgsOf) -> int:
-        """Done once more where the edges were cut anew meanwhile: what was done already changes nothing."""
+        """Done again where the edges were cut anew meanwhile: what was done already changes nothing."""
         edges = list(edges)
-        try:
-            return await self._change_under(self._pairs.layout, script, edges, args_of)
-        except LayoutChanged:
-            return await self._change_under(self._pairs.layout, script, edges, args_of)
+        for _ in range(TURNS_MOST):
+            with contextlib.suppress(LayoutChanged):
+                return await self._change_under(self._pairs.layout, script, edges, args_of)
+        return await self._change_under(self._pairs.layout, script, edges, args_of)
 
     async def _change_under(
         self, layout: Layout, script: Script, edges: Sequence[Edge], args_of: ArgsOf

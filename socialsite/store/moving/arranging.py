@@ -138,8 +138,8 @@ def _relay(record: Placement, fresh: Arrangement) -> Relay:
         for name, path in move.paths.items()
     }
     address = default.nodes[0].address
-    retiring = move.reshape.source if move.reshape else None
-    return Relay(address, default, standing, paths, move.slices, tracked=move.tracked, retiring=retiring)
+    tracked, reshape = move.tracked, move.reshape
+    return Relay(address, default, standing, paths, move.slices, tracked=tracked, reshape=reshape)
 
 
 def resolved(placed: dict[str, str], home: str) -> dict[str, str]:

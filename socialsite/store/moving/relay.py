@@ -9,13 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from socialsite.store.connection import Address
-from socialsite.store.connections import Layout
 from socialsite.store.errors import LayoutChanged, StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.moving.bundles import Bundle, bundles
 from socialsite.store.moving.commands import decoded, hurried, is_write, keys_in, routing_key
 from socialsite.store.moving.forward import encoded
-from socialsite.store.moving.record import FROZEN, MOVED, TURNED, slice_of
+from socialsite.store.moving.record import FROZEN, MOVED, TURNED, Reshape, slice_of
 from socialsite.store.moving.traffic import Traffic
 from socialsite.store.node import Node, Reply
 from socialsite.store.owners import Groups, KeyOf, OwnerId
@@ -40,7 +39,7 @@ class Relay(Node):
         slices: bytes,
         *,
         tracked: bool,
-        retiring: Layout | None = None,
+        reshape: Reshape | None = None,
     ) -> None:
         super().__init__(address)
         self._default = default
@@ -50,7 +49,7 @@ class Relay(Node):
         self._traffic = Traffic()
         self._turning = asyncio.Event()
         self._tracked = tracked
-        self._retiring = retiring
+        self._reshape = reshape
         self.touched: dict[int, set[str]] = {}
 
     def turn(self, slices: bytes) -> Traffic:
@@ -176,8 +175,8 @@ class Relay(Node):
         state = self.slices[slice_of(key.tag, len(self.slices))]
         if writes and state in (FROZEN, TURNED):
             return None
-        if writes and state == MOVED and self._retiring is not None and self._retiring.holds(key.tag):
-            raise LayoutChanged(f"the partitions {self._retiring.letter}… were cut anew")
+        if writes and self._reshape is not None:
+            _require_current(key, self._reshape, state)
         return path[state >= TURNED].node_for(key.tag)
 
     def _slice(self, key: Key | None) -> set[int]:
@@ -206,6 +205,16 @@ class Relay(Node):
     def _wake(self) -> None:
         event, self._turning = self._turning, asyncio.Event()
         event.set()
+
+
+def _require_current(key: Key, reshape: Reshape, state: int) -> None:
+    """Raises LayoutChanged where a writer's key is of partitions that are not, or not any more, the edges'.
+
+    It may have waited since before they turned over; or since they had, and turned back as the mover died.
+    """
+    stale = reshape.source if state == MOVED else reshape.target
+    if stale.holds(key.tag):
+        raise LayoutChanged(f"the partitions {stale.letter}… were cut anew")
 
 
 class Moving:

@@ -145,6 +145,7 @@ class Reshaper:
         node = self._store.node(self._recorded)
         await node.execute("SET", self._recorded, self._reshape.target.count)
         await self._advance(MOVED)
+        await self._followers.follow(self._record.epoch, FIRST_WITHIN_S)  # who waited has heard where to
         return True
 
     async def _touched(self) -> set[Owner]:
