@@ -37,7 +37,7 @@ topologies: ## Run what CI does of them: all on embedded and cluster, repositori
 # Made of repositories and recipes that are tried everywhere; these are tried on single, embedded and cluster.
 COMPOSED := accounts_commands accounts_django audit audit_notifications audit_reactions audit_samples \
 	audit_types backup demo follows_together import_commands import_graph import_posts limits_command \
-	notifications_model ops rights_matrix state_machine threads_of_ubuntu trim
+	notifications_model ops rights_matrix state_machine threads_of_ubuntu trim warm_process
 # Services, tried on shards-hash as well; on other shards only the placing differs.
 SERVED := bookmarks_pages boosts_model deadletters follows_service full_store gone_parents home_model \
 	hydrating_for_many lists_service live memory meter owed_notices publishing pulling reading_places \
