@@ -37,6 +37,7 @@ class Wire:
         for task in self._carrying:
             task.cancel()
         await asyncio.gather(*self._carrying, return_exceptions=True)
+        await asyncio.sleep(0)  # the transports see that they ended
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         to, back = await asyncio.open_connection("127.0.0.1", self._target_port)
@@ -45,12 +46,14 @@ class Wire:
             self._carrying.add(task)
 
     async def _pass_on(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError):
-            while data := await source.read(65_536):
-                await self._passing.wait()
-                sink.write(data)
-                await sink.drain()
-        sink.close()
+        try:
+            with contextlib.suppress(OSError):
+                while data := await source.read(65_536):
+                    await self._passing.wait()
+                    sink.write(data)
+                    await sink.drain()
+        finally:
+            sink.transport.abort()
 
 
 class ReplicatedServer:

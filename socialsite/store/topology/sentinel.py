@@ -76,6 +76,7 @@ class SentinelNode(Node):
                 "username": self._sentinels[0].username or None, "password": self._sentinels[0].password,
                 "socket_timeout": ASK_TIMEOUT_S, "socket_connect_timeout": ASK_TIMEOUT_S, "protocol": 2,
                 "retry": Retry(NoBackoff(), 0),
+                "driver_info": None,  # it would look for its version in the file system, at each question
             },
         )  # fmt: skip
         try:
