@@ -83,6 +83,8 @@ async def test_an_appended_term_keeps_to_its_cap(store: Store) -> None:
     assert await held(store) == (list(range(101)), None)
     assert await add(store, 101, cap=80) == 1
     assert await held(store) == (list(range(21, 102)), None)
+    assert await add(store, *range(102, 132), cap=80) == 30
+    assert await held(store) == (list(range(51, 132)), None)
 
 
 @pytest.mark.parametrize("rare", [False, True])
@@ -94,6 +96,14 @@ async def test_each_id_is_found_by_all_its_bytes_and_taken_out_once(store: Store
         assert await remove(store, id) == 0
         left = [each for each in WIDE if each != id]
         assert await held(store) == ((None, left[1:]) if rare else (left, None))
+
+
+async def test_each_id_is_put_where_all_its_bytes_say(store: Store) -> None:
+    for id in WIDE[1:]:
+        await fill(store, [each for each in WIDE if each != id], rare=False)
+        assert await add(store, id, cap=100) == 1
+        assert await add(store, id, cap=100) == 0
+        assert await held(store) == (WIDE, None)
 
 
 async def fill(store: Store, ids: list[int], rare: bool) -> None:
