@@ -56,6 +56,15 @@ class Serving:
     def start_worker(self) -> None:
         self._run("manage.py", "syndicate", "--verbosity", "0")
 
+    def stop_workers(self) -> None:
+        """They finish what they have in hand; web processes go on."""
+        _, *workers = self._processes
+        for worker in workers:
+            worker.terminate()
+        for worker in workers:
+            worker.wait(15)
+            self._processes.remove(worker)
+
     def wait_until_ready(self) -> None:
         until = time.monotonic() + READY_WITHIN_S
         while self.status("/readyz") != 200:
