@@ -1,20 +1,23 @@
 """The same site on one server, on four shards and on a cluster of three masters, side by side."""
 
 import contextlib
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from accounts.domain import AccountId
 from benchmarks.full_homes import old_ids
 from socialsite.configuration import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import Command, Key
-from tests.support.topologies import TOPOLOGIES, Deployment
+from socialsite.store.opening import StoreUrls
+from tests.support.ports import free_ports
+from tests.support.redis_server import RedisServer
+from tests.support.topologies import Deployment, clients_of, cluster
 from timelines import keys
 
-STANDING = {"single": "single", "4 shards": "shards-hash", "cluster of 3": "cluster"}
-"""What they are called here and in tests/support/topologies.py."""
 BATCH = 500
+SHARDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +32,40 @@ Standing = dict[str, Place]
 
 
 @contextlib.contextmanager
+def servers_on_ports(count: int) -> Iterator[tuple[list[RedisServer], str]]:
+    """Reached as a cluster's are, over TCP: to write to a unix socket costs the client half of that."""
+    ports = free_ports(count)
+    servers = [RedisServer(options=("--port", str(port), "--bind", "127.0.0.1")) for port in ports]
+    with contextlib.ExitStack() as stack:
+        for server in servers:
+            stack.callback(server.stop)
+            server.start()
+        yield servers, ",".join(f"127.0.0.1:{port}" for port in ports)
+
+
+@contextlib.contextmanager
+def single() -> Iterator[Deployment]:
+    with servers_on_ports(1) as (servers, place):
+        yield Deployment(StoreUrls(f"redis://{place}/0"), partial(clients_of, servers))
+
+
+@contextlib.contextmanager
+def shards() -> Iterator[Deployment]:
+    with servers_on_ports(SHARDS) as (servers, places):
+        urls = StoreUrls(f"redis+shards://{places}?partitioner=hash")
+        yield Deployment(urls, partial(clients_of, servers))
+
+
+STANDING: dict[str, Callable[[], contextlib.AbstractContextManager[Deployment]]] = {
+    "single": single, "4 shards": shards, "cluster of 3": cluster,
+}  # fmt: skip
+
+
+@contextlib.contextmanager
 def deployments(*names: str) -> Iterator[dict[str, Deployment]]:
     """Started without persistence: the disk is not what is measured."""
     with contextlib.ExitStack() as stack:
-        found = {name: stack.enter_context(TOPOLOGIES[STANDING[name]]()) for name in names or STANDING}
+        found = {name: stack.enter_context(STANDING[name]()) for name in names or STANDING}
         for each in found.values():
             for client in each.masters():
                 with client:

@@ -1,9 +1,9 @@
 """Syndication (fan-out): the worker's side of a post. Every job may run any number of times, in any order.
 
-A pass handles at most POSTS_PER_PASS followers for each node they are on, on one node two of these at once
-(seed listing 10.15; docs/decisions/passes-grow-with-nodes.md). A job makes passes for a few ms (turns.py);
-its successor is stored together with its acknowledgement by the queue, so large fan-outs take turns with
-everything else.
+A pass handles at most POSTS_PER_PASS followers (seed listing 10.15); several are read and delivered together,
+more of them where there are more nodes (docs/decisions/passes-grow-with-nodes.md). A job makes passes for a
+few ms (turns.py); its successor is stored together with its acknowledgement by the queue, so large fan-outs
+take turns with everything else.
 """
 
 import asyncio
@@ -48,9 +48,9 @@ OVERDUE_MS = 2_000
 Finding = Awaitable[Post | None]
 """Looks for the post of a pass, together with everything else that the pass has to know."""
 
-NARROWEST_PASS, WIDEST_PASS = 2, 10
-"""A pass holds POSTS_PER_PASS followers this many times at least and at most; in between, once for each node.
-One node gets two: a single one takes as long to read as to push, and the node waits in between."""
+TOGETHER, MOST_TOGETHER = 3, 12
+"""So many passes are read together for each node, and at most. Read one by one they take as long as to push,
+and the nodes wait in between."""
 
 Noticing = Callable[[Post], Coroutine[Any, Any, None]]
 """Somebody who wants to know of each published post, at least once, after it stands; safe to repeat."""
@@ -153,8 +153,8 @@ class SyndicationService:
         return await self._homes_turn(given(post), post.author_id, FIRST_PASS)
 
     def _pass_size(self, timelines: CachedTimelines) -> int:
-        """POSTS_PER_PASS for each node, so that each of several gets as much on every topology."""
-        return self._posts_per_pass * min(max(timelines.width, NARROWEST_PASS), WIDEST_PASS)
+        """Followers that are read together."""
+        return self._posts_per_pass * min(TOGETHER * timelines.width, MOST_TOGETHER)
 
     async def _homes_turn(
         self, finding: Finding, author_id: AccountId, cursor: PassCursor

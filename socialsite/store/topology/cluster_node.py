@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from socialsite.store.connection import Address
 from socialsite.store.errors import Redirected, StoreUnavailable
 from socialsite.store.key import Key
-from socialsite.store.node import Node, Reply, results_of
+from socialsite.store.node import ANSWERS, Node, Reply, results_of
 from socialsite.store.scripts import Command
 
 MOST_REDIRECTIONS = 60
@@ -49,7 +49,7 @@ class ClusterNode(Node):
         except StoreUnavailable:
             self._cluster.refresh_soon()
             raise
-        if any(isinstance(reply, Redirected) for reply in replies):
+        if not ANSWERS.issuperset(map(type, replies)):  # a loop in C
             await self._follow(commands, replies)
         return await self._mended(commands, replies)
 
@@ -103,14 +103,12 @@ class ClusterNode(Node):
             raise
 
     async def send_encoded(self, payload: bytes, replies: int, *, confirm: int = 0) -> list[Reply]:
+        """Redirections stand in the list; who asks again as commands is led on, and the map is read anew."""
         try:
-            answers = await super().send_encoded(payload, replies, confirm=confirm)
+            return await super().send_encoded(payload, replies, confirm=confirm)
         except StoreUnavailable:
             self._cluster.refresh_soon()
             raise
-        if Redirected in map(type, answers):  # thousands of them: a loop in C
-            await self._cluster.refresh()
-        return answers
 
     async def _follow(self, commands: Sequence[Command], replies: list[Reply]) -> None:
         """Put the answers of the right nodes in the place of redirections, in their order."""
