@@ -4,8 +4,8 @@ One machine cannot show that more machines carry more: here all servers share it
 time (deliveries/s, pages/s) say only that nothing breaks down. What decides about growth is the work of the
 client, which is not to rise with the number of nodes: this process's own CPU time for a delivery by the
 worker (from the outbox to 10,000 full homes) and for a page of 30 (ReadingService.home, 32 readers at once),
-against one server; and how both grow with followers and follows on each topology, against themselves at the
-smallest.
+against one server, all of them reached over TCP as a cluster's have to be; and how both grow with followers
+and follows on each topology, against themselves at the smallest.
 """
 
 import time
