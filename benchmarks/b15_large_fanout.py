@@ -51,7 +51,7 @@ class Watched:
         post = Post(self._services.ids.next(), author, "The quick brown fox jumps over the lazy dog.")
         through = self._open[post.id] = asyncio.get_running_loop().create_future()
         started = time.perf_counter()
-        await self._services.outbox.add(encode_job(SyndicatePost(post)))
+        await self._services.outbox.add(encode_job(SyndicatePost.of(post)))
         ended: float = await through
         return ended - started
 

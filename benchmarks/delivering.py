@@ -31,7 +31,7 @@ class Deliverer:
     async def deliver(self, author: AccountId | None = None) -> float:
         """Seconds from the job's entry into the outbox until nothing follows from it any more."""
         self._through.clear()
-        job = encode_job(SyndicatePost(Post(self._services.ids.next(), author or self._author, TEXT)))
+        job = encode_job(SyndicatePost.of(Post(self._services.ids.next(), author or self._author, TEXT)))
         started = time.perf_counter()
         await self._services.outbox.add(job)
         await self._through.wait()

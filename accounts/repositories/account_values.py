@@ -7,6 +7,7 @@ from typing import Final
 from accounts import keys
 from accounts.domain import ACTIVE, AccountId, Author, State
 from accounts.models import Account
+from socialsite.store.batches import wires_of
 from socialsite.store.scripts import Command, Prepared, load, prepared
 
 CREATE = load("create_account.lua", __package__)
@@ -95,10 +96,7 @@ def author_command(account_id: AccountId) -> Prepared:
     return prepared("HMGET", keys.account(account_id), *AUTHOR_FIELDS)
 
 
-@lru_cache(maxsize=20_000)
-def author_wire(account_id: AccountId) -> bytes:
-    """`author_command` as it is sent."""
-    return author_command(account_id).wire
+author_wire = wires_of(author_command)
 
 
 @lru_cache(maxsize=20_000)

@@ -7,9 +7,12 @@ one server has everything the bytes leave as they are; where several share them 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import overload
+from typing import TypeVar, overload
 
+from socialsite.store.key import KEPT
 from socialsite.store.scripts import Command, Prepared, Script, encode
+
+Id = TypeVar("Id", bound=int)
 
 
 class Encoded(Sequence[Command]):
@@ -96,6 +99,11 @@ def _load_first(script: Script, loaded: set[str], preface: list[bytes]) -> None:
     if script.sha not in loaded:
         preface.append(encode(("SCRIPT", "LOAD", script.source)))
         loaded.add(script.sha)
+
+
+def wires_of(build: Callable[[Id], Prepared]) -> Callable[[Id], bytes]:
+    """Commands of one id each as they are sent, kept by the id: pages join them by the dozen."""
+    return lru_cache(maxsize=KEPT)(lambda id: build(id).wire)
 
 
 @lru_cache(maxsize=65_536)

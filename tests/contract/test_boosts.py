@@ -170,7 +170,7 @@ async def test_a_boost_given_up_for_a_minute_takes_a_fresh_id(store: Store, gone
     assert fresh
     assert fresh > dead
     # The job of the request that died comes late: the tombstone stops it.
-    await services.outbox.add(encode_job(SyndicatePost(boost_post(dead, bob.id, post))))
+    await services.outbox.add(encode_job(SyndicatePost.of(boost_post(dead, bob.id, post))))
     await world.work()
     assert await bob.profile_ids() == await bob.home_ids() == [fresh]
     assert await services.repositories.posts.state(dead) is PostState.SUPERSEDED

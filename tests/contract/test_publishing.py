@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 
+import msgspec
 import pytest
 
 from socialsite.configuration import Configuration
@@ -12,8 +13,8 @@ from socialsite.store import StoreFull, StoreUrls
 from tests.support.topologies import Deployment
 from tests.support.world import Person, World, ids_of
 from timelines import keys
-from timelines.domain.jobs import SyndicatePost, decode_job
-from timelines.domain.post import Post
+from timelines.domain.jobs import SyndicatePost, decode_job, encode_job
+from timelines.domain.post import Post, decode_post, encode_post
 from timelines.errors import IdempotencyConflict, PostNotFound, PostRefused
 from timelines.repositories.post_values import PostState
 from timelines.repositories.posts import Written
@@ -38,7 +39,23 @@ async def test_the_job_carries_the_whole_post(world: World, services: Services) 
     alice = await world.person("alice")
     post = await alice.publishes("hello")
     (payload,) = await jobs_of(services)
-    assert decode_job(payload) == SyndicatePost(post)
+    assert decode_job(payload) == SyndicatePost.of(post)
+
+
+async def test_fields_of_a_newer_release_survive_a_worker_that_does_not_know_them(
+    world: World, services: Services
+) -> None:
+    class NewerPost(Post, frozen=True, array_like=True):
+        mood: str = "glad"
+
+    alice = await world.person("alice")
+    newer = msgspec.msgpack.encode(NewerPost(services.ids.next(), alice.id, "hello"))
+    post = decode_post(newer)
+    assert encode_post(post) != newer
+    await services.syndication.handle(encode_job(SyndicatePost(msgspec.Raw(newer))))
+    key = keys.post(post.id)
+    assert await services.store.node(key).execute("GET", key) == newer
+    assert await alice.profile_ids() == [post.id]
 
 
 async def test_the_same_key_publishes_once(world: World) -> None:

@@ -18,7 +18,7 @@ from timelines.domain.page import TimelinePage
 Steps = list[tuple[str, int, int, int]]
 Place = tuple[str, AccountId | None, AccountId | None]
 MEMORIES = {  # the largest, and some that start anew all the time
-    "timelines.repositories.met_posts.KEPT": (20_000, 0, 3),
+    "timelines.repositories.known_posts.KEPT": (20_000, 0, 3),
     "timelines.services.remembering.REMEMBERED": (200_000, 0, 3),
 }
 

@@ -3,21 +3,36 @@
 MessagePack, tagged by kind.
 """
 
-from typing import Literal
+from typing import Literal, Self
 
 import msgspec
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from timelines.domain.post import Post
+from timelines.domain.post import Post, decode_post, encode_post
 
 Phase = Literal["homes", "lists"]
 
 
 class SyndicatePost(msgspec.Struct, frozen=True, tag="post"):
-    """The intent of a publish: carries the whole post, so that a worker can finish what a crash cut off."""
+    """The intent of a publish: carries the whole post, so that a worker can finish what a crash cut off.
 
-    post: Post
+    As it is to be stored, byte by byte: a worker of an older release writes fields that it does not know.
+    """
+
+    value: msgspec.Raw = msgspec.field(name="post")
+
+    def __post_init__(self) -> None:
+        """A post that this release cannot read is a job that it cannot: to decode it raises DecodeError."""
+        decode_post(bytes(self.value))
+
+    @classmethod
+    def of(cls, post: Post) -> Self:
+        return cls(msgspec.Raw(encode_post(post)))
+
+    @property
+    def post(self) -> Post:
+        return decode_post(bytes(self.value))
 
 
 class SyndicatePass(msgspec.Struct, frozen=True, tag="pass"):

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from socialsite.ids import PostId
 from socialsite.store import Command, Encoded, Key, Question, load
+from socialsite.store.batches import wires_of
 from socialsite.store.scripts import Prepared, prepared
 from timelines import keys
 from timelines.domain.page import Counts
@@ -52,6 +53,4 @@ def _counts_command(post_id: PostId) -> Prepared:
     return prepared("GET", keys.counts(post_id))
 
 
-@lru_cache(maxsize=20_000)
-def _counts_wire(post_id: PostId) -> bytes:
-    return _counts_command(post_id).wire
+_counts_wire = wires_of(_counts_command)

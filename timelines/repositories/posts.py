@@ -10,7 +10,7 @@ from socialsite.store import Command, Question, Store, load
 from timelines import keys
 from timelines.domain.post import Post, decode_post, encode_post
 from timelines.repositories.archive import Archive, NoArchive
-from timelines.repositories.met_posts import MetPosts, find_command
+from timelines.repositories.known_posts import KnownPosts, find_command
 from timelines.repositories.post_counts import LEAVE, counted_keys, join_command
 from timelines.repositories.post_values import PENDING, Found, PostState, decoded, parent_of
 
@@ -55,16 +55,17 @@ class PostRepository:
         self._store = store
         self._archive = archive or NoArchive()
         self._posts = store.component("posts")
-        self._met = MetPosts()
+        self._known = KnownPosts()
 
     async def claim(self, post_id: PostId) -> bool:
         """Reserve an id for an hour; False where somebody else holds it."""
         key = keys.post(post_id)
         return bool(await self._posts[key].execute("SET", key, PENDING, "NX", "EX", CLAIM_TTL_S))
 
-    async def write(self, post: Post) -> Written:
+    async def write(self, post: Post, value: bytes | None = None) -> Written:
+        """`value`: the post as another release may have encoded it."""
         key = keys.post(post.id)
-        (answer,) = await self._posts.write(key, WRITE.command([key], [encode_post(post)]))
+        (answer,) = await self._posts.write(key, WRITE.command([key], [value or encode_post(post)]))
         return Written(answer)
 
     async def delete(self, post_id: PostId, author_id: AccountId, *, claimed: bool = False) -> bool:
@@ -135,7 +136,7 @@ class PostRepository:
 
     def find_question(self, post_ids: Sequence[PostId]) -> Question[dict[PostId, Found]]:
         """What stands at each id, for a round trip that asks other things too; then `standing`."""
-        return self._met.find_question(post_ids)
+        return self._known.find_question(post_ids)
 
     # Idempotency keys
 

@@ -88,7 +88,7 @@ class Storing:
         if standing:
             return await self._posts.write(post)
         # The intent goes first: the job carries the post, a worker can finish it.
-        await self._outbox.add(encode_job(SyndicatePost(post)))
+        await self._outbox.add(encode_job(SyndicatePost.of(post)))
         written = await self._posts.write(post)
         if written is Written.NEW:
             self._meter.published(post.author_id)

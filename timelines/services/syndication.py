@@ -121,7 +121,7 @@ class SyndicationService:
         except msgspec.DecodeError as error:
             raise JobRefused(f"not a job of this release: {error}") from error
         if isinstance(job, SyndicatePost):
-            return await self._first(job.post)
+            return await self._first(job.post, bytes(job.value))
         if isinstance(job, PurgeAccount):
             return (payload,) if await self._purging.purge(job.account_id) else ()
         if isinstance(job, FadeBoosts):
@@ -130,9 +130,9 @@ class SyndicationService:
         performed = self._homes_turn if job.phase == "homes" else self._lists_turn
         return await performed(self._posts.find(job.post_id), job.author_id, cursor)
 
-    async def _first(self, post: Post) -> tuple[bytes, ...]:
+    async def _first(self, post: Post, value: bytes) -> tuple[bytes, ...]:
         """Repeat what publish may not have finished, then the first pass."""
-        written = await self._posts.write(post)
+        written = await self._posts.write(post, value)
         if not written.stands:
             return ()
         if written is Written.NEW:

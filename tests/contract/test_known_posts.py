@@ -49,7 +49,7 @@ async def test_what_stands_there_now_is_told(store: Store, value: bytes | None) 
 
 
 async def test_no_more_are_kept_than_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("timelines.repositories.met_posts.KEPT", 1)
+    monkeypatch.setattr("timelines.repositories.known_posts.KEPT", 1)
     posts = PostRepository(store)
     for post in (POST, OTHER):
         await posts.write(post)

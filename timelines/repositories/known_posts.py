@@ -10,38 +10,39 @@ from typing import cast
 
 from socialsite.ids import PostId
 from socialsite.store import Command, Encoded, Prepared, Question, Reply, prepared
+from socialsite.store.batches import wires_of
 from timelines import keys
 from timelines.domain.post import KEPT, Post
 from timelines.repositories.post_values import BODIES, STATE_BY_LETTER, Found, PostState, decoded
 
 
-class MetPosts:
+class KnownPosts:
     """KEPT of them and a page more, then none: a post that stands never changes, so that none grows old."""
 
     def __init__(self) -> None:
-        self._met: dict[PostId, Post] = {}
+        self._known: dict[PostId, Post] = {}
 
     def find_question(self, post_ids: Sequence[PostId]) -> Question[dict[PostId, Found]]:
         """What stands at each id, for a round trip that asks other things too.
 
         Of posts read before the first byte is asked for, which tells whether they stand.
         """
-        met = list(map(self._met.get, post_ids))
-        all_met = None not in met  # most often
-        wire = b"".join(map(look_wire, post_ids) if all_met else map(_wire, post_ids, met))
+        known = list(map(self._known.get, post_ids))
+        all_known = None not in known  # most often
+        wire = b"".join(map(look_wire, post_ids) if all_known else map(_wire, post_ids, known))
 
         def commands() -> list[Command]:
             return [
                 find_command(id) if post is None else look_command(id)
-                for id, post in zip(post_ids, met, strict=True)
+                for id, post in zip(post_ids, known, strict=True)
             ]
 
         def understand(replies: Sequence[Reply]) -> dict[PostId, Found]:
             if BODIES.issuperset(replies):  # all were read before, and all stand
-                return cast("dict[PostId, Found]", dict(zip(post_ids, met, strict=True)))
-            return self._told(zip(post_ids, met, replies, strict=True))
+                return cast("dict[PostId, Found]", dict(zip(post_ids, known, strict=True)))
+            return self._told(zip(post_ids, known, replies, strict=True))
 
-        return Question(Encoded(wire, len(met), commands), understand)
+        return Question(Encoded(wire, len(known), commands), understand)
 
     def _told(self, answers: Iterable[tuple[PostId, Post | None, Reply]]) -> dict[PostId, Found]:
         found: dict[PostId, Found] = {}
@@ -54,9 +55,9 @@ class MetPosts:
         return found
 
     def _note(self, posts: dict[PostId, Post]) -> None:
-        if len(self._met) > KEPT:
-            self._met.clear()
-        self._met |= posts
+        if len(self._known) > KEPT:
+            self._known.clear()
+        self._known |= posts
 
 
 @lru_cache(maxsize=20_000)
@@ -65,19 +66,12 @@ def find_command(post_id: PostId) -> Prepared:
 
 
 @lru_cache(maxsize=20_000)
-def find_wire(post_id: PostId) -> bytes:
-    return find_command(post_id).wire
-
-
-@lru_cache(maxsize=20_000)
 def look_command(post_id: PostId) -> Prepared:
     return prepared("GETRANGE", keys.post(post_id), 0, 0)
 
 
-@lru_cache(maxsize=20_000)
-def look_wire(post_id: PostId) -> bytes:
-    return look_command(post_id).wire
+find_wire, look_wire = wires_of(find_command), wires_of(look_command)
 
 
-def _wire(post_id: PostId, met: Post | None) -> bytes:
-    return find_wire(post_id) if met is None else look_wire(post_id)
+def _wire(post_id: PostId, known: Post | None) -> bytes:
+    return find_wire(post_id) if known is None else look_wire(post_id)
