@@ -28,13 +28,13 @@ SET_PASSWORD = load("set_password.lua", __package__)
 
 NOBODY = AccountId(0)
 """Never given out: INCR starts at 1."""
-MET = 50_000  # handles whose accounts a process remembers: about 8 MB when full
+KNOWN = 50_000  # handles whose accounts a process remembers: about 7 MB when full
 
 
 class AccountRepository:
     def __init__(self, store: Store) -> None:
         self._accounts = store.component("accounts")
-        self._met: dict[str, AccountId] = {}
+        self._known: dict[str, AccountId] = {}
 
     async def create(self, account: Account) -> Account | None:
         """Store a new account and claim its handle; None when the handle is somebody's.
@@ -78,14 +78,14 @@ class AccountRepository:
         found = await self._accounts[key].execute("GET", key)
         return await self.find(AccountId(int(found)) if found is not None else NOBODY)
 
-    async def find_met(self, handle: str) -> Account | None:
-        """As `find_by_handle`, in one round trip where this process has met the handle: none is given twice.
+    async def find_known(self, handle: str) -> Account | None:
+        """As `find_by_handle`, in one round trip where this process knows the handle: none is given twice.
 
         The account is read each time. Not for checking passwords: the time tells whether anybody looked for
         the handle here before.
         """
-        met = self._met.get(handle)
-        account = None if met is None else await self.find(met)
+        known = self._known.get(handle)
+        account = None if known is None else await self.find(known)
         if account is None or account.handle != handle:  # another site was restored here meanwhile
             account = await self.find_by_handle(handle)
             if account is not None:
@@ -155,9 +155,9 @@ class AccountRepository:
         return None if reply[0] is None else account_from(account_id, *reply).twin()
 
     def _note(self, handle: str, account_id: AccountId) -> None:
-        if len(self._met) >= MET:
-            self._met.clear()
-        self._met[handle] = account_id
+        if len(self._known) >= KNOWN:
+            self._known.clear()
+        self._known[handle] = account_id
 
     async def _write_under_new_ids(self, accounts: Sequence[Account]) -> None:
         counter, unwritten = keys.account_ids(), list(accounts)

@@ -1,6 +1,6 @@
 """Finding accounts: by id, by handle, one or many, whole or as the authors that pages show."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 
 from accounts import handles
 from accounts.domain import DELETED, AccountId, Author
@@ -29,30 +29,21 @@ class AccountDirectory:
 
     async def find_by_handle(self, handle: str) -> Account | None:
         """In any state."""
-        try:
-            return await self._accounts.find_by_handle(handles.normalize_handle(handle))
-        except handles.HandleInvalid:
-            return None
+        return await found(self._accounts.find_by_handle, handle)
 
     async def get_by_handle(self, handle: str) -> Account:
         """Raises AccountNotFound for absent, suspended and deleted ones alike."""
-        account = await self._find_met(handle)
+        account = await found(self._accounts.find_known, handle)
         if account is None or not account.is_active:
             raise AccountNotFound
         return account
 
     async def get_standing(self, handle: str) -> Account:
         """As get_by_handle, but a suspended account is found, too: whoever is tied to it may undo that."""
-        account = await self._find_met(handle)
+        account = await found(self._accounts.find_known, handle)
         if account is None or account.state == DELETED:
             raise AccountNotFound
         return account
-
-    async def _find_met(self, handle: str) -> Account | None:
-        try:
-            return await self._accounts.find_met(handles.normalize_handle(handle))
-        except handles.HandleInvalid:
-            return None
 
     async def find_many(self, ids: Iterable[AccountId]) -> dict[AccountId, Account]:
         """In any state; absent ones are left out."""
@@ -65,3 +56,11 @@ class AccountDirectory:
     async def authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
         """What pages show of these accounts, in any state; absent ones are left out."""
         return await self._accounts.authors(ids)
+
+
+async def found(find: Callable[[str], Awaitable[Account | None]], handle: str) -> Account | None:
+    """What `find` says of a handle, however it is written; None, too, where no handle is written so."""
+    try:
+        return await find(handles.normalize_handle(handle))
+    except handles.HandleInvalid:
+        return None

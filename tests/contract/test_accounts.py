@@ -73,17 +73,17 @@ async def test_an_account_is_whole_before_its_handle_leads_to_it(store):
 async def test_a_handle_met_before_is_looked_up_once_and_never_believed(world, store):
     """What is remembered is whose a handle was; the account itself is read each time, and must bear it."""
     alice, repository = await world.signs_up("alice"), world.account_repository
-    assert (await repository.find_met("alice")).id == alice.id
-    assert await repository.find_met("nobody") is None
+    assert (await repository.find_known("alice")).id == alice.id
+    assert await repository.find_known("nobody") is None
     await world.accounts.suspend(account_id=AccountId(alice.id))
-    assert (await repository.find_met("alice")).state == "suspended"
+    assert (await repository.find_known("alice")).state == "suspended"
     for node in store.nodes:
         await node.execute("FLUSHALL")
-    assert await repository.find_met("alice") is None
+    assert await repository.find_known("alice") is None
     for handle in ("bob", "alice"):  # another site: the first account's handle is another one now
         await world.signs_up(handle)
-    assert (await repository.find_met("alice")).handle == "alice"
-    assert (await repository.find_met("bob")).id == alice.id
+    assert (await repository.find_known("alice")).handle == "alice"
+    assert (await repository.find_known("bob")).id == alice.id
 
 
 class SilentClaims(AccountRepository):

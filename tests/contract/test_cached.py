@@ -26,7 +26,7 @@ def clock() -> FixedClock:
 @pytest.fixture
 def homes(store: Store, clock: FixedClock) -> CachedTimelines:
     return CachedTimelines(
-        store, clock, CachedKind(keys.home_timeline, keys.HOME_PATTERN, CAP, 86_400_000 * 30)
+        store, clock, CachedKind(keys.home_timeline, keys.HOME_PATTERN, CAP, 86_400_000 * 30, ahead=15)
     )
 
 
@@ -149,7 +149,7 @@ def node_of_home(store: Store) -> Node:
 
 
 def homes_on(node: Node, clock: FixedClock) -> CachedTimelines:
-    kind = CachedKind(keys.home_timeline, keys.HOME_PATTERN, CAP, 86_400_000 * 30)
+    kind = CachedKind(keys.home_timeline, keys.HOME_PATTERN, CAP, 86_400_000 * 30, ahead=15)
     return CachedTimelines(Store(On(node)), clock, kind)
 
 

@@ -22,7 +22,7 @@ class CachedKind:
     """Of the same keys, for passes encoded by hand: the owner's id in decimal goes where %d stands."""
     cap: int
     ttl_ms: int
-    ahead: int = 15
+    ahead: int
     """Ids read beyond a page; a second read is needed where more than these fell into the margin's time."""
 
     @property
