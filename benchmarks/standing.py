@@ -13,7 +13,7 @@ from socialsite.store import Command, Key
 from socialsite.store.opening import StoreUrls
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
-from tests.support.topologies import Deployment, clients_of, cluster
+from tests.support.topologies import Deployment, clients_of, cluster, started
 from timelines import keys
 
 BATCH = 500
@@ -33,13 +33,10 @@ Standing = dict[str, Place]
 
 @contextlib.contextmanager
 def servers_on_ports(count: int) -> Iterator[tuple[list[RedisServer], str]]:
-    """Reached as a cluster's are, over TCP: to write to a unix socket costs the client half of that."""
+    """Reached as a cluster's are, over TCP: what a client spends on a unix socket is another figure."""
     ports = free_ports(count)
-    servers = [RedisServer(options=("--port", str(port), "--bind", "127.0.0.1")) for port in ports]
-    with contextlib.ExitStack() as stack:
-        for server in servers:
-            stack.callback(server.stop)
-            server.start()
+    reached = [RedisServer(options=("--port", str(port), "--bind", "127.0.0.1")) for port in ports]
+    with started(reached) as servers:
         yield servers, ",".join(f"127.0.0.1:{port}" for port in ports)
 
 

@@ -117,13 +117,17 @@ def clients_of(servers: Sequence[RedisServer]) -> list[redis.Redis]:
 
 
 @contextlib.contextmanager
-def plain_servers(count: int) -> Iterator[list[RedisServer]]:
+def started(servers: list[RedisServer]) -> Iterator[list[RedisServer]]:
+    """These, running; stopped at the end."""
     with contextlib.ExitStack() as stopping:
-        servers = [RedisServer() for _ in range(count)]
         for server in servers:
             stopping.callback(server.stop)
             server.start()
         yield servers
+
+
+def plain_servers(count: int) -> contextlib.AbstractContextManager[list[RedisServer]]:
+    return started([RedisServer() for _ in range(count)])
 
 
 @contextlib.contextmanager
