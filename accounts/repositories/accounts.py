@@ -92,6 +92,10 @@ class AccountRepository:
                 self._note(handle, AccountId(account.id))
         return account
 
+    def known_id(self, handle: str) -> AccountId | None:
+        """Whose this process knows the handle to be: nearly sure, and not asked."""
+        return self._known.get(handle)
+
     async def find(self, account_id: AccountId) -> Account | None:
         command = self.read_command(account_id)
         (reply,) = await self._accounts.gather([command])

@@ -38,6 +38,10 @@ class AccountDirectory:
             raise AccountNotFound
         return account
 
+    def known_id(self, handle: str) -> AccountId | None:
+        """Whose the handle was when this process last looked: to ask beside `get_by_handle`, which says."""
+        return self._accounts.known_id(handle)
+
     async def get_standing(self, handle: str) -> Account:
         """As get_by_handle, but a suspended account is found, too: whoever is tied to it may undo that."""
         account = await found(self._accounts.find_known, handle)

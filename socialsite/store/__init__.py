@@ -3,7 +3,7 @@
 Names for other layers: `Key`, `Store`, `open_store`, the two look-ups, scripts and errors.
 """
 
-from socialsite.store.asked import Asked
+from socialsite.store.asked import Asked, Later
 from socialsite.store.batches import Encoded, wire_of, wire_text
 from socialsite.store.connections import KeyDataShardedConnection, KeyShardedConnection, Partition
 from socialsite.store.errors import (
@@ -23,7 +23,7 @@ from socialsite.store.store import Store
 
 __all__ = [
     "Asked", "BadUrl", "Command", "CommandRefused", "Encoded", "Key", "KeyDataShardedConnection",
-    "KeyShardedConnection", "Node", "Partition", "Prepared", "Question", "Redirected", "Reply", "Script",
-    "Store", "StoreError", "StoreFull", "StoreUnavailable", "StoreUrls", "Unconfirmed", "joined", "load",
-    "open_store", "prepared", "wire_of", "wire_text",
+    "KeyShardedConnection", "Later", "Node", "Partition", "Prepared", "Question", "Redirected", "Reply",
+    "Script", "Store", "StoreError", "StoreFull", "StoreUnavailable", "StoreUrls", "Unconfirmed", "joined",
+    "load", "open_store", "prepared", "wire_of", "wire_text",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """A question under way: sent where it is asked, answered where its answer is needed, without a task."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from typing import TYPE_CHECKING, Any, Generic
 
 from socialsite.store.question import Answer, Question
@@ -35,3 +35,13 @@ class Asked(Generic[Answer]):
             return answer  # type: ignore[no-any-return]
         replies: Sequence[Reply] = await self._node.finish(self._question.commands, self._sent)
         return self._question.understand(replies)
+
+
+class Later(Generic[Answer]):
+    """To be awaited once, or never: what takes further questions, after those that are under way."""
+
+    def __init__(self, go_on: Callable[[], Coroutine[Any, Any, Answer]]) -> None:
+        self._go_on = go_on
+
+    def __await__(self) -> Generator[Any, None, Answer]:
+        return self._go_on().__await__()

@@ -42,9 +42,9 @@ async def test_intersections_are_those_of_sets(
             (met,) = await store.ask(follows.met_question(viewer, account))
             assert met.counts == FollowCounts(len(followers[account]), len(following[account]))
             assert met.own_following == len(following[viewer])
-            found = await follows.together(viewer, account, met, 100)
+            found = await follows.begin_together(viewer, account, met, 100)
             assert list(found.known) == newest
-            assert (await follows.together(viewer, account, met, 2)).known == tuple(newest[:2])
+            assert (await follows.begin_together(viewer, account, met, 2)).known == tuple(newest[:2])
             assert found.both_follow == len(following[viewer] & following[account])
 
 
@@ -54,4 +54,4 @@ async def test_a_star_with_many_followers_is_asked_not_walked(store: Store) -> N
     await follows.add_many(Follow(AccountId(id), star, id) for id in range(3, 5_003))
     await follows.add_many(Follow(viewer, AccountId(id), 1) for id in range(4_990, 5_010))
     (met,) = await store.ask(follows.met_question(viewer, star))
-    assert (await follows.together(viewer, star, met, 3)).known == (5_002, 5_001, 5_000)
+    assert (await follows.begin_together(viewer, star, met, 3)).known == (5_002, 5_001, 5_000)

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from accounts import keys as account_keys
 from tests.support.browser import Browser
 
 
@@ -38,6 +39,27 @@ async def test_a_page_has_the_hooks_that_scripts_hang_on(alice):
     assert f'<ol class="timeline" data-timeline="home" data-newest="{post["id"]}" data-live>' in page
     assert re.search(rf'<li><article [^>]*data-post-id="{post["id"]}" data-author="alice"', page)
     assert re.search(r'class="post-text"[^>]*>hello<', page)
+
+
+async def test_a_handle_that_became_anothers_shows_the_other(alice, bob, open_browser, site):
+    """As after a restore of another site under a running process: what was asked beside is thrown away."""
+    await alice.post_json("/@bob/follow/")
+    await bob.publishes("by the first bob")
+    carol = await open_browser("carol")
+    theirs = await carol.publishes("by the second bob")
+    assert "by the first bob" in (await alice.get("/@bob/")).text
+    store, accounts = site.store, site.accounts
+    first, second = [(await accounts.get_by_handle(handle)).id for handle in ("bob", "carol")]
+    for command in (
+        ("SET", account_keys.handle("bob"), second),
+        ("HSET", account_keys.account(second), "handle", "bob"),
+        ("HSET", account_keys.account(first), "handle", "nolongerbob"),
+    ):
+        await store.node(command[1]).execute(*command)
+    for _ in range(2):
+        page = (await alice.get_json("/@bob/")).json()
+        assert [post["id"] for post in page["posts"]] == [theirs["id"]]
+        assert (page["account"]["followers"], page["viewer"]["follows"]) == (0, False)
 
 
 @pytest.mark.parametrize("path", ["/", "/public/", "/@alice/"])

@@ -3,10 +3,12 @@
 Knows edges and ids only; whether an account exists, is suspended or may be followed is the service's matter.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import cast
 
 from accounts.domain import AccountId
+from socialsite.store.asked import Asked, Later
 from socialsite.store.node import Reply
 from socialsite.store.question import Question, joined
 from socialsite.store.store import Store
@@ -21,7 +23,7 @@ from timelines.domain.follow import (
     PassCursor,
     PassPage,
 )
-from timelines.repositories.edge_common import Sized, common_with_each, counts
+from timelines.repositories.edge_common import Sized, common_with_each
 from timelines.repositories.edge_side import EdgeSide, Neighbour, order
 from timelines.repositories.edges import PairEdges
 
@@ -34,6 +36,7 @@ class Follows:
     """`following_cap` bounds what a read of everything an account follows takes; the service holds it."""
 
     def __init__(self, store: Store, *, partitions: int, following_cap: int) -> None:
+        self._store = store
         self._edges = PairEdges(
             store.pairs("follows", partitions), outgoing=keys.following, incoming=keys.followers
         )
@@ -60,8 +63,15 @@ class Follows:
         return await self._edges.has(follower_id, followed_id)
 
     async def counts(self, account_id: AccountId, *, may_lag: bool = False) -> FollowCounts:
-        sides = (self._followers, account_id), (self._following, account_id)
-        return FollowCounts(*await counts(*sides, may_lag=may_lag))
+        return await self.begin_counts(account_id, may_lag=may_lag)
+
+    def begin_counts(self, account_id: AccountId, *, may_lag: bool = False) -> Asked[FollowCounts]:
+        """As `counts`: asked now, to be awaited later."""
+        sides = self._followers, self._following
+        asked = joined(*(side.count_question(account_id, may_lag=may_lag) for side in sides))
+        return self._store.begin(
+            Question(asked.commands, lambda replies: FollowCounts(*asked.understand(replies)), may_lag)
+        )
 
     async def following_count(self, account_id: AccountId) -> int:
         return await self._following.count(account_id)
@@ -114,27 +124,30 @@ class Follows:
 
         return Question(asked.commands, understand)
 
-    async def together(
+    def begin_together(
         self, viewer_id: AccountId, account_id: AccountId, met: Met, limit: int
-    ) -> Acquaintance:
+    ) -> Awaitable[Acquaintance]:
         """What the viewer shares with an account, with at most `limit` known followers, the newest.
 
         `met` is the answer of `met_question`. Where it names all whom the viewer follows, one round trip asks
-        which of them are on the account's sides; elsewhere two compare the sides (`common_with_each`).
+        which of them are on the account's sides, now; elsewhere two compare the sides (`common_with_each`).
         """
-        if met.knows_all:
-            groups = self._followers.grouped(account_id, met.followed)
-            sides = self._followers, self._following
-            known, shared = await self._followers.ask(
-                *(side.among_groups_question(account_id, groups) for side in sides)
-            )
-        else:
-            viewer = Sized(self._following, viewer_id, met.own_following)
-            followers = Sized(self._followers, account_id, met.counts.followers)
-            following = Sized(self._following, account_id, met.counts.following)
-            known, shared = await common_with_each(viewer, (followers, following), self._most)
-        newest = sorted((Neighbour(at_ms, id) for id, at_ms in known.items()), key=order, reverse=True)
-        return Acquaintance(len(shared), tuple(AccountId(neighbour.id) for neighbour in newest[:limit]))
+        if not met.knows_all:
+            return Later(partial(self._compared, viewer_id, account_id, met, limit))
+        groups = self._followers.grouped(account_id, met.followed)
+        sides = self._followers, self._following
+        asked = joined(*(side.among_groups_question(account_id, groups) for side in sides))
+        return self._store.begin(
+            Question(asked.commands, lambda replies: acquainted(limit, *asked.understand(replies)))
+        )
+
+    async def _compared(
+        self, viewer_id: AccountId, account_id: AccountId, met: Met, limit: int
+    ) -> Acquaintance:
+        viewer = Sized(self._following, viewer_id, met.own_following)
+        followers = Sized(self._followers, account_id, met.counts.followers)
+        following = Sized(self._following, account_id, met.counts.following)
+        return acquainted(limit, *await common_with_each(viewer, (followers, following), self._most))
 
     async def followed_by_each(
         self, account_ids: Collection[AccountId], most: int
@@ -149,6 +162,12 @@ class Follows:
             id: [AccountId(int(member)) for _ in part for member in next(replies)][:most]
             for id, part in zip(account_ids, keys, strict=True)
         }
+
+
+def acquainted(limit: int, known: Mapping[int, int], shared: Collection[int]) -> Acquaintance:
+    """Of followers that the viewer knows (id: since when) the newest; and how many both follow."""
+    newest = sorted((Neighbour(at_ms, id) for id, at_ms in known.items()), key=order, reverse=True)
+    return Acquaintance(len(shared), tuple(AccountId(neighbour.id) for neighbour in newest[:limit]))
 
 
 async def page_of(side: EdgeSide, id: int, cursor: FollowCursor | None, limit: int) -> FollowPage:

@@ -61,7 +61,7 @@ class ProfileRepository(ScoredTimelines):
     async def read(
         self, account_id: AccountId, edge: int, limit: int, *, upward: bool, may_lag: bool = False
     ) -> list[PostId]:
-        return (await self.read_many([(account_id, edge, limit)], upward=upward, may_lag=may_lag))[0]
+        return await self.begin_read(account_id, edge, limit, upward=upward, may_lag=may_lag)
 
     async def read_many(
         self, parts: Sequence[tuple[AccountId, int, int]], *, upward: bool, may_lag: bool = False
@@ -76,6 +76,17 @@ class ProfileRepository(ScoredTimelines):
         replies = iter(await self._place.gather(commands, may_lag=may_lag))
         found = ([ids_of(next(replies)) for _ in places] for places in asked)
         return [merged(each, limit, upward=upward) for each, (_, _, limit) in zip(found, parts, strict=True)]
+
+    def begin_read(
+        self, account_id: AccountId, edge: int, limit: int, *, upward: bool, may_lag: bool = False
+    ) -> Asked[list[PostId]]:
+        """As `read`, asked now, to be awaited later."""
+        commands = [range_command(key, edge, limit, upward=upward) for key in self.keys.all(account_id)]
+
+        def understand(replies: Sequence[Reply]) -> list[PostId]:
+            return merged(list(map(ids_of, replies)), limit, upward=upward)
+
+        return self._store.begin(Question(commands, understand, may_lag))
 
     def begin_count(self, account_id: AccountId, *, may_lag: bool = False) -> Asked[int]:
         """How many posts there are: asked now, to be awaited later."""

@@ -1,6 +1,6 @@
 """Following: who may follow whom, and what a reader is told about it."""
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Awaitable, Collection
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -77,9 +77,13 @@ class FollowingService:
         """Those of `ids` that the viewer follows: one question for a whole page."""
         return await self._follows.followed_among(viewer_id, ids)
 
-    async def counts(self, account_id: AccountId, *, may_lag: bool = False) -> FollowCounts:
+    async def counts(self, account_id: AccountId) -> FollowCounts:
         """Counted from the edges; suspended accounts count on, as their follows stand on."""
-        return await self._follows.counts(account_id, may_lag=may_lag)
+        return await self._follows.counts(account_id)
+
+    def begin_counts(self, account_id: AccountId, *, may_lag: bool = False) -> Awaitable[FollowCounts]:
+        """As `counts`: asked now, to be awaited later."""
+        return self._follows.begin_counts(account_id, may_lag=may_lag)
 
     async def followers(
         self,

@@ -1,14 +1,15 @@
 """Meeting: what a profile tells whoever looks at it of what the two have in common.
 
 Three round trips for most: what the two are to each other, with the sizes of their sides; then whom both
-know; then who these are. The first one leaves before the page's posts are asked for.
+know; then who these are. The first leaves with whatever else the page asks first, the second with its posts.
 """
 
 from collections.abc import Awaitable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from accounts.domain import AccountId, Author
-from socialsite.store import Question, Store, joined
+from socialsite.store import Later, Question, Store, joined
 from timelines.domain.follow import Acquaintance, Met
 from timelines.domain.relation import Relation
 from timelines.repositories.follows import Follows
@@ -53,14 +54,20 @@ class MeetingService:
             Question(asked.commands, lambda replies: Meeting(*asked.understand(replies)))
         )
 
-    async def together(
+    def together(
         self, viewer_id: AccountId, account_id: AccountId, met: Met, limit: int
-    ) -> tuple[Acquaintance, list[Author]]:
+    ) -> Awaitable[tuple[Acquaintance, list[Author]]]:
         """What the viewer shares with an account, and the known followers as pages show them.
 
-        Without those that are suspended, or that a block keeps from the viewer.
+        Asked now, to be awaited later. Without those that are suspended, or that a block keeps apart.
         """
-        found = await self._follows.together(viewer_id, account_id, met, limit)
+        asked = self._follows.begin_together(viewer_id, account_id, met, limit)
+        return Later(partial(self._introduced, viewer_id, asked))
+
+    async def _introduced(
+        self, viewer_id: AccountId, together: Awaitable[Acquaintance]
+    ) -> tuple[Acquaintance, list[Author]]:
+        found = await together
         if not found.known:
             return found, []
         asked = self._relations.begin_apart(viewer_id, found.known)  # leaves together with the next line's

@@ -5,7 +5,7 @@ from functools import partial
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Question
+from socialsite.store import Later, Question
 from timelines.domain.account_list import ListId
 from timelines.domain.page import DEFAULT_LIMIT, Cut, HydratedPost, TimelinePage
 from timelines.domain.rights import Place
@@ -86,10 +86,15 @@ class ReadingService:
         limit: int = DEFAULT_LIMIT,
         may_lag: bool = False,
     ) -> TimelinePage:
+        return await self.begin_profile(account_id, Cut(before, after, limit), viewer_id, may_lag=may_lag)
+
+    def begin_profile(
+        self, account_id: AccountId, cut: Cut, viewer_id: AccountId | None, *, may_lag: bool = False
+    ) -> Awaitable[TimelinePage]:
+        """As `profile`: its ids are asked now, the rest when it is awaited."""
         skeleton = ProfileSkeleton(self._profiles, account_id, may_lag=may_lag)
-        return await self._page(
-            skeleton, Cut(before, after, limit), viewer_id, Place.PROFILE, may_lag=may_lag
-        )
+        skeleton.begin(cut.edge, asked_for(cut), upward=cut.upward)
+        return Later(partial(self._page, skeleton, cut, viewer_id, Place.PROFILE, may_lag=may_lag))
 
     async def feed(self, account_id: AccountId, *, may_lag: bool = False) -> TimelinePage:
         """An account's newest posts for anybody: what is listed, and nothing of a private account."""
@@ -209,7 +214,7 @@ class ReadingService:
         edge, ended = cut.edge, False
         for number in range(MOST_ROUNDS):
             # Where much is hidden (an exclusive list takes its members out of home) more is asked each time.
-            asked = min(MOST_AT_ONCE, max(FEWEST, cut.limit + 1 - len(entries)) << number)
+            asked = asked_for(cut, len(entries), number)
             ids = await skeleton.ids(edge, asked, upward=cut.upward)
             entries += await self._hydrator.hydrate(
                 ids, viewer_id=viewer_id, rights=rights, place=place, answering=answering, may_lag=may_lag
@@ -219,6 +224,11 @@ class ReadingService:
                 break
             edge = ids[-1]
         return page_of(cut, entries, edge=edge, ended=ended)
+
+
+def asked_for(cut: Cut, found: int = 0, number: int = 0) -> int:
+    """How many ids are read for a page of which so many entries were found, after so many reads."""
+    return min(MOST_AT_ONCE, max(FEWEST, cut.limit + 1 - found) << number)
 
 
 def page_of(cut: Cut, entries: list[HydratedPost], *, edge: int, ended: bool) -> TimelinePage:

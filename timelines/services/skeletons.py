@@ -27,9 +27,18 @@ class ProfileSkeleton:
         self._profiles = profiles
         self._account_id = account_id
         self._may_lag = may_lag
+        self._begun: Awaitable[list[PostId]] | None = None
+
+    def begin(self, edge: int, limit: int, *, upward: bool) -> None:
+        """Ask now what `ids` is asked first."""
+        self._begun = self._read(edge, limit, upward=upward)
 
     async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
-        return await self._profiles.read(self._account_id, edge, limit, upward=upward, may_lag=self._may_lag)
+        begun, self._begun = self._begun, None
+        return await (begun or self._read(edge, limit, upward=upward))
+
+    def _read(self, edge: int, limit: int, *, upward: bool) -> Awaitable[list[PostId]]:
+        return self._profiles.begin_read(self._account_id, edge, limit, upward=upward, may_lag=self._may_lag)
 
 
 class PublicSkeleton:

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from functools import wraps
-from typing import Any
+from functools import partial, wraps
+from typing import Any, NamedTuple
 
 from django.http import HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
@@ -15,7 +15,8 @@ from socialsite.http import SiteRequest, own_id, respond, viewer_id
 from socialsite.recipes.buffer import Entity
 from socialsite.throttle import Counted
 from timelines.domain.follow import FollowCounts, FollowPage
-from timelines.domain.page import TimelinePage
+from timelines.domain.page import Cut, TimelinePage
+from timelines.domain.reading_place import ReadingPlace
 from timelines.forms import PageQuery, follow_cursor_of, limit_of
 from timelines.presenters import profile_json, profile_url, relation_json
 from timelines.services.meeting import Meeting
@@ -56,17 +57,15 @@ def by_handle(view: HandleView) -> HandleView:
 @by_handle
 async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
     query, services = PageQuery.of(request.GET), request.services
-    account = await services.accounts.get_by_handle(handle)
-    id, me = AccountId(account.id), viewer_id(request)
-    may_lag = me is None
-    asked = place_in(request, f"profile:{handle}"), services.reading.begin_post_count(id, may_lag=may_lag)
-    meeting = _begin_meeting(request, id)
-    page = await services.reading.profile(
-        id, viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=may_lag
-    )
-    counts, relation = await _alone(request, id) if meeting is None else await _together(request, id, meeting)
+    known_id = services.accounts.known_id(handle)
+    begun = None if known_id is None else _begin(request, query, handle, known_id)
+    account = await services.accounts.get_by_handle(handle)  # leaves with what is begun
+    id = AccountId(account.id)
+    if begun is None or id != known_id:
+        begun = _begin(request, query, handle, id)
+    page, counts, relation = await begun.shown()
     views = await looked_at(request, Entity("account", id), id)
-    place, posts = await asked[0], await asked[1]
+    place, posts = await begun.place, await begun.posts
     if is_hidden(account, relation):
         page = NOTHING
     return respond(
@@ -102,36 +101,57 @@ def is_hidden(account: Account, relation: Page) -> bool:
     return apart or (account.is_private and not relation["is_following"])
 
 
-def _begin_meeting(request: SiteRequest, account_id: AccountId) -> Awaitable[Meeting] | None:
-    """Asked now, to be awaited later; None for a visitor and for the account itself."""
+Shown = tuple[TimelinePage, FollowCounts, Page]
+"""Posts, counts, and what the viewer and the account have to do with each other."""
+
+
+class Begun(NamedTuple):
+    """What is asked of an account before it is known to stand, to be awaited later, or never."""
+
+    place: Awaitable[ReadingPlace]
+    posts: Awaitable[int]
+    shown: Callable[[], Awaitable[Shown]]
+
+
+def _begin(request: SiteRequest, query: PageQuery, handle: str, account_id: AccountId) -> Begun:
     me, services = viewer_id(request), request.services
+    lag, cut = me is None, Cut(query.before, query.after, query.limit)
+    page = services.reading.begin_profile(account_id, cut, me, may_lag=lag)
     if me is None or me == account_id:
-        return None
-    return services.meeting.begin(me, account_id, services.clock.now_ms())
+        counts = services.following.begin_counts(account_id, may_lag=lag)
+        shown = partial(_alone, page, counts, is_self=me is not None)
+    else:
+        meeting = services.meeting.begin(me, account_id, services.clock.now_ms())
+        shown = partial(_together, request, account_id, page, meeting)
+    return Begun(
+        place_in(request, f"profile:{handle}"),
+        services.reading.begin_post_count(account_id, may_lag=lag),
+        shown,
+    )
 
 
-async def _alone(request: SiteRequest, account_id: AccountId) -> tuple[FollowCounts, Page]:
-    """The account's counts, for a visitor and for the account itself."""
-    me = viewer_id(request)
-    counts = await request.services.following.counts(account_id, may_lag=me is None)
-    nobody = {"is_self": me is not None, "is_following": False, "both_follow": 0, "known": []}
-    return counts, {**nobody, "relation": {}}
+async def _alone(page: Awaitable[TimelinePage], counts: Awaitable[FollowCounts], *, is_self: bool) -> Shown:
+    """For a visitor and for the account itself."""
+    relation = {"is_self": is_self, "is_following": False, "both_follow": 0, "known": [], "relation": {}}
+    return await page, await counts, relation
 
 
 async def _together(
-    request: SiteRequest, account_id: AccountId, begun: Awaitable[Meeting]
-) -> tuple[FollowCounts, Page]:
-    """The account's counts, and what the viewer and the account have to do with each other."""
-    me, meeting = own_id(request), await begun
-    together, known = await request.services.meeting.together(me, account_id, meeting.met, KNOWN)
-    relation = meeting.relation
-    return meeting.met.counts, {
+    request: SiteRequest, account_id: AccountId, page: Awaitable[TimelinePage], begun: Awaitable[Meeting]
+) -> Shown:
+    """For everybody else."""
+    meeting = await begun
+    met, relation = meeting.met, meeting.relation
+    asked = request.services.meeting.together(own_id(request), account_id, met, KNOWN)
+    posts = await page  # which are asked for together with that
+    together, known = await asked
+    return posts, met.counts, {
         "is_self": False,
         "is_following": relation.follows,
         "both_follow": 0 if relation.is_apart else together.both_follow,
         "known": [] if relation.is_apart else known,
         "relation": relation_json(relation),
-    }
+    }  # fmt: skip
 
 
 @by_handle
