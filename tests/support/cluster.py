@@ -2,10 +2,8 @@
 
 import contextlib
 import os
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -16,18 +14,9 @@ from typing import Self
 
 import redis
 
+from tests.support.ports import free_port
+
 SLOTS = 16_384
-BUS = 10_000  # the cluster bus listens this much above the port
-
-
-def free_port() -> int:
-    """A port whose cluster bus port is free, too."""
-    while True:
-        port = random.randrange(20_000, 50_000)
-        with contextlib.suppress(OSError), socket.socket() as one, socket.socket() as other:
-            one.bind(("127.0.0.1", port))
-            other.bind(("127.0.0.1", port + BUS))
-            return port
 
 
 class ClusterMember:

@@ -20,6 +20,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin
 
 from accounts.sessions import SessionStore
+from tests.support.ports import free_port
 from tests.support.world import Person
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -30,7 +31,7 @@ class Daphne:
     """`daphne socialsite.asgi:application` on a free port, with the settings of the tests."""
 
     def __init__(self, redis_url: str, **environment: str) -> None:
-        self.port = _free_port()
+        self.port = free_port()
         self._environment = {
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "tests.settings",
@@ -195,12 +196,6 @@ async def signed_in(person: Person) -> str:
     await session.asave()
     assert session.session_key is not None
     return session.session_key
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def _wait_for_port(port: int, process: "subprocess.Popen[bytes]", timeout_s: float = 30.0) -> None:
