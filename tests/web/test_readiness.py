@@ -15,9 +15,12 @@ from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
 from tests.support.browser import Browser
 from tests.support.redis_server import RedisServer
+from tests.support.stalls import Stalls
 
 RESERVE = 16 * 1024 * 1024
 PASSWORD = "rather long words 9"
+BUSY_S = 0.5
+"""So much longer an answer may take that is made where others keep the machine busy."""
 
 
 @pytest.fixture
@@ -69,13 +72,14 @@ async def test_servers_that_hang_are_told_within_two_seconds(visitor, server, ot
     for each in hung:
         os.kill(each.pid, signal.SIGSTOP)
     try:
-        started = time.monotonic()
-        status, states = await asked(visitor)
-        took_s = time.monotonic() - started
+        with Stalls() as stalls:
+            started = time.monotonic()
+            status, states = await asked(visitor)
+            took_s = time.monotonic() - started
     finally:
         for each in hung:
             os.kill(each.pid, signal.SIGCONT)
-    assert took_s < 2, took_s
+    assert took_s < 2 + BUSY_S + stalls.total_s, took_s
     assert status == 503
     away = {name for name, state in states.items() if state == "unavailable"}
     assert away == (set(COMPONENTS) if is_all else {"jobs", "series", "search"})
@@ -86,13 +90,14 @@ async def test_a_process_that_starts_before_its_store_says_so_within_two_seconds
     settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = server.url, {}
     os.kill(server.pid, signal.SIGSTOP)
     try:
-        started = time.monotonic()
-        found = await readiness()
-        took_s = time.monotonic() - started
+        with Stalls() as stalls:
+            started = time.monotonic()
+            found = await readiness()
+            took_s = time.monotonic() - started
     finally:
         os.kill(server.pid, signal.SIGCONT)
         await loop_services.close()
-    assert took_s < 2, took_s
+    assert took_s < 2 + BUSY_S + stalls.total_s, took_s
     assert found.components == dict.fromkeys(COMPONENTS, "unavailable")
 
 
