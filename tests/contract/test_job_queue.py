@@ -46,7 +46,7 @@ async def test_take_waits_for_the_first_job(queue: JobQueue) -> None:
     taking = asyncio.create_task(queue.take(ALICE, 5, 5_000))
     await asyncio.sleep(0.05)
     await queue.add(b"late")
-    assert [job.payload for job in await asyncio.wait_for(taking, 1)] == [b"late"]
+    assert [job.payload for job in await asyncio.wait_for(taking, 4)] == [b"late"]
 
 
 async def test_preparing_twice_changes_nothing(queue: JobQueue) -> None:
