@@ -59,7 +59,7 @@ class Fleet:
     async def __aenter__(self) -> Self:
         for place in range(self.size):
             self._processes.append(self._start())
-            await self.ready(place + 1)
+            await self.said("READY=1", place + 1)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -78,17 +78,17 @@ class Fleet:
         old.send_signal(signal.SIGTERM)
         status = await self.ended(old)
         self._processes[place] = self._start()
-        await self.ready(said + 1)
+        await self.said("READY=1", said + 1)
         return status
 
     async def stop(self, place: int) -> int:
         self._processes[place].send_signal(signal.SIGTERM)
         return await self.ended(self._processes[place])
 
-    async def ready(self, times: int) -> None:
-        """Until READY=1 was said so often."""
-        async with asyncio.timeout(30):
-            while self.notes.count("READY=1") < times:
+    async def said(self, word: str, times: int) -> None:
+        """Until systemd was told so often; one at a time may wait."""
+        async with asyncio.timeout(60):
+            while self.notes.count(word) < times:
                 note = await asyncio.get_running_loop().sock_recv(self._notify, 100)
                 self.notes.append(note.decode())
 

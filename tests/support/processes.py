@@ -28,6 +28,16 @@ def status_of(pid: int, field: str) -> int:
     raise AssertionError(f"{pid} has no {field}")
 
 
+def is_read(server_port: int, client_port: int) -> bool:
+    """Whether the server has read all that its kernel holds of this connection on loopback."""
+    ends = [f"0100007F:{port:04X}" for port in (server_port, client_port)]
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        if fields[1:3] == ends:
+            return int(fields[4].split(":")[1], 16) == 0
+    return False
+
+
 class MostThreads:
     """Within `with`: the largest number of threads that a process had, looked at ten times a second."""
 

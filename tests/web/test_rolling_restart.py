@@ -7,7 +7,9 @@ import httpx
 import pytest
 
 from tests.support.fleet import Fleet
+from tests.support.processes import is_read
 from tests.support.rolling import restart_all_under_load
+from tests.support.site import wait_until
 
 
 @pytest.mark.slow
@@ -20,8 +22,9 @@ async def test_a_request_in_hand_is_answered_after_the_signal_and_ends_its_conne
     async with Fleet(redis_url, 1) as fleet:
         reader, writer = await asyncio.open_connection("127.0.0.1", fleet.port)
         writer.write(b"POST /posts/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 6\r\n\r\nte")
-        await asyncio.sleep(0.2)
+        await asyncio.to_thread(wait_until, lambda: is_read(fleet.port, writer.get_extra_info("sockname")[1]))
         stopping = asyncio.create_task(fleet.stop(0))
+        await fleet.said("STOPPING=1", 1)
         await asyncio.sleep(0.5)
         writer.write(b"xt=a")
         answer = await asyncio.wait_for(reader.read(), 10)
