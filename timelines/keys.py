@@ -328,7 +328,10 @@ def notices_owed() -> Key:
 
 
 def search_tags(partition: int) -> Key:
-    """ZSET, by text: hashtags that were used, for completion. TAGS_CAP. Added by the worker and imports."""
+    """ZSET, by text: hashtags that were used, for completion. TAGS_CAP. Added by the worker and imports.
+
+    One with accents stands behind what it is without them and a NUL: "cafe\\0café".
+    """
     return Key("search", tag=f"s{partition}", name="tags")
 
 

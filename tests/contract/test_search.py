@@ -1,6 +1,7 @@
 """Search, the whole way: what is found once the worker saw it, by whom, and after the index was lost."""
 
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from django.core.management import call_command
@@ -16,7 +17,18 @@ from tests.support.world import Person, World, ids_of, ids_on
 from timelines import keys
 from timelines.domain.post import FOLLOWERS, UNLISTED, Post
 from timelines.domain.query import parsed
-from timelines.repositories.search import SEARCH_PARTITIONS, PostIndex, Sought
+from timelines.repositories.search import (
+    ADD,
+    RARE_CAP,
+    SEARCH_PARTITIONS,
+    TERM_CAP,
+    PostIndex,
+    Sought,
+    digest,
+    packed,
+    partition_of,
+    places,
+)
 from timelines.services.search_walk import Walk
 
 
@@ -150,6 +162,62 @@ async def test_a_lost_index_comes_back_the_same(world: World, services: Services
     assert [await search(services, query) for query in queries] == before
     assert await services.completing.accounts("al", viewer_id=None, limit=5) == told
     assert await services.completing.tags("t", limit=5) == ["t0", "t1"]
+
+
+async def test_a_word_is_found_with_and_without_its_accents(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    texts = ("Café de la Paix #Île", "cafe in Zu\u0308rich #ile", "ещё за́мок, мой", "がんばって")
+    first, second, third, _last = [await alice.publishes(text) for text in texts]
+    await world.work()
+    for word in ("cafe", "CAFÉ", "cafe\u0301", '"cafe"', "#île", "#ile"):
+        assert await search(services, word) == ids_of([second, first]), word
+    for query in ("zurich", "Zürich café", '"CAFÉ IN ZURICH"'):
+        assert await search(services, query) == [second.id], query
+    assert await search(services, "еще замок мой") == await search(services, "ещё за́мок") == [third.id]
+    assert await search(services, "мои") == await search(services, "か") == []
+    await alice.deletes(first)
+    assert await found(services.repositories.index, parsed("cafe")) == [second.id]
+
+
+async def test_what_an_earlier_release_indexed_is_found_again_after_one_rebuild(
+    world: World, services: Services
+) -> None:
+    """It kept accents: in words, names and hashtags. Its entries are not asked for any more."""
+    alice = await world.person("alice")
+    await services.accounts.edit_profile(account_id=alice.id, display_name="José", bio="", link="")
+    posts = [await alice.publishes("Café #Île") for _ in range(2)]
+    await world.work()
+    await as_an_earlier_release_left_it(services, alice, posts)
+    assert await search(services, "cafe") == await search(services, "#ile") == []
+    assert await services.completing.accounts("jos", viewer_id=None, limit=5), "by its old beginning"
+    assert await services.completing.accounts("jose", viewer_id=None, limit=5) == []
+    for _ in range(2):
+        assert await services.rebuilding.rebuild_search(alice.id) == 2
+        for query in ("cafe", "café", "#ile", "#Île"):
+            assert await search(services, query) == ids_of(posts[::-1]), query
+        for name in ("jose", "josé"):
+            (author,) = await services.completing.accounts(name, viewer_id=None, limit=5)
+            assert author.id == alice.id
+        for tag in ("i", "il", "île"):
+            assert await services.completing.tags(tag, limit=5) == ["île"]
+    for post in posts:
+        await alice.deletes(post)
+    assert await search(services, "café") == await found(services.repositories.index, parsed("café")) == []
+
+
+async def as_an_earlier_release_left_it(services: Services, author: Person, posts: list[Post]) -> None:
+    """ "Café #Île" under terms, a name and a hashtag with their accents."""
+    await services.store.gather([("DEL", key) for post in posts for key in keys_of(post)])
+    terms = [digest(term) for term in ("café", "île", "#île")]
+    for post in posts:
+        added = (part for term in terms for part in (term, packed([post.id])))
+        add = ADD.command(places(partition_of(post.id), terms), [TERM_CAP, RARE_CAP, *added])
+        await services.store.component("search").gather([add])
+    await services.repositories.names.set_names({author.id: ["@alice", "josé"]})
+    number = crc32("île".encode()) % SEARCH_PARTITIONS
+    await services.store.gather(
+        [("DEL", keys.search_tags(number)), ("ZADD", keys.search_tags(number), 0, "île")]
+    )
 
 
 async def test_imported_posts_and_their_authors_are_found(services: Services, tmp_path: Path) -> None:

@@ -23,12 +23,12 @@ from timelines.repositories.search import (
 ON_ONE_SERVER = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-WORDS = ("ant", "bee", "cow", "日本", "本語", "#ant", "Ünder_score", "ไทย")
+WORDS = ("ant", "bee", "cow", "日本", "本語", "#ant", "Ünder_score", "ไทย", "bée", "#Ánt")
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
 IDS = st.integers(1, MAX_ID)
-QUERIES = st.lists(st.sampled_from((*WORDS, '"ant bee"', "日", "from:one")), min_size=1, max_size=3).map(
-    " ".join
-)
+QUERIES = st.lists(
+    st.sampled_from((*WORDS, '"ant bee"', "under_score", "日", "from:one")), min_size=1, max_size=3
+).map(" ".join)
 
 
 def expected(posts: Sequence[Post], query: Query) -> list[PostId]:

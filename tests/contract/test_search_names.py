@@ -28,6 +28,14 @@ async def test_accounts_are_found_by_handle_and_by_each_word_of_their_name(
     assert await names(services, "just ali") == ["alice"]
 
 
+async def test_names_are_found_with_and_without_their_accents(world: World, services: Services) -> None:
+    jose, _josh = await world.people("jo", "josh")
+    await services.accounts.edit_profile(account_id=jose.id, display_name="José Ørsted", bio="", link="")
+    for prefix in ("jose", "JOSÉ", "jose\u0301", "orst", "ørst", "Øŕ"):
+        assert await names(services, prefix) == ["jo"], prefix
+    assert await names(services, "jós") == ["josh", "jo"], "a handle has no accents to leave out"
+
+
 async def test_the_very_handle_comes_first_then_who_is_followed(world: World, services: Services) -> None:
     anna, annabel, annette, me = await world.people("anna", "annabel", "annette", "me")
     assert await names(services, "ann") == ["anna", "annabel", "annette"]
@@ -60,6 +68,20 @@ async def test_hashtags_in_use_are_completed_the_most_used_first(world: World, s
     assert await services.completing.tags("日", limit=5) == ["日本"]
     await alice.deletes(last)
     assert await services.completing.tags("日", limit=5) == []
+
+
+async def test_hashtags_are_completed_with_and_without_their_accents(
+    world: World, services: Services
+) -> None:
+    alice = await world.person("alice")
+    for text in ("#café", "#cafe", "#cafeteria", "#cafeteria too", "#ã", "#\u0640"):
+        await alice.publishes(text)
+    await world.work()
+    assert await services.completing.tags("caf", limit=5) == ["cafeteria", "cafe", "café"]
+    assert await services.completing.tags("café", limit=5) == ["café", "cafe", "cafeteria"]
+    assert await services.completing.tags("cafe", limit=5) == ["cafe", "café", "cafeteria"]
+    assert await services.completing.tags("a", limit=5) == ["ã"]
+    assert await services.completing.tags("\u0640", limit=5) == [], "nothing but marks"
 
 
 async def test_hashtags_that_strangers_cannot_read_are_not_completed(

@@ -18,14 +18,14 @@ texts = st.text(max_size=80) | st.text(alphabet="ab 日本語カー나ไทย#
     ("text", "tokens"),
     [
         ("Don't STOP, the Straße!", ["don", "t", "stop", "the", "strasse"]),
-        ("cafe\u0301 ＡＢＣ ﬁn", ["café", "abc", "fin"]),
+        ("cafe\u0301 ＡＢＣ ﬁn", ["cafe", "abc", "fin"]),
         ("日本語v2です", ["日", "本", "語", "v2", "で", "す"]),
         ("ﾊﾟｰﾃｨｰ", ["パ", "ー", "テ", "ィ", "ー"]),
         ("서울 갔다", ["서", "울", "갔", "다"]),
         ("สวัสดี", ["ส", "วั", "ส", "ดี"]),
         ("हिन्दी में", ["हिन्दी", "में"]),
         ("می\u200cخواهم", ["میخواهم"]),
-        ("Ωραία ΟΔΟΣ", ["ωραία", "οδοσ"]),
+        ("Ωραία ΟΔΟΣ", ["ωραια", "οδοσ"]),
         ("snake_case 3.14 a\u00adb", ["snake_case", "3", "14", "ab"]),
         ("😀 … — \u200d", []),
     ],
@@ -166,4 +166,4 @@ def test_who_or_what_a_query_could_name(query: str, account: str, tag: str) -> N
 
 @given(st.text(alphabet=st.characters(max_codepoint=127), max_size=80))
 def test_plain_texts_are_cut_as_any_other(text: str) -> None:
-    assert (*tokens_of(text), "é") == tokens_of(f"{text} é")
+    assert (*tokens_of(text), "e") == tokens_of(f"{text} é")

@@ -45,6 +45,23 @@ async def test_a_search_finds_posts_people_and_hashtags(alice, bob, visitor, wor
     assert await ids(visitor, "curiouser from:alice") == [first["id"]]
 
 
+async def test_accents_may_be_left_out_and_are_shown_as_written(alice, visitor, world):
+    post = await alice.publishes("Un café à Zürich, #Été")
+    await alice.post_json("/accounts/settings/", display_name="José Łukasz", bio="", link="")
+    await world.work()
+    for query in ("cafe zurich", "CAFÉ", '"un cafe a zurich"', "#ete", "ete from:alice"):
+        assert await ids(visitor, query) == [post["id"]], query
+    page = (await visitor.get(path("cafe"))).text
+    assert "Un café à Zürich" in page
+    assert 'value="cafe"' in page
+    for name in ("jose", "josé", "lukasz"):
+        assert [each["handle"] for each in (await answer(visitor, name))["accounts"]] == ["alice"], name
+        found = (await visitor.get_json(f"/search/complete/?q=@{quote(name)}")).json()
+        assert [each["display_name"] for each in found["accounts"]] == ["José Łukasz"]
+    assert (await answer(visitor, "#ete"))["tags"][0]["name"] == "été"
+    assert (await visitor.get_json("/search/complete/?q=%23ete")).json()["tags"][0]["name"] == "été"
+
+
 async def test_people_found_can_be_followed(alice, bob, world):
     page = (await bob.get(path("@ali"))).text
     assert 'formaction="/@alice/follow/"' in page

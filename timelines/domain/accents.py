@@ -16,16 +16,16 @@ import regex
 
 _MARKS = r"\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f"
 """The blocks of combining marks that belong to no one script."""
-_POINTS = (
-    r"\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"  # Hebrew
-    r"\u0610-\u061a\u064b-\u0652\u0656-\u065e\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
-    r"\u0897-\u089f\u08ca-\u08e1\u08e3-\u08ff"
+_POINTED = re.compile(
+    r"[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"  # Hebrew
+    r"\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065e\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
+    r"\u0897-\u089f\u08ca-\u08e1\u08e3-\u08ff]+"
 )
-_TATWEEL = "\u0640"
-_LEFT_OUT = regex.compile(
+"""Points, vowel signs, tatweel: left out first and anywhere, so that none hides an accent behind it."""
+_ACCENTED = regex.compile(
     rf"(?<=[\p{{Latin}}\p{{Greek}}])[{_MARKS}]++"
     r"|(?<=[аиоуыэюяіє]|і\u0308)[\u0300\u0301]++|(?<=е)[\u0300\u0301\u0308]++"
-    rf"|(?<=[\u0627\u0671])[{_POINTS}\u0653-\u0655]++|[{_POINTS}]++"
+    r"|(?<=[\u0627\u0671])[\u0653-\u0655]++"
 )
 """In a decomposed text: a letter, then its marks in the one order that Unicode gives them."""
 _WHOLE = str.maketrans(
@@ -48,5 +48,5 @@ def plain(folded: str) -> str:
     """
     if folded.isascii() or _TOUCHED.search(folded) is None:
         return folded
-    bare: str = _LEFT_OUT.sub("", _nfd(folded.replace(_TATWEEL, "")))
+    bare: str = _ACCENTED.sub("", _nfd(_POINTED.sub("", folded)))
     return _nfc(bare.translate(_WHOLE))

@@ -12,6 +12,7 @@ from itertools import chain
 
 from accounts.handles import HandleInvalid, normalize_handle
 from socialsite.ids import EPOCH_MS, MAX_ID, id_at, ms_of
+from timelines.domain.accents import plain
 from timelines.domain.linkify import hashtags, mentions
 from timelines.domain.searching import analysed, called, joined, narrowing_terms, tokens_of
 
@@ -38,7 +39,10 @@ class QueryRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`lowest` and `highest` are ids: the posts of the days asked for, both ends included."""
+    """`tags` are as written, accents included: the page puts the very one first.
+
+    `lowest` and `highest` are ids: the posts of the days asked for, both ends included.
+    """
 
     phrases: tuple[Phrase, ...] = ()
     tags: tuple[str, ...] = ()
@@ -55,7 +59,7 @@ class Query:
     def terms(self) -> list[str]:
         """What to ask the index for; every post that `matches` stands under all of them."""
         words = chain.from_iterable(narrowing_terms(phrase) for phrase in self.phrases)
-        terms = dict.fromkeys([*(f"#{tag}" for tag in self.tags), *self.mentions, *words])
+        terms = dict.fromkeys([*(f"#{plain(tag)}" for tag in self.tags), *self.mentions, *words])
         return sorted(terms, key=lambda term: (term[0] != "#", -len(term)))[:NARROWING_CAP]
 
     @property
@@ -83,7 +87,7 @@ class Query:
         found = analysed(text)
         return (
             all(joined(phrase) in found.sequence for phrase in self.phrases)
-            and found.tags.issuperset(self.tags)
+            and found.tags.issuperset(map(plain, self.tags))
             and found.mentions.issuperset(self.mentions)
         )
 

@@ -1,8 +1,9 @@
 """What of a text can be searched for: its tokens in order, and the terms that the index keeps of them.
 
 Words are runs of letters, marks, digits and underscores in any script, in one spelling (NFKC, case-folded,
-nothing invisible). Scripts that put no space between words (and Hangul, whose words take endings) are cut
-into single characters, each with its marks: alone and in pairs of neighbours they are the terms (bigrams).
+nothing invisible), without the marks that people leave out (accents.py). Scripts that put no space between
+words (and Hangul, whose words take endings) are cut into single characters, each with its marks: alone and
+in pairs of neighbours they are the terms (bigrams).
 """
 
 import re
@@ -13,6 +14,7 @@ from functools import lru_cache, partial
 import msgspec
 import regex
 
+from timelines.domain.accents import plain
 from timelines.domain.linkify import hashtags, mentions
 
 KEPT = 4_096  # analysed texts: about 8 MB when full
@@ -36,7 +38,7 @@ _nfkc = partial(unicodedata.normalize, "NFKC")
 
 
 def folded(text: str) -> str:
-    """The one spelling that texts, names and queries are compared in."""
+    """The one spelling of a text. Accents stay: what filters hide is as written, `tokens_of` drops them."""
     if text.isascii():
         return text.lower()
     visible: str = _INVISIBLE.sub("", text)
@@ -45,10 +47,10 @@ def folded(text: str) -> str:
 
 
 def tokens_of(text: str) -> tuple[str, ...]:
-    """Words and single characters, in their order."""
+    """Words and single characters, without accents, in their order."""
     if text.isascii():
         return tuple(_PLAIN_WORD.findall(text.lower()))
-    return tuple(match.group() for match in _TOKEN.finditer(folded(text)))
+    return tuple(match.group() for match in _TOKEN.finditer(plain(folded(text))))
 
 
 def name_starts(name: str) -> list[str]:
@@ -81,7 +83,7 @@ def narrowing_terms(phrase: Sequence[str]) -> list[str]:
 
 
 class Analysis(msgspec.Struct, frozen=True):
-    """A text as search sees it. `sequence`: its tokens, joined and enclosed by gaps."""
+    """A text as search sees it, without accents. `sequence`: its tokens, joined and enclosed by gaps."""
 
     sequence: str
     tags: frozenset[str]
@@ -90,7 +92,7 @@ class Analysis(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=KEPT)
 def analysed(text: str) -> Analysis:
-    return Analysis(joined(tokens_of(text)), frozenset(hashtags(text)), frozenset(mentions(text)))
+    return Analysis(joined(tokens_of(text)), frozenset(map(plain, hashtags(text))), frozenset(mentions(text)))
 
 
 def joined(tokens: Iterable[str]) -> str:
@@ -101,7 +103,7 @@ def joined(tokens: Iterable[str]) -> str:
 def terms_of(text: str) -> set[str]:
     """All that the index keeps of a text: words, characters, pairs of characters, `#` and each hashtag."""
     tokens = tokens_of(text)
-    terms = {*tokens, *(f"#{tag}" for tag in hashtags(text))}
+    terms = {*tokens, *(f"#{plain(tag)}" for tag in hashtags(text))}
     if text.isascii():
         return terms
     units = [is_unit(token) for token in tokens]

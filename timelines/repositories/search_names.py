@@ -10,6 +10,7 @@ from zlib import crc32
 from accounts.domain import AccountId
 from socialsite.store import Command, Key, Reply, Store, load
 from timelines import keys
+from timelines.domain.accents import plain
 from timelines.repositories.search import SEARCH_PARTITIONS
 
 TAGS_CAP = 50_000
@@ -22,7 +23,7 @@ ADD_TAGS = load("search_add_tags.lua", __package__)
 
 
 class NameIndex:
-    """`search:{s<p>}:names`, `:named` and `:tags`. Names and prefixes come folded (domain/searching.py)."""
+    """`search:{s<p>}:names`, `:named` and `:tags`. Names come as name_starts has them, tags normalized."""
 
     def __init__(self, store: Store) -> None:
         self._place = store.component("search")
@@ -52,17 +53,23 @@ class NameIndex:
             by_partition[crc32(tag.encode()) % SEARCH_PARTITIONS].append(tag)
         await self._place.gather(
             [
-                ADD_TAGS.command([keys.search_tags(number)], [TAGS_CAP, *some])
+                ADD_TAGS.command([keys.search_tags(number)], [TAGS_CAP, *map(tag_member, some)])
                 for number, some in by_partition.items()
             ]
         )
 
     async def tags(self, prefix: str, most: int) -> list[str]:
-        """Hashtags that begin so, at most `most` a partition. Nobody need use them any more."""
+        """Hashtags that begin so, accents aside, at most `most` a partition. Nobody need use them now."""
         replies: list[Reply] = await self._place.gather(
-            lex_range(keys.search_tags(number), prefix, most) for number in range(SEARCH_PARTITIONS)
+            lex_range(keys.search_tags(number), plain(prefix), most) for number in range(SEARCH_PARTITIONS)
         )
-        return sorted(member.decode() for reply in replies for member in reply)
+        return sorted({member.rpartition(GAP)[2].decode() for reply in replies for member in reply})
+
+
+def tag_member(tag: str) -> str:
+    """A hashtag behind what it is without accents. One that has none stands alone, as all did once."""
+    bare = plain(tag)
+    return tag if bare == tag else f"{bare}\0{tag}"
 
 
 def lex_range(key: Key, prefix: str, most: int) -> Command:

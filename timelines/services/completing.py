@@ -7,6 +7,7 @@ from typing import Protocol
 from accounts.domain import AccountId, Author
 from socialsite.ids import Now
 from socialsite.store import Question, Store
+from timelines.domain.accents import plain
 from timelines.domain.page import ABOVE_ALL
 from timelines.domain.rights import Place, ReaderState, may_see
 from timelines.domain.searching import NAME_LENGTH_CAP, called, tokens_of
@@ -62,14 +63,17 @@ class CompletingService:
         return ranked[:limit]
 
     async def tags(self, prefix: str, *, limit: int) -> list[str]:
-        """Hashtags in use that begin so (it comes normalized): the very one, then the most used.
+        """Hashtags in use that begin so (it comes normalized): the very one, its spellings, the most used.
 
         None that stands only where strangers do not see it, whoever asks: nobody's secret is completed.
         """
+        bare = plain(prefix)
+        if not bare:  # nothing but marks
+            return []
         found = await self._names.tags(prefix, LOOKED_AT)
         sizes = await self._tags.sizes(found)
         used = [tag for tag in found if sizes[tag]]
-        ranked = sorted(used, key=lambda tag: (tag != prefix, -sizes[tag], tag))
+        ranked = sorted(used, key=lambda tag: (tag != prefix, plain(tag) != bare, -sizes[tag], tag))
         shown = await self._seen_by_strangers(ranked[:limit], FIRST_LOOK)
         if len(shown) < limit and (rest := [tag for tag in ranked[:LOOKED_AT] if tag not in shown]):
             shown |= await self._seen_by_strangers(rest, SECOND_LOOK)

@@ -1,0 +1,169 @@
+"""What search compares letters without: marks that people leave out, and none that tells words apart."""
+
+import time
+import unicodedata
+
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from timelines.domain.accents import plain
+from timelines.domain.filters import Filter, matching
+from timelines.domain.query import Query, QueryRefused, parsed
+from timelines.domain.searching import folded, name_starts, terms_of, tokens_of
+
+EVERY_CHARACTER = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+BASES = ("a", "ø", "ι", "и", "е", "і\u0308", "ا", "ٱ", "و", "ש", "か", "क", "1", " ")
+MARKS = "\u0300\u0301\u0306\u0308\u0323\u0345\u0360\u0640\u064b\u064e\u0653\u0654\u0655\u05b8\u3099\u0951"
+marked = st.text(alphabet="".join(BASES) + MARKS, max_size=12)
+texts = st.text(max_size=60) | marked | st.text(alphabet="éñåøßİıæœþёйїώأإآەשָׁがािो가각", max_size=30)
+KEPT_AS_THEY_ARE = regex.compile(
+    r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Devanagari}\p{Bengali}"
+    r"\p{Tamil}\p{Telugu}\p{Gujarati}\p{Gurmukhi}\p{Kannada}\p{Malayalam}\p{Sinhala}\p{Tibetan}\p{Thaana}"
+    r"\p{Armenian}\p{Georgian}\p{Ethiopic}]+"
+)
+
+
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        ("cafe", "Café"),
+        ("Zurich", "Zürich"),
+        ("ecole superieure", "École supérieure"),
+        ("espana", "España"),
+        ("smorgasbord", "smörgåsbord"),
+        ("Tromso", "Tromsø"),
+        ("Lodz", "Łódź"),
+        ("strasse", "Straße"),
+        ("coeur", "cœur"),
+        ("Aerø", "Ærø"),
+        ("Thingvellir", "Þingvellir"),
+        ("Istanbul ISPARTA", "İstanbul ısparta"),
+        ("Viet Nam Da Nang", "Việt Nam Đà Nẵng"),
+        ("Dvorak", "Dvor\N{COMBINING CARON}a\N{COMBINING ACUTE ACCENT}k"),
+        ("αθηνα μαιου", "Αθήνα Μαΐου"),
+        ("ανθρωπος", "ἄνθρωπος"),
+        ("еще елка", "ещё Ёлка"),
+        ("замок", "за́мок"),
+        ("їжак", "ї́жак"),
+        ("محمد", "مُحَمَّد"),
+        ("احمد ان الان", "أحمد إن الآن"),
+        ("الله", "ٱللـــه"),
+        ("שלום", "שָׁלוֹם"),
+        ("בראשית", "בְּרֵאשִׁ֖ית"),
+    ],
+)
+def test_what_is_typed_plainly_is_found_and_so_is_what_is_typed_in_full(typed: str, written: str) -> None:
+    assert parsed(typed).matches(f"…{written}!")
+    assert parsed(written).matches(typed)
+    assert parsed(written).matches(written)
+    assert parsed(f'"{typed}"').matches(written), "a phrase is as lenient as its words"
+    assert name_starts(typed) == name_starts(written)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("его", "йего"),
+        ("мои", "мой"),
+        ("іжак", "їжак"),
+        ("уладзімір", "ўладзімір"),
+        ("гуѓе", "гуге"),
+        ("か", "が"),
+        ("はは", "パパ"),
+        ("हद", "हिद"),
+        ("फल", "फ़ल"),
+        ("ทน", "ที่น"),
+        ("가", "각"),
+        ("مدرسة", "مدرسه"),
+        ("علي", "على"),
+        ("سوال", "سؤال"),
+        ("ש", "ס"),
+    ],
+)
+def test_letters_that_tell_words_apart_stay_apart(one: str, other: str) -> None:
+    assert tokens_of(one) != tokens_of(other)
+    assert not parsed(one).matches(other)
+
+
+@given(texts)
+def test_leaving_out_again_changes_nothing_however_it_was_composed(text: str) -> None:
+    bare = plain(folded(text))
+    assert plain(bare) == folded(bare) == bare
+    for form in ("NFC", "NFD"):
+        assert plain(folded(unicodedata.normalize(form, text))) == bare  # type: ignore[arg-type]
+
+
+def test_every_character_and_every_mark_on_a_letter_settle_at_once() -> None:
+    for sign in EVERY_CHARACTER[0x80:]:
+        bare = plain(folded(sign))
+        assert plain(bare) == folded(bare) == bare, hex(ord(sign))
+        if unicodedata.combining(sign):
+            for base in BASES:
+                bare = plain(folded(base + sign))
+                assert plain(bare) == folded(bare) == bare, (base, hex(ord(sign)))
+
+
+@given(texts)
+def test_nothing_grows(text: str) -> None:
+    spelled = folded(text)
+    bare = plain(spelled)
+    assert len(bare.encode()) <= len(spelled.encode())
+    assert len(bare) <= 2 * len(spelled)
+    assert len(tokens_of(text)) <= len(spelled)
+
+
+@given(st.text(alphabet=[sign for sign in EVERY_CHARACTER if KEPT_AS_THEY_ARE.match(sign)], max_size=20))
+def test_scripts_whose_marks_are_letters_are_left_alone(text: str) -> None:
+    assert plain(folded(text)) == folded(text)
+
+
+def test_latin_and_greek_keep_no_accent_and_lose_no_letter() -> None:
+    """Of all characters that Unicode takes apart: what is left is the letter it names as their base."""
+    for sign in EVERY_CHARACTER[0x80:]:
+        apart = unicodedata.normalize("NFD", folded(sign))
+        if regex.fullmatch(r"[\p{Latin}\p{Greek}][\u0300-\u036f]+", apart):
+            assert plain(folded(sign)) == plain(apart[0])
+            assert len(plain(apart[0])) == (2 if apart[0] in "æœþ" else 1)
+
+
+@given(texts, texts)
+def test_what_is_found_stands_under_what_is_asked_for(query: str, text: str) -> None:
+    try:
+        found: Query = parsed(f"{query} #{text}")
+    except QueryRefused:
+        return
+    if found.matches(text):
+        assert set(found.terms) <= terms_of(text)
+
+
+def test_a_hashtag_is_found_by_either_spelling_and_keeps_its_own() -> None:
+    assert parsed("#cafe").matches("im #Café")
+    assert parsed("#café").matches("im #cafe")
+    assert parsed("#Café").tags == ("café",)
+    assert terms_of("#Café") == {"cafe", "#cafe"}
+    assert parsed("#Café").terms == ["#cafe"]
+    assert not parsed("#cafe").matches("café")
+
+
+def test_marks_alone_are_nothing_to_look_for() -> None:
+    assert tokens_of("\u0640 \u064b \u05b8") == ()
+    with pytest.raises(QueryRefused):
+        parsed("\u0640")
+
+
+def test_a_filter_means_what_it_says() -> None:
+    """Hiding too much is worse than finding too much: `ano` must not hide `año`."""
+    assert matching([Filter(1, "ano")], "feliz año", 0) is None
+    assert matching([Filter(1, "año")], "Feliz AÑO", 0) is not None
+
+
+@pytest.mark.parametrize(
+    "text", ["е" + "\u0301" * 60_000, "か" + "\u3099" * 60_000, "и\u0306\u0301" * 20_000]
+)
+def test_hostile_marks_take_no_longer_than_letters(text: str) -> None:
+    """A post has at most 16 kB; these are far longer."""
+    began = time.process_time()
+    plain(folded(text))
+    assert time.process_time() - began < 1.0
