@@ -23,12 +23,18 @@ class Clock:
         self._shown_ms = 0
 
     async def refresh(self) -> None:
-        """Set the clock by the server; half of the round trip is taken as the way back."""
-        asked = time.monotonic()
+        """Set the clock by the server, unless it may be right: the server spoke anywhere in the round trip.
+
+        Half of that is taken as the way back. So one slow answer does not move a clock that quick ones set.
+        """
+        asked_ms = time.monotonic() * 1000.0
         server_ms = await self._read_server_ms()
-        answered = time.monotonic()
-        if server_ms is not None:
-            self._offset_ms = server_ms - (asked + answered) * 500.0
+        answered_ms = time.monotonic() * 1000.0
+        if server_ms is None:
+            return
+        least, most = server_ms - answered_ms, server_ms + 1 - asked_ms  # it tells whole milliseconds
+        if not least <= self._offset_ms <= most:
+            self._offset_ms = (least + most) / 2
 
     async def keep_right(self) -> None:
         """Refresh for ever; whoever starts this task owns and cancels it."""
