@@ -37,12 +37,21 @@ def key(number: int) -> Key:
     return Key("posts", tag=str(number), name="post")
 
 
-async def test_thousands_of_redirections_cost_one_look_at_the_map(store: Store) -> None:
+async def test_thousands_of_redirections_cost_one_look_at_the_map(
+    store: Store, cluster: RedisCluster
+) -> None:
     """As after a failover or a reshard, when a page or a pass meets the old master."""
-    wrong, began = store.nodes[0], time.monotonic()
+    wrong, before = store.nodes[0], looks_at_the_map(cluster)
     await wrong.pipeline([("SET", key(n), n) for n in range(3_000)])
     assert await wrong.pipeline([("GET", key(n)) for n in range(3_000)]) == [b"%d" % n for n in range(3_000)]
-    assert time.monotonic() - began < 2
+    assert before > 0
+    assert looks_at_the_map(cluster) - before <= 2  # one for each pipeline
+
+
+def looks_at_the_map(cluster: RedisCluster) -> int:
+    """How many there were on all masters, ever."""
+    told = [master.client().info("commandstats") for master in cluster.masters]
+    return sum(each["cmdstat_cluster|slots"]["calls"] for each in told if "cmdstat_cluster|slots" in each)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +117,7 @@ async def test_a_dead_master_takes_only_its_slots_and_a_failover_is_found() -> N
         assert answered
         assert refused
         while refused:
-            assert time.monotonic() - died < 20, "no failover was found"
+            assert time.monotonic() - died < 40, "no failover was found"
             await asyncio.sleep(0.2)
             answered, refused = await ask_all(store)
         assert answered == set(range(60))
