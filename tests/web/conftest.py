@@ -6,9 +6,10 @@ import pytest
 import pytest_asyncio
 
 from socialsite.asgi import application
+from socialsite.clock import FixedClock
 from socialsite.configuration import Configuration
 from socialsite.middleware.services import loop_services
-from socialsite.services import Services, open_services
+from socialsite.services import Services, build_services, open_services
 from tests.support.browser import Browser
 from tests.support.world import World
 
@@ -24,11 +25,16 @@ async def site(services: Services) -> Services:
 
 @pytest_asyncio.fixture
 async def limited_site(redis_url: str) -> AsyncIterator[Services]:
-    """A site that lets through three posts, two follows and forty requests a minute."""
-    limits = {"post": 3, "follow": 2, "address": 40}
-    async with open_services(redis_url, Configuration(rate_limits=dict(limits))) as opened:
-        loop_services.bind(opened)
-        yield opened
+    """A site that lets through three posts, two follows and forty requests a minute.
+
+    It is the middle of a minute for as long as a test takes: a second of the next one gives a fortieth back.
+    """
+    config = Configuration(rate_limits={"post": 3, "follow": 2, "address": 40})
+    async with open_services(redis_url, config) as opened:
+        now_ms = opened.clock.now_ms()
+        standing = build_services(opened.store, FixedClock(now_ms - now_ms % 60_000 + 30_000), config)
+        loop_services.bind(standing)
+        yield standing
 
 
 @pytest_asyncio.fixture
