@@ -25,9 +25,9 @@ _POINTED = re.compile(
 _ACCENTED = regex.compile(
     rf"(?<=[\p{{Latin}}\p{{Greek}}])[{_MARKS}]++"
     r"|(?<=[аиоуыэюяіє]|і\u0308)[\u0300\u0301]++|(?<=е)[\u0300\u0301\u0308]++"
-    r"|(?<=[\u0627\u0671])[\u0653-\u0655]++"
+    r"|(?<=\u0627)[\u0653-\u0655]++"
 )
-"""In a decomposed text: a letter, then its marks in the one order that Unicode gives them."""
+"""In a decomposed text, after _WHOLE: a letter, then its marks in the one order that Unicode gives them."""
 _WHOLE = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
     | {"ɓ": "b", "ɗ": "d", "ƙ": "k", "ƴ": "y", "\u0671": "\u0627"}
@@ -37,8 +37,24 @@ _TOUCHED = re.compile(
     r"\u1e00-\u1fff]"
 )
 """Without one of these a composed text stays as it is: Chinese, Hindi, most Russian cost one look."""
+_LOOSE = regex.compile(r"\p{Mn}")
+"""A mark of its own: what becomes of those at a letter depends on all of them."""
 _nfd = partial(unicodedata.normalize, "NFD")
 _nfc = partial(unicodedata.normalize, "NFC")
+
+
+def without_marks(text: str) -> str:
+    """What `plain` says, of any text: 30 µs for 100 characters, where the table below takes a fifth of it."""
+    bare: str = _ACCENTED.sub("", _nfd(_POINTED.sub("", text)).translate(_WHOLE))
+    return _nfc(bare)
+
+
+_ALONE = {
+    code: bare
+    for code in range(0xDF, 0x2000)
+    if _TOUCHED.match(sign := chr(code)) and (bare := without_marks(sign)) != sign
+}
+"""Of characters that need no neighbour to be judged, nearly all there are."""
 
 
 def plain(folded: str) -> str:
@@ -48,5 +64,6 @@ def plain(folded: str) -> str:
     """
     if folded.isascii() or _TOUCHED.search(folded) is None:
         return folded
-    bare: str = _ACCENTED.sub("", _nfd(_POINTED.sub("", folded)))
-    return _nfc(bare.translate(_WHOLE))
+    if _LOOSE.search(folded) is None:
+        return _nfc(folded.translate(_ALONE))
+    return without_marks(folded)
