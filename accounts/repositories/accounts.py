@@ -97,9 +97,12 @@ class AccountRepository:
         return self._known.get(handle)
 
     async def find(self, account_id: AccountId) -> Account | None:
-        command = self.read_command(account_id)
-        (reply,) = await self._accounts.gather([command])
-        return self.account_of(account_id, reply)
+        question = self.find_question(account_id)
+        return question.understand(await self._accounts.gather(question.commands))
+
+    def find_question(self, account_id: AccountId) -> Question[Account | None]:
+        """`find`, for a round trip that asks other things too."""
+        return Question([read_command(account_id)], lambda replies: self.account_of(account_id, replies[0]))
 
     async def find_many(self, account_ids: Iterable[AccountId]) -> dict[AccountId, Account]:
         """Accounts by id, in one round trip a node; absent ones are left out."""

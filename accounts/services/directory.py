@@ -39,7 +39,7 @@ class AccountDirectory:
         return account
 
     def known_id(self, handle: str) -> AccountId | None:
-        """Whose the handle was when this process last looked: to ask beside `get_by_handle`, which says."""
+        """Whose the handle was when this process last looked: nearly sure, and not asked."""
         return self._accounts.known_id(handle)
 
     async def get_standing(self, handle: str) -> Account:
@@ -52,6 +52,10 @@ class AccountDirectory:
     async def find_many(self, ids: Iterable[AccountId]) -> dict[AccountId, Account]:
         """In any state; absent ones are left out."""
         return await self._accounts.find_many(ids)
+
+    def find_question(self, account_id: AccountId) -> Question[Account | None]:
+        """`find`, for a round trip that asks other things too."""
+        return self._accounts.find_question(account_id)
 
     def authors_question(self, ids: Iterable[AccountId]) -> Question[dict[AccountId, Author]]:
         """`authors`, for a round trip that asks other things too."""

@@ -16,7 +16,6 @@ from timelines.services.hydrating import Hydrator
 from timelines.services.indexing import Indexing
 from timelines.services.lists import ListService
 from timelines.services.live import LiveService
-from timelines.services.meeting import MeetingService
 from timelines.services.noticing import NotificationService
 from timelines.services.owing_notices import NoticesOwed
 from timelines.services.positions import PositionService
@@ -32,6 +31,7 @@ from timelines.services.syndication import SyndicationService
 from timelines.services.tagging import TagService
 from timelines.services.threads import ThreadService
 from timelines.services.trending import TrendingService
+from timelines.services.visiting import VisitingService
 
 from .delivery import build_publishing, build_rebuilding, build_syndication
 from .ground import Ground
@@ -39,10 +39,10 @@ from .people import (
     build_completing,
     build_following,
     build_lists,
-    build_meeting,
     build_relations,
     build_requests,
     build_suggesting,
+    build_visiting,
 )
 from .repositories import AnyClock, Repositories
 
@@ -67,7 +67,7 @@ class Services:
     suggesting: SuggestingService
     following: FollowingService
     relations: RelationsService
-    meeting: MeetingService
+    visiting: VisitingService
     requests: RequestService
     filters: FilterService
     lists: ListService
@@ -108,7 +108,7 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
         suggesting=build_suggesting(ground),
         following=build_following(ground),
         relations=relations,
-        meeting=build_meeting(ground, relations),
+        visiting=build_visiting(ground, relations),
         requests=build_requests(ground),
         filters=FilterService(filters=at.filters),
         lists=build_lists(ground),

@@ -3,10 +3,10 @@
 from timelines.services.completing import CompletingService
 from timelines.services.following import FollowingService
 from timelines.services.lists import ListService
-from timelines.services.meeting import MeetingService
 from timelines.services.relations import RelationsService
 from timelines.services.requests import RequestService
 from timelines.services.suggesting import SuggestingService
+from timelines.services.visiting import VisitingService
 
 from .ground import Ground
 
@@ -36,13 +36,16 @@ def build_relations(ground: Ground) -> RelationsService:
     )
 
 
-def build_meeting(ground: Ground, relating: RelationsService) -> MeetingService:
-    return MeetingService(
+def build_visiting(ground: Ground, relating: RelationsService) -> VisitingService:
+    return VisitingService(
         store=ground.store,
+        accounts=ground.accounts,
+        reading=ground.reading,
         relating=relating,
         relations=ground.at.relations,
         follows=ground.at.follows,
-        accounts=ground.accounts,
+        positions=ground.at.positions,
+        clock=ground.clock,
     )
 
 

@@ -127,5 +127,12 @@ def partition_of(one: int, other: int, count: int) -> int:
 
 
 def partitions_of(one: int, others: Iterable[int], count: int) -> list[int]:
-    """The partitions of many pairs that share an id. Not kept: a look into a large table costs as much."""
-    return [crc32(b"%d:%d" % ((one, each) if one <= each else (each, one))) % count for each in others]
+    """The partitions of many pairs that share an id. Not kept: a look into a large table costs as much.
+
+    As for each "min:max"; a checksum goes on from where the common beginning has brought it.
+    """
+    start, end = crc32(b"%d:" % one), b":%d" % one
+    return [
+        (crc32(b"%d" % each, start) if each >= one else crc32(b"%d%b" % (each, end))) % count
+        for each in others
+    ]

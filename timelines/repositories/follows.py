@@ -8,7 +8,7 @@ from functools import partial
 from typing import cast
 
 from accounts.domain import AccountId
-from socialsite.store.asked import Asked, Later
+from socialsite.store.asked import Later
 from socialsite.store.node import Reply
 from socialsite.store.question import Question, joined
 from socialsite.store.store import Store
@@ -63,15 +63,15 @@ class Follows:
         return await self._edges.has(follower_id, followed_id)
 
     async def counts(self, account_id: AccountId, *, may_lag: bool = False) -> FollowCounts:
-        return await self.begin_counts(account_id, may_lag=may_lag)
+        counts: FollowCounts
+        (counts,) = await self._store.ask(self.counts_question(account_id, may_lag=may_lag))
+        return counts
 
-    def begin_counts(self, account_id: AccountId, *, may_lag: bool = False) -> Asked[FollowCounts]:
-        """As `counts`: asked now, to be awaited later."""
+    def counts_question(self, account_id: AccountId, *, may_lag: bool = False) -> Question[FollowCounts]:
+        """As `counts`, for a round trip that asks other things too."""
         sides = self._followers, self._following
         asked = joined(*(side.count_question(account_id, may_lag=may_lag) for side in sides))
-        return self._store.begin(
-            Question(asked.commands, lambda replies: FollowCounts(*asked.understand(replies)), may_lag)
-        )
+        return Question(asked.commands, lambda replies: FollowCounts(*asked.understand(replies)), may_lag)
 
     async def following_count(self, account_id: AccountId) -> int:
         return await self._following.count(account_id)

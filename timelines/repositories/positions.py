@@ -25,11 +25,15 @@ class Positions:
 
     def begin(self, account_id: AccountId | None, timeline: str) -> Asked[ReadingPlace]:
         """How far the timeline was read; in one round trip with what else is asked in the same moment."""
+        return self._store.begin(self.find_question(account_id, timeline))
+
+    def find_question(self, account_id: AccountId | None, timeline: str) -> Question[ReadingPlace]:
+        """As `begin`, for a round trip that asks other things too."""
         if account_id is None:
-            return self._store.begin(Question((), lambda _: ReadingPlace()))
+            return Question((), lambda _: ReadingPlace())
         position, preferences = keys.position(account_id), keys.preferences(account_id)
         commands = ("HGET", position, timeline), ("HGET", preferences, SCROLL)
-        return self._store.begin(Question(commands, _place))
+        return Question(commands, _place)
 
     async def move(self, account_id: AccountId, timeline: str, post_id: PostId, *, back: bool) -> PostId:
         """The place that stands afterwards: the newer one, unless it may go back."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Asked, Command, Key, Question, Reply, Store
+from socialsite.store import Command, Key, Question, Reply, Store
 from timelines import keys
 
 
@@ -61,7 +61,7 @@ class ProfileRepository(ScoredTimelines):
     async def read(
         self, account_id: AccountId, edge: int, limit: int, *, upward: bool, may_lag: bool = False
     ) -> list[PostId]:
-        return await self.begin_read(account_id, edge, limit, upward=upward, may_lag=may_lag)
+        return (await self.read_many([(account_id, edge, limit)], upward=upward, may_lag=may_lag))[0]
 
     async def read_many(
         self, parts: Sequence[tuple[AccountId, int, int]], *, upward: bool, may_lag: bool = False
@@ -77,24 +77,24 @@ class ProfileRepository(ScoredTimelines):
         found = ([ids_of(next(replies)) for _ in places] for places in asked)
         return [merged(each, limit, upward=upward) for each, (_, _, limit) in zip(found, parts, strict=True)]
 
-    def begin_read(
+    def read_question(
         self, account_id: AccountId, edge: int, limit: int, *, upward: bool, may_lag: bool = False
-    ) -> Asked[list[PostId]]:
-        """As `read`, asked now, to be awaited later."""
+    ) -> Question[list[PostId]]:
+        """As `read`, for a round trip that asks other things too."""
         commands = [range_command(key, edge, limit, upward=upward) for key in self.keys.all(account_id)]
 
         def understand(replies: Sequence[Reply]) -> list[PostId]:
             return merged(list(map(ids_of, replies)), limit, upward=upward)
 
-        return self._store.begin(Question(commands, understand, may_lag))
+        return Question(commands, understand, may_lag)
 
-    def begin_count(self, account_id: AccountId, *, may_lag: bool = False) -> Asked[int]:
-        """How many posts there are: asked now, to be awaited later."""
-        sizes = [("ZCARD", key) for key in self.keys.all(account_id)]
-        return self._store.begin(Question(sizes, sum, may_lag))
+    def count_question(self, account_id: AccountId, *, may_lag: bool = False) -> Question[int]:
+        """How many posts there are."""
+        return Question([("ZCARD", key) for key in self.keys.all(account_id)], sum, may_lag)
 
     async def count(self, account_id: AccountId) -> int:
-        return await self.begin_count(account_id)
+        (count,) = await self._store.ask(self.count_question(account_id))
+        return int(count)
 
 
 def merged(parts: Sequence[list[PostId]], limit: int, *, upward: bool) -> list[PostId]:

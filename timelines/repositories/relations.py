@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 
 from accounts.domain import AccountId
-from socialsite.store import Asked, Command, Encoded, Key, Question, Reply, Store, wire_of, wire_text
+from socialsite.store import Command, Encoded, Key, Question, Reply, Store, wire_of, wire_text
 from timelines import keys
 from timelines.domain.follow import FollowCursor, FollowPage
 from timelines.domain.relation import Relation
@@ -88,17 +88,19 @@ class Relations:
 
     async def apart(self, account_id: AccountId, others: Sequence[AccountId]) -> set[AccountId]:
         """Those of `others` that the account blocks or is blocked by."""
-        return await self.begin_apart(account_id, others)
+        apart: set[AccountId]
+        (apart,) = await self._store.ask(self.apart_question(account_id, others))
+        return apart
 
-    def begin_apart(self, account_id: AccountId, others: Sequence[AccountId]) -> Asked[set[AccountId]]:
-        """As `apart`; in one round trip with what else is asked in the same moment."""
+    def apart_question(self, account_id: AccountId, others: Sequence[AccountId]) -> Question[set[AccountId]]:
+        """As `apart`, for a round trip that asks other things too."""
 
         def understand(sides: Sequence[Reply]) -> set[AccountId]:
             marked = (zip(others, scores, strict=True) for scores in sides)
             return {other for side in marked for other, score in side if score is not None}
 
         asked = (keys.blocks(account_id), keys.blocked_by(account_id)) if others else ()
-        return self._store.begin(Question([("ZMSCORE", key, *others) for key in asked], understand))
+        return Question([("ZMSCORE", key, *others) for key in asked], understand)
 
     async def counts(self, account_id: AccountId, now_ms: int) -> tuple[int, int, int]:
         """How many the account blocks, mutes, and hides the boosts of; without mutes that are over."""

@@ -1,6 +1,6 @@
 """Following: who may follow whom, and what a reader is told about it."""
 
-from collections.abc import AsyncIterator, Awaitable, Collection
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -80,10 +80,6 @@ class FollowingService:
     async def counts(self, account_id: AccountId) -> FollowCounts:
         """Counted from the edges; suspended accounts count on, as their follows stand on."""
         return await self._follows.counts(account_id)
-
-    def begin_counts(self, account_id: AccountId, *, may_lag: bool = False) -> Awaitable[FollowCounts]:
-        """As `counts`: asked now, to be awaited later."""
-        return self._follows.begin_counts(account_id, may_lag=may_lag)
 
     async def followers(
         self,

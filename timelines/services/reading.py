@@ -1,11 +1,11 @@
 """Reading timelines: skeleton, hydrate, rules, page. Pages are full unless the timeline ends."""
 
-from collections.abc import Awaitable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Later, Question
+from socialsite.store import Question
 from timelines.domain.account_list import ListId
 from timelines.domain.page import DEFAULT_LIMIT, Cut, HydratedPost, TimelinePage
 from timelines.domain.rights import Place
@@ -86,15 +86,29 @@ class ReadingService:
         limit: int = DEFAULT_LIMIT,
         may_lag: bool = False,
     ) -> TimelinePage:
-        return await self.begin_profile(account_id, Cut(before, after, limit), viewer_id, may_lag=may_lag)
+        cut = Cut(before, after, limit)
+        return await self.profile_of(account_id, cut, viewer_id=viewer_id, may_lag=may_lag)
 
-    def begin_profile(
-        self, account_id: AccountId, cut: Cut, viewer_id: AccountId | None, *, may_lag: bool = False
-    ) -> Awaitable[TimelinePage]:
-        """As `profile`: its ids are asked now, the rest when it is awaited."""
-        skeleton = ProfileSkeleton(self._profiles, account_id, may_lag=may_lag)
-        skeleton.begin(cut.edge, asked_for(cut), upward=cut.upward)
-        return Later(partial(self._page, skeleton, cut, viewer_id, Place.PROFILE, may_lag=may_lag))
+    async def profile_of(
+        self,
+        account_id: AccountId,
+        cut: Cut,
+        *,
+        viewer_id: AccountId | None,
+        ids: list[PostId] | None = None,
+        may_lag: bool = False,
+    ) -> TimelinePage:
+        """`ids`: the answer of `profile_question`, where that was asked before."""
+        skeleton = ProfileSkeleton(self._profiles, account_id, ids, may_lag=may_lag)
+        return await self._page(skeleton, cut, viewer_id, Place.PROFILE, may_lag=may_lag)
+
+    def profile_question(
+        self, account_id: AccountId, cut: Cut, *, may_lag: bool = False
+    ) -> Question[list[PostId]]:
+        """What a page of a profile begins with, for a round trip that asks other things too."""
+        return self._profiles.read_question(
+            account_id, cut.edge, asked_for(cut), upward=cut.upward, may_lag=may_lag
+        )
 
     async def feed(self, account_id: AccountId, *, may_lag: bool = False) -> TimelinePage:
         """An account's newest posts for anybody: what is listed, and nothing of a private account."""
@@ -162,11 +176,12 @@ class ReadingService:
             raise PostNotFound
         return found[0]
 
-    def begin_post_count(self, account_id: AccountId, *, may_lag: bool = False) -> Awaitable[int]:
-        """How many posts the profile holds: asked now, to be awaited later."""
-        return self._profiles.begin_count(account_id, may_lag=may_lag)
+    def post_count_question(self, account_id: AccountId, *, may_lag: bool = False) -> Question[int]:
+        """`post_count`, for a round trip that asks other things too."""
+        return self._profiles.count_question(account_id, may_lag=may_lag)
 
     async def post_count(self, account_id: AccountId) -> int:
+        """How many posts the profile holds."""
         return await self._profiles.count(account_id)
 
     # What builds and live feeds share with the pages

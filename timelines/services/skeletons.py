@@ -21,24 +21,26 @@ class Skeleton(Protocol):
 
 
 class ProfileSkeleton:
-    """One author's posts."""
+    """One author's posts. `first`: what `ids` is asked for first, where that was read before."""
 
-    def __init__(self, profiles: ProfileRepository, account_id: AccountId, *, may_lag: bool = False) -> None:
+    def __init__(
+        self,
+        profiles: ProfileRepository,
+        account_id: AccountId,
+        first: list[PostId] | None = None,
+        *,
+        may_lag: bool = False,
+    ) -> None:
         self._profiles = profiles
         self._account_id = account_id
+        self._first = first
         self._may_lag = may_lag
-        self._begun: Awaitable[list[PostId]] | None = None
-
-    def begin(self, edge: int, limit: int, *, upward: bool) -> None:
-        """Ask now what `ids` is asked first."""
-        self._begun = self._read(edge, limit, upward=upward)
 
     async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
-        begun, self._begun = self._begun, None
-        return await (begun or self._read(edge, limit, upward=upward))
-
-    def _read(self, edge: int, limit: int, *, upward: bool) -> Awaitable[list[PostId]]:
-        return self._profiles.begin_read(self._account_id, edge, limit, upward=upward, may_lag=self._may_lag)
+        first, self._first = self._first, None
+        if first is not None:
+            return first
+        return await self._profiles.read(self._account_id, edge, limit, upward=upward, may_lag=self._may_lag)
 
 
 class PublicSkeleton:

@@ -1,0 +1,88 @@
+"""What a profile tells whoever looks: the posts, the counts, the relation, and whom both know."""
+
+import pytest
+
+from accounts.errors import AccountNotFound
+from socialsite.services import Services
+from tests.support.world import Person, World
+from timelines.domain.follow import Follow, FollowCounts
+from timelines.domain.page import Cut
+from timelines.services.visiting import Visit
+
+
+async def visited(services: Services, viewer: Person | None, account: Person) -> Visit:
+    return await services.visiting.visit(account.handle, Cut(), viewer_id=viewer.id if viewer else None)
+
+
+async def shown_to(services: Services, viewer: Person | None, account: Person) -> list[int]:
+    """Ids of the posts."""
+    return [entry.id for entry in (await visited(services, viewer, account)).page.entries]
+
+
+def known(visit: Visit) -> list[int]:
+    return [author.id for author in visit.known]
+
+
+async def test_what_two_have_in_common_is_told(world: World, services: Services) -> None:
+    alice, bob, carol, dave, erin = await world.people("alice", "bob", "carol", "dave", "erin")
+    for follower, followed in ((alice, carol), (bob, carol), (alice, dave), (dave, bob), (alice, erin)):
+        await follower.follows(followed)
+    await erin.follows(bob)
+    visit = await visited(services, alice, bob)
+    assert visit.counts == FollowCounts(followers=2, following=1)
+    assert visit.relation is not None
+    assert not visit.relation.follows
+    assert (visit.both_follow, known(visit)) == (1, [erin.id, dave.id])
+    await services.accounts.suspend(account_id=erin.id)
+    assert known(await visited(services, alice, bob)) == [dave.id]
+
+
+async def test_the_relation_is_the_viewers(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await alice.follows(bob)
+    relation = (await visited(services, alice, bob)).relation
+    assert relation is not None
+    assert (relation.follows, relation.is_followed) == (True, False)
+    relation = (await visited(services, bob, alice)).relation
+    assert relation is not None
+    assert (relation.follows, relation.is_followed) == (False, True)
+
+
+async def test_nobody_meets_through_a_follow_that_a_block_should_have_ended(
+    world: World, services: Services
+) -> None:
+    """A crash between a block and the end of the follow leaves both; repeating the block mends it."""
+    alice, bob, dave = await world.people("alice", "bob", "dave")
+    for fan in (alice, bob):
+        await fan.follows(dave)
+    await alice.blocks(bob)
+    await services.repositories.follows.add(Follow(alice.id, bob.id, 1))
+    assert known(await visited(services, alice, dave)) == []
+
+
+async def test_posts_and_their_number_are_there_for_whoever_may_see_them(
+    world: World, services: Services
+) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    await carol.follows(alice)
+    post = await alice.publishes("hello")
+    for viewer in (None, alice, bob, carol):
+        assert await shown_to(services, viewer, alice) == [post.id]
+        assert (await visited(services, viewer, alice)).posts == 1
+        assert (await visited(services, viewer, alice)).counts == FollowCounts(1, 0)
+    await alice.locks()
+    shown = {viewer: bool(await shown_to(services, viewer, alice)) for viewer in (None, alice, bob, carol)}
+    assert shown == {None: False, alice: True, bob: False, carol: True}
+    await alice.blocks(carol)
+    assert await shown_to(services, carol, alice) == []
+
+
+async def test_who_is_gone_is_visited_by_nobody_however_well_known(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await visited(services, bob, alice)
+    await services.accounts.suspend(account_id=alice.id)
+    for viewer in (None, alice, bob):
+        with pytest.raises(AccountNotFound):
+            await visited(services, viewer, alice)
+    await services.accounts.reinstate(account_id=alice.id)
+    assert (await visited(services, bob, alice)).account.id == alice.id
