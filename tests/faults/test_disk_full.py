@@ -86,10 +86,11 @@ def test_with_everysec_a_full_disk_is_503_for_posts_until_there_is_room(
             full = time.monotonic()
             for path in ("/public/", "/@filler/", "/"):
                 author.get(path)
+            wait_until(lambda: pulse.outcomes["post 503"] >= 1)
             time.sleep(1)
             disk.empty()
             healed = time.monotonic()
-            time.sleep(4)
+            pulse.until_recovered(healed)
         wait_until(lambda: jobs_at(server) == 0, 30)
         found = pulse.audit()
         print(

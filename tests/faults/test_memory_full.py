@@ -70,13 +70,14 @@ async def test_a_store_that_fills_refuses_posts_and_serves_everything_else(
         full = time.monotonic()
         everything_else_works(author, site, post=first)
         client.config_set("maxmemory", used_bytes(client))  # and now without any reserve: the server refuses
+        wait_until(lambda: pulse.outcomes["post 503"] >= 1)
         time.sleep(1.5)
         everything_else_works(author, site, post=author.get("/@filler/")["posts"][0])
         assert client.info("stats")["evicted_keys"] == 0
         refused = pulse.outcomes["post 503"]
         client.config_set("maxmemory", 0)
         healed = time.monotonic()
-        time.sleep(3)
+        pulse.until_recovered(healed)
     wait_until(lambda: jobs_at(server) == 0, 30)
     found = pulse.audit()
     print(

@@ -30,14 +30,17 @@ RECOVERED_WITHIN_S = 5.0
 SOCKETS = int(os.environ.get("STORM_SOCKETS", "300"))
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
 """As static/js/socket.js waits."""
-BACK_WITHIN_S = 30.0
+BACK_WITHIN_S = 20.0
+"""After thrice the time that the site was away: whoever just failed waits twice as long as it waited yet."""
 NO_LIMITS = {f"RATE_LIMIT_{rule}": "off" for rule in ("POST", "SIGNUP", "SOCKET", "ADDRESS")}
 
 pytestmark = pytest.mark.slow
 
 
 class Persistent(Resuming):
-    """A browser's socket that waits between its tries as the site's own script does."""
+    """A browser's socket that waits between its tries as the site's own script does. `losses`: when live."""
+
+    losses = 0
 
     async def run(self) -> None:
         failures = 0
@@ -45,7 +48,9 @@ class Persistent(Resuming):
             try:
                 await self._once()
             except (ConnectionClosed, OSError, TimeoutError, InvalidHandshake):
-                failures = 0 if self.subscribed.is_set() else failures
+                if self.subscribed.is_set():
+                    failures = 0
+                    self.losses += 1
             self.subscribed.clear()
             failures += 1
             wait_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (failures - 1))
@@ -93,15 +98,16 @@ async def listening(port: int, count: int) -> AsyncIterator[list[Persistent]]:
 async def back(sockets: list[Persistent], share: float) -> float:
     """Seconds until so many are subscribed."""
     began = time.monotonic()
-    async with asyncio.timeout(BACK_WITHIN_S + SOCKETS / 50):
+    async with asyncio.timeout(4 * BACK_WITHIN_S + SOCKETS / 50):
         while sum(one.subscribed.is_set() for one in sockets) < share * len(sockets):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
     return time.monotonic() - began
 
 
 async def all_gone(sockets: list[Persistent]) -> None:
-    async with asyncio.timeout(10):
-        while any(one.subscribed.is_set() for one in sockets):  # noqa: ASYNC110
+    """Until each was cut off; the first may be back by then."""
+    async with asyncio.timeout(30):
+        while not all(one.losses for one in sockets):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
 
@@ -125,7 +131,7 @@ async def test_restarts_of_redis_cost_a_pause_and_no_post(tmp_path: Path) -> Non
                 print(f"{RESTARTS} restarts, whole again after {max(recovered):.2f} s: {found}")
                 assert found.is_clean, found
                 assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200", "read 503"}
-                assert max(recovered) < RECOVERED_WITHIN_S
+                assert max(recovered) < RECOVERED_WITHIN_S + pulse.stalls.total_s
                 await all_saw(sockets, {int(entry.post_id or 0) for entry in pulse.ledger.acknowledged})
     finally:
         server.stop()
@@ -135,13 +141,15 @@ def restarted(pulse: Pulse, server: RedisServer) -> list[float]:
     """SHUTDOWN and start, again and again: how long each time until everybody was served."""
     ready = []
     with pulse:
+        wait_until(lambda: pulse.is_steady)
         for _ in range(RESTARTS):
             time.sleep(1)
             server.kill(signal.SIGTERM)  # as SHUTDOWN: the append-only file is written out
             time.sleep(DOWN_S)
             server.start()
             ready.append(time.monotonic())
-            time.sleep(2.5)
+            pulse.until_recovered(ready[-1])
+            time.sleep(1)
     return [pulse.recovered_s(at) for at in ready]
 
 
@@ -172,4 +180,4 @@ async def test_a_storm_of_sockets_is_back_soon_and_missed_nothing(site: Site) ->
         f"{SOCKETS} sockets: the site answers after {up_s:.1f} s, 99 % are back after {back_s:.1f} s; "
         f"Redis did at most {busiest.most} commands in a tenth of a second"
     )
-    assert back_s < BACK_WITHIN_S
+    assert back_s < 3 * up_s + BACK_WITHIN_S

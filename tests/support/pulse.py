@@ -18,6 +18,8 @@ import httpx
 
 from tests.support.ledger import Audit, Ledger, audit
 from tests.support.outcomes import outcome_of
+from tests.support.site import wait_until
+from tests.support.stalls import Stalls
 from tests.support.visitor import JSON, Visitor
 
 
@@ -57,6 +59,7 @@ class Pulse:
         self._urls = [urls] if isinstance(urls, str) else list(urls)
         self._pace_s, self._timeout_s = pace_s, timeout_s
         self._stopping = threading.Event()
+        self.stalls = Stalls()
         self.people = [self._newcomer(number) for number in range(people)]
         for one in self.people:
             for other in self.people:
@@ -72,6 +75,7 @@ class Pulse:
         return Visitor(url, f"p{uuid.uuid4().hex[:8]}", timeout_s=self._timeout_s).sign_up()
 
     def __enter__(self) -> Self:
+        self.stalls.__enter__()
         for thread in self._threads:
             thread.start()
         return self
@@ -81,6 +85,7 @@ class Pulse:
         self._stopping.set()
         for thread in self._threads:
             thread.join(60)
+        self.stalls.__exit__()
         self.ledger.close()
         assert not any(thread.is_alive() for thread in self._threads), "a client still waits for its answer"
 
@@ -106,16 +111,18 @@ class Pulse:
         took = sorted(beat.took_s for beat in self.beats if since <= beat.began < until)
         return took[min(len(took) - 1, int(share * len(took)))] if took else 0.0
 
+    def until_recovered(self, healed: float) -> None:
+        """Go on until everybody had a success after `healed`; how soon that was is to be judged."""
+        wait_until(lambda: len(self._first_successes(healed)) == len(self._threads), 60)
+
     def recovered_s(self, healed: float) -> float:
         """From `healed` until everybody had a success that was asked for or answered after it."""
-        clients = {beat.client for beat in self.beats}
-        first = {
-            client: min(
-                b.ended for b in self.beats if b.client == client and b.is_success and b.ended >= healed
-            )
-            for client in clients
-        }
-        return max(first.values()) - healed
+        return max(self._first_successes(healed).values()) - healed
+
+    def _first_successes(self, since: float) -> dict[str, float]:
+        """When each client had the first, of those that had one."""
+        later = [beat for beat in self.beats if beat.is_success and beat.ended >= since]
+        return {beat.client: beat.ended for beat in reversed(later)}
 
     def _publish(self, one: Visitor) -> None:
         number = 0
