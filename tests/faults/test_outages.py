@@ -10,6 +10,7 @@ import pytest
 
 from tests.support import outages
 from tests.support.outages import Result
+from tests.support.steady import ENOUGH
 
 pytestmark = pytest.mark.slow
 
@@ -24,8 +25,8 @@ def require_kept(result: Result) -> None:
 
 def require_fair(result: Result) -> None:
     """Enough was tried, and users were told nothing but to come again."""
-    assert result.outcome.audit.acknowledged > 20, result.outcome.audit
-    assert result.outcome.follows > 20, result.outcome.audit
+    assert result.outcome.audit.acknowledged > ENOUGH, result.outcome.audit
+    assert result.outcome.follows > ENOUGH, result.outcome.audit
     assert not result.outcome.beyond_allowed, result.outcome.audit
 
 

@@ -64,6 +64,7 @@ def suffered(servers: Servers, blow: Callable[[], None], *, confirmed: bool) -> 
             blow()
             outage_s = time.monotonic() - began
             time.sleep(CALM_S)
+            wait_until(lambda: load.has_tried_enough, "enough posts and follows", 60)
         wait_until(lambda: servers.owed() == 0, "the worker to have nothing left", 60)
         assert site.is_alive, site.log[-2000:]
         return Result(load.outcome(), outage_s)

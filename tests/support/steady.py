@@ -19,6 +19,8 @@ from tests.support.visitor import Visitor
 
 PEOPLE, QUIET = 4, 60
 DELETING = 0.3
+ENOUGH = 20
+"""Posts and follows that say something about an outage."""
 ALLOWED = {
     *("201", "503", "read 200", "read 503", "follow 200", "follow 503"),
     *("delete 200", "delete 404", "delete 503"),
@@ -138,6 +140,10 @@ class Load:
         self._crowd.stop()
         self.fans.stop()
         self.ledger.close()
+
+    @property
+    def has_tried_enough(self) -> bool:
+        return min(self.ledger.outcomes["201"], self.fans.acknowledged) > ENOUGH
 
     def outcome(self) -> Outcome:
         """Read the whole site, once nothing is owed to the worker any more."""
