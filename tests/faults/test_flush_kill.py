@@ -54,6 +54,8 @@ async def test_twelve_killed_flushers_lose_and_double_nothing(redis_url: str) ->
         await asyncio.to_thread(flush_and_die, redis_url, NOW + round * LEASE_MS)
     writing.cancel()
     await asyncio.gather(writing, return_exceptions=True)
+    await buffers.add({each: Change({"views": 1}) for each in ENTITIES}, NOW)  # left for sure
+    written += 1
     left = await buffers.waiting()
     totals = Totals(store, {"post": totals_key})
     seen = [change.counts["views"] for change in await totals.read(ENTITIES)]

@@ -15,6 +15,7 @@ from socialsite.store import Store, open_store
 from tests.support.crew import Crew, until
 from tests.support.queues import prepared
 from tests.support.redis_server import RedisServer
+from tests.support.stalls import Stalls
 from tests.support.worker_process import WordHandler
 
 CHAINS, STEPS = 40, 10
@@ -68,10 +69,12 @@ async def test_the_job_of_a_killed_worker_is_adopted_at_once(
         heir = Worker(queue, notice)
         running = asyncio.create_task(heir.run())
         await asyncio.sleep(0.3)
-        killed = time.monotonic()
-        crew.kill_one()
-        await asyncio.wait_for(noticed.wait(), 5)
-        assert time.monotonic() - killed < 1
+        with Stalls() as stalls:
+            killed = time.monotonic()
+            assert crew.kill_one()
+            await asyncio.wait_for(noticed.wait(), 20)
+            noticed_s = time.monotonic() - killed
+        assert noticed_s < 1 + stalls.total_s
         heir.stop()
         await running
     assert (await queue.depth()).is_empty
@@ -86,10 +89,9 @@ async def test_every_job_is_performed_although_workers_are_killed_all_the_time(
         for number in range(12):
             await asyncio.sleep(0.3)
             await queue.add(b"slow 100 %d" % number)
-            crew.kill_one()
-        await settled(queue, 30)
+            await until(crew.kill_one)
+        await settled(queue, 60)
     depth = await queue.depth()
-    assert crew.deaths >= 6
     assert depth.dead == 0
     assert set(crew.performed) >= EVERY_STEP
     assert set(crew.performed) >= {f"slow 100 {number}" for number in range(12)}
@@ -104,16 +106,17 @@ async def test_a_job_that_kills_workers_is_buried_and_delays_others_little(
     async with Crew(redis_server.url, tmp_path, 3) as crew:
         await until(lambda: heartbeats(redis_server) == 3)
         start_ms = (time.monotonic() - began) * 1000
-        for number in range(160):
-            name = f"slow 5 {number}"
-            added_ms[name] = time.time_ns() // 1_000_000
-            await queue.add(name.encode())
-            if number == 20:
-                await queue.add(b"die")
-                await queue.add(b"fail")
-                await queue.add(b"\xff\xfe")
-            await asyncio.sleep(0.05)
-        await settled(queue, 30)
+        with Stalls() as stalls:
+            for number in range(160):
+                name = f"slow 5 {number}"
+                added_ms[name] = time.time_ns() // 1_000_000
+                await queue.add(name.encode())
+                if number == 20:
+                    await queue.add(b"die")
+                    await queue.add(b"fail")
+                    await queue.add(b"\xff\xfe")
+                await asyncio.sleep(0.05)
+            await settled(queue, 60)
         lines = crew.lines
     letters = {letter.payload: letter.tries for letter in await queue.dead_letters(10)}
     # What lies beside a killing job in a worker's hands dies with it, once: then it is tried alone.
@@ -123,7 +126,8 @@ async def test_a_job_that_kills_workers_is_buried_and_delays_others_little(
     first = {line.payload: line.at_ms for line in reversed(lines)}
     delays = sorted(first[name] - at_ms for name, at_ms in added_ms.items())
     print(f"delay of others: median {delays[len(delays) // 2]} ms, worst {delays[-1]} ms")
-    assert delays[-1] < max(1_000, 2 * start_ms)  # a busy machine takes longer to start the dead again
+    # A busy machine takes longer to start the dead again.
+    assert delays[-1] < max(1_000, 2 * start_ms) + 1000 * stalls.total_s
 
 
 def heartbeats(server: RedisServer) -> int:

@@ -28,7 +28,6 @@ class Crew:
         self._size = size
         self._workers: dict[int, subprocess.Popen[bytes]] = {}
         self._supervising: asyncio.Task[None] | None = None
-        self.deaths = 0
 
     async def __aenter__(self) -> Self:
         for place in range(self._size):
@@ -45,11 +44,12 @@ class Crew:
         for worker in self._workers.values():
             worker.wait(10)
 
-    def kill_one(self) -> None:
-        """kill -9 of a worker that runs."""
+    def kill_one(self) -> bool:
+        """kill -9 of a worker that runs; False where none does."""
         running = [worker for worker in self._workers.values() if worker.poll() is None]
         if running:
             random.choice(running).kill()
+        return bool(running)
 
     @property
     def lines(self) -> list[Line]:
@@ -72,7 +72,6 @@ class Crew:
             await asyncio.sleep(0.05)
             dead = [place for place, worker in self._workers.items() if worker.poll() is not None]
             if dead:
-                self.deaths += len(dead)
                 await asyncio.sleep(RESTART_S)
                 for place in dead:
                     self._start(place)
