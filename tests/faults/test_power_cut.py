@@ -17,13 +17,17 @@ from socialsite.services import open_services
 from socialsite.store import StoreUrls
 from tests.support.power_cut import AOF, Sync, Tracer, disk_of, kept_at
 from tests.support.redis_server import RedisServer
+from tests.support.stalls import Stalls
 from tests.support.world import World
 from timelines.services.auditing import Audit
 
 POWER_S = float(os.environ.get("POWER_SECONDS", "5"))
 WRITERS = 4
+POSTS = 50
+"""At least so many; a slow disk takes longer over them than POWER_S."""
 LOST_AT_MOST_S = {"everysec": 2.0, "always": 0.0}
-"""Redis begins an fsync in the second after the last one began: 2 s in the worst case, 1 s on average."""
+"""Redis begins an fsync in the second after the last one began: 2 s in the worst case, 1 s on average. What
+the disk takes for an fsync, and for how long the machine stands still, is not Redis's to say."""
 
 pytestmark = [
     pytest.mark.slow,
@@ -35,7 +39,8 @@ pytestmark = [
 async def test_what_a_power_cut_takes_is_as_old_as_the_last_fsync(policy: str, tmp_path: Path) -> None:
     server = RedisServer(aof=True, options=("--appendfsync", policy)).start()
     try:
-        acknowledged, syncs = await written(server, tmp_path)
+        with Stalls() as stalls:
+            acknowledged, syncs = await written(server, tmp_path)
         moment, lost = worst_of(acknowledged, syncs)
         kept = kept_at(syncs, moment)
         assert kept is not None
@@ -49,8 +54,8 @@ async def test_what_a_power_cut_takes_is_as_old_as_the_last_fsync(policy: str, t
         f"{policy}: {len(acknowledged)} posts, {len(syncs)} fsyncs; the worst moment takes {len(gone)}, the "
         f"oldest acknowledged {seconds:.2f} s before it (by the times of fsyncs {lost:.2f} s)"
     )
-    assert len(acknowledged) >= 50
-    assert seconds <= LOST_AT_MOST_S[policy]
+    slow_s = max(sync.done - sync.began for sync in syncs) + stalls.total_s
+    assert seconds <= (LOST_AT_MOST_S[policy] and LOST_AT_MOST_S[policy] + slow_s)
 
 
 async def written(server: RedisServer, directory: Path) -> tuple[list[tuple[float, int]], list[Sync]]:
@@ -62,7 +67,7 @@ async def written(server: RedisServer, directory: Path) -> tuple[list[tuple[floa
         until = time.time() + POWER_S
 
         async def write(number: int) -> None:
-            while time.time() < until:
+            while time.time() < until or len(acknowledged) < POSTS:
                 post = await people[number].publishes("before the power fails")
                 acknowledged.append((time.time(), post.id))
                 await asyncio.sleep(0.01)
