@@ -48,7 +48,13 @@ def test_older_posts_come_by_themselves_until_that_is_turned_off(
     me = reader(own)
     me.goes("/?limit=5")
     page = me.page
-    for _ in range(12):
+
+    def has_all_that_come() -> bool:
+        page.mouse.wheel(0, 4_000)
+        return len(me.ids()) >= 5 * (1 + 4)
+
+    me.until(has_all_that_come)
+    for _ in range(5):
         page.mouse.wheel(0, 4_000)
         page.wait_for_timeout(150)
     assert len(me.ids()) == 5 * (1 + 4), "four pages come, then the link waits"
