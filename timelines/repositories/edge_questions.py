@@ -49,6 +49,11 @@ class EdgeQuestions:
         """The side's keys, from partition `first` on."""
         return [self._key(tag, owner) for tag in self._tags[first:]]
 
+    def member_command(self, owner: int, id: int) -> Command:
+        """Since when the side has one id; None: it has not."""
+        (number,) = partitions_of(owner, (id,), self._pairs.count)
+        return "ZSCORE", self._key(self._tags[number], owner), id
+
     def among_question(self, owner: int, ids: Collection[int]) -> Question[dict[int, int]]:
         """`among`, for a round trip that asks other things too."""
         return self.among_groups_question(owner, self.grouped(owner, ids))

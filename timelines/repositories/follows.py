@@ -98,6 +98,11 @@ class Follows:
         """As `followed_among`, for a round trip that asks other things too."""
         return cast("Question[set[AccountId]]", self._following.held_question(viewer_id, ids))
 
+    def between_question(self, one: AccountId, other: AccountId) -> Question[tuple[bool, bool]]:
+        """Whether one follows the other, and the other way round, for a round trip that asks more."""
+        commands = [side.member_command(one, other) for side in (self._following, self._followers)]
+        return Question(commands, lambda replies: (replies[0] is not None, replies[1] is not None))
+
     async def followers_among(self, account_id: AccountId, ids: Collection[AccountId]) -> set[AccountId]:
         """Those of `ids` that follow the account: the readers of one post, as the live layer asks."""
         return set(map(AccountId, await self._followers.among(account_id, ids)))

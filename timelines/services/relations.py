@@ -126,13 +126,12 @@ class RelationsService:
         """As `relation`, for a round trip that asks other things too."""
         asked = joined(
             self._relations.relation_question(viewer_id, other_id, now_ms),
-            self._follows.followed_question(viewer_id, [other_id]),
-            self._follows.followed_question(other_id, [viewer_id]),
+            self._follows.between_question(viewer_id, other_id),
         )
 
         def understand(replies: Sequence[Reply]) -> Relation:
-            own, follows, followed = asked.understand(replies)
-            related: Relation = replace(own, follows=bool(follows), is_followed=bool(followed))
+            own, (follows, is_followed) = asked.understand(replies)
+            related: Relation = replace(own, follows=follows, is_followed=is_followed)
             return related
 
         return Question(asked.commands, understand)
