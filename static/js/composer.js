@@ -76,11 +76,12 @@ class Composer {
     drafts.write(this.draft, this.text.value);
     drafts.write(this.sentAs, "");
     this.#showCount();
-    if (this.left >= 0) this.#say("");
+    this.#say("");
   }
 
   #showCount() {
     const left = this.left;
+    this.count.hidden = false;
     this.count.textContent = !this.text.value ? this.rest : left < 0 ? word("over", -left) : word("left", left);
     this.count.classList.toggle("over", left < 0);
     this.count.ariaLive = left <= NEARLY ? "polite" : "off";
@@ -97,6 +98,7 @@ class Composer {
     if (this.button.ariaDisabled === "true") return;
     if (this.left < 0) {
       this.#say(word("over", -this.left));
+      this.count.hidden = true; // it says the same
       this.focus();
       return;
     }
