@@ -34,16 +34,11 @@ class FollowCounts:
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """A reader before an account: its counts, how many the reader follows, and some of these, or all."""
+    """A reader before an account: its counts, and whom the reader follows; `is_all`: all of them."""
 
     counts: FollowCounts
-    own_following: int
     followed: tuple[AccountId, ...]
-
-    @property
-    def knows_all(self) -> bool:
-        """Whether `followed` is all whom the reader follows."""
-        return len(self.followed) >= self.own_following
+    is_all: bool
 
 
 @dataclass(frozen=True, slots=True)

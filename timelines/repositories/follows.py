@@ -119,15 +119,19 @@ class Follows:
 
     def met_question(self, viewer_id: AccountId, account_id: AccountId) -> Question[Met]:
         """Counts of the account, and whom the viewer follows: FIRST a partition, which for most is all."""
-        sides = (self._followers, account_id), (self._following, account_id), (self._following, viewer_id)
-        sizes = (side.count_question(owner) for side, owner in sides)
-        asked = joined(*sizes, self._following.first_question(viewer_id, FIRST))
+        first = self._following.first_question(viewer_id, FIRST)
 
-        def understand(replies: Sequence[Reply]) -> Met:
-            followers, following, own, first = asked.understand(replies)
-            return Met(FollowCounts(followers, following), own, tuple(first))
+        def understand(replies: Sequence[Reply]) -> tuple[tuple[AccountId, ...], bool]:
+            followed = cast("list[AccountId]", first.understand(replies))
+            return tuple(followed), max(map(len, replies)) < FIRST
 
-        return Question(asked.commands, understand)
+        asked = joined(self.counts_question(account_id), Question(first.commands, understand))
+
+        def met(replies: Sequence[Reply]) -> Met:
+            counts, (followed, is_all) = asked.understand(replies)
+            return Met(counts, followed, is_all)
+
+        return Question(asked.commands, met)
 
     def begin_together(
         self, viewer_id: AccountId, account_id: AccountId, met: Met, limit: int
@@ -135,9 +139,9 @@ class Follows:
         """What the viewer shares with an account, with at most `limit` known followers, the newest.
 
         `met` is the answer of `met_question`. Where it names all whom the viewer follows, one round trip asks
-        which of them are on the account's sides, now; elsewhere two compare the sides (`common_with_each`).
+        which of them are on the account's sides, now; elsewhere three compare the sides (`common_with_each`).
         """
-        if not met.knows_all:
+        if not met.is_all:
             return Later(partial(self._compared, viewer_id, account_id, met, limit))
         groups = self._followers.grouped(account_id, met.followed)
         sides = self._followers, self._following
@@ -149,7 +153,7 @@ class Follows:
     async def _compared(
         self, viewer_id: AccountId, account_id: AccountId, met: Met, limit: int
     ) -> Acquaintance:
-        viewer = Sized(self._following, viewer_id, met.own_following)
+        viewer = Sized(self._following, viewer_id, await self._following.count(viewer_id))
         followers = Sized(self._followers, account_id, met.counts.followers)
         following = Sized(self._following, account_id, met.counts.following)
         return acquainted(limit, *await common_with_each(viewer, (followers, following), self._most))
