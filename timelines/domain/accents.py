@@ -44,7 +44,7 @@ _nfc = partial(unicodedata.normalize, "NFC")
 
 
 def without_marks(text: str) -> str:
-    """What `plain` says, of any text: 30 µs for 100 characters, where the table below takes a fifth of it."""
+    """What `plain` says, of any text: 30 µs for 100 characters. The table below takes a fifth of it."""
     bare: str = _ACCENTED.sub("", _nfd(_POINTED.sub("", text)).translate(_WHOLE))
     return _nfc(bare)
 
@@ -64,6 +64,7 @@ def plain(folded: str) -> str:
     """
     if folded.isascii() or _TOUCHED.search(folded) is None:
         return folded
-    if _LOOSE.search(folded) is None:
-        return _nfc(folded.translate(_ALONE))
-    return without_marks(folded)
+    pointless = _POINTED.sub("", folded)
+    if _LOOSE.search(pointless) is None:
+        return _nfc(pointless.translate(_ALONE))
+    return without_marks(pointless)
