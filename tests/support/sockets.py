@@ -102,6 +102,11 @@ def running(redis_url: str, **environment: str) -> Iterator[Daphne]:
         daphne.stop()
 
 
+SOON_S = 12.0
+"""What is to come comes at once, or in five seconds where a process lost its presence: not after the fifteen
+in which presence ends by itself."""
+
+
 class Client:
     """A browser's socket. Everything it got stands in `got`, in order."""
 
@@ -118,20 +123,20 @@ class Client:
         await self.say({"type": "subscribe", "timeline": timeline, **extra})
         return await self.until(lambda m: m["type"] == "subscribed" and m["timeline"] == timeline)
 
-    async def next(self, timeout_s: float = 5.0) -> Message:
+    async def next(self, timeout_s: float = SOON_S) -> Message:
         async with asyncio.timeout(timeout_s):
             message: Message = json.loads(await self._connection.recv())
         self.got.append(message)
         return message
 
-    async def until(self, wanted: Callable[[Message], bool], timeout_s: float = 8.0) -> Message:
+    async def until(self, wanted: Callable[[Message], bool], timeout_s: float = SOON_S) -> Message:
         async with asyncio.timeout(timeout_s):
             while True:
                 message = await self.next(timeout_s)
                 if wanted(message):
                     return message
 
-    async def entry(self, post_id: int, timeline: str | None = None, timeout_s: float = 8.0) -> Message:
+    async def entry(self, post_id: int, timeline: str | None = None, timeout_s: float = SOON_S) -> Message:
         """The entry of a post, on a timeline or on any."""
         return await self.until(
             lambda m: (
@@ -150,7 +155,7 @@ class Client:
                 await self.next(left_s)
         return self.got[since:]
 
-    async def close_code(self, timeout_s: float = 8.0) -> int:
+    async def close_code(self, timeout_s: float = SOON_S) -> int:
         """The code the server closes with; what comes before is collected."""
         try:
             async with asyncio.timeout(timeout_s):

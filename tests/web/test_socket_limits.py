@@ -14,9 +14,11 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from accounts.tokens import Token
+from socialsite.outlet import STALLED_S
 from socialsite.services import Services
 from tests.support.redis_server import RedisServer
 from tests.support.sockets import Client, Daphne, client, running, signed_in
+from tests.support.stalls import Stalls
 from tests.support.world import Person, World
 
 ENTRY_TEXT = "x" * 480
@@ -52,10 +54,12 @@ async def test_signing_out_closes_that_sessions_sockets_alone(site, world, servi
             await reader.subscribe("home")
         token = Token.find(phone)
         assert token is not None
-        began = time.monotonic()
-        await services.sessions.end(alice.id, token.session_id)
-        assert await one.close_code() == await two.close_code() == 4401
-        assert time.monotonic() - began < 2
+        with Stalls() as stalls:
+            began = time.monotonic()
+            await services.sessions.end(alice.id, token.session_id)
+            assert await one.close_code() == await two.close_code() == 4401
+            took_s = time.monotonic() - began
+        assert took_s < 2 + stalls.total_s
         post = await alice.publishes("still here")
         await other.entry(post.id)
 
@@ -80,9 +84,11 @@ async def test_a_session_that_ended_unheard_is_closed_within_five_seconds(site, 
     async with client(site, cookie) as reader:
         await reader.subscribe("home")
         await services.repositories.sessions.end(alice.id, token.session_id)
-        began = time.monotonic()
-        assert await reader.close_code(timeout_s=8) == 4401
-        assert time.monotonic() - began <= 5
+        with Stalls() as stalls:
+            began = time.monotonic()
+            assert await reader.close_code() == 4401
+            took_s = time.monotonic() - began
+        assert took_s <= 5 + stalls.total_s
 
 
 async def test_the_last_of_a_hundred_sockets_closes_within_five_seconds(site, world, services) -> None:
@@ -95,6 +101,7 @@ async def test_the_last_of_a_hundred_sockets_closes_within_five_seconds(site, wo
         return time.monotonic()
 
     async with contextlib.AsyncExitStack() as stack:
+        stalls = stack.enter_context(Stalls())
         readers = [await stack.enter_async_context(client(site, cookie)) for cookie in cookies]
         for reader in readers:
             await reader.subscribe("home")
@@ -111,7 +118,7 @@ async def test_the_last_of_a_hundred_sockets_closes_within_five_seconds(site, wo
     print(
         f"{SOCKETS} sockets: p50 {median(took):.2f} s from the loss to the close, the last {max(took):.2f} s"
     )
-    assert max(took) <= 5
+    assert max(took) <= 5 + stalls.total_s
 
 
 async def test_a_cookie_that_is_over_is_nobody(site, world, services) -> None:
@@ -197,15 +204,17 @@ async def test_a_reader_that_stalls_for_ten_seconds_is_closed_though_little_wait
     async with client(site) as other, _deaf(site) as deaf:
         await asyncio.sleep(0.5)
         await other.subscribe("public")  # after the deaf one, so that it is sent to after it
-        unsent = [-1]
+        unsent, stuck = [-1], time.monotonic()
         while (
             len(unsent) < 20 or len(set(unsent[-20:])) > 1
         ):  # the kernel takes no more: 27 kB wait in daphne
             await other.entry((await bob.publishes(ENTRY_TEXT)).id)
             unsent.append(_kernel_queue(site, deaf))
-        await asyncio.sleep(7)
-        assert not _is_closed(deaf)
-        async with asyncio.timeout(8):
+            stuck = time.monotonic() if unsent[-1] != unsent[-2] else stuck
+        await asyncio.sleep(max(0.0, stuck + 7 - time.monotonic()))
+        is_closed = _is_closed(deaf)
+        assert not is_closed or time.monotonic() > stuck + STALLED_S
+        async with asyncio.timeout(20):
             while not _is_closed(deaf):  # noqa: ASYNC110 - the kernel knows, nothing sets an event
                 await asyncio.sleep(0.2)
 

@@ -118,7 +118,7 @@ async def test_open_sockets_are_sent_what_their_reader_may_see(
             post = await scene.bob.publishes("a cup of #tea")
             await scene.world.work()
             waited = 0
-            while (met := where_met(scene, reader, post)) != expected and waited < 16:
+            while (met := where_met(scene, reader, post)) != expected and waited < 40:
                 await reader.silence()
                 waited += 1
             await reader.silence()
