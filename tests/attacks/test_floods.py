@@ -14,6 +14,7 @@ import pytest
 from socialsite.services import Services
 from tests.support.redis_server import RedisServer
 from tests.support.sockets import Client, Daphne, client, running
+from tests.support.stalls import Stalls
 from tests.support.world import Person, World
 
 GROWTH_KB = 20 * 1024
@@ -90,11 +91,12 @@ async def others_unmoved(site: Daphne, world: World) -> AsyncIterator[Client]:
     async with client(site) as listener:
         await listener.subscribe("public")
         before_kb = site.resident_kb()
-        heard = asyncio.create_task(slowest(bob, listener))
-        yield listener
-        slowest_s, grown_kb = await heard, site.resident_kb() - before_kb
+        with Stalls() as stalls:
+            heard = asyncio.create_task(slowest(bob, listener))
+            yield listener
+            slowest_s, grown_kb = await heard, site.resident_kb() - before_kb
         print(f"meanwhile a post is heard within {slowest_s:.2f} s; memory grew by {grown_kb} kB")
-        assert slowest_s < HEARD_WITHIN_S
+        assert slowest_s < HEARD_WITHIN_S + stalls.total_s
         assert grown_kb < GROWTH_KB
 
 

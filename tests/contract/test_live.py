@@ -34,7 +34,7 @@ class Ear:
 
     async def waits_for(self, *messages: LiveMessage) -> None:
         """Exactly these, in this order."""
-        async with asyncio.timeout(3):
+        async with asyncio.timeout(12):
             while len(self.heard) < len(messages):
                 self._came.clear()
                 await self._came.wait()

@@ -109,7 +109,7 @@ async def test_a_websocket_comes_through(front):
     url = f"wss://127.0.0.1:{front.tls}/ws/stream/"
     async with connect(url, ssl=trusting, origin=Origin(front.origin), proxy=None) as socket:
         await socket.send('{"type":"subscribe","timeline":"public"}')
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             assert '"subscribed"' in str(await socket.recv())
 
 

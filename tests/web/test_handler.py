@@ -124,7 +124,7 @@ class Client:
 
 
 async def until(condition) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while not condition():  # noqa: ASYNC110  (what is waited for knows of no test)
             await asyncio.sleep(0.01)
 
