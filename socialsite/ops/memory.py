@@ -1,7 +1,8 @@
 """Where the memory goes, for the dashboard: by a bounded number of keys, and kept for a minute.
 
 `manage.py memory` walks over every key instead; small sites are walked here, too. A family that has few keys
-on a large site may be missed by the sample; those that grow with posts, and so decide the forecast, are not.
+on a large site may be missed by the sample; those that grow with posts, and so decide the forecast, are not:
+what posts share is told by posts (memory_shared.py).
 What the servers use and nobody met is told as such.
 """
 
@@ -13,6 +14,7 @@ from weakref import WeakKeyDictionary
 from socialsite.operations.forecast import Caps, Forecast, forecast
 from socialsite.operations.memory import MemoryMeter, MemoryReport, node_memory
 from socialsite.ops.memory_sample import SAMPLE, MemorySample, unseen_bytes
+from socialsite.ops.memory_shared import SharedKeys
 from socialsite.store import Store
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ class MemoryWatch:
     _kept: ClassVar["WeakKeyDictionary[Store, MemoryWatch]"] = WeakKeyDictionary()
 
     def __init__(self, sample: int = SAMPLE) -> None:
-        self._sample = MemorySample(sample)
+        self._sample, self._shared = MemorySample(sample), SharedKeys()
         self._looking = asyncio.Lock()
         self._last: MemoryLook | None = None
 
@@ -59,6 +61,7 @@ class MemoryWatch:
         is_sampled = sum(node.keys for node in nodes) > self._sample.size
         if is_sampled:
             report = await self._sample.report(store.nodes, nodes, now_ms)
+            await self._shared.tell(report, services, self._sample.posts, now_ms)
         else:
             report = await MemoryMeter(store).measure(now_ms)
         ahead = forecast(report, Caps(config.home_cap), config.memory_reserve)

@@ -7,11 +7,12 @@ meet it, each look also goes on with a walk over all keys, a slice at a time, th
 keys.
 """
 
+import random
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from socialsite.ids import ms_of
+from socialsite.ids import PostId, ms_of
 from socialsite.operations.families import family_of
 from socialsite.operations.forecast import UNWEIGHED_BYTES, table_bytes
 from socialsite.operations.memory import LARGE_BYTES, POST_FAMILY, FamilyMemory, MemoryReport, NodeMemory
@@ -20,11 +21,12 @@ from socialsite.store import Key, Node
 
 SAMPLE = 5_000
 AT_ONCE = 500  # commands; pages go on between two such rounds
-FIRST_PICKS = 4
+FIRST_PICKS = 3
 """Samples of the first look, which has no others to lean on."""
 PICKS_KEPT, KEPT_MS = 16, 3_600_000
 LARGE_KEPT = 100
 ELEMENTS_WEIGHED = 100  # of a large key, in place of the server's usual 5
+POST_OF = 40  # keys; a post is asked some 30 things (memory_shared.py)
 DAY_MS = 86_400_000
 
 Weighed = list[tuple[Key, int]]
@@ -56,12 +58,16 @@ class MemorySample:
         self._cursors: dict[str, bytes] = {}
         self._large: dict[str, dict[Key, int]] = {}
         self._kept: dict[str, deque[Picked]] = {}
+        self.posts: list[PostId] = []
+        """Of the last look, picked at random: at most one for POST_OF keys."""
 
     async def report(self, nodes: Sequence[Node], facts: list[NodeMemory], now_ms: int) -> MemoryReport:
         report, total = MemoryReport(nodes=facts), max(1, sum(fact.keys for fact in facts))
+        at_random: list[Key] = []
         for node, fact in zip(nodes, facts, strict=True):
             share = self.size * fact.keys // total
             picked = await self._pick(node, share, now_ms)
+            at_random += [key for key, _ in picked]
             passed = await self._passed(node, share)
             large = await self._weigh_large(node, [*picked, *passed])
             _count(report, self._kept[str(node.address)], fact.keys - len(large), now_ms)
@@ -70,6 +76,7 @@ class MemorySample:
                 family.keys, family.large, family.large_bytes = (
                     family.keys + 1, family.large + 1, family.large_bytes + weight,
                 )  # fmt: skip
+        self.posts = _some_posts(at_random)
         return report
 
     async def _pick(self, node: Node, count: int, now_ms: int) -> Weighed:
@@ -105,6 +112,11 @@ class MemorySample:
         largest = sorted(((weight, key) for key, weight in now if weight >= LARGE_BYTES), reverse=True)
         kept = self._large[str(node.address)] = {key: weight for weight, key in largest[:LARGE_KEPT]}
         return kept
+
+
+def _some_posts(picked: Sequence[Key]) -> list[PostId]:
+    posts = [PostId(int(key.tag)) for key in picked if family_of(key) == POST_FAMILY]
+    return random.sample(posts, min(len(posts), -(-len(picked) // POST_OF)))
 
 
 async def _weights(node: Node, keys: Sequence[Key], *how: object) -> Weighed:
