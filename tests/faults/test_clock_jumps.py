@@ -100,7 +100,7 @@ def test_ids_keep_their_order_and_sessions_hold_whatever_the_wall_clock_says(
                 texts.append(f"{jump} {number} {place}")
                 published.append(int(device.publishes(texts[-1])["id"]))
                 time.sleep(APART_MS / 1000)
-    wait_until(lambda: jobs_at(server) == 0, 30)
+    wait_until(lambda: jobs_at(server) == 0, 60)
     with server.client() as client:
         seconds, microseconds = client.time()
     now_ms = seconds * 1000 + microseconds // 1000
@@ -117,7 +117,7 @@ def test_ids_keep_their_order_and_sessions_hold_whatever_the_wall_clock_says(
 
 
 def has_jumped(site: Serving, offset_s: int) -> None:
-    wait_until(lambda: abs(wall_clock_of(site) - time.time() - offset_s) < 30, 10)
+    wait_until(lambda: abs(wall_clock_of(site) - time.time() - offset_s) < 30, 60)
 
 
 def wall_clock_of(site: Serving) -> float:

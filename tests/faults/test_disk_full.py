@@ -91,7 +91,7 @@ def test_with_everysec_a_full_disk_is_503_for_posts_until_there_is_room(
             disk.empty()
             healed = time.monotonic()
             pulse.until_recovered(healed)
-        wait_until(lambda: jobs_at(server) == 0, 30)
+        wait_until(lambda: jobs_at(server) == 0, 60)
         found = pulse.audit()
         print(
             f"{accepted} posts until full; full for {healed - full:.1f} s, taken again after "
@@ -115,7 +115,7 @@ async def test_with_always_a_full_disk_ends_redis_and_what_was_acknowledged_stan
                 for number in range(20_000):
                     acknowledged.append((await author.publishes(f"{number} {FILLING}")).id)
                 pytest.fail("the disk never filled")
-        wait_until(lambda: not server.is_running, 10)
+        wait_until(lambda: not server.is_running, 60)
         disk.empty()
         server.start()
         async with open_services(StoreUrls(server.url), Configuration()) as services:

@@ -63,8 +63,8 @@ def kill(site: Site, role: str) -> None:
     """Kill -9, and wait until the supervisor has put another in its place."""
     victim = site.processes()[role]
     os.kill(victim, signal.SIGKILL)
-    wait_until(lambda: site.processes().get(role, victim) != victim, 30)
-    wait_until(lambda: site.status() == 200, 30)
+    wait_until(lambda: site.processes().get(role, victim) != victim, 90)
+    wait_until(lambda: site.status() == 200, 90)
 
 
 def drained(site: Site) -> bool:

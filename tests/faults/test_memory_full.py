@@ -78,7 +78,7 @@ async def test_a_store_that_fills_refuses_posts_and_serves_everything_else(
         client.config_set("maxmemory", 0)
         healed = time.monotonic()
         pulse.until_recovered(healed)
-    wait_until(lambda: jobs_at(server) == 0, 30)
+    wait_until(lambda: jobs_at(server) == 0, 60)
     found = pulse.audit()
     print(
         f"{accepted} posts until full; full for {healed - full:.1f} s: {refused} refusals, "

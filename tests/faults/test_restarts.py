@@ -126,7 +126,7 @@ async def test_restarts_of_redis_cost_a_pause_and_no_post(tmp_path: Path) -> Non
             pulse = await asyncio.to_thread(Pulse, site.url, tmp_path, people=2)
             async with listening(site.port, 3) as sockets:
                 recovered = await asyncio.to_thread(restarted, pulse, server)
-                await asyncio.to_thread(wait_until, lambda: jobs_at(server) == 0, 30)
+                await asyncio.to_thread(wait_until, lambda: jobs_at(server) == 0, 60)
                 found = await asyncio.to_thread(pulse.audit)
                 print(f"{RESTARTS} restarts, whole again after {max(recovered):.2f} s: {found}")
                 assert found.is_clean, found

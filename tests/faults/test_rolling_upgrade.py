@@ -72,7 +72,7 @@ def test_old_and_new_serve_side_by_side_and_read_each_others_posts(
         time.sleep(STEP_S)
         new.start_worker()  # both
         time.sleep(STEP_S)
-    wait_until(lambda: jobs_at(server) == 0, 30)
+    wait_until(lambda: jobs_at(server) == 0, 60)
     found = pulse.audit()
     print(f"{OLD} and this: {found}")
     assert found.is_clean, found
@@ -80,7 +80,7 @@ def test_old_and_new_serve_side_by_side_and_read_each_others_posts(
     both_see_the_same(pulse.people, sites)
     old.stop_workers()  # they go first: one that takes the job of a boost writes it as the post it can read
     done = use_what_the_old_one_does_not_know(pulse.people[1], pulse.people[3])
-    wait_until(lambda: jobs_at(server) == 0, 30)
+    wait_until(lambda: jobs_at(server) == 0, 60)
     seen = {page: status for site in sites for one in pulse.people for page, status in looked_at(site, one)}
     boosts = [post for post in pulse.people[1].timeline("/") if post["boost_of"]]
     shown = texts_at(old, pulse.people[1])

@@ -44,7 +44,7 @@ async def worker_at_work(services: Services, redis_url: str) -> subprocess.Popen
     before = await workers(services)
     command = [*MANAGE, "syndicate", "--verbosity", "0"]
     process = subprocess.Popen(command, env=environment(redis_url), stderr=subprocess.DEVNULL)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         while not await workers(services) - before:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
     return process
@@ -79,7 +79,7 @@ async def stored_home(services: Services, reader: Person) -> set[int]:
 
 async def reached(services: Services, reader: Person, post: PostId) -> None:
     """The fan-out is where it pushes to this reader, or past it: a moment amid it, however fast it is."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         while post not in await stored_home(services, reader):
             if (await services.outbox.depth()).is_empty:
                 return

@@ -11,7 +11,7 @@ from socialsite.recipes.buffer import Entity
 from socialsite.services import open_services
 
 ROOT = Path(__file__).resolve().parents[2]
-WITHIN_S = 30.0  # a tick of 10 s, and the start of a process on a busy machine
+WITHIN_S = 90.0  # a tick of 10 s, and the start of a process on a busy machine
 
 
 async def test_a_running_worker_flushes_buffers(redis_url: str) -> None:

@@ -168,7 +168,7 @@ def follows(replica: ClusterMember, master_id: str) -> bool:
     return False
 
 
-def wait_until(holds: Callable[[], bool], what: str, timeout_s: float = 30.0) -> None:
+def wait_until(holds: Callable[[], bool], what: str, timeout_s: float = 60.0) -> None:
     until = time.monotonic() + timeout_s
     while not holds():
         assert time.monotonic() < until, f"waited {timeout_s} s for {what}"

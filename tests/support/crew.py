@@ -77,7 +77,7 @@ class Crew:
                     self._start(place)
 
 
-async def until(condition: Callable[[], bool], within_s: float = 20) -> None:
+async def until(condition: Callable[[], bool], within_s: float = 90) -> None:
     """For what happens in other processes, which can set no event here."""
     async with asyncio.timeout(within_s):
         while not condition():  # noqa: ASYNC110

@@ -75,7 +75,7 @@ class PostgresServer:
             self._process.wait(20)
             self._process = None
 
-    def _wait_until_ready(self, timeout_s: float = 20.0) -> None:
+    def _wait_until_ready(self, timeout_s: float = 60.0) -> None:
         until = time.monotonic() + timeout_s
         while True:
             try:

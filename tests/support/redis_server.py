@@ -51,7 +51,7 @@ class RedisServer:
         self.wait_until_ready()
         return self
 
-    def wait_until_ready(self, timeout_s: float = 20.0) -> None:
+    def wait_until_ready(self, timeout_s: float = 60.0) -> None:
         until = time.monotonic() + timeout_s
         while True:
             try:

@@ -126,7 +126,7 @@ class SentinelSite:
         return subprocess.Popen(["redis-server", str(configuration), "--sentinel"])
 
 
-def until(holds: Callable[[], bool], what: str, timeout_s: float = 30.0) -> None:
+def until(holds: Callable[[], bool], what: str, timeout_s: float = 60.0) -> None:
     end = time.monotonic() + timeout_s
     while not holds():
         assert time.monotonic() < end, f"waited {timeout_s} s for {what}"

@@ -16,7 +16,7 @@ from tests.support.ports import free_ports
 from tests.support.site import ROOT
 
 NO_LIMITS = {f"RATE_LIMIT_{rule}": "off" for rule in ("POST", "FOLLOW", "SIGNUP", "LOGIN", "ADDRESS")}
-READY_WITHIN_S = 60.0
+READY_WITHIN_S = 90.0
 
 
 class Serving:

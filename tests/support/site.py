@@ -56,7 +56,7 @@ class Site:
 
     def until_ready(self) -> Self:
         with contextlib.suppress(AssertionError):
-            wait_until(lambda: self._said_ready() or self.has_ended(), 60)
+            wait_until(lambda: self._said_ready() or self.has_ended(), 90)
         assert self._said_ready(), self.told()
         return self
 
@@ -147,7 +147,7 @@ def is_alive(pid: int) -> bool:
     return False
 
 
-def wait_until(condition: Callable[[], bool], timeout_s: float = 20) -> None:
+def wait_until(condition: Callable[[], bool], timeout_s: float = 60) -> None:
     """Look every 50 ms; AssertionError when time is up."""
     until = time.monotonic() + timeout_s
     while not condition():

@@ -203,7 +203,7 @@ async def signed_in(person: Person) -> str:
     return session.session_key
 
 
-def _wait_for_port(port: int, process: "subprocess.Popen[bytes]", timeout_s: float = 30.0) -> None:
+def _wait_for_port(port: int, process: "subprocess.Popen[bytes]", timeout_s: float = 90.0) -> None:
     until = time.monotonic() + timeout_s
     while time.monotonic() < until:
         assert process.poll() is None, f"daphne ended with {process.returncode}"

@@ -99,7 +99,7 @@ def test_kill_9_leaves_no_child_and_the_next_start_takes_over(start: Start, data
     orphan = record(data)["pid"]
     port = site.port
     site.kill()
-    wait_until(lambda: not any(map(is_alive, children.values())), 10)
+    wait_until(lambda: not any(map(is_alive, children.values())), 60)
 
     again = start("--port", str(port)).until_ready()
     assert record(data)["pid"] == orphan
@@ -113,15 +113,15 @@ def test_a_killed_child_is_started_again(start: Start, role: str) -> None:
     site = start().until_ready()
     victim = site.children()[role]
     os.kill(victim, signal.SIGKILL)
-    wait_until(lambda: site.children().get(role, victim) != victim, 10)
-    wait_until(lambda: site.status() == 200, 20)
+    wait_until(lambda: site.children().get(role, victim) != victim, 60)
+    wait_until(lambda: site.status() == 200, 90)
 
 
 def test_a_killed_redis_is_started_again_with_its_data(start: Start, data: Path) -> None:
     site = start().until_ready()
     server_of(data).set("posts:{1}:post", "kept")
     os.kill(int(str(record(data)["pid"])), signal.SIGKILL)
-    wait_until(lambda: site.status() == 200 and server_of(data).ping(), 20)
+    wait_until(lambda: site.status() == 200 and server_of(data).ping(), 90)
     assert server_of(data).get("posts:{1}:post") == "kept"
     assert site.status("/public/") == 200
     wait_until(lambda: set(site.children()) == {"web", "worker"})  # one that was starting begins again

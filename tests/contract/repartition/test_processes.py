@@ -86,7 +86,7 @@ async def test_a_process_stopped_in_the_middle_of_writing_loses_nothing_when_it_
 
 
 async def reached(writer: WriterProcess, count: int) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         while len(writer.acknowledged) < count:  # noqa: ASYNC110 - another process writes
             await asyncio.sleep(0.05)
 
