@@ -9,9 +9,11 @@ from django.utils.functional import lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from accounts.errors import FieldErrors
 from accounts.handles import RAW_LENGTH_CAP
 from accounts.models import Account
 from accounts.passwords import PASSWORD_CAP
+from accounts.profile import checked_handle
 
 HANDLE_INPUT = {"autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
 
@@ -60,10 +62,22 @@ class SignUpForm(NewPasswordForm):
         widget=forms.TextInput(attrs={"autocomplete": "username", **HANDLE_INPUT}),
     )
     display_name = forms.CharField(
-        label=_("Name"), required=False, widget=forms.TextInput(attrs={"autocomplete": "nickname"})
+        label=_("Name"),
+        required=False,
+        help_text=_("How others see you. You may leave it empty."),
+        widget=forms.TextInput(attrs={"autocomplete": "nickname"}),
     )
     password1 = new_password_field(_("Password"))
     password2 = password_field(_("Password again"), "new-password")
+
+    def clean_handle(self) -> str:
+        """As typed. Its rules are asked here too, so that all that is wrong is said at once."""
+        handle: str = self.cleaned_data["handle"]
+        try:
+            checked_handle(handle)
+        except FieldErrors as error:
+            raise ValidationError(str(error.fields["handle"])) from None
+        return handle
 
     def account(self) -> Account:
         names = self.cleaned_data

@@ -75,6 +75,11 @@ async def test_a_form_with_faults_is_422_and_names_them(visitor, change, field):
     assert "<form" in page.text
 
 
+async def test_all_that_is_wrong_with_a_sign_up_is_said_at_once(visitor):
+    answer = await visitor.post_json("/accounts/signup/", handle="No!", password1="short", password2="other")
+    assert set(answer.json()["fields"]) == {"handle", "password1", "password2"}
+
+
 async def test_logging_in_goes_where_one_was_going(visitor, alice):
     page = await visitor.get("/accounts/login/?next=/lists/")
     assert 'name="next" value="/lists/"' in page.text
