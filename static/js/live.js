@@ -1,7 +1,7 @@
 /**
  * New entries, live. They are held until the reader asks for them, so nothing moves under the eyes; only one's own
- * new posts and boosts go in at once, on the page where they were made. What was missed for good becomes a gap: a row
- * that says so and loads it.
+ * new posts and boosts go in at once, on the page where they were made, and so does what takes the place of a boost that
+ * was withdrawn. What was missed for good becomes a gap: a row that says so and loads it.
  */
 
 import { isBoostedHere, showCounts } from "./reactions.js";
@@ -14,11 +14,13 @@ import { number, word } from "./words.js";
 
 const MOST_HELD = 200; // above, the pill opens the page anew
 const MOST_WATCHED = 100;
+const VACANT = 5000; // ms in which the next boost takes the place of one that was withdrawn
 
 class Live {
   #held = new Map(); // id -> html
   #gaps = [];
   #counts = new Map(); // post id -> the last word about its numbers
+  #vacant = new Map(); // what a boost showed that went -> when
   #overflow = false;
   #isDown = false;
 
@@ -83,7 +85,7 @@ class Live {
   #hold({ id, html, timeline, author }) {
     if (timeline !== this.timeline.name) return;
     this.subscription.saw(String(id));
-    if (author === document.body.dataset.handle && this.#isOwnDoing(html)) return;
+    if (html.includes("data-boost-of=") && this.#isDue(html, author)) return;
     if (this.#overflow || this.timeline.has(String(id)) || this.#isTooOld(id)) return;
     this.#held.set(String(id), html);
     this.#overflow = this.#held.size > MOST_HELD;
@@ -91,11 +93,14 @@ class Live {
     this.#showPill();
   }
 
-  /** A boost by a button of this page, which belongs here: in at once, like a post of its composer. */
-  #isOwnDoing(html) {
-    const [article] = html.includes("data-boost-of=") ? postsIn(parse(html)) : [];
-    if (!article || !isBoostedHere(article.dataset.boostOf)) return false;
-    this.timeline.insert(article);
+  /** A boost by a button of this page, or in the place of another boost: in at once, like a post of its composer. */
+  #isDue(html, author) {
+    const [article] = postsIn(parse(html));
+    const boostOf = article?.dataset.boostOf;
+    const isOwn = author === document.body.dataset.handle && isBoostedHere(boostOf);
+    if (!isOwn && !(Date.now() - this.#vacant.get(boostOf) < VACANT)) return false;
+    this.#vacant.delete(boostOf);
+    if (this.timeline.insert(article)) this.#watch();
     return true;
   }
 
@@ -113,6 +118,8 @@ class Live {
 
   #forget(id) {
     this.#held.delete(id);
+    const original = postOf(this.timeline.list, id)?.dataset.boostOf;
+    if (original) this.#vacant.set(original, Date.now());
     for (const [held, html] of this.#held) if (html.includes(`data-boost-of="${id}"`)) this.#held.delete(held);
     this.timeline.remove(id);
     this.#showPill();

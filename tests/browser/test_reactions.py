@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Route, expect
 
 from tests.browser.conftest import NewVisitor, OpenReader
 from tests.support.chromium import Reader
-from tests.support.visitor import Answer
+from tests.support.visitor import Answer, Visitor
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -90,6 +90,48 @@ def test_a_boost_reaches_a_follower_live_and_goes_again(reader: OpenReader, visi
     button(me, post, "boost").click()
     is_on(button(me, post, "boost"), False, "")
     expect(shown).to_have_count(0)
+
+
+def test_the_next_boost_takes_the_place_of_one_that_is_withdrawn(
+    reader: OpenReader, visitor: NewVisitor
+) -> None:
+    """Where it belongs, at once; but what the reader has not asked for yet stays behind the pill."""
+    author, first, second, follower = (visitor() for _ in range(4))
+    for followed in (first, second):
+        follower.follows(followed.handle)
+    post, late = author.publishes("carried on"), author.publishes("carried later")
+    me = reader(follower)
+
+    def shows(post: Answer, *by: Visitor) -> None:
+        """By nobody else."""
+        for booster in (first, second):
+            boosted = f'article[data-boost-of="{post["id"]}"][data-author="{booster.handle}"]'
+            expect(me.page.locator(boosted)).to_have_count(1 if booster in by else 0)
+
+    for each in (first, second):
+        assert each.post(f"/posts/{post['id']}/boost/").status_code == 200
+        each.publishes("between")
+
+    def has_all() -> bool:
+        me.goes("/")
+        return len(me.ids()) == 3
+
+    me.until(has_all)
+    me.goes_live("/")
+    shows(post, first)
+    for each in (first, second):
+        assert each.post(f"/posts/{late['id']}/boost/").status_code == 200
+    expect(me.pill).to_have_text("1 new post")
+    for each in (post, late):
+        assert first.post(f"/posts/{each['id']}/unboost/").status_code == 200
+    shows(post, second)
+    expect(me.pill).to_have_text("1 new post")
+    shows(late)
+    me.pill.click()
+    shows(late, second)
+    shown = me.ids()
+    me.goes("/")
+    assert me.ids() == shown
 
 
 def test_ones_own_boost_goes_with_its_button(reader: OpenReader, visitor: NewVisitor) -> None:

@@ -41,9 +41,14 @@ class EntryPulled(msgspec.Struct, frozen=True, array_like=True, tag="pulled1"):
 
 
 class PostDeleted(msgspec.Struct, frozen=True, array_like=True, tag="deleted1"):
-    """To every socket."""
+    """To every socket. Of a boost with what it showed and who boosted: another's may be shown instead.
+
+    Last, so that older releases pass over them.
+    """
 
     post_id: PostId
+    boost_of: PostId | None = None
+    author_id: AccountId | None = None
 
 
 class CountsChanged(msgspec.Struct, frozen=True, array_like=True, tag="counts1"):

@@ -1,8 +1,7 @@
 """From a message between processes to the sockets of this one.
 
-Rights are looked at here, for all readers of a message in one pipeline (services/hydrating_for_many.py): the
-post still stands, and each reader may see it on the timeline that they have open. What finds no socket costs
-no read.
+Rights are looked at here (spreading.py): the post still stands, and each reader may see it on the timeline
+that they have open. What finds no socket costs no read.
 """
 
 import asyncio
@@ -28,11 +27,12 @@ from timelines.domain.live import (
 )
 from timelines.domain.rights import Place
 from timelines.live import frames
-from timelines.live.rendering import EntryFrames, entry_frame
-from timelines.live.room import Room, Socket, Subscription
+from timelines.live.rendering import entry_frame
+from timelines.live.room import Room, Socket
+from timelines.live.spreading import AT_ONCE, Spreading
+from timelines.live.surfacing import Surfacing
 from timelines.live.timelines import (
     PUBLIC,
-    OpenTimeline,
     home_of,
     list_of,
     notices_of,
@@ -45,12 +45,7 @@ from timelines.services.noticing import NotificationService
 
 log = logging.getLogger(__name__)
 
-SeatKey = tuple[AccountId | None, str]
-"""A reader, and the topic of a timeline."""
-
 SIGNED_OUT = 4401
-AT_ONCE = 100
-"""Sockets sent to before others get their turn: about 1 ms."""
 COUNTS_EVERY_S = 0.5
 
 
@@ -62,6 +57,8 @@ class Announcer:
         room: Room,
         hydrator: Hydrator,
         notifications: NotificationService,
+        spreading: Spreading,
+        surfacing: Surfacing,
         open_anew: Callable[[AccountId], None],
     ) -> None:
         """`open_anew`: the lists that an account has open."""
@@ -69,6 +66,8 @@ class Announcer:
         self._open_anew = open_anew
         self._hydrator = hydrator
         self._notifications = notifications
+        self._spreading = spreading
+        self._surfacing = surfacing
         self._changed: set[PostId] = set()
         self._change = asyncio.Event()
 
@@ -82,9 +81,11 @@ class Announcer:
             case EntryPulled(post_id, author_id):
                 readers = tuple(filter(lambda id: self._room.has(home_of(id)), self._room.accounts))
                 await self._delivered(EntryDelivered(post_id, author_id, readers))
-            case PostDeleted(post_id):
+            case PostDeleted(post_id, boost_of, author_id):
                 self._room.lose(post_id)
                 await self._push(self._room.sockets, frames.deleted(post_id))
+                if boost_of is not None:
+                    self._surfacing.look(post_id, boost_of, author_id=author_id)
             case CountsChanged(post_id):
                 self._changed.add(post_id)
                 self._change.set()
@@ -118,11 +119,11 @@ class Announcer:
         author_id = message.author_id
         topics = [home_of(author_id), profile_of(author_id), *map(tag_of, message.tags)]
         topics += [PUBLIC] if message.public else []
-        await self._spread(message.post_id, author_id, topics)
+        await self._spreading.spread(message.post_id, author_id, topics)
 
     async def _delivered(self, message: EntryDelivered) -> None:
         topics = [*map(home_of, message.followers), *map(list_of, message.lists)]
-        await self._spread(message.post_id, message.author_id, topics)
+        await self._spreading.spread(message.post_id, message.author_id, topics)
 
     async def _notified(self, account_id: AccountId, notification_id: PostId) -> None:
         topic = notices_of(account_id)
@@ -137,32 +138,6 @@ class Announcer:
         for subscription in self._room.at([topic]):
             frame = entry_frame(subscription.name, noticed, subscription.socket.language)
             subscription.offer(notification_id, frame)
-
-    async def _spread(self, post_id: PostId, author_id: AccountId, topics: Sequence[str]) -> None:
-        """To each reader what they may see of it; read again for those whose relations change meanwhile."""
-        due, made = self._seats(topics), EntryFrames()
-        while due:
-            moment = self._room.moment
-            found = await hydrate_for(self._hydrator, post_id, author_id, list(due.values()))
-            entries = dict(zip(due, found, strict=True))
-            due = {}
-            for number, subscription in enumerate(self._room.at(topics), start=1):
-                key = _key(subscription)
-                if self._room.is_gone(post_id):
-                    return
-                if key not in entries or (entry := entries[key]) is None:
-                    continue
-                if self._room.has_changed(subscription.socket.account_id, moment):
-                    due[key] = _timeline(subscription).seat
-                    continue
-                self._room.note_sent(entry.shown.post.id, topics)
-                subscription.offer(post_id, made.frame_for(subscription, entry))
-                if number % AT_ONCE == 0:
-                    await asyncio.sleep(0)
-
-    def _seats(self, topics: Sequence[str]) -> dict[SeatKey, Seat]:
-        """One of each reader at each timeline, however many sockets show it."""
-        return {_key(each): _timeline(each).seat for each in self._room.at(topics)}
 
     async def _counts(self, post_id: PostId) -> None:
         shown_on = (each.socket for each in self._room.shown_on(post_id))
@@ -196,12 +171,3 @@ class Announcer:
                 message.but is None or message.but != socket.session_id
             ):
                 socket.outlet.close(SIGNED_OUT)
-
-
-def _timeline(subscription: Subscription) -> OpenTimeline:
-    assert subscription.timeline is not None, "the room listens to what was opened"
-    return subscription.timeline
-
-
-def _key(subscription: Subscription) -> SeatKey:
-    return subscription.socket.account_id, _timeline(subscription).topic

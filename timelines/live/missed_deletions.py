@@ -1,8 +1,8 @@
 """Deletions that a page missed while its socket was away: what it shows and is gone by now.
 
 A page says what it shows (`watch`) whenever it is live again; what was deleted meanwhile is told as it would
-have been. Only tombstones are told, which every open socket heard of: hidden posts and ids of nothing look
-alike, both are silence.
+have been, and what takes the place of a boost. Only tombstones are told, which every open socket heard of:
+hidden posts and ids of nothing look alike, both are silence.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from socialsite.ids import PostId
 from socialsite.store.errors import StoreError
 from timelines.live import frames
 from timelines.live.room import Room, Socket
+from timelines.live.surfacing import Surfacing
 from timelines.services.hydrating import Hydrator
 
 SOCKETS_AT_ONCE = 20
@@ -26,9 +27,10 @@ log = logging.getLogger(__name__)
 class MissedDeletions:
     """Whoever asks is looked at soon, batch after batch: a storm of sockets waits, the site does not."""
 
-    def __init__(self, room: Room, hydrator: Hydrator) -> None:
+    def __init__(self, room: Room, hydrator: Hydrator, surfacing: Surfacing) -> None:
         self._room = room
         self._hydrator = hydrator
+        self._surfacing = surfacing
         self._waiting: dict[Socket, set[PostId]] = {}
         self._asked = asyncio.Event()
 
@@ -65,8 +67,14 @@ class MissedDeletions:
             raise
         for socket, shown in asked.items():
             if socket in self._room.sockets:
-                for post_id in shown & gone:
-                    socket.outlet.push(frames.deleted(post_id))
+                for post_id in shown & gone.keys():
+                    self._tell(socket, post_id, gone[post_id])
+
+    def _tell(self, socket: Socket, post_id: PostId, original_id: PostId | None) -> None:
+        """`original_id`: what it showed, where it was a boost."""
+        socket.outlet.push(frames.deleted(post_id))
+        if original_id is not None:
+            self._surfacing.look(post_id, original_id, at=socket.subscriptions.values())
 
     def _wait(self, socket: Socket, shown: Iterable[PostId]) -> None:
         self._waiting.setdefault(socket, set()).update(shown)

@@ -17,7 +17,9 @@ from timelines.live.announcing import SIGNED_OUT, Announcer
 from timelines.live.missed_deletions import MissedDeletions
 from timelines.live.requests import BadMessage, Subscribe, Unsubscribe, Watch, parse, post_id
 from timelines.live.room import Room, Socket
+from timelines.live.spreading import Spreading
 from timelines.live.subscribing import Subscriber
+from timelines.live.surfacing import Surfacing
 from timelines.live.timelines import Timelines
 from timelines.services.hydrating import Hydrator
 from timelines.services.lists import ListService
@@ -62,13 +64,17 @@ class Stream:
     def __init__(self, services: StreamServices) -> None:
         self._room = Room()
         self._sessions = services.sessions
+        spreading = Spreading(self._room, services.hydrator)
+        self._surfacing = Surfacing(self._room, services.hydrator, spreading)
         self._announcer = Announcer(
             self._room,
             services.hydrator,
             services.notifications,
+            spreading,
+            self._surfacing,
             open_anew=lambda account_id: self._subscriber.open_lists_anew(account_id),
         )
-        self._missed_deletions = MissedDeletions(self._room, services.hydrator)
+        self._missed_deletions = MissedDeletions(self._room, services.hydrator, self._surfacing)
         self._hub = services.live.listen(
             on_message=self._announcer.hear,
             on_lost=lambda: self._subscriber.hold_all(),
@@ -86,6 +92,7 @@ class Stream:
         self._upkeep.start(self._check_sessions)
         self._upkeep.start(self._announcer.send_counts)
         self._upkeep.start(self._missed_deletions.tell)
+        self._upkeep.start(self._surfacing.tell)
 
     async def close(self) -> None:
         await self._upkeep.close()

@@ -22,6 +22,22 @@ def earlier_question(boosts: Sequence[tuple[PostId, PostId]]) -> Question[dict[P
     )
 
 
+def later_question(original: PostId, boost: PostId) -> Question[list[tuple[AccountId, PostId]]]:
+    """Who boosted directly after, the first first: all for whose boosts `earlier_question` found this one.
+
+    The boost itself may be gone by now.
+    """
+    beyond = id_at(ms_of(boost) + DAY_MS + 1)
+    window = f"({boost}", f"({beyond}", "WITHSCORES", "LIMIT", 0, BEFORE_MOST
+    return Question([("ZRANGEBYSCORE", keys.boosts(original), *window)], lambda replies: _boosts(replies[0]))
+
+
+def _boosts(members: Sequence[bytes]) -> list[tuple[AccountId, PostId]]:
+    """From (account, score, account, score, ...); scores below 2^53, however the server writes them."""
+    pairs = zip(members[::2], members[1::2], strict=True)
+    return [(AccountId(int(account)), PostId(int(float(at)))) for account, at in pairs]
+
+
 def _earlier_command(original: PostId, boost: PostId) -> Command:
     oldest = id_at(max(ms_of(original), ms_of(boost) - DAY_MS))
     return ("ZREVRANGEBYSCORE", keys.boosts(original), f"({boost}", oldest, "LIMIT", 0, BEFORE_MOST)

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Lay the permanent tombstone over a post, so that nothing revives it: "deleted:<author>", of a reply with
--- ":<what it answered>" behind it.
+-- ":<what it answered>" behind it, of a boost with "::<what it showed>".
 -- KEYS[1] post, KEYS[2] its counters, KEYS[3] likes, KEYS[4] boosts, KEYS[5] counts, KEYS[6] replies
 -- KEYS[7] fading, where the boosts go until each of them is deleted, too
 -- (its replies and their number stay: they stand on)
@@ -13,6 +13,7 @@ local tombstone = 'deleted:' .. ARGV[1]
 if written and not string.match(held, '^%d+$') then
   local is_post, post = pcall(cmsgpack.unpack, held)
   if is_post and type(post[4]) == 'number' then tombstone = tombstone .. string.format(':%.0f', post[4]) end
+  if is_post and type(post[7]) == 'number' then tombstone = tombstone .. string.format('::%.0f', post[7]) end
 end
 redis.call('SET', KEYS[1], tombstone)
 redis.call('DEL', KEYS[2], KEYS[3])

@@ -10,7 +10,7 @@ from timelines.domain.post import KEPT, Post, decode_post
 PENDING, DELETED, SUPERSEDED = b"pending", b"deleted", b"superseded"
 DELETED_BY = b"deleted:"
 """And the author's id, so that repeating a deletion is known from another's try; of a reply with ":" and what
-it answered, so that threads lead on."""
+it answered, so that threads lead on; of a boost with "::" and what it showed, so that the next takes over."""
 
 
 class PostState(Enum):
@@ -57,3 +57,9 @@ def parent_of(reply: Reply) -> Post | PostId | None:
         return found
     parts: list[bytes] = reply.split(b":") if found is PostState.DELETED else []
     return PostId(int(parts[2])) if len(parts) == 3 else None
+
+
+def original_of(tombstone: bytes) -> PostId | None:
+    """What a deleted boost showed; None: it was none, or its body lay in the archive."""
+    parts = tombstone.split(b":")
+    return PostId(int(parts[3])) if len(parts) == 4 else None

@@ -12,7 +12,14 @@ from timelines.domain.post import Post, decode_post, encode_post
 from timelines.repositories.archive import Archive, NoArchive
 from timelines.repositories.known_posts import KnownPosts, find_command
 from timelines.repositories.post_counts import LEAVE, counted_keys, join_command
-from timelines.repositories.post_values import PENDING, Found, PostState, decoded, parent_of
+from timelines.repositories.post_values import (
+    PENDING,
+    Found,
+    PostState,
+    decoded,
+    original_of,
+    parent_of,
+)
 
 CLAIM_TTL_S = 3600
 IDEMPOTENCY_TTL_S = 25 * 3600
@@ -104,12 +111,15 @@ class PostRepository:
         replies = await self._posts.gather([self.find_command(post_id) for post_id in post_ids])
         return await self.standing(dict(zip(post_ids, map(decoded, replies), strict=True)))
 
-    async def deleted(self, post_ids: Collection[PostId]) -> frozenset[PostId]:
-        """Those with a tombstone. What never was, or was given up before it stood, is not among them."""
+    async def deleted(self, post_ids: Collection[PostId]) -> dict[PostId, PostId | None]:
+        """Those with a tombstone, and of each that was a boost what it showed.
+
+        What never was, or was given up before it stood, is not among them.
+        """
         asked = list(post_ids)
         replies = await self._posts.gather([self.find_command(post_id) for post_id in asked])
-        found = zip(asked, map(decoded, replies), strict=True)
-        return frozenset(post_id for post_id, state in found if state is PostState.DELETED)
+        found = zip(asked, replies, strict=True)
+        return {id: original_of(reply) for id, reply in found if decoded(reply) is PostState.DELETED}
 
     async def standing(self, found: Mapping[PostId, Post | PostState]) -> dict[PostId, Post]:
         """The posts among what was found, with one read of the archive for all that lie there."""

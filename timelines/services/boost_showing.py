@@ -9,10 +9,19 @@ from collections.abc import Iterable, Sequence
 from accounts.domain import DAY_MS, AccountId
 from socialsite.ids import PostId, ms_of
 from timelines.domain.post import Post
-from timelines.repositories.boosts import earlier_question
-from timelines.services.looking_up import Lookup
+from timelines.repositories.boosts import earlier_question, later_question
+from timelines.services.looking_up import Lookup, Reach
 
 Earlier = list[AccountId]
+Withdrawn = tuple[PostId, PostId]
+"""A boost that is gone, and what it showed."""
+Later = list[tuple[AccountId, PostId]]
+"""Who boosted the same after it, and by which boost, the first first."""
+
+
+async def behind(reach: Reach, withdrawn: Iterable[Withdrawn]) -> list[Later]:
+    """What each of some boosts may have hidden. The first that a reader sees hides the others now."""
+    return await reach.store.ask(*(later_question(original, boost) for boost, original in withdrawn))
 
 
 class BoostShowing:

@@ -120,7 +120,7 @@ class BoostingService:
         await self._reactions.leave(Kind.BOOST, original_id, account_id, only_at=boost.id)
         await self._reactions.note(Kind.BOOST, original_id, account_id)
         await self._noticing.unboosted(boost=boost)
-        await self._live.post_deleted(boost.id)
+        await self._live.boost_withdrawn(boost)
         await self._live.counts_changed(original_id)
 
     async def _agreed(self, account_id: AccountId, original_id: PostId, now_ms: int) -> Agreed:

@@ -59,8 +59,8 @@ class Hydrator:
         """Whether the viewer may see the post on its own page, and so answer it."""
         return bool(await self.hydrate([post_id], viewer_id=viewer_id, place=Place.POST))
 
-    async def deleted(self, post_ids: Collection[PostId]) -> frozenset[PostId]:
-        """Those of the posts that were deleted, whoever could see them."""
+    async def deleted(self, post_ids: Collection[PostId]) -> dict[PostId, PostId | None]:
+        """Those of the posts that were deleted, whoever could see them; of boosts with what they showed."""
         return await self.reach.posts.deleted(post_ids)
 
     async def hydrate(

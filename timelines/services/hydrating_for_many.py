@@ -4,7 +4,7 @@ What is the same for all (the post, its author, its counts, who boosted it befor
 reader has to do with it once a reader, however many sockets and timelines they have open.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -44,6 +44,27 @@ async def hydrate_for(
         many = ForMany(hydrator.reach, hydrator.remembered, some, hydrator.clock.now_ms())
         found += await many.look(post_id, author_id)
     return found
+
+
+async def seats_showing(hydrator: Hydrator, author_id: AccountId, seats: Mapping[str, Seat]) -> set[str]:
+    """The seats, by their names, at whose timelines the author is read: by follows and lists alone."""
+    found: set[str] = set()
+    named = list(seats.items())
+    for start in range(0, len(named), AT_ONCE):
+        found |= await _showing(hydrator.reach, author_id, named[start : start + AT_ONCE])
+    return found
+
+
+async def _showing(reach: Reach, author_id: AccountId, seats: Sequence[tuple[str, Seat]]) -> set[str]:
+    homes = {id: name for name, (id, place, *_) in seats if place is Place.HOME and id is not None}
+    others = [(name, seat) for name, seat in seats if seat.place is not Place.HOME]
+    followers, *allowed = await reach.store.ask(
+        reach.follows.followers_question(author_id, list(homes)),
+        *(seat.rights([author_id]) for _, seat in others),
+    )
+    readers = {author_id, *map(AccountId, followers)} & homes.keys()
+    showing = {name for (name, _), authors in zip(others, allowed, strict=True) if author_id in authors}
+    return showing | {homes[id] for id in readers}
 
 
 class ForMany:

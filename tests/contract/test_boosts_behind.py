@@ -1,0 +1,117 @@
+"""A boost is withdrawn: which ones it may have hidden, who is told, and what its tombstone keeps of it."""
+
+import pytest
+
+from accounts.domain import DAY_MS, AccountId
+from socialsite.ids import LOW_MASK, PostId, id_at, ms_of
+from socialsite.services import Services
+from socialsite.store import Store
+from tests.contract.test_hydrating_for_many import home_of
+from tests.support.reacting import Acts
+from tests.support.world import Person, World
+from timelines import keys
+from timelines.domain.post import Post
+from timelines.domain.rights import Place
+from timelines.repositories.boosts import BEFORE_MOST, earlier_question
+from timelines.repositories.posts import PostRepository
+from timelines.services.boost_showing import Later, behind
+from timelines.services.hydrating_for_many import Seat, seats_showing
+
+BASE = 1_900_000_000_000
+
+
+async def boosted(store: Store, original: PostId, ids: list[PostId]) -> Later:
+    """Accounts 1, 2, … boost the post, in this order."""
+    found = [(AccountId(number), id) for number, id in enumerate(ids, start=1)]
+    key = keys.boosts(original)
+    await store.gather([("ZADD", key, *(part for account, id in found for part in (id, account)))])
+    return found
+
+
+async def test_those_behind_a_boost_are_those_that_it_was_found_before(services: Services) -> None:
+    """Whatever lies between: a day, to the millisecond, and 50 boosts."""
+    original, store = id_at(BASE - 1), services.store
+    times = [BASE, BASE + DAY_MS // 2, *(BASE + DAY_MS + ms for ms in range(-60, 3))]
+    boosts = await boosted(store, original, [id_at(ms, low) for ms in times for low in (0, 7, LOW_MASK)])
+    asked = [(original, id) for _, id in boosts]
+    (earlier,) = await store.ask(earlier_question(asked))
+    later = await behind(services.hydrator.reach, [(id, original) for _, id in boosts])
+    for (account, id), found in zip(boosts, later, strict=True):
+        assert found == [(other, at) for other, at in boosts if account in earlier[at]], ms_of(id)
+    assert max(map(len, later)) == BEFORE_MOST
+
+
+async def test_it_may_be_gone_already_and_nothing_may_be_behind(services: Services) -> None:
+    original = id_at(BASE)
+    first, second = await boosted(services.store, original, [id_at(BASE + 5), id_at(BASE + 9)])
+    await services.store.gather([("ZREM", keys.boosts(original), first[0])])
+    found = await behind(
+        services.hydrator.reach, [(first[1], original), (second[1], original), (first[1], id_at(BASE + 1))]
+    )
+    assert found == [[second], [], []]
+    assert await behind(services.hydrator.reach, []) == []
+
+
+async def test_a_tombstone_says_what_the_boost_showed(services: Services, world: World, acts: Acts) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await alice.publishes("hello")
+    answer = await bob.publishes("an answer", in_reply_to=post)
+    await acts.boosts(bob, post)
+    boost_id = await acts.boost_of(bob, post)
+    assert boost_id
+    posts = services.repositories.posts
+    assert await posts.deleted([boost_id, post.id, answer.id]) == {}
+    await acts.unboosts(bob, post)
+    await bob.deletes(answer)
+    expected = {boost_id: post.id, answer.id: None}
+    assert await posts.deleted([boost_id, post.id, answer.id, PostId(1)]) == expected
+    await posts.delete(boost_id, bob.id, claimed=True)  # once more: it keeps what it says
+    assert await posts.deleted([boost_id]) == {boost_id: post.id}
+    grave = await posts.grave(bob.id, boost_id)
+    assert grave == Post(boost_id, bob.id, "")
+    assert await services.repositories.threads.parents([boost_id, answer.id]) == {answer.id: post.id}
+
+
+async def test_tombstones_of_before_and_of_what_was_never_written_say_less(store: Store) -> None:
+    posts, values = PostRepository(store), ["deleted", "deleted:7", "deleted:7:4096", "superseded"]
+    ids = [PostId(4096 * number) for number in range(1, 5)]
+    await store.gather([("SET", keys.post(id), value) for id, value in zip(ids, values, strict=True)])
+    claimed = id_at(BASE)
+    await posts.claim(claimed)
+    await posts.delete(claimed, AccountId(7), claimed=True)
+    assert await posts.deleted([*ids, claimed]) == dict.fromkeys([*ids[:3], claimed])
+
+
+@pytest.fixture
+def world(services: Services) -> World:
+    return World(services)
+
+
+@pytest.fixture
+def acts(services: Services) -> Acts:
+    return Acts(services)
+
+
+async def list_of(services: Services, owner: Person, *members: Person) -> Seat:
+    now_ms = services.clock.now_ms()
+    made = await services.lists.create(owner_id=owner.id, title="List", now_ms=now_ms)
+    for member in members:
+        await services.lists.add_member(
+            owner_id=owner.id, list_id=made.id, account_id=member.id, now_ms=now_ms
+        )
+    rule = await services.lists.rule(made)
+    return Seat(owner.id, Place.LIST, rule.rights, rule.answering)
+
+
+async def test_timelines_show_an_author_by_follows_and_lists(
+    services: Services, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("timelines.services.hydrating_for_many.AT_ONCE", 2)
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    await alice.follows(bob)
+    seats = {f"home of {who.handle}": home_of(services, who) for who in (alice, bob, carol)}
+    seats["with bob"] = await list_of(services, carol, bob)
+    seats["without bob"] = await list_of(services, alice, carol)
+    expected = {"home of alice", "home of bob", "with bob"}
+    assert await seats_showing(services.hydrator, bob.id, seats) == expected
+    assert await seats_showing(services.hydrator, bob.id, {}) == set()
