@@ -9,6 +9,8 @@ from timelines.domain.post import Post
 DEFAULT_LIMIT = 30
 MOST = 100
 ABOVE_ALL = MAX_ID + 1
+FEWEST, MOST_AT_ONCE = 10, 200
+"""Ids read at once for a page, at least and at most."""
 
 
 class Cut(msgspec.Struct, frozen=True, gc=False):
@@ -88,3 +90,25 @@ class TimelinePage(msgspec.Struct, frozen=True):
     entries: tuple[HydratedPost, ...]
     next_before: PostId | None
     previous_after: PostId | None
+
+
+def asked_for(cut: Cut, found: int = 0, number: int = 0) -> int:
+    """How many ids are read for a page of which so many entries were found, after so many reads."""
+    return min(MOST_AT_ONCE, max(FEWEST, cut.limit + 1 - found) << number)
+
+
+def page_of(cut: Cut, entries: list[HydratedPost], *, edge: int, ended: bool) -> TimelinePage:
+    """Cursors of a page: outward where more was found or may be, backward where the reader came from."""
+    more = len(entries) > cut.limit
+    shown = entries[: cut.limit]
+    outward: PostId | None = None
+    if more:
+        outward = shown[-1].post.id
+    elif not ended:
+        outward = PostId(edge)
+    back: PostId | None = None
+    if not cut.is_first:
+        back = shown[0].post.id if shown else PostId(cut.turned)
+    if cut.upward:
+        return TimelinePage(tuple(reversed(shown)), next_before=back, previous_after=outward)
+    return TimelinePage(tuple(shown), next_before=outward, previous_after=back)

@@ -7,7 +7,7 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.store import Question
 from timelines.domain.account_list import ListId
-from timelines.domain.page import DEFAULT_LIMIT, Cut, HydratedPost, TimelinePage
+from timelines.domain.page import DEFAULT_LIMIT, Cut, HydratedPost, TimelinePage, asked_for, page_of
 from timelines.domain.rights import Place
 from timelines.errors import PostNotFound
 from timelines.repositories.cached import CachedTimelines
@@ -30,8 +30,6 @@ from timelines.services.skeletons import (
 MOST_ROUNDS = (
     40  # reads for one page when nearly everything is hidden; then the page ends early, with a cursor
 )
-FEWEST = 10
-MOST_AT_ONCE = 200
 
 
 class ReadingService:
@@ -239,25 +237,3 @@ class ReadingService:
                 break
             edge = ids[-1]
         return page_of(cut, entries, edge=edge, ended=ended)
-
-
-def asked_for(cut: Cut, found: int = 0, number: int = 0) -> int:
-    """How many ids are read for a page of which so many entries were found, after so many reads."""
-    return min(MOST_AT_ONCE, max(FEWEST, cut.limit + 1 - found) << number)
-
-
-def page_of(cut: Cut, entries: list[HydratedPost], *, edge: int, ended: bool) -> TimelinePage:
-    """Cursors of a page: outward where more was found or may be, backward where the reader came from."""
-    more = len(entries) > cut.limit
-    shown = entries[: cut.limit]
-    outward: PostId | None = None
-    if more:
-        outward = shown[-1].post.id
-    elif not ended:
-        outward = PostId(edge)
-    back: PostId | None = None
-    if not cut.is_first:
-        back = shown[0].post.id if shown else PostId(cut.turned)
-    if cut.upward:
-        return TimelinePage(tuple(reversed(shown)), next_before=back, previous_after=outward)
-    return TimelinePage(tuple(shown), next_before=outward, previous_after=back)
