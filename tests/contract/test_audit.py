@@ -163,7 +163,7 @@ async def test_an_audit_while_the_site_serves_finds_nothing(town: Town) -> None:
     running.append(asyncio.create_task(works()))
     try:
         for _ in range(4):
-            report = await Audit.over(town.services, second_look_after_s=0.4).run()
+            report = await Audit.over(town.services, second_look_after_s=1.0).run()
             assert [str(finding) for finding in report.findings if finding.is_damage] == []
     finally:
         stop.set()
