@@ -47,8 +47,10 @@ async def test_it_is_set_by_the_server_within_half_a_round_trip() -> None:
 async def test_a_slow_answer_does_not_move_it() -> None:
     line = Line()
     clock = Clock(line.read_ms)
+    began = time.monotonic()
     await clock.refresh()
+    wrong_ms = (time.monotonic() - began) * 500 + 2  # at most: what a stalled machine made of the quick answer
     was_set = clock._offset_ms
     for line.out_s, line.back_s in ((SLOW_S, 0.0), (0.0, SLOW_S)):
         await clock.refresh()
-        assert clock._offset_ms == was_set
+        assert abs(clock._offset_ms - was_set) <= wrong_ms
