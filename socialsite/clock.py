@@ -21,11 +21,12 @@ class Clock:
         self._read_server_ms = read_server_ms
         self._offset_ms = time.time() * 1000.0 - time.monotonic() * 1000.0
         self._shown_ms = 0
+        self._is_set = False
 
     async def refresh(self) -> None:
-        """Set the clock by the server, unless it may be right: the server spoke anywhere in the round trip.
+        """Set the clock by the server, who spoke anywhere in the round trip: no farther than that proves.
 
-        Half of that is taken as the way back. So one slow answer does not move a clock that quick ones set.
+        The first time half of it is taken as the way back. So no slow answer spoils what quick ones set.
         """
         asked_ms = time.monotonic() * 1000.0
         server_ms = await self._read_server_ms()
@@ -33,8 +34,8 @@ class Clock:
         if server_ms is None:
             return
         least, most = server_ms - answered_ms, server_ms + 1 - asked_ms  # it tells whole milliseconds
-        if not least <= self._offset_ms <= most:
-            self._offset_ms = (least + most) / 2
+        self._offset_ms = min(max(self._offset_ms, least), most) if self._is_set else (least + most) / 2
+        self._is_set = True
 
     async def keep_right(self) -> None:
         """Refresh for ever; whoever starts this task owns and cancels it."""
