@@ -26,7 +26,9 @@ SETTINGS = {
 OpenReader = Callable[..., Reader]
 NewVisitor = Callable[[], Visitor]
 numbers = itertools.count(1)
-expect.set_options(timeout=15_000)
+PATIENCE_MS = 30_000
+"""For what is to come, on a machine that others keep busy: none of it is a claim of time."""
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="package")
@@ -71,7 +73,7 @@ def reader(site: Site, chromium: Browser) -> Iterator[OpenReader]:
         headers = visitor.headers if visitor else {}
         usual = {"viewport": VIEWPORT, "reduced_motion": "reduce", "extra_http_headers": headers}
         context = chromium.new_context(**{**usual, **options})
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(PATIENCE_MS)
         found = Reader(context.new_page(), site.url)
         opened.append(found)
         if visitor:

@@ -36,7 +36,7 @@ def launch(playwright: Playwright, program: str) -> Browser:
 
 
 POST_PATH = re.compile(r"/@\w+/\d+/")
-LIVE_WITHIN_S = 20
+LIVE_WITHIN_S = 40
 
 
 @dataclass
@@ -105,7 +105,7 @@ class Reader:
         )
         return found
 
-    def until(self, condition: Callable[[], Any], timeout_s: float = 15.0) -> None:
+    def until(self, condition: Callable[[], Any], timeout_s: float = 30.0) -> None:
         """Look every 50 ms, letting the page go on meanwhile; AssertionError when time is up."""
         for _ in range(int(timeout_s / 0.05)):
             if condition():
