@@ -120,6 +120,26 @@ class Town:
         if (booster, post) not in self.boosted:
             self.boosted.append((booster, post))
 
+    async def boosted_by_all(self) -> Post:
+        """A stranger's post that Bob, Carol and Dave boost: home shows it by Bob, the list by Carol."""
+        *boosters, stranger = self.authors
+        post = await stranger.publishes("of a stranger")
+        for booster in boosters:
+            await self.boosts(booster, post)
+        return post
+
+    async def takes_back(self, number: int, post: Post) -> None:
+        """Bob (0) or Carol (1) does: the boost behind takes over, at home or on the list."""
+        await self.services.reactions.unboost(account_id=self.authors[number].id, post_id=post.id)
+
+    async def a_while_goes_by(self) -> None:
+        """What stands so far is delivered in time, and out of a replay's reach then."""
+        await self.world.work()
+        self.clock.advance(5 * 60_000)
+        for author in self.authors:
+            self.written.append((author, await author.publishes("later #tea")))
+        await self.world.work()
+
     def _one_of_the_last(self, acts: list[tuple[Person, Post]]) -> tuple[Person, Post]:
         """On the newest pages; it is taken out."""
         return acts.pop(self.chance.randrange(max(0, len(acts) - 20), len(acts)))
@@ -218,9 +238,17 @@ async def test_a_stale_page_and_what_the_socket_says_are_the_fresh_page(site: Da
         await agreed(reader, town)
         for _ in range(LIVE):  # and now it stays open
             await town.something_happens()
-        await town.world.work()
+        posts = [await town.boosted_by_all() for _ in range(4)]
+        await town.a_while_goes_by()
         await agreed(reader, town)
-        await watch(reader, town)
+        for number, post in enumerate(posts[:2]):
+            await town.takes_back(number, post)
+        await agreed(reader, town)
+    for number, post in enumerate(posts[2:]):
+        await town.takes_back(number, post)
+    async with client(site, cookie) as reader:
+        await open_pages(reader, town)
+        await agreed(reader, town)
         await town.something_breaks()
         await town.something_happens()
         await town.world.work()
