@@ -163,7 +163,8 @@ class Live {
   #gapRow(after) {
     const row = document.createElement("li");
     row.className = "gap";
-    row.append(word("gap"), this.#gapButton(row, "gapUp"), this.#gapButton(row, "gapDown"));
+    const said = Object.assign(document.createElement("p"), { textContent: word("gap") });
+    row.append(said, this.#gapButton(row, "gapUp"), this.#gapButton(row, "gapDown"));
     this.timeline.insertGap(row, after);
     return row;
   }
