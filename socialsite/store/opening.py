@@ -124,6 +124,8 @@ def _cluster(url: str, components: Collection[str]) -> Topology:
         raise ValueError("replicas=1 reads from replicas, replicas=0 does not")
     if parts.path not in ("", "0"):
         raise ValueError("a cluster has no numbered databases: take the number out")
+    if parts.places[0].startswith("/"):
+        raise ValueError("a cluster is named by host:port, as its members name each other")
     return Cluster([parts.address(place) for place in parts.places], reads_replicas=wanted == "1")
 
 

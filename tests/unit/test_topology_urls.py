@@ -71,6 +71,7 @@ def test_a_proxy_is_named_with_the_servers_behind_it() -> None:
         ("redis+cluster://a:1,,b:2", "one comma too many"),
         ("redis+cluster://a:x", "is not \"host:port\""),
         ("redis+cluster://a:1/1", "no numbered databases"),
+        ("redis+cluster:///run/redis.sock", "by host:port"),
         ("redis+cluster://a:1?replica=b:1", "'replica' is not among its parameters: replicas"),
     ],
 )  # fmt: skip
