@@ -7,6 +7,7 @@ import pytest
 import pytest_asyncio
 
 from accounts.domain import AccountId, Author
+from socialsite.ids import PostId
 from socialsite.services import Services
 from timelines.domain.account_list import ListId
 from timelines.domain.live import (
@@ -21,6 +22,7 @@ from timelines.domain.live import (
     encode_live,
 )
 from timelines.domain.post import Post
+from timelines.services.boosting import boost_post
 from timelines.services.live import home_member, list_member
 
 
@@ -105,6 +107,14 @@ async def test_nobody_online_costs_no_message(services, ears, post, author) -> N
         await ear.waits_for(SessionsEnded(AccountId(7), "ab"), SessionsEnded(AccountId(7)))
 
 
+async def test_of_a_withdrawn_boost_it_is_told_what_it_showed(services, ears, post, author) -> None:
+    boost = boost_post(PostId(post.id + 1), AccountId(7), post)
+    await services.live.boost_withdrawn(boost)
+    for ear in ears:
+        await ear.waits_for(PostDeleted(boost.id, post.id, AccountId(7)))
+    assert decode_live(encode_live(["deleted1", boost.id])) == PostDeleted(boost.id)  # of an older release
+
+
 @pytest.mark.parametrize("payload", [b"", b"\xc1", encode_live(["entry9", 1]), encode_live({"kind": "new"})])
 def test_messages_of_another_release_are_passed_over(payload) -> None:
     assert decode_live(payload) is None
@@ -115,6 +125,7 @@ def test_messages_come_back_as_they_went(post, author) -> None:
         EntryPublished(post.id, author.id, public=False),
         EntryDelivered(post.id, author.id, (AccountId(2),), (ListId(3),)),
         PostDeleted(post.id),
+        PostDeleted(post.id, PostId(1), author.id),
         CountsChanged(post.id),
         SessionsEnded(author.id, None, but="ab"),
         RelationChanged(author.id, AccountId(2)),
