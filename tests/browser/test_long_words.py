@@ -25,7 +25,7 @@ def test_names_keep_their_room_beside_german_buttons(reader: OpenReader, visitor
         ("/accounts/muted/", ".account-body"),
         ("/accounts/blocked/", ".account-body"),
         ("/accounts/requests/", ".account-body"),
-        ("/lists/", ".row:last-child > .name"),
+        ("/lists/", ".row:last-child .name"),
     ):
         page.goes(path)
         found = page.page.locator(f"main {row}").last
