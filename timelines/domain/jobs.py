@@ -3,12 +3,13 @@
 MessagePack, tagged by kind.
 """
 
+from collections.abc import Callable
 from typing import Literal, Self
 
 import msgspec
 
 from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import MAX_ID, PostId
 from timelines.domain.post import Post, decode_post, encode_post
 
 Phase = Literal["homes", "lists"]
@@ -24,7 +25,7 @@ class SyndicatePost(msgspec.Struct, frozen=True, tag="post"):
 
     def __post_init__(self) -> None:
         """A post that this release cannot read is a job that it cannot: to decode it raises DecodeError."""
-        decode_post(bytes(self.value))
+        require_post_id(self.post.id)
 
     @classmethod
     def of(cls, post: Post) -> Self:
@@ -48,6 +49,9 @@ class SyndicatePass(msgspec.Struct, frozen=True, tag="pass"):
     at_ms: int
     id: int
 
+    def __post_init__(self) -> None:
+        require_post_id(self.post_id)
+
 
 class PurgeAccount(msgspec.Struct, frozen=True, tag="purge"):
     """Take away, round by round, what a deleted account leaves behind."""
@@ -60,8 +64,25 @@ class FadeBoosts(msgspec.Struct, frozen=True, tag="fade"):
 
     post_id: PostId
 
+    def __post_init__(self) -> None:
+        require_post_id(self.post_id)
+
+
+def require_post_id(post_id: int) -> None:
+    """Raises ValueError for what no post was ever called: to decode such a job raises DecodeError."""
+    if not 0 <= post_id <= MAX_ID:
+        raise ValueError(f"{post_id} is no id of a post")
+
 
 Job = SyndicatePost | SyndicatePass | PurgeAccount | FadeBoosts
 
 encode_job = msgspec.msgpack.Encoder().encode
-decode_job = msgspec.msgpack.Decoder(Job).decode
+_decode: Callable[[bytes], Job] = msgspec.msgpack.Decoder(Job).decode
+
+
+def decode_job(payload: bytes) -> Job:
+    """Raises DecodeError for whatever is no job."""
+    try:
+        return _decode(payload)
+    except (UnicodeDecodeError, RecursionError) as error:  # a name of wrong bytes, an endless nest
+        raise msgspec.DecodeError(str(error)) from error

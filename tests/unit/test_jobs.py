@@ -1,0 +1,37 @@
+"""Payloads of the outbox: what is no job is told as such, whatever it is."""
+
+import msgspec
+import pytest
+
+from accounts.domain import AccountId
+from socialsite.ids import MAX_ID, PostId
+from timelines.domain.jobs import FadeBoosts, SyndicatePass, SyndicatePost, decode_job, encode_job
+from timelines.domain.post import Post
+
+GOOD = encode_job(SyndicatePost.of(Post(PostId(MAX_ID), AccountId(7), "hello")))
+NEST = b"\x91" * 100_000 + b"\xc0"
+
+
+def post_of(value: bytes) -> bytes:
+    return b"\x82\xa4type\xa4post\xa4post" + value
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"", b"rubbish", GOOD[:-1], GOOD + b"x", GOOD.replace(b"\xa4post\xa4", b"\xa4p\x81st\xa4", 1),
+        post_of(NEST), post_of(b"\x9b\x01\x02\xa1x" + b"\xc0" * 7 + NEST), post_of(b"\x93\x01\x02\xa1\xff"),
+        post_of(msgspec.msgpack.encode([-1, 2, "x"])), post_of(msgspec.msgpack.encode([MAX_ID + 1, 2, "x"])),
+        encode_job(SyndicatePass(PostId(1), AccountId(2), "homes", 0, -1, 0)).replace(b"\x01", b"\xff", 1),
+        msgspec.msgpack.encode({"type": "fade", "post_id": 1 << 60}),
+    ],
+)  # fmt: skip
+def test_what_is_no_job_is_refused(payload: bytes) -> None:
+    with pytest.raises(msgspec.DecodeError):
+        decode_job(payload)
+
+
+def test_jobs_come_back_as_they_were() -> None:
+    for job in (SyndicatePass(PostId(1), AccountId(2), "lists", 3, 4, 5), FadeBoosts(PostId(0))):
+        assert decode_job(encode_job(job)) == job
+    assert encode_job(decode_job(GOOD)) == GOOD
