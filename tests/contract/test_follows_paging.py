@@ -149,8 +149,10 @@ async def test_who_stays_is_delivered_to_once_whoever_goes_between_passes(
 class RestlessPairs(KeyDataShardedConnection):
     """A real connection, on which somebody leaves right after every answer."""
 
-    def __init__(self, store: Store, leave: Callable[[], Awaitable[None]]) -> None:
-        super().__init__(store, "follows", PARTITIONS)
+    def __init__(
+        self, store: Store, leave: Callable[[], Awaitable[None]], partitions: int = PARTITIONS
+    ) -> None:
+        super().__init__(store, "follows", partitions)
         self._leave = leave
 
     async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
@@ -202,6 +204,49 @@ async def test_who_goes_and_comes_back_while_a_pass_is_read_takes_nobody_along(
             break
     assert cursor is None
     assert set(found) == set(ids)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7, 40])
+async def test_edges_of_before_that_come_while_a_pass_is_read_push_nobody_out(
+    store: Store, follows: Follows, limit: int
+) -> None:
+    """An import writes all its edges with the time it began at, between people who followed since."""
+    ids, imported = range(2, 102), iter(range(1_000, 1_300))
+    await follows.add_many(Follow(AccountId(id), ALICE, 1_000 + id) for id in ids)
+    found: list[int] = []
+
+    async def bring() -> None:
+        for _ in range(2):
+            if (id := next(imported, None)) is not None:
+                await follows.add(Follow(AccountId(id), ALICE, 900))
+
+    side = EdgeSide(RestlessPairs(store, bring), keys.followers)
+    cursor: PassCursor | None = FIRST_PASS
+    while cursor is not None:
+        page, cursor = await side.next_pass(ALICE, cursor, limit)
+        assert len(page) <= limit
+        found.extend(page)
+    assert set(ids) <= set(found)
+
+
+async def test_who_comes_back_behind_ties_takes_nobody_along(store: Store) -> None:
+    """The last of a pass, behind some of the cursor's own ms, goes and follows again as it is read."""
+    follows = Follows(store, partitions=1, following_cap=10)
+    for id, at_ms in ((10, 5), (2, 5), (3, 5), (4, 6), (5, 7)):
+        await follows.add(Follow(AccountId(id), ALICE, at_ms))
+
+    async def come_back() -> None:
+        await follows.remove(AccountId(4), ALICE)
+        await follows.add(Follow(AccountId(4), ALICE, 9))
+
+    side = EdgeSide(RestlessPairs(store, come_back, partitions=1), keys.followers)
+    found: list[int] = []
+    cursor: PassCursor | None = PassCursor(0, 5, 10)
+    for _ in range(5):
+        if cursor is not None:
+            page, cursor = await side.next_pass(ALICE, cursor, 3)
+            found.extend(page)
+    assert set(found) == {2, 3, 4, 5}
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7, 40])

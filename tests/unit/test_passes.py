@@ -1,11 +1,11 @@
-"""Passes over edges: shares of a room, places of what was read, cursors under changing layouts."""
+"""Passes over edges: shares of a room, cursors under changing layouts."""
 
 from dataclasses import dataclass
 
 import pytest
 
 from timelines.domain.follow import FIRST_PASS, PassCursor
-from timelines.repositories.passes import GENERATION, Found, read_under, shares_of, written_under
+from timelines.repositories.passes import GENERATION, read_under, shares_of, written_under
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,3 @@ def test_a_cursor_goes_on_under_its_own_layout_alone() -> None:
         assert written.partition == generation * GENERATION + CURSOR.partition
         assert read_under(Generation(generation), written) == CURSOR
         assert read_under(Generation(generation + 1), written) == FIRST_PASS
-
-
-def test_a_member_is_placed_in_the_partition_that_gave_it() -> None:
-    found = Found([], [])
-    for partition, members in ((3, [b"a", b"b"]), (4, []), (5, [b"c"])):
-        found.extend(partition, members)
-    assert found.members == [b"a", b"b", b"c"]
-    assert [found.place_of(position) for position in range(3)] == [(3, 0), (3, 0), (5, 2)]
-    with pytest.raises(IndexError):
-        found.place_of(3)

@@ -4,7 +4,7 @@ The followers of an account are such a side, what it follows another, the member
 hold an account two more. Reads only; edges.py writes both sides.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from socialsite.store.key import Key
@@ -13,7 +13,7 @@ from socialsite.store.question import Question
 from socialsite.store.scripts import Command, load
 from timelines.domain.follow import PassCursor
 from timelines.repositories.edge_questions import EdgeQuestions
-from timelines.repositories.passes import Found, read_under, shares_of, written_under
+from timelines.repositories.passes import read_under, shares_of, written_under
 
 TIES_AFTER = load("ties_after.lua", __package__)
 
@@ -75,8 +75,10 @@ class EdgeSide(EdgeQuestions):
         """As `next_pass`; the ids stay as the server wrote them, and as keys name them: decimal digits.
 
         Two round trips: what is left of the cursor's partition together with the sizes of those behind it,
-        then exactly as many of these as the pass has room for. One over the limit is read, to know the end.
-        Of the scores only the last one's is needed: to write all costs the server 0.3 us each.
+        then as many of these as the pass has room for. One over the limit is read, to know the end. Of the
+        scores only the last one's is needed: to write all costs the server 0.3 us each. What is read of a
+        partition, and the last one's score, are of one moment; where edges came or went so that this score
+        does not fit, the next pass begins with the partition.
         """
         layout = self._pairs.layout
         cursor = read_under(layout, cursor)
@@ -90,62 +92,50 @@ class EdgeSide(EdgeQuestions):
                 *(("ZCARD", key) for key in rest),
             ]
         )
-        found = Found([*ties, *newer], [(cursor.partition, len(ties) + len(newer))])
-        shares = shares_of(sizes, limit + 1 - len(found.members))
-        expected = len(found.members) + sum(shares)
-        reads: list[Command] = [  # never 0..-1, which is all
-            ("ZRANGE", key, 0, max(share - 1, 0)) for key, share in zip(rest, shares, strict=False)
-        ]
-        rank = limit - len(found.members) - sum(shares[:-1]) - 1
-        if shares and 0 <= rank < shares[-1]:
-            reads.append(("ZRANGE", rest[len(shares) - 1], rank, rank, "WITHSCORES"))
-        replies = await self._pairs.gather(reads)
-        if len(replies) > len(shares):
-            end = replies.pop()
-        for partition, reply in enumerate(replies, start=cursor.partition + 1):
-            found.extend(partition, reply)
-        # Fewer may have come than were counted, where edges went meanwhile: the count decides about the end.
-        more = max(expected, len(found.members)) > limit
-        names = found.members[:limit]
-        keys = dict(enumerate((first, *rest), start=cursor.partition))  # the layout may change meanwhile
-        behind = await self._behind(keys, cursor, found, len(names), end, len(ties)) if more else None
-        return names, behind and written_under(layout, behind)
+        room = limit - len(ties)
+        if ties and 0 < room < len(newer):  # the ties made another one the last
+            newer, end = await self._pairs.gather(
+                [(*newer_than, 0, room + 1), (*newer_than, room - 1, 1, "WITHSCORES")]
+            )
+        names: list[bytes] = [*ties, *newer]
+        if len(names) > limit:
+            behind = _behind(cursor, names[limit - 1], end if room > 0 else None)
+            return names[:limit], written_under(layout, behind)
+        shares = shares_of(sizes, limit + 1 - len(names))
+        more, next = await self._from_next(rest, shares, limit - len(names))
+        if next is None:
+            return names + more, None
+        at, last = next
+        partition = cursor.partition + 1 + at
+        start = PassCursor.start_of(partition)
+        behind = _behind(start, last[0], last) if last else start
+        return names + more, written_under(layout, behind)
 
-    async def _behind(
-        self,
-        keys: Mapping[int, Key],
-        cursor: PassCursor,
-        found: Found,
-        count: int,
-        end: Sequence[bytes],
-        ties: int,
-    ) -> PassCursor:
-        """The cursor behind the first `count` found; `end`: who should be the last, and since when.
+    async def _from_next(
+        self, keys: Sequence[Key], shares: Sequence[int], room: int
+    ) -> tuple[list[bytes], tuple[int, Sequence[bytes]] | None]:
+        """At most `room` names of partitions that a pass comes to, and where the next one goes on.
 
-        `keys`: of the partitions that were read, by number.
+        That is: which of them, and who was the last there, since when; nobody: at its beginning. All that a
+        partition has is read as far as there is room, not only what it had when it was counted: an import
+        brings edges of before, and these must not push others out.
         """
-        if not count:
-            return cursor
-        partition, start = found.place_of(count - 1)
-        last = found.members[count - 1]
-        if count <= ties:
-            return PassCursor(partition, cursor.at_ms, int(last))
-        if end and end[0] == last:
-            return PassCursor(partition, int(end[1]), int(last))
-        key, place = keys[partition], count - 1 - start
-        if partition == cursor.partition and ties:
-            window = key, f"({cursor.at_ms}", "+inf", "BYSCORE", "LIMIT", place - ties, 1
-            (again,) = await self._pairs.gather([("ZRANGE", *window, "WITHSCORES")])
-            if again and again[0] == last:
-                return PassCursor(partition, int(again[1]), int(last))
-        # Edges went between the reads: the last still there. Who went and came back is newer than `end`,
-        # and a cursor there would pass others by.
-        members = found.members[start:count]
-        (scores,) = await self._pairs.gather([("ZMSCORE", key, *members)])
-        for member, score in zip(reversed(members), reversed(scores), strict=True):
-            if score is not None and (not end or int(score) <= int(end[1])):
-                return PassCursor(partition, int(score), int(member))
-        return cursor if partition == cursor.partition else PassCursor.start_of(partition)
+        rooms = [room + 1 - sum(shares[:at]) for at in range(len(shares))]
+        reads: list[Command] = [("ZRANGE", key, 0, most - 1) for key, most in zip(keys, rooms, strict=False)]
+        rank = rooms[-1] - 2 if rooms else -1
+        if 0 <= rank < shares[-1]:
+            reads.append(("ZRANGE", keys[len(shares) - 1], rank, rank, "WITHSCORES"))
+        replies = await self._pairs.gather(reads)
+        end = replies.pop() if len(replies) > len(shares) else []
+        names: list[bytes] = []
+        for at, (reply, most) in enumerate(zip(replies, rooms, strict=True)):
+            if len(reply) >= most or len(names) + len(reply) > room:
+                is_planned = at == len(shares) - 1 and end and reply[rank : rank + 1] == end[:1]
+                if not is_planned or len(names) + rank + 1 > room:
+                    return names or reply[:room], (at, ())  # never none: who removes what it reads would stop
+                return names + reply[: rank + 1], (at, end)
+            names += reply
+        return names, (len(shares), ()) if len(shares) < len(keys) else None
 
     async def among(self, owner: int, ids: Collection[int]) -> dict[int, int]:
         """Those of `ids` that `owner` has an edge with, and since when; one ZMSCORE a partition."""
@@ -157,6 +147,16 @@ class EdgeSide(EdgeQuestions):
         ids: list[int]
         (ids,) = await self.ask(self.ids_question(owner, at_most))
         return ids
+
+
+def _behind(cursor: PassCursor, last: bytes, end: Sequence[bytes] | None) -> PassCursor:
+    """The cursor behind `last`, whose time `end` tells (None: the cursor's own).
+
+    Where `end` is somebody else, edges changed between two commands of a round trip: from the cursor again.
+    """
+    if end is None:
+        return PassCursor(cursor.partition, cursor.at_ms, int(last))
+    return PassCursor(cursor.partition, int(end[1]), int(last)) if end and end[0] == last else cursor
 
 
 def neighbours(reply: list[bytes]) -> list[Neighbour]:

@@ -1,6 +1,6 @@
-"""What a pass over a side of edges has read so far, and its cursor under each layout of the partitions."""
+"""How much a pass over a side of edges reads, and its cursor under each layout of the partitions."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from socialsite.store.connections import Layout
 from timelines.domain.follow import FIRST_PASS, PassCursor
@@ -30,24 +30,3 @@ def shares_of(sizes: list[int], room: int) -> list[int]:
         shares.append(min(size, room))
         room -= size
     return shares
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a pass has read, not yet decoded, and how many each partition gave, in their order."""
-
-    members: list[bytes]
-    counts: list[tuple[int, int]]
-
-    def extend(self, partition: int, members: list[bytes]) -> None:
-        self.members.extend(members)
-        self.counts.append((partition, len(members)))
-
-    def place_of(self, position: int) -> tuple[int, int]:
-        """The partition of a member, and the position where that partition begins."""
-        start = 0
-        for partition, count in self.counts:
-            if position < start + count:
-                return partition, start
-            start += count
-        raise IndexError(position)
