@@ -40,7 +40,12 @@ def read(dead: DeadLetter) -> Letter:
         return Letter(dead, "post", job.post.author_id, job.post.id)
     if isinstance(job, FadeBoosts):
         return Letter(dead, "fade", post_id=job.post_id)
-    cursor = {"phase": job.phase, "partition": job.partition, "at_ms": job.at_ms, "id": job.id}
+    cursor: dict[str, str | int] = {
+        "phase": job.phase,
+        "partition": job.partition,
+        "at_ms": job.at_ms,
+        "id": job.id,
+    }
     return Letter(dead, "pass", job.author_id, job.post_id, cursor)
 
 

@@ -60,6 +60,20 @@ async def test_a_dry_run_counts_by_family_and_changes_nothing(
     assert {key for key in target_server.client().keys("*") if not key.startswith(b"map:")} == set()
 
 
+async def test_a_dry_run_counts_edges_and_cuts_none(
+    redis_url: str, ann: Person, redis_server: RedisServer
+) -> None:
+    async with open_services(redis_url, Configuration()) as services:
+        for fan in await World(services).people("bob", "carol"):
+            await fan.follows(ann)
+    before = set(redis_server.client().keys("*"))
+    said = await run("--follow-partitions", "8", "--dry-run")
+    assert (
+        said == "Dry run: 2 of following, 0 of members would be cut into 8 partitions; nothing was changed.\n"
+    )
+    assert set(redis_server.client().keys("*")) == before
+
+
 async def test_a_move_tells_what_it_moved(ann: Person, target: str, target_server: RedisServer) -> None:
     await ann.publishes("hello")
     said = await run("--to", target, verbosity=2)
@@ -95,7 +109,8 @@ async def test_follow_partitions_are_changed_by_number(
         (("--to", "redis://127.0.0.1:1", "--component", "everything"), "invalid choice"),
         (("--follow-partitions", "0"), "is 1 to 4096"),
         (("--follow-partitions", "16"), "16 partitions already"),
-        (("--follow-partitions", "8", "--dry-run"), "goes with --to"),
+        (("--follow-partitions", "16", "--dry-run"), "16 partitions already"),
+        (("--resume", "--dry-run"), "goes with --to or --follow-partitions"),
         (("--resume",), "no move is under way"),
         (("--back",), "no move is under way"),
     ],

@@ -49,7 +49,7 @@ async def test_a_slow_answer_does_not_move_it() -> None:
     clock = Clock(line.read_ms)
     began = time.monotonic()
     await clock.refresh()
-    wrong_ms = (time.monotonic() - began) * 500 + 2  # at most: what a stalled machine made of the quick answer
+    wrong_ms = (time.monotonic() - began) * 500 + 2  # at most, by a stall amid the quick answer
     was_set = clock._offset_ms
     for line.out_s, line.back_s in ((SLOW_S, 0.0), (0.0, SLOW_S)):
         await clock.refresh()

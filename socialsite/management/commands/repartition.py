@@ -1,7 +1,7 @@
 """manage.py repartition --to URL: move the data of a running site to another store (docs/moving.md)."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -62,20 +62,24 @@ class Command(SiteCommand):
             return await self._move(
                 lambda on_step: operation.move(site, to, options["component"], on_step=on_step)
             )
-        if options["dry_run"]:
-            raise CommandError("--dry-run goes with --to.")
         if options["follow_partitions"] is not None:
-            return await self._reshape(site, options["follow_partitions"])
+            return await self._reshape(site, options["follow_partitions"], dry=options["dry_run"])
+        if options["dry_run"]:
+            raise CommandError("--dry-run goes with --to or --follow-partitions.")
         if options["resume"]:
             return await self._move(lambda on_step: operation.resume(site, on_step=on_step))
         return await self._move(lambda on_step: operation.back(site, on_step=on_step))
 
-    async def _reshape(self, site: Site, count: int) -> None:
+    async def _reshape(self, site: Site, count: int, *, dry: bool) -> None:
         if not 1 <= count <= MOST_PARTITIONS:
             raise CommandError(f"The number of follow partitions is 1 to {MOST_PARTITIONS}.")
+        if dry:
+            edges = _told(await operation.look_at_edges(site, FOLLOW_EDGES, count))
+            self._line(f"Dry run: {edges} would be cut into {count} partitions; nothing was changed.")
+            return
         self._line("This takes two minutes more than the copying: the last readers are waited for.", at=2)
         done = await operation.reshape(site, FOLLOW_EDGES, count, grace_s=GRACE_S)
-        edges = ", ".join(f"{number} of {name}" for name, number in sorted(done.edges.items()))
+        edges = _told(done.edges)
         self._line(
             f"Cut the follow edges into {count} partitions ({edges}); now set FOLLOW_PARTITIONS={count}."
         )
@@ -120,6 +124,11 @@ class Command(SiteCommand):
     def _line(self, text: str, *, at: int = 1) -> None:
         if self.verbosity >= at:
             self.stdout.write(text)
+
+
+def _told(edges: Mapping[str, int]) -> str:
+    """Edges by the name of their outgoing side."""
+    return ", ".join(f"{number} of {name}" for name, number in sorted(edges.items()))
 
 
 def whole_url(url: str) -> str:

@@ -1,6 +1,6 @@
 """Copying edges from one layout of partitions to another, beside each other in one store."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from itertools import islice
 
 from socialsite.store.connections import Layout, partition_of
@@ -31,16 +31,31 @@ class EdgeCopier:
         """Everything that stands, into empty partitions; how many edges, by their outgoing side."""
         await self.clear(self._reshape.target)
         counts = dict.fromkeys(self._sides, 0)
+        async for keys in self._standing():
+            await self._copy_keys(keys, counts)
+        return counts
+
+    async def count(self) -> dict[str, int]:
+        """How many edges stand, by their outgoing side."""
+        counts = dict.fromkeys(self._sides, 0)
+        async for keys in self._standing():
+            sizes = await self._store.gather([("ZCARD", key) for key in keys])
+            for key, size in zip(keys, sizes, strict=True):
+                ((name, _),) = self.owner(key)
+                counts[name] += size
+        return counts
+
+    async def _standing(self) -> AsyncIterator[list[Key]]:
+        """Keys of outgoing edges, some at once."""
         keys: set[Key] = set()
         for node in self._store.nodes:
             async for key in scanned(node):
                 if key.component == self._reshape.component and self._reshape.source.holds(key.tag):
                     keys |= {key} if self.owner(key) else set()
                 if len(keys) >= KEYS_AT_ONCE:
-                    await self._copy_keys(list(keys), counts)
+                    yield list(keys)
                     keys.clear()
-        await self._copy_keys(list(keys), counts)
-        return counts
+        yield list(keys)
 
     async def _copy_keys(self, keys: Sequence[Key], counts: dict[str, int]) -> None:
         commands: list[Command] = []

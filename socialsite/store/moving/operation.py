@@ -10,6 +10,7 @@ from socialsite.store.key import Key
 from socialsite.store.moving.arranging import TopologyOf
 from socialsite.store.moving.board import Board
 from socialsite.store.moving.copying import Tally
+from socialsite.store.moving.edge_copying import EdgeCopier
 from socialsite.store.moving.errors import MoveRefused, MoverReplaced
 from socialsite.store.moving.followers import Followers
 from socialsite.store.moving.guard import Guard
@@ -110,7 +111,7 @@ async def reshape(
         for _ in range(2):
             record = work.record
             if record.move is None:
-                record = await work.planned_reshape(begun(record, site.placed), edges, count)
+                record = await planned_reshape(work.places, begun(record, site.placed), edges, count)
             elif record.move.reshape is None:
                 raise MoveRefused(
                     "a move is under way: finish it with --resume, or turn it round with --back"
@@ -119,6 +120,40 @@ async def reshape(
             if work.record.layouts[edges.component].letter == USUAL:
                 break
         return report
+
+
+async def look_at_edges(site: Site, edges: Edges, count: int) -> dict[str, int]:
+    """How many edges `reshape` would cut anew; nothing is changed, and no lock taken. Raises MoveRefused."""
+    places = Places(site.home, site.topology_of)
+    try:
+        _, record = await find_board(places)
+        if record.move is not None:
+            raise MoveRefused("a move is under way: it has to be finished first")
+        planned = await planned_reshape(places, begun(record, site.placed), edges, count)
+        reshape = _require_move(planned).reshape
+        assert reshape is not None
+        store = places.store(planned.url_of(edges.component))
+        return await EdgeCopier(store, reshape, edges.sides).count()
+    finally:
+        await places.close()
+
+
+async def planned_reshape(places: Places, record: Placement, edges: Edges, count: int) -> Placement:
+    """The record with which the next half of a reshaping begins. Raises MoveRefused."""
+    if record.arriving:
+        raise MoveRefused("the move that brought the data here is not finished: repeat it with --resume")
+    url = record.url_of(edges.component)
+    await places.open(url)
+    held = await places.store(url).node(edges.recorded).execute("GET", edges.recorded)
+    if held is None:
+        raise MoveRefused("nothing is there to be cut: the site was never started")
+    now = record.layouts.get(edges.component, Layout(USUAL, int(held)))
+    if now == Layout(USUAL, count, now.generation):
+        raise MoveRefused(f"there are {count} partitions already")
+    next_one = Layout(OTHER if now.letter == USUAL else USUAL, count, now.generation + 1)
+    reshape = Reshape(edges.component, now, next_one)
+    paths = {edges.component: Path(url, url)}
+    return record.after(move=Move(secrets.token_hex(8), paths, bytes(1), reshape=reshape))
 
 
 class _Work:
@@ -144,23 +179,6 @@ class _Work:
         self.record = record
         mover = Mover(self._board, self.places, self._lock, record, on_step)
         return await mover.run()
-
-    async def planned_reshape(self, record: Placement, edges: Edges, count: int) -> Placement:
-        """The record with which the next half begins."""
-        if record.arriving:
-            raise MoveRefused("the move that brought the data here is not finished: repeat it with --resume")
-        url = record.url_of(edges.component)
-        await self.places.open(url)
-        held = await self.places.store(url).node(edges.recorded).execute("GET", edges.recorded)
-        if held is None:
-            raise MoveRefused("nothing is there to be cut: the site was never started")
-        now = record.layouts.get(edges.component, Layout(USUAL, int(held)))
-        if now == Layout(USUAL, count, now.generation):
-            raise MoveRefused(f"there are {count} partitions already")
-        next_one = Layout(OTHER if now.letter == USUAL else USUAL, count, now.generation + 1)
-        reshape = Reshape(edges.component, now, next_one)
-        paths = {edges.component: Path(url, url)}
-        return record.after(move=Move(secrets.token_hex(8), paths, bytes(1), reshape=reshape))
 
     async def reshape(
         self, record: Placement, edges: Edges, grace_s: float, on_step: OnStep | None
