@@ -13,6 +13,7 @@ from socialsite.store.errors import (
     StoreFull,
     StoreUnavailable,
     Unconfirmed,
+    WrongType,
 )
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
@@ -24,6 +25,6 @@ from socialsite.store.store import Store
 __all__ = [
     "Asked", "BadUrl", "Command", "CommandRefused", "Encoded", "Key", "KeyDataShardedConnection",
     "KeyShardedConnection", "Later", "Node", "Partition", "Prepared", "Question", "Redirected", "Reply",
-    "Script", "Store", "StoreError", "StoreFull", "StoreUnavailable", "StoreUrls", "Unconfirmed", "joined",
-    "load", "open_store", "prepared", "wire_of", "wire_text",
+    "Script", "Store", "StoreError", "StoreFull", "StoreUnavailable", "StoreUrls", "Unconfirmed", "WrongType",
+    "joined", "load", "open_store", "prepared", "wire_of", "wire_text",
 ]  # fmt: skip

@@ -28,6 +28,10 @@ class CommandRefused(StoreError):
     """The server understood and said no: a defect of ours."""
 
 
+class WrongType(CommandRefused):
+    """WRONGTYPE: something else than the site makes stands at the key."""
+
+
 class ScriptMissing(CommandRefused):
     """NOSCRIPT: the server does not hold this script (yet, or any more)."""
 
@@ -64,6 +68,8 @@ def error_of(text: str) -> StoreError:
     code = text.split(" ", 1)[0]
     if code in ("OOM", "MISCONF") or "OOM command not allowed" in text:
         return StoreFull(text)
+    if code == "WRONGTYPE":
+        return WrongType(text)
     if code == "NOSCRIPT":
         return ScriptMissing(text)
     if code == "READONLY":

@@ -61,6 +61,19 @@ async def test_a_push_goes_in_front(homes: CachedTimelines) -> None:
     assert part.whole
 
 
+async def test_what_is_no_home_is_dropped_and_keeps_nothing_from_the_others(
+    homes: CachedTimelines, store: Store
+) -> None:
+    await built(homes, [at(500)])
+    spoilt = keys.home_timeline(43)
+    await store.node(spoilt).execute("SET", spoilt, "by hand")
+    await homes.push([43, ALICE], at(0))
+    part = await homes.read(ALICE, 5)
+    assert part is not None
+    assert part.ids == (at(0), at(500))
+    assert not await store.node(spoilt).execute("EXISTS", spoilt)
+
+
 async def test_a_large_pass_reaches_whom_it_names(homes: CachedTimelines) -> None:
     await built(homes, [at(500)])
     await homes.push([*range(1, 3 * MANY)], at(0))

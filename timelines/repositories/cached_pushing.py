@@ -20,6 +20,7 @@ from socialsite.store import (
     StoreError,
     StoreUnavailable,
     Unconfirmed,
+    WrongType,
     load,
 )
 from timelines.repositories.cached_kind import LATE_MS, MARGIN, CachedKind
@@ -83,15 +84,18 @@ class CachedPushing:
             await self._forget_for_sure(node, names)
             raise
         moved: list[int] = []
+        spoilt: list[int] = []
         if not LENGTHS.issuperset(map(type, lengths)):
-            moved = [int(name) for name, n in zip(names, lengths, strict=True) if isinstance(n, Redirected)]
-            lengths = [0 if isinstance(n, Redirected) else require_length(n) for n in lengths]
+            moved = owners_of(Redirected, names, lengths)
+            spoilt = owners_of(WrongType, names, lengths)
+            lengths = [0 if isinstance(n, Redirected | WrongType) else require_length(n) for n in lengths]
         if self._is_late(post_id):
             await self.forget([int(name) for name, length in zip(names, lengths, strict=True) if length])
         else:
             await self._trim(node, self._outgrown(names, lengths))
         # Their slots are on their way to another node: scripts are followed there, bare bytes are not.
         await self.insert(moved, post_id)
+        await self.forget(spoilt)  # a cache that is none: one must not keep the post from the others
 
     def _outgrown(self, names: Sequence[bytes], lengths: Sequence[int]) -> list[int]:
         """Owners whose timelines are longer than they may be."""
@@ -131,6 +135,11 @@ def require_length(reply: Reply) -> int:
     if isinstance(reply, StoreError):
         raise reply
     return int(reply)
+
+
+def owners_of(kind: type[StoreError], names: Sequence[bytes], lengths: Sequence[Reply]) -> list[int]:
+    """Whose push was answered by this error."""
+    return [int(name) for name, length in zip(names, lengths, strict=True) if isinstance(length, kind)]
 
 
 def shortest_first(names: Sequence[bytes]) -> Sequence[bytes]:
