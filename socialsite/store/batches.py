@@ -48,13 +48,14 @@ class Encoded(Sequence[Command]):
 class Parts(Sequence[Command]):
     """Several sequences of commands in one round trip, in order."""
 
-    __slots__ = ("parts",)
+    __slots__ = ("_count", "parts")
 
     def __init__(self, parts: Sequence[Sequence[Command]]) -> None:
         self.parts = parts
+        self._count = sum(map(len, parts))
 
     def __len__(self) -> int:
-        return sum(map(len, self.parts))
+        return self._count
 
     def __iter__(self) -> Iterator[Command]:
         return chain.from_iterable(self.parts)

@@ -69,7 +69,10 @@ class EdgeQuestions:
 
     def held_question(self, owner: int, ids: Collection[int]) -> Question[set[int]]:
         """As `among_question`, without since when."""
-        groups = self.grouped(owner, ids)
+        return self.held_groups_question(owner, self.grouped(owner, ids))
+
+    def held_groups_question(self, owner: int, groups: Groups) -> Question[set[int]]:
+        """As `held_question`, of ids that `grouped` has grouped."""
 
         def understand(replies: Sequence[Reply]) -> set[int]:
             return set(compress(chain.from_iterable(groups.members.values()), chain.from_iterable(replies)))

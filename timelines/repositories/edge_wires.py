@@ -1,7 +1,7 @@
 """Questions about sides of pair edges as they are sent; pages ask them by the dozen (store/batches.py)."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from socialsite.store.batches import wire_of, wire_text
 from socialsite.store.key import Key
@@ -15,9 +15,14 @@ def group_wires(groups: Mapping[int, Sequence[int]]) -> list[tuple[int, bytes, b
     """Of each group (ids by the number of their partition) that number, and its ZMSCORE but for name and key:
     what is sent before these, what after. So one grouping is asked of several sides."""
     return [
-        (number, b"*%d\r\n" % (len(members) + 2), b"".join(map(wire_of, members)))
-        for number, members in groups.items()
+        (number, _lead(len(members)), b"".join(map(wire_of, members))) for number, members in groups.items()
     ]
+
+
+@cache
+def _lead(members: int) -> bytes:
+    """How a ZMSCORE of so many begins."""
+    return b"*%d\r\n" % (members + 2)
 
 
 def scores_wire(heads: Sequence[bytes], groups: Sequence[tuple[int, bytes, bytes]]) -> bytes:

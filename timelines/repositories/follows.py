@@ -24,12 +24,12 @@ from timelines.domain.follow import (
     PassPage,
 )
 from timelines.repositories.edge_common import Sized, common_with_each
-from timelines.repositories.edge_side import EdgeSide, Neighbour, order
+from timelines.repositories.edge_side import EdgeSide, Neighbour
 from timelines.repositories.edges import PairEdges
 
 OVER_THE_CAP = 1_000  # how far concurrent follows may pass FOLLOWING_CAP before a read leaves the rest out
 
-FIRST = 16  # accounts a partition that a viewer follows, read with the first question: of most, all of them
+FIRST = 24  # accounts a partition that a viewer follows, read with the first question: of most, all of them
 
 
 class Follows:
@@ -144,8 +144,10 @@ class Follows:
         if not met.is_all:
             return Later(partial(self._compared, viewer_id, account_id, met, limit))
         groups = self._followers.grouped(account_id, met.followed)
-        sides = self._followers, self._following
-        asked = joined(*(side.among_groups_question(account_id, groups) for side in sides))
+        asked = joined(
+            self._followers.among_groups_question(account_id, groups),
+            self._following.held_groups_question(account_id, groups),
+        )
         return self._store.begin(
             Question(asked.commands, lambda replies: acquainted(limit, *asked.understand(replies)))
         )
@@ -175,8 +177,8 @@ class Follows:
 
 def acquainted(limit: int, known: Mapping[int, int], shared: Collection[int]) -> Acquaintance:
     """Of followers that the viewer knows (id: since when) the newest; and how many both follow."""
-    newest = sorted((Neighbour(at_ms, id) for id, at_ms in known.items()), key=order, reverse=True)
-    return Acquaintance(len(shared), tuple(AccountId(neighbour.id) for neighbour in newest[:limit]))
+    newest = sorted(known, key=lambda id: (known[id], str(id)), reverse=True)  # as `order` has it
+    return Acquaintance(len(shared), tuple(map(AccountId, newest[:limit])))
 
 
 async def page_of(side: EdgeSide, id: int, cursor: FollowCursor | None, limit: int) -> FollowPage:

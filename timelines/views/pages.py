@@ -1,6 +1,8 @@
 """What the views of timelines share: a page's links, and its two shapes."""
 
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import starmap
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -26,14 +28,25 @@ def link(request: SiteRequest, **query: object) -> str | None:
     if None in query.values():
         return None
     limit = {"limit": request.GET["limit"]} if "limit" in request.GET else {}
-    return f"{quote(request.path, safe='/@')}?{urlencode({**query, **limit})}"
+    return f"{quoted(request.path)}?{'&'.join(starmap(pair, {**query, **limit}.items()))}"
+
+
+@lru_cache(maxsize=1_024)
+def quoted(path: str) -> str:
+    """As it stands in addresses."""
+    return quote(path, safe="/@")
+
+
+def pair(name: str, value: object) -> str:
+    """Of a query; numbers, as nearly all are, need no escaping."""
+    text = str(value)
+    return f"{name}={text}" if text.isascii() and text.isdigit() else urlencode({name: text})
 
 
 def canonical_url(request: SiteRequest, query: PageQuery) -> Slot:
     """The page's absolute address, with its cursor and without whatever else a link to it may carry."""
     before, after = link(request, before=query.before), link(request, after=query.after)
-    path = before or after or quote(request.path, safe="/@")
-    return Slot(request.build_absolute_uri(path))
+    return Slot(f"{request.scheme}://{request.get_host()}{before or after or quoted(request.path)}")
 
 
 def slot(text: str | None) -> Slot | None:
