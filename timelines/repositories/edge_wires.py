@@ -33,13 +33,13 @@ def scores_wire(heads: Sequence[bytes], groups: Sequence[tuple[int, bytes, bytes
 @lru_cache(maxsize=OWNERS)
 def scores_heads(key: KeyOfSide, tags: tuple[str, ...], owner: int) -> tuple[bytes, ...]:
     """Name and key of the side's ZMSCORE, by the number of the partition."""
-    return tuple(wire_text("ZMSCORE") + wire_text(key(tag, owner)) for tag in tags)
+    return tuple(wire_text("ZMSCORE") + wire_text(made(key, tag, owner)) for tag in tags)
 
 
 @lru_cache(maxsize=OWNERS)
 def sizes_wire(key: KeyOfSide, tags: tuple[str, ...], owner: int) -> bytes:
     """A ZCARD of each partition."""
-    return b"".join([encode(("ZCARD", key(tag, owner))) for tag in tags])
+    return b"".join([encode(("ZCARD", made(key, tag, owner))) for tag in tags])
 
 
 @lru_cache(maxsize=OWNERS)
@@ -48,4 +48,10 @@ def walk_wire(
 ) -> bytes:
     """A ZRANGE of each partition, by rank from 0 to `last`; `with_times`: WITHSCORES."""
     told = ("WITHSCORES",) if with_times else ()
-    return b"".join([encode(("ZRANGE", key(tag, owner), 0, last, *told)) for tag in tags])
+    return b"".join([encode(("ZRANGE", made(key, tag, owner), 0, last, *told)) for tag in tags])
+
+
+def made(key: KeyOfSide, tag: str, owner: int) -> Key:
+    """A key that its builder does not keep: what is sent is kept here, or nothing is."""
+    build: KeyOfSide = getattr(key, "__wrapped__", key)
+    return build(tag, owner)
