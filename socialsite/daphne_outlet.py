@@ -10,7 +10,7 @@ import functools
 from socket import SO_SNDBUF, SOL_SOCKET, socket
 from typing import Any, Final, Protocol
 
-from socialsite.outlet import STALLED_S, TOO_SLOW, Frame, Outlet, PlainOutlet, Send, Waiting
+from socialsite.outlet import STALLED_S, TOO_SLOW, Frame, Gate, Outlet, PlainOutlet, Send, Waiting
 
 TRANSPORT_BUFFER_BYTES = 16 * 1024
 """What Twisted may hold before it pauses us (its own default is 64 kB)."""
@@ -51,8 +51,7 @@ class DaphneOutlet:
         self._transport: Transport = protocol.transport
         self._loop = asyncio.get_running_loop()
         self._waiting = Waiting()
-        self._flowing = asyncio.Event()
-        self._flowing.set()
+        self._flowing = Gate()
         self._stalled: asyncio.TimerHandle | None = None
         self._aborting: asyncio.TimerHandle | None = None
         self.is_closed = False
@@ -69,7 +68,7 @@ class DaphneOutlet:
     def push(self, frame: Frame) -> None:
         if self.is_closed:
             return
-        if self._flowing.is_set():
+        if self._flowing.is_open:
             self._write(frame.wire)
         elif not self._waiting.append(frame):
             self._too_slow()
@@ -83,13 +82,13 @@ class DaphneOutlet:
         self._protocol.handle_reply({"type": "websocket.close", "code": code})
 
     async def drained(self) -> None:
-        await self._flowing.wait()
+        await self._flowing.passed()
 
     def release(self) -> None:
         """The connection is gone: forget timers, wake whoever waits."""
         self.is_closed = True
         self._waiting.clear()
-        self._flowing.set()
+        self._flowing.open()
         for timer in (self._stalled, self._aborting):
             if timer is not None:
                 timer.cancel()
@@ -121,7 +120,7 @@ class DaphneOutlet:
 
     def pauseProducing(self) -> None:  # noqa: N802
         """The reader stalls. Nothing is read from it either: pongs and answers would pile up as well."""
-        self._flowing.clear()
+        self._flowing.shut()
         if self._stalled is None:
             self._stalled = self._loop.call_later(STALLED_S, self._too_slow)
         if not self.is_closed:
@@ -133,11 +132,11 @@ class DaphneOutlet:
             self._stalled.cancel()
             self._stalled = None
         if self.is_closed:
-            self._flowing.set()
+            self._flowing.open()
             return
         self._transport.resumeProducing()
-        self._flowing.set()
-        while self._waiting and self._flowing.is_set():
+        self._flowing.open()
+        while self._waiting and self._flowing.is_open:
             self._write(self._waiting.popleft().wire)
 
     def stopProducing(self) -> None:  # noqa: N802
