@@ -50,7 +50,8 @@ class Spreading:
                 if self._room.has_changed(subscription.socket.account_id, moment):
                     due[key] = _timeline(subscription).seat
                     continue
-                self._room.note_sent(entry.shown.post.id, topics)
+                if not shown:  # before the first is sent, for all: whatever changes from now on is told
+                    self._room.note_sent(entry.shown.post.id, topics)
                 subscription.offer(post_id, made.frame_for(subscription, entry))
                 shown.add(_timeline(subscription).topic)
                 if number % AT_ONCE == 0:
