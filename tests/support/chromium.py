@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwright, WebSocket
 
 from tests.support.visitor import Visitor
 
@@ -68,20 +68,25 @@ class Reader:
 
     def goes_live(self, path: str = "/") -> None:
         """Open a page and wait until its socket is subscribed to what the page shows."""
+        frames: list[tuple[str, str]] = []  # where the page was when the socket opened, and what came
 
-        frames: list[str] = []
-        self.page.once(
-            "websocket", lambda socket: socket.on("framereceived", lambda f: frames.append(str(f)))
-        )
+        def hears(socket: WebSocket) -> None:
+            at = self.page.url  # the page before may only be opening its own
+            socket.on("framereceived", lambda frame: frames.append((at, str(frame))))
+
+        self.page.on("websocket", hears)
         self.goes(path)
         shows_the_badge_alone = path.startswith("/notifications/") or POST_PATH.fullmatch(path)
         until = time.monotonic() + LIVE_WITHIN_S
         while not any(
-            '"subscribed"' in frame and (shows_the_badge_alone or '"notifications"' not in frame)
-            for frame in frames
+            at == self.page.url
+            and '"subscribed"' in frame
+            and (shows_the_badge_alone or '"notifications"' not in frame)
+            for at, frame in frames
         ):
             assert time.monotonic() < until, f"{path} is not live: {frames}"
             self.page.wait_for_timeout(50)
+        self.page.remove_listener("websocket", hears)
 
     def publishes(self, text: str) -> None:
         """By the box of the page that is open."""
