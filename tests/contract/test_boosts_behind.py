@@ -14,13 +14,13 @@ from timelines.domain.post import Post
 from timelines.domain.rights import Place
 from timelines.repositories.boosts import BEFORE_MOST, earlier_question
 from timelines.repositories.posts import PostRepository
-from timelines.services.boost_showing import Later, behind
+from timelines.services.boost_showing import LaterBoosts, behind
 from timelines.services.hydrating_for_many import Seat, seats_showing
 
 BASE = 1_900_000_000_000
 
 
-async def boosted(store: Store, original: PostId, ids: list[PostId]) -> Later:
+async def boosted(store: Store, original: PostId, ids: list[PostId]) -> LaterBoosts:
     """Accounts 1, 2, … boost the post, in this order."""
     found = [(AccountId(number), id) for number, id in enumerate(ids, start=1)]
     key = keys.boosts(original)

@@ -17,7 +17,7 @@ from socialsite.store.errors import StoreError
 from timelines.domain.rights import FOLLOWED
 from timelines.live.room import Room, Subscription
 from timelines.live.spreading import Spreading
-from timelines.services.boost_showing import Later, Withdrawn, behind
+from timelines.services.boost_showing import LaterBoosts, Withdrawn, behind
 from timelines.services.hydrating import Hydrator
 from timelines.services.hydrating_for_many import Seat, seats_showing
 
@@ -99,7 +99,7 @@ class Surfacing:
             met = set[str]() if readers.author_id is None else theirs[readers.author_id]
             await self._spread_first(boosts, met | readers.topics)
 
-    async def _spread_first(self, boosts: Later, topics: set[str]) -> None:
+    async def _spread_first(self, boosts: LaterBoosts, topics: set[str]) -> None:
         """To each reader the first that they see: it hides those behind it."""
         for booster_id, boost_id in boosts:
             if topics:

@@ -62,9 +62,9 @@ class Follows:
     async def is_following(self, follower_id: AccountId, followed_id: AccountId) -> bool:
         return await self._edges.has(follower_id, followed_id)
 
-    async def counts(self, account_id: AccountId, *, may_lag: bool = False) -> FollowCounts:
+    async def counts(self, account_id: AccountId) -> FollowCounts:
         counts: FollowCounts
-        (counts,) = await self._store.ask(self.counts_question(account_id, may_lag=may_lag))
+        (counts,) = await self._store.ask(self.counts_question(account_id))
         return counts
 
     def counts_question(self, account_id: AccountId, *, may_lag: bool = False) -> Question[FollowCounts]:

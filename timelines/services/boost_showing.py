@@ -15,11 +15,11 @@ from timelines.services.looking_up import Lookup, Reach
 Earlier = list[AccountId]
 Withdrawn = tuple[PostId, PostId]
 """A boost that is gone, and what it showed."""
-Later = list[tuple[AccountId, PostId]]
+LaterBoosts = list[tuple[AccountId, PostId]]
 """Who boosted the same after it, and by which boost, the first first."""
 
 
-async def behind(reach: Reach, withdrawn: Iterable[Withdrawn]) -> list[Later]:
+async def behind(reach: Reach, withdrawn: Iterable[Withdrawn]) -> list[LaterBoosts]:
     """What each of some boosts may have hidden. The first that a reader sees hides the others now."""
     return await reach.store.ask(*(later_question(original, boost) for boost, original in withdrawn))
 

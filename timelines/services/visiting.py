@@ -116,7 +116,9 @@ class VisitingService:
             page = NOTHING if hidden else await self._page(account, first, look)
             return Visit(account, page, first.posts, first.counts, first.place)
         relation, met = first.between
-        together = None if relation.is_apart else self._together(viewer_id, account, met)
+        together: Awaitable[Acquaintance] | None = None
+        if not relation.is_apart:
+            together = self._follows.begin_together(viewer_id, AccountId(account.id), met, KNOWN)
         hidden = relation.is_apart or (account.is_private and not relation.follows)
         page = NOTHING if hidden else await self._page(account, first, look)  # leaves with `together`
         both, known = (0, ()) if together is None else await self._introduced(viewer_id, await together)
@@ -159,9 +161,6 @@ class VisitingService:
         return await self._reading.profile_of(
             AccountId(account.id), look.cut, viewer_id=viewer_id, ids=first.ids, may_lag=viewer_id is None
         )
-
-    def _together(self, viewer_id: AccountId, account: Account, met: Met) -> Awaitable[Acquaintance]:
-        return self._follows.begin_together(viewer_id, AccountId(account.id), met, KNOWN)
 
     async def _introduced(self, viewer_id: AccountId, found: Acquaintance) -> tuple[int, tuple[Author, ...]]:
         """The known followers without those that are suspended, or that a block keeps apart."""
