@@ -1,7 +1,8 @@
 """Mutation testing: `make mutation` changes one place of the sources in memory and runs what covers it.
 
 `python -m tests.quality.mutation [FILE...]` (default: recipes and repositories, the smallest first) continues
-where it was stopped; `--again` tries survivors anew, `--report` only tells. Needs `make coverage` before it.
+where it was stopped; `--again` tries survivors anew, `--report` only tells. Needs `make coverage` before it, but
+for tests that were written since: `--again --tests FILE` tries survivors against all of those, and no others.
 Survivors that no test can tell apart stand, each with its reason, in tests/quality/equivalent.json.
 """
 
@@ -29,19 +30,19 @@ def subjects() -> list[str]:
     return [path.relative_to(ROOT).as_posix() for path in sorted(found, key=lambda path: path.stat().st_size)]
 
 
-def run(files: list[str], results: Path, parts: int, coverage: Path) -> None:
+def run(files: list[str], results: Path, parts: int, coverage: Path, tests: list[str]) -> None:
     """Runners side by side, each with a server of its own and every `parts`-th mutant."""
     environment = os.environ | {
         "MUTATE": " ".join(files),
         "MUTATION_RESULTS": str(results),
-        "MUTATION_COVERAGE": str(coverage),
+        "MUTATION_COVERAGE": "" if tests else str(coverage),
         "MUTATION_LEAVE_OUT": os.environ.get("MUTATION_LEAVE_OUT", "index figure strict"),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "tests.quality.mutation_run"]
     runners = [
         subprocess.Popen(
-            [*command, "tests/unit", "tests/contract"],
+            [*command, *(tests or ("tests/unit", "tests/contract"))],
             cwd=ROOT,
             env=environment | {"MUTATION_PART": f"{part}/{parts}"},
             stdout=subprocess.DEVNULL,
@@ -56,6 +57,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*")
     parser.add_argument("--again", action="store_true", help="try anew what did not die")
+    parser.add_argument("--tests", action="append", default=[], help="instead of what covers a mutant")
     parser.add_argument("--report", action="store_true", help="tell what is known, run nothing")
     parser.add_argument("--write", action="store_true", help="put the table into docs/quality.md")
     parser.add_argument("--parts", type=int, default=2, help="runners side by side")
@@ -67,7 +69,7 @@ def main() -> None:
     if not options.report:
         if options.again:
             Results(options.results).forget(files, ("survived", "uncovered", "hung", "impossible"))
-        run(files, options.results, options.parts, options.coverage)
+        run(files, options.results, options.parts, options.coverage, options.tests)
     results = Results(options.results)
     if options.write:
         written = PLACE.sub(lambda found: f"{found[1]}{results.table()}\n{found[2]}", DOCUMENT.read_text())

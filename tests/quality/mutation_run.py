@@ -1,8 +1,9 @@
 """The pytest plugin that tries mutants: the collected tests stay in memory, each mutant gets a fork of them.
 
 Told by the environment (tests/quality/mutation.py sets it): MUTATE, the files; MUTATION_RESULTS, where a line
-of JSON a mutant is appended; MUTATION_COVERAGE, what `make coverage` left. All forks use one Redis server in
-turn, which every test empties; a fork that hangs is killed with everything it started.
+of JSON a mutant is appended; MUTATION_COVERAGE, what `make coverage` left (empty: every mutant meets every
+test that was collected). All forks use one Redis server in turn, which every test empties; a fork that hangs
+is killed with everything it started.
 """
 
 import contextlib
@@ -54,13 +55,17 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.Fix
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool:
     global _server
-    covering = Covering(Path(os.environ["MUTATION_COVERAGE"]))
+    coverage = os.environ["MUTATION_COVERAGE"]
+    covering = Covering(Path(coverage)) if coverage else None
     items = {item.nodeid: item for item in session.items}
     _server = RedisServer().start()
     try:
         with Path(os.environ["MUTATION_RESULTS"]).open("a+") as results:
             for path, mutant in _wanted(results):
-                verdict = _try(session, items, covering, path, mutant)
+                if covering:
+                    verdict = _try(session, items, covering, path, mutant)
+                else:
+                    verdict = _verdict(session, session.items[:], path, mutant)
                 results.write(json.dumps({"path": path, **asdict(mutant), **asdict(verdict)}) + "\n")
                 results.flush()
     finally:
@@ -94,9 +99,15 @@ def _try(
         spent += covering.seconds(name)
     if not chosen:
         return Verdict("uncovered")
+    return _verdict(session, chosen, path, mutant, spent, len(names) - len(chosen))
+
+
+def _verdict(
+    session: pytest.Session, chosen: list[Any], path: str, mutant: Mutant, spent: float = 5.0, left: int = 0
+) -> Verdict:
     began = time.monotonic()
     state, by = _fork(session, chosen, path, mutant, PATIENCE[0] * spent + PATIENCE[1])
-    return Verdict(state, by, len(chosen), len(names) - len(chosen), round(time.monotonic() - began, 2))
+    return Verdict(state, by, len(chosen), left, round(time.monotonic() - began, 2))
 
 
 def _fork(
