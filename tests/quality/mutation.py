@@ -1,8 +1,8 @@
 """Mutation testing: `make mutation` changes one place of the sources in memory and runs what covers it.
 
 `python -m tests.quality.mutation [FILE...]` (default: recipes and repositories, the smallest first) continues
-where it was stopped; `--again` tries survivors anew, `--report` only tells. Needs `make coverage` before it, but
-for tests that were written since: `--again --tests FILE` tries survivors against all of those, and no others.
+where it was stopped; `--again` tries survivors anew, `--report` only tells. Needs `make coverage` before
+it, but for tests written since: `--again --tests FILE` tries survivors against all of those, and no others.
 Survivors that no test can tell apart stand, each with its reason, in tests/quality/equivalent.json.
 """
 
