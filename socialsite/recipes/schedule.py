@@ -28,6 +28,10 @@ class Turn:
     work: Callable[[], Awaitable[object]]
     at_most_s: float = 60.0
 
+    def pause_s(self) -> float:
+        """Until the next try: at random a little less than a period, which spreads the workers."""
+        return self.every_s * random.uniform(0.9, 1.0)  # noqa: S311 - no secret
+
 
 def turn_key(name: str) -> Key:
     """STRING: this period's turn is claimed; lives 90% of the period, so that a slow clock misses none."""
@@ -64,7 +68,7 @@ class Schedule:
 
     async def _repeat(self, turn: Turn) -> None:
         while True:
-            await asyncio.sleep(turn.every_s * random.uniform(0.9, 1.0))  # noqa: S311 - spreads the workers
+            await asyncio.sleep(turn.pause_s())
             try:
                 await self.do_if_due(turn)
             except (StoreError, LockLost) as error:

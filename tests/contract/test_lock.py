@@ -5,7 +5,6 @@ import asyncio
 import pytest
 
 from socialsite.recipes.lock import Lock, Locked, LockLost, fence_key, lock_key
-from socialsite.recipes.schedule import Schedule, Turn, turn_key
 from socialsite.store import Store, StoreUrls, open_store
 
 NAME = "flush"
@@ -107,39 +106,3 @@ async def test_a_failing_block_gives_its_lock_back(store: Store, lock: Lock) -> 
 async def test_the_name_is_a_fixed_word(store: Store) -> None:
     with pytest.raises(ValueError, match="lower-case"):
         Lock(store, "a:b")
-
-
-async def test_a_turn_is_done_once_a_period(redis_urls: StoreUrls) -> None:
-    done = 0
-
-    async def work() -> None:
-        nonlocal done
-        done += 1
-
-    stores = [await open_store(redis_urls) for _ in range(5)]
-    turn = Turn("flush", 60, work)
-    assert sum([await Schedule(each, []).do_if_due(turn) for each in stores]) == 1
-    node = stores[0].node(turn_key("flush"))
-    assert 0 < await node.execute("PTTL", turn_key("flush")) <= 60_000
-    await node.execute("PEXPIRE", turn_key("flush"), 1)
-    await asyncio.sleep(0.02)  # the period is over
-    await asyncio.gather(*(Schedule(each, []).do_if_due(turn) for each in stores))
-    assert done == 2
-    for each in stores:
-        await each.close()
-
-
-async def test_a_schedule_goes_on_after_a_defect(store: Store) -> None:
-    done, thrice = [], asyncio.Event()
-
-    async def work() -> None:
-        done.append(1)
-        if len(done) == 1:
-            raise KeyError("a defect")
-        if len(done) == 3:
-            thrice.set()
-
-    schedule = Schedule(store, [Turn("flush", 0.05, work)])
-    schedule.start()
-    await asyncio.wait_for(thrice.wait(), 5)
-    await schedule.close()

@@ -1,8 +1,11 @@
 """Who is dead, and who only might be."""
 
+import contextlib
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +16,25 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a start or
 
 def test_one_is_alive_oneself() -> None:
     assert not is_dead(mark())
+
+
+@linux
+def test_a_mark_names_the_place_the_process_and_its_start() -> None:
+    place, pid, start = mark().split()
+    assert re.fullmatch("[0-9a-f]{16}", place)
+    assert int(pid) == os.getpid()
+    assert start == Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
+
+
+@linux
+def test_a_process_of_somebody_else_is_alive_whenever_it_began() -> None:
+    place, _, _ = mark().split()
+    child = os.fork()
+    if not child:
+        with contextlib.suppress(PermissionError):  # whoever may not is somebody else than process 1 already
+            os.setuid(65534)
+        os._exit(is_dead(f"{place} 1 1"))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @linux
