@@ -1,0 +1,107 @@
+"""What search_find.lua finds in postings, and in how many steps, to the letter (test_script_answers.py)."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from socialsite.ids import MAX_ID
+from socialsite.store import Store
+from tests.support.scripting import ask, run
+from timelines import keys
+from timelines.repositories.search import FIND, packed
+
+BLOCK = 64
+PLENTY = 100_000
+
+
+@dataclass(frozen=True)
+class Term:
+    """Postings, ascending, above a floor; of a term of its own or a rare one."""
+
+    ids: Sequence[int]
+    floor: int = 0
+    is_rare: bool = False
+
+
+async def find(
+    store: Store,
+    *terms: Term,
+    highest: int = MAX_ID,
+    lowest: int = 0,
+    most: int = PLENTY,
+    steps: int = PLENTY,
+) -> tuple[int, list[int]]:
+    """(edge, ids) of the script over these lists."""
+    place = []
+    for number, term in enumerate(terms):
+        place += [keys.search_term(3, f"{number:04x}"), keys.search_rare(3, number)]
+        if term.is_rare:
+            await ask(store, "HSET", place[-1], f"term {number}", packed(term.ids))
+        else:
+            await ask(store, "SET", place[-2], packed([term.floor, *term.ids]))
+    names = [f"term {number}" for number in range(len(terms))]
+    edge, *ids = await run(store, FIND, place, highest, lowest, most, steps, *names)
+    return edge, ids
+
+
+async def needed(store: Store, *terms: Term) -> int:
+    """The fewest steps in which everything is decided."""
+    for steps in range(200):
+        edge, _ = await find(store, *terms, steps=steps)
+        if not edge:
+            return steps
+    raise AssertionError("never decided")
+
+
+def under_all(terms: Sequence[Term]) -> list[int]:
+    """Below a floor a list says nothing, and whoever reaches back furthest leads."""
+    leader = min(terms, key=lambda term: (term.floor, len(term.ids)))
+    return [
+        id for id in reversed(leader.ids) if all(id <= term.floor or id in set(term.ids) for term in terms)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_lists_of_many_blocks_are_found_as_sets_would_be(store: Store, seed: int) -> None:
+    picks = random.Random(seed)
+    terms = []
+    for _ in range(picks.randint(1, 4)):
+        ids = sorted(picks.sample(range(1, 1_200), picks.choice([1, 5, 63, 64, 65, 128, 129, 300, 700])))
+        floor = picks.choice([0, 0, ids[0] - 1, ids[len(ids) // 3]])
+        terms.append(Term([id for id in ids if id > floor], floor, is_rare=not floor and len(ids) == 5))
+    assert await find(store, *terms) == (0, under_all(terms))
+
+
+async def test_ends_are_inside_and_a_full_answer_ends_at_its_last_id(store: Store) -> None:
+    term = Term([10, 20, 30, 40, 50])
+    assert await find(store, term, highest=40, lowest=20) == (0, [40, 30, 20])
+    assert await find(store, term, highest=39, lowest=21) == (0, [30])
+    assert await find(store, term, most=2) == (40, [50, 40])
+    assert await find(store, term, most=5) == (10, [50, 40, 30, 20, 10])
+    assert await find(store, term, most=6) == (0, [50, 40, 30, 20, 10])
+
+
+async def test_without_a_step_left_what_is_decided_ends_above_what_was_asked_for(store: Store) -> None:
+    term = Term([10, 20])
+    assert await find(store, term, highest=30, steps=-1) == (31, [])
+    assert await find(store, term, highest=30, steps=0) == (20, [20])
+    assert await find(store, Term([10, 20]), Term([5, 12]), highest=30, steps=0) == (13, [])
+
+
+@pytest.mark.parametrize(("size", "blocks"), [(1, 1), (64, 1), (65, 2), (128, 2), (129, 3), (130, 3)])
+async def test_each_id_costs_a_step_and_each_block_another(store: Store, size: int, blocks: int) -> None:
+    assert await needed(store, Term(range(1, size + 1))) == size + blocks
+
+
+async def test_rare_terms_are_read_whole_and_cost_no_block(store: Store) -> None:
+    assert await needed(store, Term(range(1, 9), is_rare=True)) == 8
+
+
+@pytest.mark.parametrize(("sought", "steps"), [(1_000, 4), (998, 4), (700, 14), (300, 11), (2, 11)])
+async def test_a_long_list_is_sought_in_leaps(store: Store, sought: int, steps: int) -> None:
+    """From its newest downward, each leap twice as far, then by halving. Of 700: 2 for the one list, a step,
+    and of the other the blocks 15, 14, 13, 11 and 7 by leaps, 9, 10, 11, 10, 11 and 10 by halving.
+    """
+    assert await needed(store, Term([sought]), Term(range(1, 1_001))) == steps
