@@ -1,0 +1,97 @@
+"""docs/keys.md as data, and a watch that holds the keys of a server against it."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import redis
+
+from socialsite.store.key import GRAMMAR
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "keys.md"
+PLACEHOLDERS = {"<hex>": "[0-9a-f]{8,}", "<rule>": "[a-z]+", "<kind>": "[a-z]+"}
+"""Everything else in angle brackets is a number."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a table."""
+
+    pattern: str
+    type: str = ""
+    lifetime: str = ""
+
+    def matches(self, key: str) -> bool:
+        parts = re.split(r"(<[a-z]+>)", self.pattern)
+        found = (PLACEHOLDERS.get(p, r"\d+") if p.startswith("<") else re.escape(p) for p in parts)
+        return re.fullmatch("".join(found), key) is not None
+
+
+def table(heading: str) -> list[Line]:
+    """The lines of the tables between a heading and the next."""
+    section = DOCUMENT.read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    rows = [
+        [cell.strip() for cell in row.strip("|").split("|")] for row in re.findall(r"^\|.*\|$", section, re.M)
+    ]
+    return [
+        Line(cells[0].strip("`"), cells[1], cells[4] if len(cells) > 4 else "")
+        for cells in rows
+        if cells[0].startswith("`")
+    ]
+
+
+EVERYWHERE = [
+    line
+    for heading in (
+        "Accounts and sessions",
+        "Posts",
+        "Timelines",
+        "Search",
+        "Follows and lists' members",
+        "Limits, jobs, live",
+        "Statistics",
+    )
+    for line in table(heading)
+]
+
+
+@dataclass
+class Watch:
+    """Looks at a server and keeps what it saw; `wrong` are sentences."""
+
+    client: "redis.Redis"
+    lines: list[Line]
+    met: set[Line] = field(default_factory=set)
+    wrong: list[str] = field(default_factory=list)
+
+    def look(self) -> None:
+        for raw in self.client.scan_iter(count=1000):
+            key = raw.decode()
+            with self.client.pipeline() as asking:
+                kind, ttl_ms = asking.type(key).pttl(key).execute()
+            if ttl_ms != -2:  # else it went meanwhile
+                self._check(key, kind.decode(), ttl_ms)
+
+    def _check(self, key: str, kind: str, ttl_ms: int) -> None:
+        if not GRAMMAR.fullmatch(key):
+            self.wrong.append(f"{key} is outside the grammar")
+        found = [line for line in self.lines if line.matches(key)]
+        self.met.update(found)
+        if len(found) != 1:
+            self.wrong.append(f"{key} has {len(found)} lines in docs/keys.md")
+        elif kind != found[0].type:
+            self.wrong.append(f"{key} is a {kind}, docs/keys.md says {found[0].type}")
+        elif not lives_as_told(found[0].lifetime, ttl_ms):
+            self.wrong.append(f"{key} has {ttl_ms} ms to live, docs/keys.md says {found[0].lifetime}")
+
+    @property
+    def unmet(self) -> list[str]:
+        return [line.pattern for line in self.lines if line not in self.met]
+
+
+def lives_as_told(lifetime: str, ttl_ms: int) -> bool:
+    """`none` is for ever; what follows a semicolon are exceptions; anything else has an end."""
+    usual, _, exceptions = lifetime.partition(";")
+    if usual == "none":
+        return ttl_ms == -1 or bool(re.search(r"\d", exceptions))
+    return ttl_ms > 0
