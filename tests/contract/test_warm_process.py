@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from accounts.domain import AccountId
 from socialsite.services import Services, build_services
 from socialsite.store import Store, open_store
-from tests.contract.test_rights_model import SMALL, STEPS, Site, site_over
 from tests.support.redis_server import RedisServer
+from tests.support.rights_site import SMALL, STEPS, RightsSite
 from tests.support.world import World
 from timelines.domain.page import TimelinePage
 
@@ -23,7 +23,7 @@ MEMORIES = {  # the largest, and some that start anew all the time
 }
 
 
-def places(site: Site) -> Iterator[Place]:
+def places(site: RightsSite) -> Iterator[Place]:
     """(kind, reader, whose): all pages that the site has for its people and for visitors."""
     everybody = [person.id for person in site.people]
     for reader in everybody:
@@ -33,13 +33,13 @@ def places(site: Site) -> Iterator[Place]:
         yield from (("profile", visitor, owner) for owner in everybody)
 
 
-async def pages(site: Site, services: Services, limit: int) -> dict[Place, list[TimelinePage]]:
+async def pages(site: RightsSite, services: Services, limit: int) -> dict[Place, list[TimelinePage]]:
     """Every page as a process with these services tells it, from the top to the end."""
     told, site.services, own = {}, services, site.services
     for kind, reader, whose in places(site):
-        found = [await site._page(reader, kind, whose, None, limit)]
+        found = [await site.page(reader, kind, whose, None, limit)]
         while (before := found[-1].next_before) is not None:
-            found.append(await site._page(reader, kind, whose, before, limit))
+            found.append(await site.page(reader, kind, whose, before, limit))
         told[kind, reader, whose] = found
     site.services = own
     return told
@@ -47,7 +47,7 @@ async def pages(site: Site, services: Services, limit: int) -> dict[Place, list[
 
 async def compared(store: Store, parts: list[Steps], limit: int) -> None:
     """After each part of the steps the process that did them tells what a new one tells."""
-    site = await site_over(store)
+    site = await RightsSite.over(store)
     for steps in parts:
         for verb, one, other, choice in steps:
             await site.step(verb, site.people[one], site.people[other], choice)

@@ -1,0 +1,59 @@
+"""Who may see what, kept in plain sets: what the site's timelines must agree with."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from accounts.domain import AccountId, Author
+from socialsite.clock import FixedClock
+from timelines.domain.filters import Filter, matching
+from timelines.domain.post import Post
+from timelines.domain.rights import UNFILTERED, Place, ReaderState, may_see
+
+Pairs = set[tuple[AccountId, AccountId]]
+
+
+@dataclass(kw_only=True)
+class RightsModel:
+    """What was done; pairs are of who did it and whom it concerns."""
+
+    clock: FixedClock
+    posts: list[Post] = field(default_factory=list)
+    boosts: list[Post] = field(default_factory=list)
+    follows: Pairs = field(default_factory=set)
+    requests: Pairs = field(default_factory=set)
+    blocks: Pairs = field(default_factory=set)
+    mutes: dict[tuple[AccountId, AccountId], int] = field(default_factory=dict)
+    private: set[AccountId] = field(default_factory=set)
+    suspended: set[AccountId] = field(default_factory=set)
+    filters: dict[AccountId, list[Filter]] = field(default_factory=lambda: defaultdict(list))
+
+    def apart(self, one: AccountId, other: AccountId) -> bool:
+        return bool({(one, other), (other, one)} & self.blocks)
+
+    def state(self, viewer: AccountId) -> ReaderState:
+        now_ms = self.clock.now_ms()
+        return ReaderState(
+            viewer,
+            now_ms,
+            blocks=frozenset(other for one, other in self.blocks if one == viewer),
+            blocked_by=frozenset(one for one, other in self.blocks if other == viewer),
+            muted=frozenset(
+                other for (one, other), until in self.mutes.items() if one == viewer and until > now_ms
+            ),
+            filters=tuple(self.filters[viewer]),
+        )
+
+    def author(self, account_id: AccountId) -> Author:
+        state = "suspended" if account_id in self.suspended else "active"
+        return Author(account_id, "", "", state, 1, account_id in self.private)
+
+    def shows(self, post: Post, viewer: AccountId | None, place: Place) -> bool:
+        reader = None if viewer is None else self.state(viewer)
+        follows = (viewer, post.author_id) in self.follows
+        author = self.author(post.author_id)
+        if not may_see(post, author, reader=reader, follows=follows, place=place):
+            return False
+        if reader is None or viewer == post.author_id or place in UNFILTERED:
+            return True
+        found = matching(reader.filters, post.text, reader.now_ms)
+        return found is None or found.action == "warn"

@@ -1,0 +1,204 @@
+"""A small site and random acts on it, each told to the site and to the model of rights alike."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from hypothesis import strategies as st
+
+from accounts.domain import AccountId
+from accounts.errors import AccountNotFound
+from socialsite.clock import FixedClock
+from socialsite.configuration import Configuration
+from socialsite.services import Services, build_services
+from socialsite.store import Store
+from tests.support.rights_model import RightsModel
+from tests.support.world import Person, World
+from timelines.domain.account_list import ListId
+from timelines.domain.page import TimelinePage
+from timelines.domain.rights import FOREVER
+from timelines.errors import TimelinesError
+
+PEOPLE = 4
+SMALL = Configuration(home_cap=5, list_cap=5, posts_per_pass=2, read_ahead=1)
+TEXTS = ("plain #tea", "a word", "another word #tea")
+PERSON, NUMBER = st.integers(0, PEOPLE - 1), st.integers(0, 3)
+VERBS = st.sampled_from(
+    [
+        "publish", "publish", "publish", "follow", "follow", "unfollow", "block", "unblock", "mute",
+        "mute a while", "unmute", "quiet", "unquiet", "lock", "unlock", "accept", "suspend", "reinstate",
+        "filter", "unfilter", "boost", "boost", "delete", "wait", "work",
+    ]
+)  # fmt: skip
+STEPS = st.lists(st.tuples(VERBS, PERSON, PERSON, NUMBER), min_size=5, max_size=40)
+
+
+@dataclass(kw_only=True)
+class RightsSite(RightsModel):
+    """The site, and what was done to it. `lists`: everybody's own, with everybody on it."""
+
+    services: Services
+    people: list[Person]
+    lists: dict[AccountId, ListId]
+
+    @classmethod
+    async def over(cls, store: Store) -> Self:
+        clock = FixedClock(1_900_000_000_000)
+        services = build_services(store, clock, SMALL)
+        people = await World(services).people(*(f"p{number}" for number in range(PEOPLE)))
+        lists: dict[AccountId, ListId] = {}
+        for owner in people:
+            made = await services.lists.create(owner_id=owner.id, title="All", now_ms=1)
+            lists[owner.id] = made.id
+            for member in people:
+                await services.lists.add_member(
+                    owner_id=owner.id, list_id=made.id, account_id=member.id, now_ms=1
+                )
+        return cls(clock=clock, services=services, people=people, lists=lists)
+
+    async def step(self, verb: str, one: Person, other: Person, number: int) -> None:
+        self.clock.advance(7)
+        act = getattr(self, "do_" + verb.replace(" ", "_"))
+        await act(one, other, number)
+
+    async def do_publish(self, one: Person, other: Person, number: int) -> None:
+        if one.id not in self.suspended:
+            text = TEXTS[number % len(TEXTS)]
+            self.posts.append(await one.publishes(text, audience=(0, 0, 1, 2)[number]))
+
+    async def do_delete(self, one: Person, other: Person, number: int) -> None:
+        own = [post for post in self.posts if post.author_id == one.id]
+        if number < len(own):
+            await one.deletes(own[number])
+            self.posts.remove(own[number])
+
+    async def do_boost(self, one: Person, other: Person, number: int) -> None:
+        if number >= len(self.posts):
+            return
+        try:
+            await self.services.reactions.boost(
+                account_id=one.id, post_id=self.posts[-1 - number].id, now_ms=self.clock.now_ms()
+            )
+        except TimelinesError:
+            return
+        page = await self.services.reading.profile(one.id, viewer_id=one.id, limit=1)
+        self.boosts += [entry.post for entry in page.entries if entry.post.boost_of is not None]
+
+    async def do_follow(self, one: Person, other: Person, number: int) -> None:
+        pair = one.id, other.id
+        may = one is not other and not self.apart(one.id, other.id) and not {*pair} & self.suspended
+        try:
+            await one.follows(other)
+        except (AccountNotFound, TimelinesError):
+            assert not may
+            return
+        assert may
+        if other.id in self.private and pair not in self.follows:
+            self.requests.add(pair)
+        else:
+            self.follows.add(pair)
+            self.requests.discard(pair)
+
+    async def do_unfollow(self, one: Person, other: Person, number: int) -> None:
+        await one.unfollows(other)
+        self.follows.discard((one.id, other.id))
+        self.requests.discard((one.id, other.id))
+
+    async def do_accept(self, one: Person, other: Person, number: int) -> None:
+        pair = other.id, one.id
+        try:
+            await self.services.requests.accept(
+                account_id=one.id, requester_id=other.id, now_ms=self.clock.now_ms()
+            )
+        except AccountNotFound:
+            assert pair not in self.requests | self.follows or other.id in self.suspended
+            return
+        self.follows.add(pair)
+        self.requests.discard(pair)
+
+    async def do_block(self, one: Person, other: Person, number: int) -> None:
+        if one is other:
+            return
+        await one.blocks(other)
+        self.blocks.add((one.id, other.id))
+        for pair in ((one.id, other.id), (other.id, one.id)):
+            self.follows.discard(pair)
+            self.requests.discard(pair)
+
+    async def do_unblock(self, one: Person, other: Person, number: int) -> None:
+        await one.unblocks(other)
+        self.blocks.discard((one.id, other.id))
+
+    async def do_mute(self, one: Person, other: Person, number: int) -> None:
+        if one is not other:
+            await one.mutes(other)
+            self.mutes[one.id, other.id] = FOREVER
+
+    async def do_mute_a_while(self, one: Person, other: Person, number: int) -> None:
+        if one is not other:
+            until_ms = self.clock.now_ms() + 40
+            await one.mutes(other, until_ms)
+            self.mutes[one.id, other.id] = until_ms
+
+    async def do_unmute(self, one: Person, other: Person, number: int) -> None:
+        await one.unmutes(other)
+        self.mutes.pop((one.id, other.id), None)
+
+    async def do_quiet(self, one: Person, other: Person, number: int) -> None:
+        if one is not other:
+            now_ms = self.clock.now_ms()
+            await self.services.relations.quiet(account_id=one.id, other_id=other.id, now_ms=now_ms)
+
+    async def do_unquiet(self, one: Person, other: Person, number: int) -> None:
+        await self.services.relations.unquiet(account_id=one.id, other_id=other.id)
+
+    async def do_lock(self, one: Person, other: Person, number: int) -> None:
+        await one.locks()
+        self.private.add(one.id)
+
+    async def do_unlock(self, one: Person, other: Person, number: int) -> None:
+        await one.locks(private=False)
+        self.private.discard(one.id)
+
+    async def do_suspend(self, one: Person, other: Person, number: int) -> None:
+        await self.services.accounts.suspend(account_id=one.id)
+        self.suspended.add(one.id)
+
+    async def do_reinstate(self, one: Person, other: Person, number: int) -> None:
+        await self.services.accounts.reinstate(account_id=one.id)
+        self.suspended.discard(one.id)
+
+    async def do_filter(self, one: Person, other: Person, number: int) -> None:
+        until_ms = self.clock.now_ms() + 40 if number == 3 else None
+        made = await self.services.filters.add(
+            account_id=one.id,
+            phrase="word" if number % 2 else "tea",
+            action="hide" if number else "warn",
+            until_ms=until_ms,
+        )
+        self.filters[one.id].append(made)
+
+    async def do_unfilter(self, one: Person, other: Person, number: int) -> None:
+        for each in self.filters.pop(one.id, []):
+            await self.services.filters.delete(account_id=one.id, number=each.id)
+
+    async def do_wait(self, one: Person, other: Person, number: int) -> None:
+        self.clock.advance(20 * (number + 1))
+
+    async def do_work(self, one: Person, other: Person, number: int) -> None:
+        await World(self.services).work()
+
+    async def page(
+        self, viewer: AccountId | None, kind: str, of: AccountId | None, before: int | None, limit: int
+    ) -> TimelinePage:
+        reading = self.services.reading
+        if kind == "home" and viewer is not None:
+            return await reading.home(viewer, before=before, limit=limit)
+        if kind == "list" and viewer is not None:
+            return await reading.list_timeline(
+                self.lists[viewer], viewer_id=viewer, before=before, limit=limit
+            )
+        if kind == "profile" and of is not None:
+            return await reading.profile(of, viewer_id=viewer, before=before, limit=limit)
+        if kind == "tag":
+            return await reading.tag("tea", viewer_id=viewer, before=before, limit=limit)
+        return await reading.public(viewer_id=viewer, before=before, limit=limit)
