@@ -1,10 +1,57 @@
-"""One PostgreSQL server a test process, started by the first test that asks for it."""
+"""What several contract tests work with: people and repositories over `services`, and further servers.
+
+A PostgreSQL server runs once a test process, a Redis Cluster once a module, from the first test that asks.
+"""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from socialsite.services import Services
+from socialsite.store import Store, StoreUrls
+from tests.support.cluster import RedisCluster
+from tests.support.noticing import Three
 from tests.support.postgres import PostgresServer
+from tests.support.town import Town
+from tests.support.world import World
+from timelines.repositories.follows import Follows
+from timelines.repositories.relations import Relations
+
+
+@pytest.fixture
+async def three(world: World) -> Three:
+    """Alice, Bob and Carol, who have nothing to do with each other."""
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    return alice, bob, carol
+
+
+@pytest.fixture
+async def town(world: World) -> Town:
+    return await Town.built(world)
+
+
+@pytest.fixture
+def follows(store: Store) -> Follows:
+    return Follows(store, partitions=16, following_cap=5_000)
+
+
+@pytest.fixture
+def relations(services: Services) -> Relations:
+    return services.repositories.relations
+
+
+@pytest.fixture
+def here(redis_urls: StoreUrls, settings: Any) -> None:
+    """Commands of manage.py work on the servers of the test."""
+    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.placed
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RedisCluster]:
+    started = RedisCluster(masters=3)
+    yield started.start()
+    started.stop()
 
 
 @pytest.fixture(scope="session")

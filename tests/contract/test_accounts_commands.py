@@ -1,48 +1,27 @@
 """The operator's commands on accounts: what they change, print and refuse, and that they may be repeated."""
 
-import asyncio
 import io
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
-from socialsite.services import open_services
-from socialsite.store import StoreUrls
+from tests.support.account_world import PASSWORD
+from tests.support.commands import run, within
 
 ROOT = Path(__file__).resolve().parents[2]
-PASSWORD = "correct horse 42"
-
-
-@pytest.fixture(autouse=True)
-def here(redis_urls: StoreUrls, settings: Any) -> None:
-    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.placed
-
-
-def run(*words: str, **options: object) -> str:
-    out = io.StringIO()
-    call_command(*words, stdout=out, stderr=out, **options)
-    return out.getvalue()
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def account(handle: str):
-    async def find():
-        async with open_services() as services:
-            return await services.accounts.find_by_handle(handle)
-
-    return asyncio.run(find())
+    return within(lambda services: services.accounts.find_by_handle(handle))
 
 
 def signs_in(handle: str, password: str) -> bool:
-    async def authenticate():
-        async with open_services() as services:
-            return await services.accounts.authenticate(handle, password)
-
-    return asyncio.run(authenticate()) is not None
+    return within(lambda services: services.accounts.authenticate(handle, password)) is not None
 
 
 def test_an_account_is_created_once():

@@ -2,32 +2,26 @@
 
 import asyncio
 import inspect
-import io
 import re
-from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from accounts import keys as account_keys
 from socialsite.configuration import Configuration
 from socialsite.operations.families import is_ours
-from socialsite.services import open_services
+from socialsite.services import Services, open_services
 from socialsite.store import Key, StoreUrls
+from tests.support import commands
+from tests.support.commands import within
 from tests.support.damage import DAMAGE
 from tests.support.town import Town
 from tests.support.world import Person, World
 from timelines import keys
 from timelines.services.auditing import Audit
 from timelines.services.auditing.members import was_pushed_out
-
-
-@pytest.fixture
-async def town(world: World) -> Town:
-    return await Town.built(world)
-
 
 KEYS_PAGE = Path(__file__).resolve().parents[2] / "docs" / "keys.md"
 
@@ -171,19 +165,13 @@ async def test_an_audit_while_the_site_serves_finds_nothing(town: Town) -> None:
     await town.until_clean()
 
 
-def test_the_command_fails_on_damage_and_repairs_it(redis_urls: StoreUrls, settings: Any) -> None:
-    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.placed
+@pytest.mark.usefixtures("here")
+def test_the_command_fails_on_damage_and_repairs_it() -> None:
+    async def damage(services: Services) -> None:
+        await DAMAGE["follow_one_sided"](await Town.built(World(services)))
 
-    async def with_town(then: Callable[[Town], Awaitable[object]]) -> None:
-        async with open_services() as services:
-            await then(await Town.built(World(services)))
-
-    def run(*words: str) -> str:
-        out = io.StringIO()
-        call_command("audit", *words, stdout=out)
-        return out.getvalue()
-
-    asyncio.run(with_town(DAMAGE["follow_one_sided"]))
+    run = partial(commands.run, "audit")
+    within(damage)
     with pytest.raises(CommandError, match=r"^\d+ damaged places"):
         run("--sample", "1000")
     with pytest.raises(CommandError, match="damaged places"):

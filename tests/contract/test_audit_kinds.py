@@ -64,11 +64,6 @@ HALF_DONE: dict[str, Damage] = {
 """What a crash may leave: swept, and no reason for an alarm."""
 
 
-@pytest.fixture
-async def town(world: World) -> Town:
-    return await Town.built(world)
-
-
 @pytest.mark.parametrize("kind", DAMAGE)
 async def test_rare_damage_is_found_and_repaired(town: Town, kind: str) -> None:
     await DAMAGE[kind](town)

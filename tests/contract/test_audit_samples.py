@@ -1,13 +1,10 @@
 """The audit of samples: by request and in the background, they come by every kind of damage."""
 
-import asyncio
-from typing import Any
-
 import pytest
 from django.core.management import CommandError, call_command
 
-from socialsite.services import open_services
-from socialsite.store import StoreUrls
+from socialsite.services import Services
+from tests.support.commands import within
 from tests.support.damage import DAMAGE, Damage
 from tests.support.town import Town
 from tests.support.world import World
@@ -15,12 +12,6 @@ from timelines import keys
 from timelines.repositories.drift import AuditDrift
 from timelines.services.auditing import Audit
 from timelines.services.auditing.sampler import AuditSampler
-
-
-@pytest.fixture
-async def town(world: World) -> Town:
-    return await Town.built(world)
-
 
 TEN: dict[str, Damage] = {
     kind: DAMAGE[kind]
@@ -98,19 +89,15 @@ async def test_a_sample_takes_nothing_away_that_it_does_not_build_anew(town: Tow
     assert await town.bob.profile_ids() == [town.first.id]
 
 
-def test_a_sample_that_leaves_damage_fails(
-    redis_urls: StoreUrls, settings: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.placed
+@pytest.mark.usefixtures("here")
+def test_a_sample_that_leaves_damage_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    async def damage(services: Services) -> int:
+        town = await Town.built(World(services))
+        await town.do("DEL", keys.public_timeline())
+        await town.do("SET", keys.public_timeline(), "something else")
+        return len(await town.all_keys())
 
-    async def damage() -> int:
-        async with open_services() as services:
-            town = await Town.built(World(services))
-            await town.do("DEL", keys.public_timeline())
-            await town.do("SET", keys.public_timeline(), "something else")
-            return len(await town.all_keys())
-
-    size = asyncio.run(damage())
+    size = within(damage)
     with pytest.raises(CommandError, match=r"^\d+ damaged places"):
         call_command("audit", "--sample", str(size - 1), "--repair")
     assert "left to `audit --repair` without --sample" in capsys.readouterr().out

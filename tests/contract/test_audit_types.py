@@ -8,14 +8,7 @@ from accounts import keys as account_keys
 from socialsite.operations.families import ASIDE_DAYS, aside
 from socialsite.store import Key
 from tests.support.town import Town
-from tests.support.world import World
 from timelines import keys
-
-
-@pytest.fixture
-async def town(world: World) -> Town:
-    return await Town.built(world)
-
 
 HOLDS: dict[str, Callable[[Town], Key]] = {
     "following": lambda town: town.edge(keys.following, town.alice, town.bob),

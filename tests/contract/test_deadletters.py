@@ -1,32 +1,19 @@
 """Dead letters: seen, retried, dropped, one by one or all."""
 
-import asyncio
-import io
-from collections.abc import Callable, Coroutine
-from typing import Any
-
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from socialsite.recipes.jobs import Job
-from socialsite.services import Services, open_services
-from socialsite.store import StoreUrls
+from socialsite.services import Services
+from tests.support import commands
+from tests.support.commands import within
 from tests.support.world import World
 from timelines.domain.jobs import PurgeAccount, encode_job
 
 
 @pytest.fixture(autouse=True)
-def here(redis_urls: StoreUrls, settings: Any) -> None:
-    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.placed
+def dead(here: None) -> None:
     within(three_dead)
-
-
-def within(do: Callable[[Services], Coroutine[Any, Any, Any]]) -> Any:
-    async def open_and_do() -> Any:
-        async with open_services() as services:
-            return await do(services)
-
-    return asyncio.run(open_and_do())
 
 
 async def three_dead(services: Services) -> None:
@@ -46,9 +33,7 @@ async def depth(services: Services) -> tuple[int, int]:
 
 
 def run(*words: str, **options: object) -> str:
-    out = io.StringIO()
-    call_command("deadletters", *words, stdout=out, **options)
-    return out.getvalue()
+    return commands.run("deadletters", *words, **options)
 
 
 def ids() -> list[str]:

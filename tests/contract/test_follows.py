@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import Iterable
 
-import pytest
-
 from accounts.domain import AccountId
 from socialsite.store import Key, Store, StoreUrls, open_store
 from timelines import keys
@@ -14,11 +12,6 @@ from timelines.repositories.follows import Follows
 
 PARTITIONS = 16
 ALICE, BOB, CAROL = map(AccountId, (1, 2, 3))
-
-
-@pytest.fixture
-def follows(store: Store) -> Follows:
-    return Follows(store, partitions=PARTITIONS, following_cap=5_000)
 
 
 async def edges_of(store: Store) -> tuple[set[tuple[int, int, int]], set[tuple[int, int, int]]]:

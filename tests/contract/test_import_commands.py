@@ -1,25 +1,15 @@
 """manage.py import_graph and import_posts: what they print, report and refuse."""
 
-import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
-from socialsite.store import StoreUrls
+from tests.support.commands import run
 
-
-@pytest.fixture(autouse=True)
-def here(redis_urls: StoreUrls, settings: Any) -> None:
-    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.placed
-
-
-def run(*words: object, **options: object) -> str:
-    out = io.StringIO()
-    call_command(*map(str, words), stdout=out, stderr=out, **options)
-    return out.getvalue()
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def graph(folder: Path, text: str = "1\t2\n1\t1\noops\n2\t1\n") -> Path:

@@ -1,41 +1,23 @@
 """The operator's commands limits, stats and flush_buffers: what they show, change and refuse."""
 
-import asyncio
-import io
 import json
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.rate_limit import Subject
-from socialsite.services import Services, open_services
-from socialsite.store import StoreUrls
+from socialsite.services import Services
+from tests.support.commands import run, within
 from tests.support.world import World
 
 LIMITS = {"post": 5, "follow": None, "login": 3, "signup": 3, "search": None, "socket": 60, "address": 100}
 
 
 @pytest.fixture(autouse=True)
-def here(redis_urls: StoreUrls, settings: Any) -> None:
-    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.placed
+def limited(here: None, settings: Any) -> None:
     settings.RATE_LIMITS = dict(LIMITS)
-
-
-def run(*words: str) -> str:
-    out = io.StringIO()
-    call_command(*words, stdout=out, stderr=out)
-    return out.getvalue()
-
-
-def at_site(work: Callable[[Services], Awaitable[object]]) -> None:
-    async def do() -> None:
-        async with open_services() as services:
-            await work(services)
-
-    asyncio.run(do())
 
 
 async def bob_posts_often(services: Services) -> None:
@@ -59,19 +41,19 @@ def used(*words: str) -> dict[tuple[str, str], int]:
 
 
 def test_what_was_counted_for_an_account_is_shown() -> None:
-    at_site(bob_posts_often)
+    within(bob_posts_often)
     assert used("@bob") == used("bob") == {("@bob", "post"): 4, ("log-ins as @bob", "login"): 1}
     assert "@bob                         post          5 " in run("limits", "show", "@bob")
 
 
 def test_what_was_counted_for_an_address_is_shown() -> None:
-    at_site(bob_posts_often)
+    within(bob_posts_often)
     assert used("192.0.2.1") == {("192.0.2.1", "address"): 1}
     assert used("192.0.2.2") == {}
 
 
 def test_the_rules_and_the_most_active_accounts_are_shown() -> None:
-    at_site(bob_posts_often)
+    within(bob_posts_often)
     found = json.loads(run("limits", "show", "--json"))
     assert found["rules"] == LIMITS
     assert found["most_active"] == [{"account": "bob", "requests": 7}]
@@ -81,7 +63,7 @@ def test_the_rules_and_the_most_active_accounts_are_shown() -> None:
 
 
 def test_a_reset_lets_an_account_go_on() -> None:
-    at_site(bob_posts_often)
+    within(bob_posts_often)
     assert run("limits", "reset", "@bob", "--dry-run").startswith("Would forget what was counted for @bob")
     assert used("@bob")[("@bob", "post")] == 4
     assert run("limits", "reset", "@bob") == "Forgot what was counted for @bob, log-ins as @bob.\n"
@@ -90,7 +72,7 @@ def test_a_reset_lets_an_account_go_on() -> None:
 
 
 def test_one_rule_is_reset_alone() -> None:
-    at_site(bob_posts_often)
+    within(bob_posts_often)
     run("limits", "reset", "@bob", "--rule", "login")
     assert used("@bob") == {("@bob", "post"): 4}
 
@@ -100,7 +82,7 @@ def test_log_ins_of_nobody_are_counted_and_reset_too() -> None:
         rules = [services.rules["login"]]
         await services.limits.hit(Subject.handle("nobody"), rules, services.clock.now_ms())
 
-    at_site(guess)
+    within(guess)
     assert used("@nobody") == {("log-ins as @nobody", "login"): 1}
     assert run("limits", "reset", "@nobody") == "Forgot what was counted for log-ins as @nobody.\n"
 
@@ -129,7 +111,7 @@ def test_stats_tell_what_happened() -> None:
         services.statistics.meter.refused("post")
         services.statistics.meter.answered(500, is_page=True, account_id=bob.id)
 
-    at_site(happen)
+    within(happen)
     found = json.loads(run("stats", "--json"))
     assert (found["totals"]["posts"], found["totals"]["deliveries"]) == (1, 1)
     assert (found["refusals"], found["errors"]) == ({"post": 1}, {"500": 1})
@@ -155,7 +137,7 @@ def test_buffers_are_flushed_by_hand() -> None:
         for number in range(5):
             services.statistics.meter.viewed(Entity("post", number))
 
-    at_site(look)
+    within(look)
     assert run("flush_buffers", "--dry-run") == "5 buffers wait.\n"
     assert run("flush_buffers") == "5 buffers flushed.\n"
     assert run("flush_buffers") == "0 buffers flushed.\n"

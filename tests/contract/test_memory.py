@@ -1,23 +1,23 @@
 """Where the memory goes, and a forecast that is held against what happens."""
 
 import asyncio
-import io
 import json
 import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from socialsite.configuration import Configuration
 from socialsite.operations.forecast import Caps, forecast, table_bytes
 from socialsite.operations.memory import MemoryMeter, node_memory
 from socialsite.services import Services, open_services
 from tests.support.cluster import RedisCluster
+from tests.support.commands import run, within
 from tests.support.town import Town
 from tests.support.world import World
 from timelines.services.importing import LineFile, Tally
@@ -114,13 +114,6 @@ def test_a_table_of_keys_doubles() -> None:
     assert [table_bytes(n) for n in (1, 4, 5, 1024, 1025)] == [32, 32, 64, 8192, 16384]
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RedisCluster]:
-    started = RedisCluster(masters=3)
-    yield started.start()
-    started.stop()
-
-
 async def test_all_nodes_of_a_cluster_are_weighed(cluster: RedisCluster) -> None:
     cluster.flush()
     async with open_services(cluster.url, Configuration()) as services:
@@ -133,20 +126,14 @@ async def test_all_nodes_of_a_cluster_are_weighed(cluster: RedisCluster) -> None
 def test_the_command(redis_url: str, settings: Any) -> None:
     settings.REDIS_URL = redis_url
 
-    async def build() -> None:
-        async with open_services() as services:
-            await Town.built(World(services))
+    async def build(services: Services) -> None:
+        await Town.built(World(services))
 
-    def run(*words: str) -> str:
-        out = io.StringIO()
-        call_command("memory", *words, stdout=out)
-        return out.getvalue()
-
-    asyncio.run(build())
-    said = run()
+    within(build)
+    said = run("memory")
     assert "accounts:{N}:account" in said
     assert "Without maxmemory" in said
-    found = json.loads(run("--json", "--sample", "10"))
+    found = json.loads(run("memory", "--json", "--sample", "10"))
     assert found["families"]["posts:{N}:post"]["keys"] == 3
     with pytest.raises(CommandError):
-        run("--sample", "0")
+        run("memory", "--sample", "0")

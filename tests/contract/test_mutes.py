@@ -1,7 +1,5 @@
 """Mutes: for a time or for good, how they end, and in which order they are shown."""
 
-import pytest
-
 from socialsite.services import Services
 from tests.support.relating import relation
 from tests.support.world import World
@@ -10,11 +8,6 @@ from timelines.repositories.relations import Relations
 from timelines.services.relations import RelationsService
 
 HOUR_MS = 3_600_000
-
-
-@pytest.fixture
-def relations(services: Services) -> Relations:
-    return services.repositories.relations
 
 
 async def test_mutes_that_are_over_do_not_count_to_the_cap(world: World, services: Services) -> None:

@@ -105,8 +105,8 @@ async def test_lost_tags_come_back_the_same(world: World, services: Services) ->
 
 
 @pytest.mark.parametrize("option", ["--tags", "--all"])
-def test_the_command_says_what_it_put_back(redis_urls, settings, capsys, option: str) -> None:
-    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.placed
+@pytest.mark.usefixtures("here")
+def test_the_command_says_what_it_put_back(capsys, option: str) -> None:
     call_command("rebuild_timelines", option)
     assert "Put 0 entries back under their tags." in capsys.readouterr().out
     call_command("rebuild_timelines", option, "--dry-run")

@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
@@ -16,13 +16,6 @@ from tests.support.cluster import RedisCluster
 from tests.support.world import World, ids_of
 
 COUNT = Script("count", "return redis.call('INCR', KEYS[1])")
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RedisCluster]:
-    started = RedisCluster(masters=3)
-    yield started.start()
-    started.stop()
 
 
 @pytest_asyncio.fixture

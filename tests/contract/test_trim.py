@@ -1,15 +1,14 @@
 """Caps are applied and leftovers dropped, and nothing else is touched."""
 
-import asyncio
 import dataclasses
-import io
 from typing import Any
 
-from django.core.management import call_command
+import pytest
 
 from accounts import keys as account_keys
-from socialsite.services import open_services
+from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
+from tests.support.commands import run, within
 from tests.support.topologies import Deployment
 from tests.support.town import Town
 from tests.support.world import World
@@ -71,20 +70,13 @@ async def test_dead_letters_keep_to_their_cap(world: World) -> None:
     assert (await town.services.outbox.depth()).dead == 10_000
 
 
-def test_the_command(redis_urls: StoreUrls, settings: Any) -> None:
-    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.placed
+@pytest.mark.usefixtures("here")
+def test_the_command() -> None:
+    async def build(services: Services) -> None:
+        town = await Town.built(World(services))
+        await town.do("ZADD", keys.list_index(town.bob.id), 99, 99)
 
-    async def build() -> None:
-        async with open_services() as services:
-            town = await Town.built(World(services))
-            await town.do("ZADD", keys.list_index(town.bob.id), 99, 99)
-
-    def run(*words: str) -> str:
-        out = io.StringIO()
-        call_command("trim", *words, stdout=out)
-        return out.getvalue()
-
-    asyncio.run(build())
-    assert run("--dry-run") == "list_gone: 1\nWould take away 1.\n"
-    assert run() == "list_gone: 1\nTook away 1.\n"
-    assert run() == "Took away 0.\n"
+    within(build)
+    assert run("trim", "--dry-run") == "list_gone: 1\nWould take away 1.\n"
+    assert run("trim") == "list_gone: 1\nTook away 1.\n"
+    assert run("trim") == "Took away 0.\n"

@@ -1,0 +1,27 @@
+"""Commands of manage.py, and whatever else a process of its own does to the site of the settings."""
+
+import asyncio
+import io
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from django.core.management import call_command
+
+from socialsite.services import Services, open_services
+
+Result = TypeVar("Result")
+
+
+def run(*words: object, **options: object) -> str:
+    """What a command says, on either stream."""
+    out = io.StringIO()
+    call_command(*map(str, words), stdout=out, stderr=out, **options)
+    return out.getvalue()
+
+
+def within(do: Callable[[Services], Awaitable[Result]]) -> Result:
+    async def open_and_do() -> Result:
+        async with open_services() as services:
+            return await do(services)
+
+    return asyncio.run(open_and_do())
