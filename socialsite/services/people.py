@@ -78,7 +78,6 @@ def build_suggesting(ground: Ground) -> SuggestingService:
         store=ground.store,
         follows=at.follows,
         requests=at.requests,
-        readers=at.readers,
         authors=ground.accounts,
         public=at.public,
         posts=at.posts,
@@ -95,6 +94,5 @@ def build_completing(ground: Ground) -> CompletingService:
         posts=at.posts,
         authors=ground.accounts,
         follows=at.follows,
-        readers=at.readers,
         clock=ground.clock,
     )

@@ -24,7 +24,6 @@ from timelines.repositories.posts import PostRepository
 from timelines.repositories.profiles import ProfileRepository, PublicRepository
 from timelines.repositories.pulled import PulledAuthors
 from timelines.repositories.reactions import Reactions
-from timelines.repositories.readers import Readers
 from timelines.repositories.relations import Relations
 from timelines.repositories.requests import FollowRequests
 from timelines.repositories.search import PostIndex
@@ -54,7 +53,6 @@ class Repositories:
     lists: Lists
     members: ListMembers
     lag: DeliveryLag
-    readers: Readers
     notifications: Notifications
     followed_tags: FollowedTags
     trends: Trends
@@ -93,7 +91,6 @@ class Repositories:
             lists=Lists(store),
             members=ListMembers(store, partitions=partitions, members_cap=config.list_members_cap),
             lag=DeliveryLag(store),
-            readers=Readers(store),
             notifications=Notifications(store),
             followed_tags=FollowedTags(store),
             trends=Trends(store),

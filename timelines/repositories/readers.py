@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Command, Encoded, Key, Question, Reply, Store, load, wire_of, wire_text
+from socialsite.store import Command, Encoded, Key, Question, Reply, load, wire_of, wire_text
 from timelines import keys
 from timelines.domain.account_list import ListId
 from timelines.domain.filters import decode_filter
@@ -20,31 +20,24 @@ NOTHING: list[list[bytes]] = [[]] * 9
 POSTS_MOST, AUTHORS_MOST = 400, 1_000  # unpack of more would be refused by Lua
 
 
-class Readers:
-    """`timelines:{<account>}:liked`, `blocks` and the like, read together."""
+def state_question(
+    viewer_id: AccountId, post_ids: Collection[PostId], author_ids: Collection[AccountId], now_ms: int
+) -> Question[ReaderState]:
+    """Of `timelines:{<account>}:liked`, `blocks` and the like: at most 400 posts and 1,000 accounts."""
+    ids = b"".join([*map(wire_of, post_ids), *map(wire_of, author_ids)])
+    count = len(STATE_KEYS) + 5 + len(post_ids) + len(author_ids)
+    start = b"*%d\r\n%b%b" % (count, _head(viewer_id), wire_of(len(post_ids)))
+    wire = b"%b%b%b" % (start, wire_text(str(now_ms)), ids)
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def whole() -> Sequence[Command]:
+        arguments = [len(post_ids), now_ms, *post_ids, *author_ids]
+        return [STATE.command([build(viewer_id) for build in STATE_KEYS], arguments)]
 
-    @staticmethod
-    def state_question(
-        viewer_id: AccountId, post_ids: Collection[PostId], author_ids: Collection[AccountId], now_ms: int
-    ) -> Question[ReaderState]:
-        """At most 400 posts and 1,000 accounts."""
-        ids = b"".join([*map(wire_of, post_ids), *map(wire_of, author_ids)])
-        count = len(STATE_KEYS) + 5 + len(post_ids) + len(author_ids)
-        start = b"*%d\r\n%b%b" % (count, _head(viewer_id), wire_of(len(post_ids)))
-        wire = b"%b%b%b" % (start, wire_text(str(now_ms)), ids)
+    def understand(replies: Sequence[Reply]) -> ReaderState:
+        (hits,) = replies
+        return ReaderState(viewer_id, now_ms) if hits == NOTHING else _state(viewer_id, now_ms, hits)
 
-        def whole() -> Sequence[Command]:
-            arguments = [len(post_ids), now_ms, *post_ids, *author_ids]
-            return [STATE.command([build(viewer_id) for build in STATE_KEYS], arguments)]
-
-        def understand(replies: Sequence[Reply]) -> ReaderState:
-            (hits,) = replies
-            return ReaderState(viewer_id, now_ms) if hits == NOTHING else _state(viewer_id, now_ms, hits)
-
-        return Question(Encoded(wire, 1, whole, STATE), understand)
+    return Question(Encoded(wire, 1, whole, STATE), understand)
 
 
 def _state(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> ReaderState:

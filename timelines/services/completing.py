@@ -13,7 +13,7 @@ from timelines.domain.rights import Place, ReaderState, may_see
 from timelines.domain.searching import NAME_LENGTH_CAP, called, tokens_of
 from timelines.repositories.follows import Follows
 from timelines.repositories.posts import PostRepository
-from timelines.repositories.readers import Readers
+from timelines.repositories.readers import state_question
 from timelines.repositories.search_names import NameIndex
 from timelines.repositories.tags import TagTimelines
 
@@ -37,7 +37,6 @@ class CompletingService:
         posts: PostRepository,
         authors: Authors,
         follows: Follows,
-        readers: Readers,
         clock: Now,
     ) -> None:
         self._store = store
@@ -46,7 +45,6 @@ class CompletingService:
         self._posts = posts
         self._authors = authors
         self._follows = follows
-        self._readers = readers
         self._clock = clock
 
     async def accounts(self, prefix: str, *, viewer_id: AccountId | None, limit: int) -> list[Author]:
@@ -105,7 +103,7 @@ class CompletingService:
             (found,) = await self._store.ask(authors)
             return found, (), None
         followed = self._follows.followed_question(viewer_id, ids)
-        state = self._readers.state_question(viewer_id, [], ids, self._clock.now_ms())
+        state = state_question(viewer_id, [], ids, self._clock.now_ms())
         found, following, reader = await self._store.ask(authors, followed, state)
         return found, following, reader
 

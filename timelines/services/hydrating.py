@@ -17,7 +17,6 @@ from timelines.domain.rights import FOLLOWED, Place, may_carry
 from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers
 from timelines.repositories.posts import PostRepository
-from timelines.repositories.readers import Readers
 from timelines.services.boost_showing import BoostShowing
 from timelines.services.looking_up import Lookup, Reach
 from timelines.services.remembering import Remembered
@@ -46,12 +45,11 @@ class Hydrator:
         store: Store,
         posts: PostRepository,
         authors: Authors,
-        readers: Readers,
         follows: Follows,
         members: ListMembers,
         clock: Now,
     ) -> None:
-        self.reach = Reach(store, posts, authors, readers, follows, members)
+        self.reach = Reach(store, posts, authors, follows, members)
         self.clock = clock
         self.remembered = Remembered()
 

@@ -16,6 +16,7 @@ from timelines.domain.post import FOLLOWERS, Post
 from timelines.domain.rights import FOLLOWED, Place, ReaderState
 from timelines.repositories.boosts import earlier_question
 from timelines.repositories.post_counts import counts_question
+from timelines.repositories.readers import state_question
 from timelines.services.boost_showing import BoostShowing
 from timelines.services.hydrating import Hydrator, Rights, entry_of, everybody
 from timelines.services.looking_up import Lookup, Reach
@@ -140,7 +141,7 @@ class ForMany:
             reach.posts.find_question(post_ids),
             counts_question(post_ids),
             reach.authors.authors_question(author_ids),
-            *(reach.readers.state_question(id, post_ids, author_ids, self._now_ms) for id in viewers),
+            *(state_question(id, post_ids, author_ids, self._now_ms) for id in viewers),
             *(rights(author_ids) for _, rights in self._rights),
             *(reach.follows.followers_question(id, list(self._homes)) for id in author_ids),
         ]

@@ -18,7 +18,7 @@ from timelines.repositories.follows import Follows
 from timelines.repositories.lists import ListMembers
 from timelines.repositories.post_counts import counts_question
 from timelines.repositories.posts import PostRepository
-from timelines.repositories.readers import AUTHORS_MOST, Readers
+from timelines.repositories.readers import AUTHORS_MOST, state_question
 from timelines.services.remembering import Remembered
 
 
@@ -33,7 +33,6 @@ class Reach:
     store: Store
     posts: PostRepository
     authors: Authors
-    readers: Readers
     follows: Follows
     members: ListMembers
 
@@ -162,7 +161,7 @@ class Lookup:
             self._rights(author_ids),
         ]
         if viewer_id is not None:
-            questions.append(reach.readers.state_question(viewer_id, post_ids, author_ids, self.now_ms))
+            questions.append(state_question(viewer_id, post_ids, author_ids, self.now_ms))
         found, counts, authors, allowed, *states = await reach.store.ask(*questions)
         posts = await reach.posts.standing(found)
         if self._has_looked:

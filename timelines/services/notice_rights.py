@@ -12,7 +12,7 @@ from timelines.domain.notifications import Noticed, Notification
 from timelines.domain.page import HydratedPost
 from timelines.domain.rights import Place, ReaderState
 from timelines.repositories.follows import Follows
-from timelines.repositories.readers import Readers
+from timelines.repositories.readers import state_question
 from timelines.services.hydrating import Hydrator
 
 Causes = dict[str, bool]
@@ -32,14 +32,12 @@ class NoticeRights:
         store: Store,
         hydrator: Hydrator,
         authors: Authors,
-        readers: Readers,
         follows: Follows,
         clock: Now,
     ) -> None:
         self._store = store
         self._hydrator = hydrator
         self._authors = authors
-        self._readers = readers
         self._follows = follows
         self._clock = clock
 
@@ -55,7 +53,7 @@ class NoticeRights:
             self._followers(viewer_id, found),
             self._store.ask(
                 self._authors.authors_question(people),
-                self._readers.state_question(viewer_id, (), people, self._clock.now_ms()),
+                state_question(viewer_id, (), people, self._clock.now_ms()),
                 causes_question(viewer_id, found),
             ),
         )

@@ -20,7 +20,7 @@ from timelines.repositories.bookmarks import Bookmarks
 from timelines.repositories.notice_debts import NoticeDebt
 from timelines.repositories.posts import PostRepository
 from timelines.repositories.reactions import Gone, Kind, Reactions
-from timelines.repositories.readers import Readers
+from timelines.repositories.readers import state_question
 from timelines.services.bookmarks import bookmarks_page
 from timelines.services.boosting import BoostingService
 from timelines.services.hydrating import Authors, Hydrator
@@ -194,10 +194,9 @@ class ReactionsService:
 class SeenAccounts:
     """Accounts as a viewer may see them in a row of names: blocked, blocking and muted ones are left out."""
 
-    def __init__(self, store: Store, accounts: Authors, readers: Readers, clock: Now) -> None:
+    def __init__(self, store: Store, accounts: Authors, clock: Now) -> None:
         self._store = store
         self._accounts = accounts
-        self._readers = readers
         self._clock = clock
 
     def by(self, viewer_id: AccountId | None) -> "SeenBy":
@@ -211,7 +210,7 @@ class SeenAccounts:
         if viewer_id is None:
             everybody: Mapping[AccountId, Author] = (await self._store.ask(authors))[0]
             return everybody
-        state = self._readers.state_question(viewer_id, (), asked, self._clock.now_ms())
+        state = state_question(viewer_id, (), asked, self._clock.now_ms())
         found, reader = await self._store.ask(authors, state)
         hidden = reader.blocks | reader.blocked_by | reader.muted
         return {id: author for id, author in found.items() if id not in hidden}

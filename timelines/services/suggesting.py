@@ -13,7 +13,7 @@ from timelines.domain.rights import ReaderState
 from timelines.repositories.follows import Follows
 from timelines.repositories.posts import PostRepository
 from timelines.repositories.profiles import PublicRepository
-from timelines.repositories.readers import Readers
+from timelines.repositories.readers import state_question
 from timelines.repositories.requests import FollowRequests
 
 FOLLOWED_ASKED, FOLLOWED_EACH = 30, 50
@@ -44,7 +44,6 @@ class SuggestingService:
         store: Store,
         follows: Follows,
         requests: FollowRequests,
-        readers: Readers,
         authors: Authors,
         public: PublicRepository,
         posts: PostRepository,
@@ -53,7 +52,6 @@ class SuggestingService:
         self._store = store
         self._follows = follows
         self._requests = requests
-        self._readers = readers
         self._authors = authors
         self._public = public
         self._posts = posts
@@ -87,7 +85,7 @@ class SuggestingService:
             return []
         state: ReaderState
         state, authors, followed = await self._store.ask(
-            self._readers.state_question(viewer_id, (), others, self._clock.now_ms()),
+            state_question(viewer_id, (), others, self._clock.now_ms()),
             self._authors.authors_question(others),
             self._follows.followed_question(viewer_id, others),
         )
