@@ -13,6 +13,7 @@ from hypothesis import settings
 from socialsite.configuration import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import Store, StoreUrls, open_store
+from tests.support.reacting import Acts
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import TOPOLOGIES, Deployment, clients_of
 from tests.support.world import World
@@ -96,3 +97,9 @@ async def services(redis_urls: StoreUrls) -> AsyncIterator[Services]:
 def world(services: Services) -> World:
     """People over these services, and a worker turned by hand."""
     return World(services)
+
+
+@pytest.fixture
+def acts(services: Services) -> Acts:
+    """What these people do to posts."""
+    return Acts(services)

@@ -1,9 +1,9 @@
-"""The whole site in this process, as in tests/web: attackers are its users.
+"""The whole site in this process or in a daphne, as in tests/web: attackers are its users.
 
 Long forms: ATTACK_INPUTS=5000 says how many inputs each fuzzing test tries, ATTACK_ROUNDS=1000 how many
 pairs the timing tests compare.
 """
 
-from tests.web.conftest import alice, bob, limited_site, open_browser, site, visitor, world
+from tests.web.conftest import alice, bob, daphne, limited_site, open_browser, site, visitor, world
 
-__all__ = ["alice", "bob", "limited_site", "open_browser", "site", "visitor", "world"]
+__all__ = ["alice", "bob", "daphne", "limited_site", "open_browser", "site", "visitor", "world"]

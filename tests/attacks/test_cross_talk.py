@@ -7,30 +7,16 @@ ones among them. Meanwhile everything private of hers happens. Eve follows her a
 import contextlib
 import itertools
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
-import pytest
-
-from socialsite.services import Services
-from tests.support.redis_server import RedisServer
-from tests.support.sockets import Client, Daphne, client, running, signed_in
+from tests.support.reacting import Acts
+from tests.support.sockets import Client, Daphne, client, signed_in
 from tests.support.world import Person, World
 from timelines.domain.post import FOLLOWERS
 
 SECRETS = ("canary-followers", "canary-answer", "canary-draft", "canary-list-member")
 PLAIN = "for everybody"
 REFUSALS = {"bad_message", "forbidden", "signed_out"}
-
-
-@pytest.fixture(scope="module")
-def site(redis_server: RedisServer) -> Iterator[Daphne]:
-    with running(redis_server.url) as one:
-        yield one
-
-
-@pytest.fixture
-def world(services: Services) -> World:
-    return World(services)
 
 
 def names(alice: Person, list_id: int) -> list[str]:
@@ -46,9 +32,9 @@ def names(alice: Person, list_id: int) -> list[str]:
 
 
 @contextlib.asynccontextmanager
-async def curious(site: Daphne, cookie: str | None, wanted: list[str]) -> AsyncIterator[Client]:
+async def curious(daphne: Daphne, cookie: str | None, wanted: list[str]) -> AsyncIterator[Client]:
     """A socket that asked for all of them and for what anybody may have; each request had its answer."""
-    async with client(site, cookie) as reader:
+    async with client(daphne, cookie) as reader:
         for name in wanted:
             await reader.say({"type": "subscribe", "timeline": name, "after": "0"})
             await reader.until(lambda m: m["type"] in ("subscribed", "error"))
@@ -60,12 +46,12 @@ async def curious(site: Daphne, cookie: str | None, wanted: list[str]) -> AsyncI
 
 async def private_life(world: World, alice: Person, bob: Person, list_id: int) -> list[str]:
     """Everything of Alice's that is not for everybody; the ids of the posts that are for followers."""
-    services, now_ms = world.services, world.services.clock.now_ms()
+    acts = Acts(world.services)
     first = await alice.publishes(f"{SECRETS[0]} #tea", audience=FOLLOWERS)
     answer = await alice.publishes(SECRETS[1], in_reply_to=first)
     gone = await alice.publishes(SECRETS[2], audience=FOLLOWERS)
-    await services.reactions.like(account_id=bob.id, post_id=first.id, now_ms=now_ms)
-    await services.reactions.bookmark(account_id=alice.id, post_id=first.id, now_ms=now_ms)
+    await acts.likes(bob, first)
+    await acts.bookmarks(alice, first)
     await bob.publishes(f"@alice {SECRETS[3]}", in_reply_to=first)
     await alice.mutes(bob)
     await alice.unmutes(bob)
@@ -73,19 +59,18 @@ async def private_life(world: World, alice: Person, bob: Person, list_id: int) -
     return [str(post.id) for post in (first, answer, gone)]
 
 
-async def test_nothing_private_arrives_at_whoever_asks_for_it(site: Daphne, world: World) -> None:
+async def test_nothing_private_arrives_at_whoever_asks_for_it(daphne: Daphne, world: World) -> None:
     alice, bob, mallory, dave = await world.people("alice", "bob", "mallory", "dave")
     await bob.follows(alice)
     await alice.follows(bob)
     await alice.blocks(dave)
-    services = world.services
-    made = await services.lists.create(owner_id=alice.id, title="List", now_ms=services.clock.now_ms())
+    made = await alice.makes_list()
     wanted = names(alice, made.id)
     async with (
-        client(site, await signed_in(bob)) as friend,
-        curious(site, await signed_in(mallory), wanted) as one,
-        curious(site, await signed_in(dave), wanted) as two,
-        curious(site, None, wanted) as three,
+        client(daphne, await signed_in(bob)) as friend,
+        curious(daphne, await signed_in(mallory), wanted) as one,
+        curious(daphne, await signed_in(dave), wanted) as two,
+        curious(daphne, None, wanted) as three,
     ):
         await friend.subscribe("home")
         ids = await private_life(world, alice, bob, made.id)
@@ -103,18 +88,19 @@ async def test_nothing_private_arrives_at_whoever_asks_for_it(site: Daphne, worl
         assert PLAIN not in json.dumps(two.got)
 
 
-async def test_whoever_watches_hears_no_counts_of_what_is_hidden(site: Daphne, world: World) -> None:
+async def test_whoever_watches_hears_no_counts_of_what_is_hidden(
+    daphne: Daphne, world: World, acts: Acts
+) -> None:
     alice, bob, mallory = await world.people("alice", "bob", "mallory")
     await bob.follows(alice)
     hidden = await alice.publishes("canary-followers", audience=FOLLOWERS)
     shown = await alice.publishes("for all")
-    async with client(site, await signed_in(mallory)) as spy, client(site) as nobody:
+    async with client(daphne, await signed_in(mallory)) as spy, client(daphne) as nobody:
         for reader in (spy, nobody):
             await reader.say({"type": "watch", "ids": [str(hidden.id), str(shown.id)]})
             await reader.subscribe("public")
-        now_ms = world.services.clock.now_ms()
         for post in (hidden, shown):
-            await world.services.reactions.like(account_id=bob.id, post_id=post.id, now_ms=now_ms)
+            await acts.likes(bob, post)
         for reader in (spy, nobody):
             await reader.until(lambda m: m["type"] == "counts" and m["id"] == str(shown.id))
             await reader.silence(0.5)

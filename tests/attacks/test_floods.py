@@ -5,13 +5,12 @@ The long form of idle sockets is a command: `python -m benchmarks.idle_sockets` 
 
 import asyncio
 import contextlib
-import struct
 import time
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from socialsite.services import Services
+from tests.support.frames import CONTINUATION, FINAL, PING, TEXT, frame, upgrade
 from tests.support.redis_server import RedisServer
 from tests.support.sockets import Client, Daphne, client, running
 from tests.support.stalls import Stalls
@@ -20,18 +19,12 @@ from tests.support.world import Person, World
 GROWTH_KB = 20 * 1024
 HEARD_WITHIN_S = 3.0
 """Some 10 ms on a quiet machine; a flood that is worked off first would be tens of seconds."""
-TEXT, CONTINUATION, PING, FINAL = 0x1, 0x0, 0x9, 0x80
 
 
 @pytest.fixture(scope="module")
-def site(redis_server: RedisServer) -> Iterator[Daphne]:
+def daphne(redis_server: RedisServer) -> Iterator[Daphne]:
     with running(redis_server.url, RATE_LIMIT_SOCKET="60/m") as found:
         yield found
-
-
-@pytest.fixture
-def world(services: Services) -> World:
-    return World(services)
 
 
 class Raw:
@@ -41,13 +34,7 @@ class Raw:
         self._reader, self._writer = reader, writer
 
     def frame(self, payload: bytes, code: int, *, length: int | None = None) -> None:
-        size = len(payload) if length is None else length
-        head = bytes([code]) + (
-            bytes([0x80 | size]) if size < 126
-            else b"\xfe" + struct.pack("!H", size) if size < 65_536
-            else b"\xff" + struct.pack("!Q", size)
-        )  # fmt: skip
-        self._writer.write(head + b"\0\0\0\0" + payload)
+        self._writer.write(frame(payload, code, length=length))
 
     async def drain(self) -> bool:
         """Whether the other side takes more."""
@@ -69,15 +56,9 @@ class Raw:
 
 
 @contextlib.asynccontextmanager
-async def raw_socket(site: Daphne) -> AsyncIterator[Raw]:
-    reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
-    host = f"127.0.0.1:{site.port}"
-    writer.write(
-        f"GET /ws/stream/ HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nUpgrade: websocket\r\n"
-        "Connection: Upgrade\r\n"
-        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-        .encode()
-    )  # fmt: skip
+async def raw_socket(daphne: Daphne) -> AsyncIterator[Raw]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", daphne.port)
+    writer.write(upgrade(daphne))
     async with asyncio.timeout(10):
         assert b" 101 " in await reader.readuntil(b"\r\n\r\n")
     yield Raw(reader, writer)
@@ -85,16 +66,16 @@ async def raw_socket(site: Daphne) -> AsyncIterator[Raw]:
 
 
 @contextlib.asynccontextmanager
-async def others_unmoved(site: Daphne, world: World) -> AsyncIterator[Client]:
+async def others_unmoved(daphne: Daphne, world: World) -> AsyncIterator[Client]:
     """Meanwhile somebody listens: what is published after the flood begins is heard in time; memory stays."""
     bob = await world.person("bob")
-    async with client(site) as listener:
+    async with client(daphne) as listener:
         await listener.subscribe("public")
-        before_kb = site.resident_kb()
+        before_kb = daphne.resident_kb()
         with Stalls() as stalls:
             heard = asyncio.create_task(slowest(bob, listener))
             yield listener
-            slowest_s, grown_kb = await heard, site.resident_kb() - before_kb
+            slowest_s, grown_kb = await heard, daphne.resident_kb() - before_kb
         print(f"meanwhile a post is heard within {slowest_s:.2f} s; memory grew by {grown_kb} kB")
         assert slowest_s < HEARD_WITHIN_S + stalls.total_s
         assert grown_kb < GROWTH_KB
@@ -111,8 +92,8 @@ async def slowest(bob: Person, listener: Client) -> float:
     return took
 
 
-async def test_a_thousand_messages_a_second_end_the_socket(site: Daphne, world: World) -> None:
-    async with others_unmoved(site, world), raw_socket(site) as flood:
+async def test_a_thousand_messages_a_second_end_the_socket(daphne: Daphne, world: World) -> None:
+    async with others_unmoved(daphne, world), raw_socket(daphne) as flood:
         for _ in range(10):
             for _ in range(100):
                 flood.frame(b'{"type":"unsubscribe","timeline":"public"}', FINAL | TEXT)
@@ -120,24 +101,24 @@ async def test_a_thousand_messages_a_second_end_the_socket(site: Daphne, world: 
         assert await flood.is_closed()
 
 
-async def test_a_frame_of_two_megabytes_is_not_waited_for(site: Daphne, world: World) -> None:
+async def test_a_frame_of_two_megabytes_is_not_waited_for(daphne: Daphne, world: World) -> None:
     """Its head says how long it is: the socket ends before the bytes have come."""
-    async with others_unmoved(site, world), raw_socket(site) as flood:
+    async with others_unmoved(daphne, world), raw_socket(daphne) as flood:
         flood.frame(b"x" * 8_000, FINAL | TEXT, length=2 * 1024 * 1024)
         await flood.drain()
         assert await flood.is_closed()
 
 
 @pytest.mark.parametrize("length", [2**40, 2**63 - 1, 2**63])
-async def test_a_frame_that_claims_the_world_costs_nothing(site: Daphne, world: World, length: int) -> None:
-    async with others_unmoved(site, world), raw_socket(site) as flood:
+async def test_a_frame_that_claims_the_world_costs_nothing(daphne: Daphne, world: World, length: int) -> None:
+    async with others_unmoved(daphne, world), raw_socket(daphne) as flood:
         flood.frame(b"x" * 100, FINAL | TEXT, length=length)
         await flood.drain()
         assert await flood.is_closed()
 
 
-async def test_a_message_in_endless_pieces_is_cut_off(site: Daphne, world: World) -> None:
-    async with others_unmoved(site, world), raw_socket(site) as flood:
+async def test_a_message_in_endless_pieces_is_cut_off(daphne: Daphne, world: World) -> None:
+    async with others_unmoved(daphne, world), raw_socket(daphne) as flood:
         flood.frame(b"x" * 1_000, TEXT)
         for _ in range(2_000):
             flood.frame(b"x" * 1_000, CONTINUATION)
@@ -145,8 +126,8 @@ async def test_a_message_in_endless_pieces_is_cut_off(site: Daphne, world: World
         assert await flood.is_closed()
 
 
-async def test_empty_pieces_without_end_are_no_way_to_hold_memory(site: Daphne, world: World) -> None:
-    async with others_unmoved(site, world), raw_socket(site) as flood:
+async def test_empty_pieces_without_end_are_no_way_to_hold_memory(daphne: Daphne, world: World) -> None:
+    async with others_unmoved(daphne, world), raw_socket(daphne) as flood:
         flood.frame(b"", TEXT)
         for _ in range(20):
             for _ in range(500):
@@ -154,9 +135,9 @@ async def test_empty_pieces_without_end_are_no_way_to_hold_memory(site: Daphne, 
             await flood.drain()
 
 
-async def test_pings_without_end_disturb_nobody(site: Daphne, world: World) -> None:
+async def test_pings_without_end_disturb_nobody(daphne: Daphne, world: World) -> None:
     """Nobody reads the answers, so they must not pile up: who does not read is soon not heard either."""
-    async with others_unmoved(site, world), raw_socket(site) as flood:
+    async with others_unmoved(daphne, world), raw_socket(daphne) as flood:
         for _ in range(500 * 1_000):
             for _ in range(500):
                 flood.frame(b"p" * 125, FINAL | PING)
@@ -166,7 +147,7 @@ async def test_pings_without_end_disturb_nobody(site: Daphne, world: World) -> N
             pytest.fail("a flood of 30 GB was read")
 
 
-async def test_a_hundred_silent_sockets_leave_the_site_answering(site: Daphne, world: World) -> None:
-    async with others_unmoved(site, world), contextlib.AsyncExitStack() as stack:
+async def test_a_hundred_silent_sockets_leave_the_site_answering(daphne: Daphne, world: World) -> None:
+    async with others_unmoved(daphne, world), contextlib.AsyncExitStack() as stack:
         for _ in range(100):
-            await stack.enter_async_context(raw_socket(site))
+            await stack.enter_async_context(raw_socket(daphne))

@@ -1,29 +1,14 @@
 """An answer to HEAD has no body: on a kept connection, bytes that nobody expects would be the next answer."""
 
 import asyncio
-from collections.abc import Iterator
 
 import httpx
-import pytest
 
-from socialsite.services import Services
-from tests.support.redis_server import RedisServer
 from tests.support.routes import routes
-from tests.support.sockets import Daphne, running
+from tests.support.sockets import Daphne
 from tests.support.world import World
 
 PATHS = [*(route.path for route in routes()), "/static/css/site.css", "/nothing/here/", "/static/nothing.css"]
-
-
-@pytest.fixture(scope="module")
-def daphne(redis_server: RedisServer) -> Iterator[Daphne]:
-    with running(redis_server.url) as one:
-        yield one
-
-
-@pytest.fixture
-def world(services: Services) -> World:
-    return World(services)
 
 
 async def test_no_answer_to_head_has_a_body(daphne: Daphne, world: World) -> None:

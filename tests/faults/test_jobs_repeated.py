@@ -73,8 +73,7 @@ async def busy_town(world: World) -> list[Person]:
             if one is not other:
                 await one.follows(other)
         await one.home()
-    kept = await services.lists.create(owner_id=ann.id, title="Kept", now_ms=now_ms)
-    await services.lists.add_member(owner_id=ann.id, list_id=kept.id, account_id=ben.id, now_ms=now_ms)
+    kept = await ann.makes_list(ben)
     await services.reading.list_timeline(kept.id, viewer_id=ann.id)
     first = await ben.publishes("first #one")
     await cora.publishes("@ben an answer", in_reply_to=first)

@@ -32,13 +32,9 @@ class Town:
     async def built(cls, world: World) -> Self:
         alice, bob, carol = await world.people("alice", "bob", "carol")
         town = cls(world, alice, bob, carol)
-        now_ms = world.services.clock.now_ms()
         for one, other in ((alice, bob), (alice, carol), (bob, alice), (carol, alice)):
             await one.follows(other)
-        town.list = await world.services.lists.create(owner_id=alice.id, title="Friends", now_ms=now_ms)
-        await world.services.lists.add_member(
-            owner_id=alice.id, list_id=town.list.id, account_id=bob.id, now_ms=now_ms
-        )
+        town.list = await alice.makes_list(bob, title="Friends")
         town.first = await bob.publishes("hello", key="k1")
         await asyncio.sleep(0.002)  # so that no two posts share a millisecond
         town.second = await carol.publishes("hello back", in_reply_to=town.first)

@@ -6,6 +6,7 @@ from accounts.domain import AccountId
 from accounts.models import Account
 from socialsite.ids import PostId
 from socialsite.services import Services
+from timelines.domain.account_list import AccountList
 from timelines.domain.page import TimelinePage
 from timelines.domain.post import Post
 
@@ -66,6 +67,14 @@ class Person:
 
     async def unmutes(self, other: "Person") -> bool:
         return await self._services.relations.unmute(account_id=self.id, other_id=other.id)
+
+    async def makes_list(self, *members: "Person", title: str = "List") -> AccountList:
+        """A list of one's own, with these on it."""
+        lists, now_ms = self._services.lists, self._now_ms
+        made = await lists.create(owner_id=self.id, title=title, now_ms=now_ms)
+        for member in members:
+            await lists.add_member(owner_id=self.id, list_id=made.id, account_id=member.id, now_ms=now_ms)
+        return made
 
     async def home(self, **cut: int) -> TimelinePage:
         return await self._services.reading.home(self.id, **cut)

@@ -1,6 +1,6 @@
-"""The whole site in this process: the real ASGI application over a real, empty Redis."""
+"""The whole site in this process: the real ASGI application over a real, empty Redis; and one in a daphne."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import pytest
 import pytest_asyncio
@@ -11,6 +11,8 @@ from socialsite.configuration import Configuration
 from socialsite.middleware.services import loop_services
 from socialsite.services import Services, build_services, open_services
 from tests.support.browser import Browser
+from tests.support.redis_server import RedisServer
+from tests.support.sockets import Daphne, running
 from tests.support.world import World
 
 OpenBrowser = Callable[..., Awaitable[Browser]]
@@ -68,6 +70,13 @@ async def alice(site: Services, open_browser: OpenBrowser) -> Browser:
 @pytest_asyncio.fixture
 async def bob(site: Services, open_browser: OpenBrowser) -> Browser:
     return await open_browser("bob")
+
+
+@pytest.fixture(scope="module")
+def daphne(redis_server: RedisServer) -> Iterator[Daphne]:
+    """The site in a process of its own, over the same store."""
+    with running(redis_server.url) as started:
+        yield started
 
 
 @pytest.fixture

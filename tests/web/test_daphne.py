@@ -1,24 +1,16 @@
 """The same answers through a real daphne: what only a server can break."""
 
 import asyncio
-from collections.abc import Iterator
 
 import httpx
 import pytest
 
 from tests.support.browser import JSON, Browser, cookies_of
-from tests.support.redis_server import RedisServer
 from tests.support.sockets import Daphne, running
 
 FORM = "application/x-www-form-urlencoded"
 GROWTH_KB = 20 * 1024
 """By how much a hundred megabytes may make the process grow."""
-
-
-@pytest.fixture(scope="module")
-def daphne(redis_server: RedisServer) -> Iterator[Daphne]:
-    with running(redis_server.url) as one:
-        yield one
 
 
 @pytest.fixture

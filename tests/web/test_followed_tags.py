@@ -1,20 +1,9 @@
 """Following hashtags and what is talked about, over HTTP and on the socket."""
 
-from collections.abc import Iterator
-
-import pytest
-
 from socialsite.services import Services
 from tests.support.browser import Browser
-from tests.support.redis_server import RedisServer
-from tests.support.sockets import Daphne, client, running, signed_in
+from tests.support.sockets import Daphne, client, signed_in
 from tests.support.world import World
-
-
-@pytest.fixture(scope="module")
-def daphne(redis_server: RedisServer) -> Iterator[Daphne]:
-    with running(redis_server.url) as started:
-        yield started
 
 
 async def test_a_followed_hashtag_is_on_its_page(alice: Browser, bob: Browser) -> None:

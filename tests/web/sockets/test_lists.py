@@ -1,44 +1,15 @@
 """Lists with rules, live: what is sent is what their pages show."""
 
-from collections.abc import Iterator
-
-import pytest
-
-from socialsite.services import Services
-from tests.support.redis_server import RedisServer
-from tests.support.sockets import Daphne, client, running, signed_in
-from tests.support.world import Person, World
-from timelines.domain.account_list import AccountList
+from tests.support.sockets import client, signed_in
 
 
-@pytest.fixture(scope="module")
-def site(redis_server: RedisServer) -> Iterator[Daphne]:
-    with running(redis_server.url) as one:
-        yield one
-
-
-@pytest.fixture
-def world(services: Services) -> World:
-    return World(services)
-
-
-async def made(services: Services, owner: Person, *members: Person) -> AccountList:
-    now_ms = services.clock.now_ms()
-    found = await services.lists.create(owner_id=owner.id, title="list", now_ms=now_ms)
-    for member in members:
-        await services.lists.add_member(
-            owner_id=owner.id, list_id=found.id, account_id=member.id, now_ms=now_ms
-        )
-    return found
-
-
-async def test_a_virtual_list_is_live_through_its_parts(site, world, services) -> None:
+async def test_a_virtual_list_is_live_through_its_parts(daphne, world, services) -> None:
     alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
-    one, two = await made(services, alice, bob, carol), await made(services, alice, carol, dave)
+    one, two = await alice.makes_list(bob, carol), await alice.makes_list(carol, dave)
     common = await services.lists.create(
         owner_id=alice.id, title="common", now_ms=1, operation="intersection", parts=(one.id, two.id)
     )
-    async with client(site, await signed_in(alice)) as reader:
+    async with client(daphne, await signed_in(alice)) as reader:
         await reader.subscribe(f"list:{common.id}")
         await bob.publishes("on one of them")
         post = await carol.publishes("on both")
@@ -49,13 +20,13 @@ async def test_a_virtual_list_is_live_through_its_parts(site, world, services) -
         assert set(reader.entry_ids(f"list:{common.id}")) == {post.id}
 
 
-async def test_the_replies_policy_holds_live(site, world, services) -> None:
+async def test_the_replies_policy_holds_live(daphne, world, services) -> None:
     alice, bob, carol, erin = await world.people("alice", "bob", "carol", "erin")
-    friends = await made(services, alice, bob, carol)
+    friends = await alice.makes_list(bob, carol)
     await services.lists.edit(owner_id=alice.id, list_id=friends.id, replies="members")
     strange, known = await erin.publishes("strange"), await carol.publishes("known")
     await world.work()
-    async with client(site, await signed_in(alice)) as reader:
+    async with client(daphne, await signed_in(alice)) as reader:
         await reader.subscribe(f"list:{friends.id}")
         await bob.publishes("to a stranger", in_reply_to=strange)
         await world.work()
@@ -66,11 +37,11 @@ async def test_the_replies_policy_holds_live(site, world, services) -> None:
         assert set(reader.entry_ids(f"list:{friends.id}")) <= {known.id, post.id}
 
 
-async def test_another_replies_policy_holds_on_open_sockets(site, world, services) -> None:
+async def test_another_replies_policy_holds_on_open_sockets(daphne, world, services) -> None:
     alice, bob, erin = await world.people("alice", "bob", "erin")
-    friends = await made(services, alice, bob)
+    friends = await alice.makes_list(bob)
     name, strange = f"list:{friends.id}", await erin.publishes("strange")
-    async with client(site, await signed_in(alice)) as reader:
+    async with client(daphne, await signed_in(alice)) as reader:
         await reader.subscribe(name)
         for replies in ("none", "all"):
             await services.lists.edit(owner_id=alice.id, list_id=friends.id, replies=replies)
@@ -83,9 +54,9 @@ async def test_another_replies_policy_holds_on_open_sockets(site, world, service
             assert (answer.id in reader.entry_ids(name)) is (replies == "all")
 
 
-async def test_what_a_virtual_list_is_made_of_may_change_under_open_sockets(site, world, services) -> None:
+async def test_what_a_virtual_list_is_made_of_may_change_under_open_sockets(daphne, world, services) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
-    one, two, nobody = [await made(services, alice, *others) for others in ((bob,), (carol,), ())]
+    one, two, nobody = [await alice.makes_list(*others) for others in ((bob,), (carol,), ())]
     both = await services.lists.create(
         owner_id=alice.id, title="both", now_ms=1, operation="union", parts=(one.id, two.id)
     )
@@ -93,7 +64,7 @@ async def test_what_a_virtual_list_is_made_of_may_change_under_open_sockets(site
         owner_id=alice.id, title="outer", now_ms=1, operation="union", parts=(both.id, nobody.id)
     )
     name = f"list:{outer.id}"
-    async with client(site, await signed_in(alice)) as reader:
+    async with client(daphne, await signed_in(alice)) as reader:
         await reader.subscribe(name)
         await services.lists.edit(
             owner_id=alice.id, list_id=both.id, operation="difference", parts=(one.id, two.id)
@@ -106,13 +77,13 @@ async def test_what_a_virtual_list_is_made_of_may_change_under_open_sockets(site
         assert reader.entry_ids(name) == [post.id]
 
 
-async def test_members_of_an_exclusive_list_do_not_arrive_at_home(site, world, services) -> None:
+async def test_members_of_an_exclusive_list_do_not_arrive_at_home(daphne, world, services) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     for other in (bob, carol):
         await alice.follows(other)
-    apart = await made(services, alice, bob)
+    apart = await alice.makes_list(bob)
     await services.lists.edit(owner_id=alice.id, list_id=apart.id, exclusive=True)
-    async with client(site, await signed_in(alice)) as reader:
+    async with client(daphne, await signed_in(alice)) as reader:
         await reader.subscribe("home")
         await bob.publishes("read elsewhere")
         post = await carol.publishes("read at home")

@@ -3,36 +3,21 @@
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
 
 import pytest
 
 from socialsite.ids import id_at
 from socialsite.recipes.hub import alive, online
-from socialsite.services import Services
-from tests.support.redis_server import RedisServer
-from tests.support.sockets import Client, Daphne, client, running, signed_in
-from tests.support.world import World
+from tests.support.sockets import Client, client, signed_in
 
 
-@pytest.fixture(scope="module")
-def site(redis_server: RedisServer) -> Iterator[Daphne]:
-    with running(redis_server.url) as found:
-        yield found
-
-
-@pytest.fixture
-def world(services: Services) -> World:
-    return World(services)
-
-
-async def test_what_was_missed_is_replayed_oldest_first_before_anything_live(site, world) -> None:
+async def test_what_was_missed_is_replayed_oldest_first_before_anything_live(daphne, world) -> None:
     alice, bob = await world.people("alice", "bob")
     await alice.follows(bob)
     held = await bob.publishes("held already")
     missed = [await bob.publishes(f"missed {n}") for n in range(5)]
     await world.work()
-    async with client(site, await signed_in(alice)) as reader:
+    async with client(daphne, await signed_in(alice)) as reader:
         last = await reader.subscribe("home", after=held.id)
         assert last == {"type": "subscribed", "timeline": "home", "last": str(missed[-1].id)}
         # The entry held already stands in the rewound minute: the client drops it.
@@ -42,23 +27,23 @@ async def test_what_was_missed_is_replayed_oldest_first_before_anything_live(sit
         await reader.entry(live.id)
 
 
-async def test_without_a_cursor_it_begins_now(site, world) -> None:
+async def test_without_a_cursor_it_begins_now(daphne, world) -> None:
     bob = await world.person("bob")
-    async with client(site) as reader:
+    async with client(daphne) as reader:
         assert (await reader.subscribe("public"))["last"] == "0"
         post = await bob.publishes("first")
         await reader.entry(post.id)
-    async with client(site) as reader:
+    async with client(daphne) as reader:
         assert (await reader.subscribe("public"))["last"] == str(post.id)
         assert reader.entry_ids("public") == []
 
 
 @pytest.mark.parametrize(("missed", "is_gap"), [(100, False), (101, True)])
-async def test_a_hundred_are_replayed_more_are_a_gap(site, world, missed, is_gap) -> None:
+async def test_a_hundred_are_replayed_more_are_a_gap(daphne, world, missed, is_gap) -> None:
     bob = await world.person("bob")
     held = await bob.publishes("held already")
     posts = [await bob.publishes(f"missed {n}") for n in range(missed)]
-    async with client(site) as reader:
+    async with client(daphne) as reader:
         last = await reader.subscribe("public", after=held.id)
         assert last["last"] == str(posts[-1].id)
         gap = {"type": "gap", "timeline": "public", "after": str(held.id), "newest": str(posts[-1].id)}
@@ -66,19 +51,19 @@ async def test_a_hundred_are_replayed_more_are_a_gap(site, world, missed, is_gap
         assert reader.entry_ids("public") == ([] if is_gap else [held.id, *(post.id for post in posts)])
 
 
-async def test_a_cursor_from_the_future_does_not_silence_the_timeline(site, world, services) -> None:
+async def test_a_cursor_from_the_future_does_not_silence_the_timeline(daphne, world, services) -> None:
     bob = await world.person("bob")
-    async with client(site) as reader:
+    async with client(daphne) as reader:
         last = int((await reader.subscribe("public", after=2**53 - 1))["last"])
         assert last <= id_at(services.clock.now_ms() + 1000)
         post = await bob.publishes("now")
         await reader.entry(post.id)
 
 
-async def test_subscribing_again_begins_anew(site, world) -> None:
+async def test_subscribing_again_begins_anew(daphne, world) -> None:
     bob = await world.person("bob")
     post = await bob.publishes("one")
-    async with client(site) as reader:
+    async with client(daphne) as reader:
         await reader.subscribe("public", after=0)
         await reader.subscribe("public", after=0)
         assert reader.told_ids("public") == [post.id, post.id]
@@ -87,10 +72,10 @@ async def test_subscribing_again_begins_anew(site, world) -> None:
         assert await reader.silence(0.3) == []
 
 
-async def test_a_killed_pubsub_connection_loses_nothing(site, world, services) -> None:
+async def test_a_killed_pubsub_connection_loses_nothing(daphne, world, services) -> None:
     alice, bob = await world.people("alice", "bob")
     await alice.follows(bob)
-    async with client(site, await signed_in(alice)) as reader, client(site) as anonymous:
+    async with client(daphne, await signed_in(alice)) as reader, client(daphne) as anonymous:
         await reader.subscribe("home")
         await anonymous.subscribe("public")
         node = services.store.node(alive())
@@ -104,10 +89,10 @@ async def test_a_killed_pubsub_connection_loses_nothing(site, world, services) -
             await _until_seen(anonymous, "public", wanted)
 
 
-async def test_a_lost_presence_set_is_noticed_and_made_up_for(site, world, services) -> None:
+async def test_a_lost_presence_set_is_noticed_and_made_up_for(daphne, world, services) -> None:
     alice, bob = await world.people("alice", "bob")
     await alice.follows(bob)
-    async with client(site, await signed_in(alice)) as reader:
+    async with client(daphne, await signed_in(alice)) as reader:
         await reader.subscribe("home")
         for process in await services.store.node(alive()).execute("ZRANGE", alive(), 0, -1):
             key = online(process.decode())
@@ -117,8 +102,8 @@ async def test_a_lost_presence_set_is_noticed_and_made_up_for(site, world, servi
         await reader.entry(post.id, timeout_s=10)
 
 
-async def test_an_emptied_store_does_not_end_live_updates(site, world, services) -> None:
-    async with client(site) as reader:
+async def test_an_emptied_store_does_not_end_live_updates(daphne, world, services) -> None:
+    async with client(daphne) as reader:
         await reader.subscribe("public")
         await services.store.node(alive()).execute("FLUSHALL")
         bob = await world.person("bob")
@@ -127,16 +112,16 @@ async def test_an_emptied_store_does_not_end_live_updates(site, world, services)
 
 
 @pytest.mark.slow
-async def test_a_process_that_stood_still_catches_up(site, world, services) -> None:
+async def test_a_process_that_stood_still_catches_up(daphne, world, services) -> None:
     """Its presence set faded meanwhile, so nobody told it of anything; its pub/sub connection stayed open."""
     alice, bob = await world.people("alice", "bob")
     await alice.follows(bob)
-    async with client(site, await signed_in(alice)) as reader:
+    async with client(daphne, await signed_in(alice)) as reader:
         await reader.subscribe("home")
         first = await bob.publishes("before")
         await world.work()
         await reader.entry(first.id)
-        os.kill(site.pid, signal.SIGSTOP)
+        os.kill(daphne.pid, signal.SIGSTOP)
         try:
             for process in await services.store.node(alive()).execute("ZRANGE", alive(), 0, -1):
                 key = online(process.decode())
@@ -146,7 +131,7 @@ async def test_a_process_that_stood_still_catches_up(site, world, services) -> N
             own = await alice.publishes("heard by a fixed channel, and newer than what was missed")
             await world.work()
         finally:
-            os.kill(site.pid, signal.SIGCONT)
+            os.kill(daphne.pid, signal.SIGCONT)
         wanted = [first.id, *(post.id for post in missed), own.id]
         await _until_seen(reader, "home", wanted)
 

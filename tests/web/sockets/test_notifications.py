@@ -1,31 +1,15 @@
 """Notifications on the socket: live, replayed by their own ids, to their reader alone."""
 
-from collections.abc import Iterator
-
-import pytest
-
-from socialsite.services import Services
-from tests.support.redis_server import RedisServer
-from tests.support.sockets import Daphne, client, running, signed_in
+from tests.support.reacting import Acts
+from tests.support.sockets import Daphne, client, signed_in
 from tests.support.world import World
 
 NAME = "notifications"
 
 
-@pytest.fixture(scope="module")
-def site(redis_server: RedisServer) -> Iterator[Daphne]:
-    with running(redis_server.url) as started:
-        yield started
-
-
-@pytest.fixture
-def world(services: Services) -> World:
-    return World(services)
-
-
-async def test_they_arrive_at_their_reader_alone(site: Daphne, world: World) -> None:
+async def test_they_arrive_at_their_reader_alone(daphne: Daphne, world: World) -> None:
     alice, bob = await world.people("alice", "bob")
-    async with client(site, await signed_in(alice)) as own, client(site, await signed_in(bob)) as other:
+    async with client(daphne, await signed_in(alice)) as own, client(daphne, await signed_in(bob)) as other:
         await own.subscribe(NAME)
         await other.subscribe(NAME)
         post = await bob.publishes("hello @alice")
@@ -38,13 +22,13 @@ async def test_they_arrive_at_their_reader_alone(site: Daphne, world: World) -> 
         assert await other.silence() == []
 
 
-async def test_what_was_missed_is_replayed_after_the_last_id(site: Daphne, world: World) -> None:
+async def test_what_was_missed_is_replayed_after_the_last_id(daphne: Daphne, world: World) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await bob.follows(alice)
     (first,) = (await world.services.notifications.page(alice.id)).entries
     await carol.follows(alice)
     second = (await world.services.notifications.page(alice.id)).entries[0]
-    async with client(site, await signed_in(alice)) as own:
+    async with client(daphne, await signed_in(alice)) as own:
         live = await own.subscribe(NAME, after=first.id)
         assert own.entry_ids(NAME)[-1] == second.id
         assert live["last"] == str(second.id)
@@ -56,29 +40,28 @@ async def test_what_was_missed_is_replayed_after_the_last_id(site: Daphne, world
         assert NAME not in [m.get("timeline") for m in await own.silence()]
 
 
-async def test_what_may_not_be_seen_is_not_sent(site: Daphne, world: World) -> None:
+async def test_what_may_not_be_seen_is_not_sent(daphne: Daphne, world: World) -> None:
     alice, bob = await world.people("alice", "bob")
     await alice.mutes(bob)
-    async with client(site, await signed_in(alice)) as own:
+    async with client(daphne, await signed_in(alice)) as own:
         await own.subscribe(NAME)
         await bob.follows(alice)
         assert await own.silence() == []
 
 
-async def test_visitors_have_none(site: Daphne, world: World) -> None:
-    async with client(site) as visitor:
+async def test_visitors_have_none(daphne: Daphne, world: World) -> None:
+    async with client(daphne) as visitor:
         await visitor.say({"type": "subscribe", "timeline": NAME})
         assert await visitor.next() == {"type": "error", "code": "signed_out"}
 
 
-async def test_more_than_a_hundred_are_a_gap(site: Daphne, world: World) -> None:
+async def test_more_than_a_hundred_are_a_gap(daphne: Daphne, world: World, acts: Acts) -> None:
     alice, bob = await world.people("alice", "bob")
-    services = world.services
     for number in range(102):
         post = await alice.publishes(f"word {number}")
-        await services.reactions.like(account_id=bob.id, post_id=post.id, now_ms=services.clock.now_ms())
-    newest = (await services.notifications.page(alice.id)).entries[0]
-    async with client(site, await signed_in(alice)) as own:
+        await acts.likes(bob, post)
+    newest = (await world.services.notifications.page(alice.id)).entries[0]
+    async with client(daphne, await signed_in(alice)) as own:
         await own.subscribe(NAME, after=1)
         gap = next(m for m in own.got if m["type"] == "gap")
         assert (gap["timeline"], gap["newest"]) == (NAME, str(newest.id))

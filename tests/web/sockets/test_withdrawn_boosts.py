@@ -1,26 +1,16 @@
 """A boost is withdrawn: open pages that showed it are sent the one that takes over, through a real daphne."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-import pytest
 import pytest_asyncio
 
 from socialsite.ids import PostId
 from socialsite.recipes.hub import alive
 from socialsite.services import Services
 from tests.support.reacting import Acts
-from tests.support.redis_server import RedisServer
-from tests.support.sockets import Client, Daphne, client, running, signed_in
+from tests.support.sockets import Client, client, signed_in
 from tests.support.world import Person, World
 from timelines.domain.post import Post
-
-
-@pytest.fixture(scope="module")
-def sites(redis_server: RedisServer) -> Iterator[tuple[Daphne, Daphne]]:
-    """Two web processes over the same store."""
-    with running(redis_server.url) as one, running(redis_server.url) as other:
-        yield one, other
 
 
 @dataclass
@@ -40,16 +30,11 @@ class Scene:
 
 
 @pytest_asyncio.fixture
-async def scene(services: Services) -> Scene:
-    world, acts, now_ms = World(services), Acts(services), services.clock.now_ms()
+async def scene(world: World, acts: Acts) -> Scene:
     alice, dave, *boosters = await world.people("alice", "dave", "bob", "carol", "erin")
-    kept = await services.lists.create(owner_id=dave.id, title="Kept", now_ms=now_ms)
     for booster in boosters:
         await dave.follows(booster)
-    for booster in boosters[:2]:
-        await services.lists.add_member(
-            owner_id=dave.id, list_id=kept.id, account_id=booster.id, now_ms=now_ms
-        )
+    kept = await dave.makes_list(*boosters[:2])
     post = await alice.publishes("hello")
     for booster in boosters:
         await acts.boosts(booster, post)
@@ -64,9 +49,9 @@ async def gone(reader: Client, boost_id: PostId) -> None:
     await reader.until(lambda message: message == {"type": "deleted", "id": str(boost_id)})
 
 
-async def test_the_next_boost_comes_where_the_withdrawn_one_was_shown(sites, scene: Scene) -> None:
+async def test_the_next_boost_comes_where_the_withdrawn_one_was_shown(daphnes, scene: Scene) -> None:
     cookie = await signed_in(scene.dave)
-    async with client(sites[0], cookie) as one, client(sites[1], cookie) as other:
+    async with client(daphnes[0], cookie) as one, client(daphnes[1], cookie) as other:
         for reader in (one, other):
             for timeline in ("home", scene.list_name, "public"):
                 await reader.subscribe(timeline)
@@ -86,9 +71,8 @@ async def test_the_next_boost_comes_where_the_withdrawn_one_was_shown(sites, sce
             assert reader.entry_ids(scene.list_name) == [scene.boosts[1]]  # nobody else there boosted it
 
 
-async def test_what_others_do_not_see_they_are_not_sent(sites, scene: Scene, services: Services) -> None:
+async def test_what_others_do_not_see_they_are_not_sent(daphnes, scene: Scene, world: World) -> None:
     """Grace has the original in her home by itself; Dave mutes the next booster, so he is sent the third."""
-    world = World(services)
     grace, author = await world.people("grace", "author")
     for followed in (*scene.boosters, author):
         await grace.follows(followed)
@@ -100,8 +84,8 @@ async def test_what_others_do_not_see_they_are_not_sent(sites, scene: Scene, ser
     withdrawn, hidden = [await scene.acts.boost_of(booster, own) for booster in scene.boosters[:2]]
     assert withdrawn
     async with (
-        client(sites[0], await signed_in(grace)) as met,
-        client(sites[0], await signed_in(scene.dave)) as muting,
+        client(daphnes[0], await signed_in(grace)) as met,
+        client(daphnes[0], await signed_in(scene.dave)) as muting,
     ):
         for reader in (met, muting):
             await reader.subscribe("home")
@@ -115,11 +99,13 @@ async def test_what_others_do_not_see_they_are_not_sent(sites, scene: Scene, ser
         assert muting.entry_ids("home") == [scene.boosts[2]]
 
 
-async def test_what_took_over_while_the_socket_was_away_comes_with_the_deletion(sites, scene: Scene) -> None:
+async def test_what_took_over_while_the_socket_was_away_comes_with_the_deletion(
+    daphnes, scene: Scene
+) -> None:
     """A page says what it shows when it is back; the withdrawn boost's tombstone says what it showed."""
     await scene.withdraws(0)
     await scene.withdraws(1)
-    async with client(sites[0], await signed_in(scene.dave)) as reader:
+    async with client(daphnes[0], await signed_in(scene.dave)) as reader:
         for timeline in ("home", scene.list_name):
             await reader.subscribe(timeline)
         await reader.say({"type": "watch", "ids": [str(scene.boosts[0]), str(scene.post.id)]})
@@ -130,8 +116,8 @@ async def test_what_took_over_while_the_socket_was_away_comes_with_the_deletion(
         assert reader.entry_ids(scene.list_name) == []
 
 
-async def test_a_lost_word_is_made_up_for(sites, scene: Scene, services: Services) -> None:
-    async with client(sites[0], await signed_in(scene.dave)) as reader:
+async def test_a_lost_word_is_made_up_for(daphnes, scene: Scene, services: Services) -> None:
+    async with client(daphnes[0], await signed_in(scene.dave)) as reader:
         await reader.subscribe("home")
         await reader.say({"type": "watch", "ids": [str(scene.boosts[0]), str(scene.post.id)]})
         await services.store.node(alive()).execute("CLIENT", "KILL", "TYPE", "pubsub")
@@ -139,8 +125,8 @@ async def test_a_lost_word_is_made_up_for(sites, scene: Scene, services: Service
         await reader.entry(scene.boosts[1], "home", timeout_s=15)
 
 
-async def test_ones_own_boost_gives_way_to_anothers(sites, scene: Scene) -> None:
-    async with client(sites[0], await signed_in(scene.boosters[0])) as reader:
+async def test_ones_own_boost_gives_way_to_anothers(daphnes, scene: Scene) -> None:
+    async with client(daphnes[0], await signed_in(scene.boosters[0])) as reader:
         await scene.boosters[0].follows(scene.boosters[2])
         await reader.subscribe("home")
         await scene.withdraws(0)
@@ -148,10 +134,10 @@ async def test_ones_own_boost_gives_way_to_anothers(sites, scene: Scene) -> None
         await reader.entry(scene.boosts[2], "home")
 
 
-async def test_a_deleted_accounts_boosts_give_way_too(sites, scene: Scene, services: Services) -> None:
-    async with client(sites[1], await signed_in(scene.dave)) as reader:
+async def test_a_deleted_accounts_boosts_give_way_too(daphnes, scene: Scene, world: World) -> None:
+    async with client(daphnes[1], await signed_in(scene.dave)) as reader:
         await reader.subscribe("home")
-        now_ms = services.clock.now_ms()
-        await services.accounts.delete(account_id=scene.boosters[0].id, now_ms=now_ms)
-        await World(services).work()
+        now_ms = world.services.clock.now_ms()
+        await world.services.accounts.delete(account_id=scene.boosters[0].id, now_ms=now_ms)
+        await world.work()
         await reader.entry(scene.boosts[1], "home")

@@ -1,23 +1,17 @@
 """What sockets are sent, reader by reader, through a real daphne: rights hold from the answer on."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import pytest
 import pytest_asyncio
 
 from socialsite.services import Services
-from tests.support.redis_server import RedisServer
-from tests.support.sockets import Client, Daphne, client, running, signed_in
+from tests.support.reacting import Acts
+from tests.support.sockets import Client, Daphne, client, signed_in
 from tests.support.world import Person, World
-from timelines.domain.post import Post
-
-
-@pytest.fixture(scope="module")
-def site(redis_server: RedisServer) -> Iterator[Daphne]:
-    with running(redis_server.url) as daphne:
-        yield daphne
+from timelines.domain.post import FOLLOWERS, UNLISTED, Post
 
 
 @dataclass
@@ -32,29 +26,19 @@ class Scene:
     list_id: int
 
     @property
-    def now_ms(self) -> int:
-        return self.services.clock.now_ms()
-
-    @property
     def timelines(self) -> dict[str, str]:
         return {
-            "home": "home",
-            "profile": "profile:bob",
-            "list": f"list:{self.list_id}",
-            "tag": "tag:tea",
+            "home": "home", "profile": "profile:bob", "list": f"list:{self.list_id}", "tag": "tag:tea",
             "public": "public",
-        }
+        }  # fmt: skip
 
 
 @pytest_asyncio.fixture
-async def scene(services: Services) -> Scene:
-    world = World(services)
+async def scene(world: World) -> Scene:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await alice.follows(bob)
-    now_ms = services.clock.now_ms()
-    made = await services.lists.create(owner_id=alice.id, title="List", now_ms=now_ms)
-    await services.lists.add_member(owner_id=alice.id, list_id=made.id, account_id=bob.id, now_ms=now_ms)
-    return Scene(services, world, alice, bob, carol, made.id)
+    made = await alice.makes_list(bob)
+    return Scene(world.services, world, alice, bob, carol, made.id)
 
 
 Act = Callable[[Scene], Awaitable[object]]
@@ -106,10 +90,10 @@ ACTIONS: dict[str, tuple[Act, Act, frozenset[str]]] = {
 
 @pytest.mark.parametrize("action", ACTIONS)
 async def test_open_sockets_are_sent_what_their_reader_may_see(
-    site: Daphne, scene: Scene, action: str
+    daphne: Daphne, scene: Scene, action: str
 ) -> None:
     do, undo, hides = ACTIONS[action]
-    async with client(site, await signed_in(scene.alice)) as reader:
+    async with client(daphne, await signed_in(scene.alice)) as reader:
         for timeline in scene.timelines.values():
             await reader.subscribe(timeline)
 
@@ -135,11 +119,11 @@ def where_met(scene: Scene, reader: Client, post: Post) -> set[str]:
     return {kind for kind, name in scene.timelines.items() if post.id in reader.entry_ids(name)}
 
 
-async def test_a_replay_shows_only_what_may_be_seen(site: Daphne, scene: Scene) -> None:
+async def test_a_replay_shows_only_what_may_be_seen(daphne: Daphne, scene: Scene) -> None:
     first = await scene.bob.publishes("a cup of #tea")
     await scene.world.work()
     await scene.alice.mutes(scene.bob)
-    async with client(site, await signed_in(scene.alice)) as reader:
+    async with client(daphne, await signed_in(scene.alice)) as reader:
         for timeline in ("home", "public", "tag:tea"):
             await reader.subscribe(timeline, after=first.id - 1)
             assert reader.entry_ids(timeline) == []
@@ -147,17 +131,17 @@ async def test_a_replay_shows_only_what_may_be_seen(site: Daphne, scene: Scene) 
         assert set(reader.entry_ids("profile:bob")) == {first.id}
 
 
-async def test_a_post_for_followers_reaches_followers_alone(site: Daphne, scene: Scene) -> None:
+async def test_a_post_for_followers_reaches_followers_alone(daphne: Daphne, scene: Scene) -> None:
     async with (
-        client(site, await signed_in(scene.alice)) as follower,
-        client(site, await signed_in(scene.carol)) as other,
-        client(site) as visitor,
+        client(daphne, await signed_in(scene.alice)) as follower,
+        client(daphne, await signed_in(scene.carol)) as other,
+        client(daphne) as visitor,
     ):
         for reader in (follower, other, visitor):
             await reader.subscribe("profile:bob")
             await reader.subscribe("public")
-        post = await scene.bob.publishes("among us", audience=2)
-        unlisted = await scene.bob.publishes("not listed", audience=1)
+        post = await scene.bob.publishes("among us", audience=FOLLOWERS)
+        unlisted = await scene.bob.publishes("not listed", audience=UNLISTED)
         await follower.entry(post.id, "profile:bob")
         await follower.silence()
         assert follower.entry_ids("public") == []
@@ -168,17 +152,19 @@ async def test_a_post_for_followers_reaches_followers_alone(site: Daphne, scene:
             assert reader.entry_ids("public") == []
 
 
-async def test_counts_of_what_is_hidden_are_told_to_nobody_else(site: Daphne, scene: Scene) -> None:
-    post = await scene.bob.publishes("among us", audience=2)
+async def test_counts_of_what_is_hidden_are_told_to_nobody_else(
+    daphne: Daphne, scene: Scene, acts: Acts
+) -> None:
+    post = await scene.bob.publishes("among us", audience=FOLLOWERS)
     async with (
-        client(site, await signed_in(scene.alice)) as follower,
-        client(site, await signed_in(scene.carol)) as other,
-        client(site) as visitor,
+        client(daphne, await signed_in(scene.alice)) as follower,
+        client(daphne, await signed_in(scene.carol)) as other,
+        client(daphne) as visitor,
     ):
         for reader in (follower, other, visitor):
             await reader.say({"type": "watch", "ids": [str(post.id)]})
             await reader.subscribe("public")
-        await scene.services.reactions.like(account_id=scene.alice.id, post_id=post.id, now_ms=scene.now_ms)
+        await acts.likes(scene.alice, post)
         told = await follower.until(lambda message: message["type"] == "counts")
         assert told["counts"]["likes"] == 1
         for reader in (other, visitor):
@@ -186,12 +172,12 @@ async def test_counts_of_what_is_hidden_are_told_to_nobody_else(site: Daphne, sc
 
 
 async def test_a_folded_entry_is_folded_on_the_socket_for_its_reader_alone(
-    site: Daphne, scene: Scene
+    daphne: Daphne, scene: Scene
 ) -> None:
     await scene.services.filters.add(account_id=scene.alice.id, phrase="tea")
     async with (
-        client(site, await signed_in(scene.alice)) as filtering,
-        client(site, await signed_in(scene.carol)) as other,
+        client(daphne, await signed_in(scene.alice)) as filtering,
+        client(daphne, await signed_in(scene.carol)) as other,
     ):
         for reader in (filtering, other):
             await reader.subscribe("public")
@@ -200,51 +186,10 @@ async def test_a_folded_entry_is_folded_on_the_socket_for_its_reader_alone(
         assert "data-filtered" not in (await other.entry(post.id))["html"]
 
 
-async def test_a_boost_is_sent_once_to_whom_it_is_shown(site: Daphne, scene: Scene) -> None:
-    """Alice follows Bob: his post stands in her home already when Carol, followed too, boosts it."""
-    dave = await scene.world.person("dave")
-    await scene.alice.follows(scene.carol)
-    await dave.follows(scene.carol)
-    post = await scene.bob.publishes("a cup of tea")
-    await scene.world.work()
-    async with (
-        client(site, await signed_in(scene.alice)) as met,
-        client(site, await signed_in(dave)) as not_met,
-    ):
-        for reader in (met, not_met):
-            await reader.subscribe("home")
-        await scene.services.reactions.boost(account_id=scene.carol.id, post_id=post.id, now_ms=scene.now_ms)
-        await scene.world.work()
-        entry = await not_met.until(lambda message: message["type"] == "entry")
-        assert entry["author"] == "carol"
-        assert f'data-boost-of="{post.id}"' in entry["html"]
-        await met.silence()
-        assert "carol" not in [frame.get("author") for frame in met.got]
-
-
-async def test_boosts_of_a_quieted_account_are_not_sent(site: Daphne, scene: Scene) -> None:
-    await scene.alice.follows(scene.carol)
-    dave = await scene.world.person("dave")
-    post = await dave.publishes("unknown to alice")
-    await scene.services.relations.quiet(
-        account_id=scene.alice.id, other_id=scene.carol.id, now_ms=scene.now_ms
-    )
-    async with client(site, await signed_in(scene.alice)) as reader:
-        await reader.subscribe("home")
-        await scene.services.reactions.boost(account_id=scene.carol.id, post_id=post.id, now_ms=scene.now_ms)
-        await scene.world.work()
-        own = await scene.carol.publishes("her own words")
-        await scene.world.work()
-        await reader.entry(own.id, "home")
-        await reader.silence()
-        by_carol = [frame["id"] for frame in reader.got if frame.get("author") == "carol"]
-        assert set(by_carol) == {str(own.id)}
-
-
 async def test_what_is_published_while_a_block_is_made_is_not_sent_after_it(
-    site: Daphne, scene: Scene
+    daphne: Daphne, scene: Scene
 ) -> None:
-    async with client(site, await signed_in(scene.alice)) as reader:
+    async with client(daphne, await signed_in(scene.alice)) as reader:
         await reader.subscribe("public")
         for _ in range(5):
             posts = [asyncio.create_task(scene.bob.publishes("racing")) for _ in range(10)]

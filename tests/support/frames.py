@@ -1,0 +1,31 @@
+"""A websocket's bytes written by hand: for clients that no library would let be so rude."""
+
+import struct
+
+from tests.support.sockets import Daphne
+
+TEXT, CONTINUATION, PING, PONG, FINAL = 0x1, 0x0, 0x9, 0xA, 0x80
+NO_MASK = b"\0\0\0\0"
+"""A client has to mask what it sends; this one changes nothing."""
+
+
+def upgrade(daphne: Daphne) -> bytes:
+    """The request of a page of the site that opens its socket."""
+    lines = (
+        "GET /ws/stream/ HTTP/1.1", f"Host: 127.0.0.1:{daphne.port}", f"Origin: {daphne.origin}",
+        "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    )  # fmt: skip
+    return "".join(f"{line}\r\n" for line in (*lines, "")).encode()
+
+
+def frame(payload: bytes, code: int, *, length: int | None = None) -> bytes:
+    """`code`: what it is, and FINAL for the last piece. `length`: what its head claims."""
+    size = len(payload) if length is None else length
+    if size < 126:
+        head = struct.pack("!BB", code, 0x80 | size)
+    elif size < 65_536:
+        head = struct.pack("!BBH", code, 0x80 | 126, size)
+    else:
+        head = struct.pack("!BBQ", code, 0x80 | 127, size)
+    return head + NO_MASK + payload

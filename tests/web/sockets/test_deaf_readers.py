@@ -1,0 +1,118 @@
+"""A reader that never reads, or stops reading, is closed, and costs others nothing."""
+
+import asyncio
+import contextlib
+import socket
+import time
+from pathlib import Path
+
+from socialsite.outlet import STALLED_S
+from tests.support.frames import FINAL, PONG, TEXT, frame, upgrade
+from tests.support.sockets import Client, Daphne, client
+from tests.support.world import Person
+
+ENTRY_TEXT = "x" * 480
+POSTS = 300
+"""410 kB of entries for each socket: more than Twisted and daphne hold for one, and mostly the kernel."""
+ROUNDS = 10
+"""So many posts at most until the kernel (4 MB a socket, if it likes) takes no more for a deaf reader."""
+SAME = 20
+"""So many posts that leave no more with the kernel: it takes none, and 27 kB wait in daphne."""
+
+
+class Deaf:
+    """A websocket subscribed to public, with a receive buffer of 4 kB that nobody reads."""
+
+    def __init__(self, daphne: Daphne) -> None:
+        self._daphne = daphne
+        self._socket = socket.socket()
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self._socket.connect(("127.0.0.1", daphne.port))
+        self._socket.sendall(upgrade(daphne))
+        answer = b""
+        while b"\r\n\r\n" not in answer:
+            answer += self._socket.recv(1)
+        assert b"101" in answer.split(b"\r\n")[0]
+        self._socket.sendall(frame(b'{"type":"subscribe","timeline":"public"}', FINAL | TEXT))
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def is_closed(self) -> bool:
+        """Whether the server gave the connection up: a write is answered by a reset."""
+        try:
+            self._socket.setblocking(False)
+            self._socket.send(frame(b"", FINAL | PONG))  # unasked
+            time.sleep(0.02)
+            return self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
+        except (ConnectionResetError, BrokenPipeError):
+            return True
+        except BlockingIOError:
+            return False
+
+    def unsent(self) -> int:
+        """Bytes that the server's kernel holds for the socket."""
+        ports = (self._daphne.port, self._socket.getsockname()[1])
+        ends = [f"0100007F:{port:04X}" for port in ports]
+        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[1:3] == ends:
+                return int(fields[4].split(":")[0], 16)
+        raise AssertionError("the server has no such connection")
+
+
+async def test_a_reader_that_never_reads_is_closed_and_costs_little(daphne, world) -> None:
+    """Beside what the same posts cost a process whose readers read."""
+    bob = await world.person("bob")
+    async with client(daphne) as reader:
+        await reader.subscribe("public")
+        posts, _ = await published(daphne, bob, reader)  # until pools and kept fragments have their size
+        more, usual_kb = await published(daphne, bob, reader)
+        stuck = [Deaf(daphne) for _ in range(20)]
+        await asyncio.sleep(0.5)
+        began = time.monotonic()
+        last, growth_kb = await published(daphne, bob, reader)
+        each_s = (time.monotonic() - began) / POSTS
+        for _ in range(ROUNDS):
+            await asyncio.sleep(1.5)
+            closed = sum(each.is_closed() for each in stuck)
+            if closed == len(stuck):
+                break
+            last += (await published(daphne, bob, reader))[0]
+        for each in stuck:
+            each.close()
+    print(
+        f"{closed} deaf sockets closed, {growth_kb} kB more, {usual_kb} kB without; heard in {each_s:.3f} s"
+    )
+    assert closed == len(stuck)
+    assert reader.entry_ids("public") == [*posts, *more, *last]
+    assert each_s < 1.0
+    assert growth_kb - usual_kb < 20 * 64
+
+
+async def published(daphne: Daphne, author: Person, reader: Client) -> tuple[list[int], int]:
+    """Posts, each heard by a reader that reads; and by how many kB the process grew meanwhile."""
+    before_kb, ids = daphne.resident_kb(), []
+    for number in range(POSTS):
+        ids.append((await author.publishes(f"{number} {ENTRY_TEXT}")).id)
+        await reader.entry(ids[-1])
+    return ids, daphne.resident_kb() - before_kb
+
+
+async def test_a_reader_that_stalls_for_ten_seconds_is_closed_though_little_waits(daphne, world) -> None:
+    bob = await world.person("bob")
+    async with client(daphne) as other:
+        with contextlib.closing(Deaf(daphne)) as deaf:
+            await asyncio.sleep(0.5)
+            await other.subscribe("public")  # after the deaf one, so that it is sent to after it
+            unsent, stuck = [-1], time.monotonic()
+            while len(unsent) < SAME or len(set(unsent[-SAME:])) > 1:
+                await other.entry((await bob.publishes(ENTRY_TEXT)).id)
+                unsent.append(deaf.unsent())
+                stuck = time.monotonic() if unsent[-1] != unsent[-2] else stuck
+            await asyncio.sleep(max(0.0, stuck + 7 - time.monotonic()))
+            is_closed = deaf.is_closed()
+            assert not is_closed or time.monotonic() > stuck + STALLED_S
+            async with asyncio.timeout(20):
+                while not deaf.is_closed():  # noqa: ASYNC110 - the kernel knows, nothing sets an event
+                    await asyncio.sleep(0.2)

@@ -1,0 +1,106 @@
+"""Counts and boosts on open sockets, through real daphne processes."""
+
+from tests.support.sockets import Client, Message, client, signed_in
+from timelines.domain.post import Post
+
+
+async def counts_of(reader: Client, post: Post) -> Message:
+    found = await reader.until(lambda m: m["type"] == "counts" and m["id"] == str(post.id))
+    counts: Message = found["counts"]
+    return counts
+
+
+async def test_counts_reach_whoever_watches_on_every_process(daphnes, world, acts) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await alice.publishes("hello")
+    async with client(daphnes[0]) as one, client(daphnes[1], await signed_in(bob)) as two:
+        for reader in (one, two):
+            await reader.subscribe("public")
+            await reader.say({"type": "watch", "ids": [str(post.id)]})
+        await acts.likes(bob, post)
+        for reader in (one, two):
+            assert await counts_of(reader, post) == {"replies": 0, "boosts": 0, "likes": 1}
+        await acts.boosts(bob, post)
+        for reader in (one, two):
+            assert await counts_of(reader, post) == {"replies": 0, "boosts": 1, "likes": 1}
+
+
+async def test_a_boost_arrives_with_its_original_and_its_counts_follow(daphnes, world, acts) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    await carol.follows(bob)
+    post = await alice.publishes("hello <b>there</b>")
+    await world.work()
+    await acts.likes(carol, post)
+    async with client(daphnes[0], await signed_in(carol)) as reader, client(daphnes[1]) as public:
+        await reader.subscribe("home")
+        await public.subscribe("public")
+        await acts.boosts(bob, post)
+        await world.work()
+        boost_id = await acts.boost_of(bob, post)
+        entry = await reader.entry(boost_id, "home")
+        assert entry["author"] == "bob"
+        assert f'data-post-id="{boost_id}" data-boost-of="{post.id}"' in entry["html"]
+        assert "hello &lt;b&gt;there" in entry["html"]
+        assert f"/posts/{post.id}/unlike/" in entry["html"]
+        await acts.likes(alice, post)
+        await reader.until(lambda m: m["type"] == "counts" and m["counts"]["likes"] == 2)
+        await acts.unboosts(bob, post)
+        await reader.until(lambda m: m["type"] == "deleted" and m["id"] == str(boost_id))
+        assert public.entry_ids("public") == []
+
+
+async def test_a_boost_that_is_hidden_does_not_arrive(daphnes, world, acts) -> None:
+    alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
+    for followed in (bob, carol):
+        await dave.follows(followed)
+    post = await alice.publishes("hello")
+    await world.work()
+    async with client(daphnes[0], await signed_in(dave)) as reader:
+        await reader.subscribe("home")
+        for booster in (bob, carol):
+            await acts.boosts(booster, post)
+            await world.work()
+        await reader.entry(await acts.boost_of(bob, post), "home")
+        await reader.silence()
+        assert set(reader.entry_ids("home")) == {await acts.boost_of(bob, post)}
+
+
+async def test_a_boost_is_sent_once_to_whom_it_is_shown(daphne, world, acts) -> None:
+    """Alice follows Bob: his post stands in her home already when Carol, followed too, boosts it."""
+    alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
+    await alice.follows(bob)
+    for follower in (alice, dave):
+        await follower.follows(carol)
+    post = await bob.publishes("a cup of tea")
+    await world.work()
+    async with (
+        client(daphne, await signed_in(alice)) as met,
+        client(daphne, await signed_in(dave)) as not_met,
+    ):
+        for reader in (met, not_met):
+            await reader.subscribe("home")
+        await acts.boosts(carol, post)
+        await world.work()
+        entry = await not_met.until(lambda message: message["type"] == "entry")
+        assert entry["author"] == "carol"
+        assert f'data-boost-of="{post.id}"' in entry["html"]
+        await met.silence()
+        assert "carol" not in [frame.get("author") for frame in met.got]
+
+
+async def test_boosts_of_a_quieted_account_are_not_sent(daphne, world, acts, services) -> None:
+    alice, carol, dave = await world.people("alice", "carol", "dave")
+    await alice.follows(carol)
+    post = await dave.publishes("unknown to alice")
+    now_ms = services.clock.now_ms()
+    await services.relations.quiet(account_id=alice.id, other_id=carol.id, now_ms=now_ms)
+    async with client(daphne, await signed_in(alice)) as reader:
+        await reader.subscribe("home")
+        await acts.boosts(carol, post)
+        await world.work()
+        own = await carol.publishes("her own words")
+        await world.work()
+        await reader.entry(own.id, "home")
+        await reader.silence()
+        by_carol = [frame["id"] for frame in reader.got if frame.get("author") == "carol"]
+        assert set(by_carol) == {str(own.id)}
