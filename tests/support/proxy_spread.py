@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import redis
 
 from tests.support.redis_server import RedisServer
-from tests.support.topologies import SHARDS, Nutcracker, plain_servers
+from tests.support.topologies import SHARDS, plain_servers
+from tests.support.twemproxy import Nutcracker
 
 HASHES = ("fnv1a_64", "fnv1a_32", "fnv1_64", "murmur", "md5", "crc32", "crc32a", "crc16", "jenkins", "hsieh")
 FAMILIES = (
