@@ -10,7 +10,7 @@ hits count. So the clock's edge gives no second burst: at most `limit` in any mi
 2 * limit - 1 in any true 60 s (all of them late in one minute, the rest of them late in the next).
 
 The rules of one subject lie under one tag and are decided by one script, all or nothing. Two subjects (an
-account and an address) may lie on two nodes: `hit_both` asks both and takes back what only one granted.
+account and an address) may lie on two nodes: `hit_all` asks both and takes back what only one granted.
 `now_ms` is the server's time as the caller's clock keeps it.
 """
 
@@ -119,17 +119,6 @@ class RateLimiter:
         """Count one hit under all `rules`, or under none if one of them refuses."""
         return await self.hit_all([(subject, rules)], now_ms)
 
-    async def hit_both(
-        self,
-        account: Subject,
-        account_rules: Sequence[Rule],
-        address: Subject,
-        address_rules: Sequence[Rule],
-        now_ms: int,
-    ) -> Verdict:
-        """Count one hit for an account and an address, or for neither."""
-        return await self.hit_all([(account, account_rules), (address, address_rules)], now_ms)
-
     async def hit_all(self, asked: Sequence[tuple[Subject, Sequence[Rule]]], now_ms: int) -> Verdict:
         """Count one hit for each subject in one pipeline, and take it back where another one refused.
 
@@ -146,12 +135,8 @@ class RateLimiter:
         await self._limits.gather([refund_command(*pair, now_ms) for pair in granted])
         return max(refusals, key=lambda verdict: verdict.retry_after_s)
 
-    async def refund(self, subject: Subject, rules: Sequence[Rule], now_ms: int) -> None:
-        """Take back one hit granted with `now_ms`: the action it was counted for did not happen."""
-        await self.refund_all([(subject, rules)], now_ms)
-
     async def refund_all(self, granted: Sequence[tuple[Subject, Sequence[Rule]]], now_ms: int) -> None:
-        """Take back what `hit_all` granted with `now_ms`."""
+        """Take back what `hit_all` granted with `now_ms`: the action it was counted for did not happen."""
         await self._limits.gather([refund_command(*pair, now_ms) for pair in granted if _on(pair[1])])
 
     async def peek(self, subject: Subject, rules: Sequence[Rule], now_ms: int) -> list[Usage]:

@@ -1,22 +1,17 @@
 """Mutes: for a time or for good, how they end, and in which order they are shown."""
 
 from socialsite.services import Services
-from tests.support.relating import relation
+from tests.support.relating import relation, with_room_for_one
 from tests.support.world import World
 from timelines.domain.rights import FOREVER
 from timelines.repositories.relations import Relations
-from timelines.services.relations import RelationsService
 
 HOUR_MS = 3_600_000
 
 
 async def test_mutes_that_are_over_do_not_count_to_the_cap(world: World, services: Services) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
-    at, now_ms = services.repositories, services.clock.now_ms()
-    capped = RelationsService(
-        store=services.store, relations=at.relations, requests=at.requests, follows=at.follows,
-        accounts=services.accounts, homes=at.homes, live=services.live, mutes_cap=1,
-    )  # fmt: skip
+    capped, now_ms = with_room_for_one(services), services.clock.now_ms()
     await capped.mute(account_id=alice.id, other_id=bob.id, now_ms=now_ms, until_ms=now_ms + 1)
     assert await capped.mute(account_id=alice.id, other_id=carol.id, now_ms=now_ms + 2)
 
@@ -27,7 +22,7 @@ async def test_a_mute_ends_when_it_was_said_to(world: World, services: Services)
     await alice.mutes(bob, now_ms + HOUR_MS)
     before = await services.relations.relation(alice.id, bob.id, now_ms + HOUR_MS - 1)
     after = await services.relations.relation(alice.id, bob.id, now_ms + HOUR_MS)
-    assert (before.mutes, before.mutes_for_ever, after.mutes) == (True, False, False)
+    assert (before.muted_until_ms, after.mutes) == (now_ms + HOUR_MS, False)
     assert (await services.relations.muted(alice.id, now_ms=now_ms)).account_ids == (bob.id,)
     assert (await services.relations.muted(alice.id, now_ms=now_ms + HOUR_MS)).account_ids == ()
 
@@ -39,7 +34,7 @@ async def test_a_mute_for_good_replaces_one_for_a_time(world: World, services: S
     assert await alice.mutes(bob)
     assert not await alice.mutes(bob)
     assert await services.relations.muted_until(alice.id, [bob.id]) == {bob.id: FOREVER}
-    assert (await relation(services, alice, bob)).mutes_for_ever
+    assert (await relation(services, alice, bob)).muted_until_ms == FOREVER
     assert await alice.unmutes(bob)
     assert not await alice.unmutes(bob)
 

@@ -30,6 +30,7 @@ HERE = Subject.address("192.0.2.1")
 POST = Rule("post", 5)
 FOLLOW = Rule("follow", 2)
 ADDRESS = Rule("address", 3)
+BOTH = [(ALICE, [POST]), (HERE, [ADDRESS])]
 OFF = Rule("search", None)
 
 
@@ -179,7 +180,7 @@ def test_the_script_agrees_with_the_plain_model(redis_urls: StoreUrls, limit: in
 
 async def test_no_counter_is_immortal(limits: RateLimiter, deployment: Deployment) -> None:
     await asyncio.gather(*(limits.hit(Subject.account(n), [POST, FOLLOW], START) for n in range(50)))
-    await limits.refund(Subject.account(1), [POST, FOLLOW], START)
+    await limits.refund_all([(Subject.account(1), [POST, FOLLOW])], START)
     await limits.hit(Subject.account(1), [POST, FOLLOW], START)
     lives = []
     for key in deployment.all_keys("limits:*"):
@@ -202,14 +203,14 @@ async def test_the_life_of_a_counter_is_set_by_its_first_hit_only(
 
 async def test_account_and_address_count_together(limits: RateLimiter) -> None:
     for _ in range(3):
-        assert (await limits.hit_both(ALICE, [POST], HERE, [ADDRESS], START)).granted
-    verdict = await limits.hit_both(ALICE, [POST], HERE, [ADDRESS], START)
+        assert (await limits.hit_all(BOTH, START)).granted
+    verdict = await limits.hit_all(BOTH, START)
     assert (verdict.granted, verdict.rule) == (False, "address")
 
 
 async def test_what_only_one_of_two_granted_is_taken_back(limits: RateLimiter) -> None:
     for _ in range(9):
-        await limits.hit_both(ALICE, [POST], HERE, [ADDRESS], START)
+        await limits.hit_all(BOTH, START)
     assert await counted(limits, ALICE, POST) == 3
     assert await counted(limits, HERE, ADDRESS) == 3
 
@@ -217,7 +218,7 @@ async def test_what_only_one_of_two_granted_is_taken_back(limits: RateLimiter) -
 async def test_an_expired_counter_is_not_brought_back_by_a_refund(
     limits: RateLimiter, deployment: Deployment
 ) -> None:
-    await limits.refund(ALICE, [POST], START)
+    await limits.refund_all([(ALICE, [POST])], START)
     assert deployment.all_keys() == []
 
 
@@ -238,4 +239,4 @@ async def test_an_operator_can_reset(limits: RateLimiter) -> None:
 async def test_limits_work_while_memory_is_full(limits: RateLimiter, deployment: Deployment) -> None:
     with deployment.configured("maxmemory", 1, usual=0):
         assert await hits(limits, 9, [POST], START) == 5
-        await limits.refund(ALICE, [POST], START)
+        await limits.refund_all([(ALICE, [POST])], START)

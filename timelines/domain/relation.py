@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from timelines.domain.rights import FOREVER
-
 BLOCKS_CAP = 10_000
 MUTES_CAP = 10_000
 QUIETED_CAP = 10_000
@@ -28,10 +26,6 @@ class Relation:
     @property
     def mutes(self) -> bool:
         return self.muted_until_ms is not None
-
-    @property
-    def mutes_for_ever(self) -> bool:
-        return self.muted_until_ms == FOREVER
 
     @property
     def is_apart(self) -> bool:

@@ -156,17 +156,9 @@ class ListMembers:
         """Everybody on the list, in no order."""
         return list(map(AccountId, await self._edges.outgoing.ids(list_id, self._most)))
 
-    async def members_among(self, list_id: ListId, ids: Iterable[AccountId]) -> set[AccountId]:
-        """Those of `ids` that are on the list."""
-        return set(map(AccountId, await self._edges.outgoing.among(list_id, list(ids))))
-
     def members_question(self, list_id: ListId, ids: Iterable[AccountId]) -> Question[dict[int, int]]:
-        """As `members_among`, and since when, for a round trip that asks other things too."""
+        """Those of `ids` that are on the list, and since when."""
         return self._edges.outgoing.among_question(list_id, list(ids))
-
-    async def listed_among(self, account_id: AccountId, list_ids: Iterable[ListId]) -> set[ListId]:
-        """Those of `list_ids` that the account is on: the readers of one post, as the live layer asks."""
-        return set(map(ListId, await self._edges.incoming.among(account_id, list(list_ids))))
 
     async def listed_on_pass(self, account_id: AccountId, cursor: PassCursor, limit: int) -> PassPage[ListId]:
         """The next `limit` lists that hold the account, for syndication."""

@@ -8,7 +8,7 @@ from accounts.domain import DAY_MS, AccountId
 from socialsite.ids import PostId, id_at, ms_of
 from socialsite.store import Command, Key, Reply, Store, load
 from timelines import keys
-from timelines.domain.notifications import KINDS, RECURRING, WANTED, Kind, Notification, Wanted, member_of
+from timelines.domain.notifications import KINDS, RECURRING, WANTED, Kind, Notification, Wanted
 
 ADD, READ, UNREAD = (load(f"notice_{name}.lua", __package__) for name in ("add", "read", "unread"))
 NOTIFICATIONS_CAP = 1_000
@@ -46,11 +46,6 @@ class Notifications:
         place, args = _places(reader_id), [new.member, new.id, over, NOTIFICATIONS_CAP]
         (given,) = await self._timelines.write(place[0], ADD.command(place, args))
         return None if given is None else PostId(int(given))
-
-    async def remove(self, reader_id: AccountId, kind: Kind, account_id: AccountId) -> None:
-        """One that is about no post."""
-        key = keys.notifications(reader_id)
-        await self._timelines[key].execute("ZREM", key, member_of(kind, account_id, None))
 
     async def mark_read(self, reader_id: AccountId, up_to: PostId) -> PostId:
         """The read mark as it stands then; it never goes back."""
