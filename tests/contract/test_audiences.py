@@ -1,0 +1,105 @@
+"""Whom a post is for: who meets it where, by its audience, and whom an answer to it reaches."""
+
+import pytest
+
+from socialsite.ids import PostId
+from socialsite.services import Services
+from tests.support.meeting import PLACES
+from tests.support.world import Person, World, ids_on
+from timelines.domain.post import Post
+from timelines.domain.query import parsed
+from timelines.errors import PostNotFound
+
+SEEN: dict[int, dict[str, set[str]]] = {
+    0: {"author": set(PLACES), "follower": set(PLACES), "other": set(PLACES) - {"home"}},
+    1: {
+        "author": {"home", "profile", "list", "post"},
+        "follower": {"home", "profile", "list", "post"},
+        "other": {"profile", "list", "post"},
+    },
+    2: {
+        "author": {"home", "profile", "list", "post"},
+        "follower": {"home", "profile", "list", "post"},
+        "other": set(),
+    },
+}
+
+
+@pytest.mark.parametrize("who", ["author", "follower", "other"])
+@pytest.mark.parametrize("audience", SEEN)
+async def test_a_post_is_shown_to_whom_it_is_for(
+    world: World, services: Services, audience: int, who: str
+) -> None:
+    author, follower, other = await world.people("author", "follower", "other")
+    await follower.follows(author)
+    post = await author.publishes("a cup of #tea", audience=audience)
+    await world.work()
+    reader = {"author": author, "follower": follower, "other": other}[who]
+    list_id = (await reader.makes_list(author)).id
+    reading, me = services.reading, reader.id
+    pages = {
+        "home": await reading.home(me),
+        "profile": await reading.profile(author.id, viewer_id=me),
+        "list": await reading.list_timeline(list_id, viewer_id=me),
+        "tag": await reading.tag("tea", viewer_id=me),
+        "public": await reading.public(viewer_id=me),
+        "search": await services.search.posts(parsed("cup"), viewer_id=me),
+        "feed": await reading.feed(author.id),
+    }
+    met = {place for place, page in pages.items() if post.id in ids_on(page)}
+    if await services.hydrator.sees(me, post.id):
+        met.add("post")
+    assert met == SEEN[audience][who] & {*pages, "post"}
+
+
+async def test_visitors_see_no_post_for_followers(world: World, services: Services) -> None:
+    author = await world.person("author")
+    posts: list[PostId] = [(await author.publishes("tea", audience=audience)).id for audience in (0, 1, 2)]
+    assert await author.profile_ids() == [posts[1], posts[0]]
+    assert await world.public_ids() == [posts[0]]
+    with pytest.raises(PostNotFound):
+        await services.reading.post(posts[2], viewer_id=None)
+
+
+async def test_an_answer_for_followers_is_for_whom_it_answers_too(world: World, services: Services) -> None:
+    """Without that a follower's answer to a post for followers would reach everybody but its author."""
+    author, follower, other = await world.people("author", "follower", "other")
+    await follower.follows(author)
+    asked = await author.publishes("among us", audience=2)
+    answer = await follower.publishes("to you", in_reply_to=asked)
+    await world.work()
+    assert answer.audience == 2
+    assert await met_by(services, author, asked, answer) == {"post", "thread", "profile", "notification"}
+    assert await met_by(services, other, asked, answer) == set()
+    await follower.blocks(author)
+    assert await met_by(services, author, asked, answer) == set()
+    await follower.unblocks(author)
+    await follower.locks()
+    assert await met_by(services, author, asked, answer) == set()
+    await follower.locks(private=False)
+    assert await met_by(services, author, asked, answer) == {"post", "thread", "profile", "notification"}
+
+
+async def met_by(services: Services, reader: Person, asked: Post, answer: Post) -> set[str]:
+    """Where the reader meets the answer."""
+    thread = await services.threads.page(asked, viewer_id=reader.id)
+    notices = await services.notifications.page(reader.id)
+    places = {
+        "post": [answer.id] if await services.hydrator.sees(reader.id, answer.id) else [],
+        "thread": [each.id for each in thread.replies if each.entry is not None],
+        "profile": ids_on(await services.reading.profile(answer.author_id, viewer_id=reader.id)),
+        "notification": [each.entry.post.id for each in notices.entries if each.entry is not None],
+    }
+    return {place for place, ids in places.items() if answer.id in ids}
+
+
+async def test_the_rebuilt_public_timeline_holds_only_what_is_listed(
+    world: World, services: Services
+) -> None:
+    author, fan = await world.people("author", "fan")
+    listed = await author.publishes("to all")
+    for audience in (1, 2):
+        await author.publishes("not listed", audience=audience)
+    await services.reactions.boost(account_id=fan.id, post_id=listed.id, now_ms=services.clock.now_ms())
+    assert await services.rebuilding.rebuild_public([author.id, fan.id]) == 1
+    assert await world.public_ids() == [listed.id]
