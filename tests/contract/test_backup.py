@@ -1,28 +1,25 @@
-"""Backups: from a running site, onto any topology, whole or refused."""
+"""Backups of a site: from a running one, onto any topology, whole or refused."""
 
 import asyncio
 import contextlib
-import io
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from socialsite.configuration import Configuration
-from socialsite.operations.backup import Backup, walked
-from socialsite.operations.backup_file import BackupDamaged, BackupReader, BackupWriter, Header
-from socialsite.operations.families import family_of, is_taken
+from socialsite.operations.backup_file import BackupReader
 from socialsite.operations.restore import NotEmpty, Restore, into_store
 from socialsite.operations.scanning import scanned
-from socialsite.operations.values import Record, commands_to_write, read
 from socialsite.services import Services, open_services
 from socialsite.store import Key, Store
+from tests.support.backups import load, save, sources
 from tests.support.cluster import RedisCluster
+from tests.support.commands import run, within
 from tests.support.redis_server import RedisServer
-from tests.support.topologies import Deployment
 from tests.support.town import Town
 from tests.support.world import Person, World
 from timelines import keys
@@ -35,13 +32,6 @@ def other_server() -> Iterator[RedisServer]:
     server = RedisServer().start()
     yield server
     server.stop()
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RedisCluster]:
-    started = RedisCluster(masters=3)
-    yield started.start()
-    started.stop()
 
 
 @pytest.fixture(params=["single", "cluster"])
@@ -61,28 +51,6 @@ def target(request: pytest.FixtureRequest) -> str:
 async def restored(target: str) -> AsyncIterator[Services]:
     async with open_services(target, Configuration()) as opened:
         yield opened
-
-
-async def save(services: Services, path: Path) -> None:
-    await Backup(services.store, services.config.born_with).write(path, services.clock.now_ms())
-
-
-async def load(services: Services, path: Path) -> None:
-    file = BackupReader(path)
-    file.check()
-    restore = Restore(services.store, into_store(services.store))
-    await restore.require_empty()
-    await restore.load(file, services.clock.now_ms())
-
-
-async def sources(store: Store) -> dict[str, Record]:
-    """Everything a backup takes, by key."""
-    found: dict[str, Record] = {}
-    for node in store.nodes:
-        async for some in walked(node, lambda count: None):
-            taken = [key for key in some if is_taken(key)]
-            found |= {record.key: record for record in await read(node, taken)}
-    return found
 
 
 async def test_a_restored_site_is_the_same_on_another_topology(
@@ -127,12 +95,8 @@ async def test_caches_and_what_lives_for_a_moment_are_left_out(world: World, tmp
 @contextlib.asynccontextmanager
 async def busy(town: Town) -> AsyncIterator[list[int]]:
     """Meanwhile three people act and a worker works; what is yielded grows by what they delete."""
-    world, people, deleted, stop = (
-        town.world,
-        [town.alice, town.bob, town.carol],
-        list[int](),
-        asyncio.Event(),
-    )
+    world, people = town.world, [town.alice, town.bob, town.carol]
+    deleted, stop = list[int](), asyncio.Event()
 
     async def lively(number: int) -> None:
         person, other, turn = people[number], people[number - 1], 0
@@ -182,68 +146,6 @@ async def test_a_backup_while_posts_come_in_restores_to_a_clean_audit(
     assert not (await Audit.over(restored, second_look_after_s=0.01).run()).damage
 
 
-async def test_a_damaged_file_is_refused_before_anything_is_written(world: World, tmp_path: Path) -> None:
-    await Town.built(world)
-    path = tmp_path / "site.backup"
-    await save(world.services, path)
-    whole = path.read_bytes()
-    BackupReader(path).check()
-    for at in (3, len(whole) // 2, len(whole) - 3):
-        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        with pytest.raises(BackupDamaged):
-            BackupReader(path).check()
-    for cut in (0, 10, len(whole) // 2, len(whole) - 1):
-        path.write_bytes(whole[:cut])
-        with pytest.raises(BackupDamaged):
-            BackupReader(path).check()
-    path.write_bytes(whole + b"x")
-    with pytest.raises(BackupDamaged, match="follows"):
-        BackupReader(path).check()
-
-
-def test_a_backup_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
-    path = tmp_path / "site.backup"
-    with BackupWriter(path, Header(1, 5, {})) as writer:
-        writer.add("a", [Record("posts:{1}:post", "string", 0, [b"x"])])
-    whole = path.read_bytes()
-    assert path.stat().st_mode & 0o777 == 0o600
-    with pytest.raises(RuntimeError), BackupWriter(path, Header(1, 6, {})):
-        raise RuntimeError
-    assert path.read_bytes() == whole
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_later_version_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "site.backup"
-    with BackupWriter(path, Header(2, 5, {})):
-        pass
-    with pytest.raises(BackupDamaged, match="version is 2"):
-        BackupReader(path).check()
-
-
-async def test_values_of_every_type_come_back_as_they_were(store: Store, deployment: Deployment) -> None:
-    node = store.nodes[0]
-    made: list[tuple[object, ...]] = [
-        ("SET", "series:{1}:a", b"\x00\xff"), ("HSET", "series:{1}:b", "x", "1", "y", ""),
-        ("RPUSH", "series:{1}:c", *range(9000)), ("SADD", "series:{1}:d", *range(9000)),
-        ("ZADD", "series:{1}:e", *(part for n in range(9000) for part in (n / 7, n))),
-        ("HSET", "series:{1}:f", *(part for n in range(5000) for part in (n, n))),
-        ("XADD", "jobs:{outbox}:stream", "5-1", "payload", b"\xff"), ("SET", "series:{1}:g", ""),
-        *(("XADD", "jobs:{outbox}:dead", f"{n}-1", "payload", n, "reason", "r") for n in range(1, 4500)),
-    ]  # fmt: skip
-    await node.pipeline(made)
-    await node.execute("PEXPIREAT", "series:{1}:e", 4_000_000_000_000)
-    names = [Key.parse(str(command[1])) for command in made[:9]]
-    records = await read(node, list(dict.fromkeys(names)))
-    assert len(records) == 9
-    deployment.empty()
-    for record in records:
-        await store.gather(commands_to_write(record))
-    found = [await read(each, list(dict.fromkeys(names))) for each in store.nodes]
-    back = {record.key: record for part in found for record in part}
-    assert [back[record.key] for record in records] == records
-
-
 async def test_what_ends_while_it_is_restored_is_not_missed(
     world: World, restored: Services, tmp_path: Path
 ) -> None:
@@ -267,27 +169,16 @@ async def test_a_store_that_is_not_empty_is_refused(world: World, tmp_path: Path
     await restore.require_empty()
 
 
-def test_families_are_told_without_ids() -> None:
-    assert family_of(Key("posts", tag="a42", name="idempotency:00ff00ff00")) == "posts:{aN}:idempotency"
-    assert family_of(keys.following("p7", 42)) == "follows:{pN}:following"
-
-
 def test_the_commands(redis_url: str, other_server: RedisServer, settings: Any, tmp_path: Path) -> None:
     path = tmp_path / "site.backup"
     with other_server.client() as client:
         client.flushall()
 
-    async def build() -> None:
-        async with open_services() as services:
-            await Town.built(World(services))
-
-    def run(*words: object) -> str:
-        out = io.StringIO()
-        call_command(*map(str, words), stdout=out)
-        return out.getvalue()
+    async def build(services: Services) -> None:
+        await Town.built(World(services))
 
     settings.REDIS_URL = redis_url
-    asyncio.run(build())
+    within(build)
     assert "nothing was written" in run("backup", path, "--dry-run")
     assert not path.exists()
     assert run("backup", path).startswith("Wrote ")
