@@ -82,24 +82,8 @@ async def test_tombstones_of_before_and_of_what_was_never_written_say_less(store
     assert await posts.deleted([*ids, claimed]) == dict.fromkeys([*ids[:3], claimed])
 
 
-@pytest.fixture
-def world(services: Services) -> World:
-    return World(services)
-
-
-@pytest.fixture
-def acts(services: Services) -> Acts:
-    return Acts(services)
-
-
 async def list_of(services: Services, owner: Person, *members: Person) -> Seat:
-    now_ms = services.clock.now_ms()
-    made = await services.lists.create(owner_id=owner.id, title="List", now_ms=now_ms)
-    for member in members:
-        await services.lists.add_member(
-            owner_id=owner.id, list_id=made.id, account_id=member.id, now_ms=now_ms
-        )
-    rule = await services.lists.rule(made)
+    rule = await services.lists.rule(await owner.makes_list(*members))
     return Seat(owner.id, Place.LIST, rule.rights, rule.answering)
 
 

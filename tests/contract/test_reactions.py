@@ -17,11 +17,6 @@ from timelines.repositories.bookmarks import Bookmarks
 from timelines.repositories.reactions import Gone, Kind, Reactions
 
 
-@pytest.fixture
-def acts(services: Services) -> Acts:
-    return Acts(services)
-
-
 async def test_a_like_is_counted_at_once_and_once(world: World, acts: Acts) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")

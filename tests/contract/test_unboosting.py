@@ -15,11 +15,6 @@ from timelines.repositories.reactions import Gone, Kind
 from timelines.services import boosting, purging
 
 
-@pytest.fixture
-def acts(services: Services) -> Acts:
-    return Acts(services)
-
-
 async def test_unboosting_takes_it_out_everywhere_and_no_job_revives_it(
     world: World, acts: Acts, services: Services
 ) -> None:

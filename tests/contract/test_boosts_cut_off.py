@@ -1,0 +1,96 @@
+"""Boosts that a crash cut off at any step: repeated, finished by the worker, or given up for a fresh id."""
+
+import asyncio
+
+import pytest
+
+from socialsite.clock import FixedClock
+from socialsite.configuration import Configuration
+from socialsite.ids import PostId, id_at
+from socialsite.services import Services, build_services
+from socialsite.store import Store
+from tests.support.reacting import Acts
+from tests.support.world import Person, World
+from timelines import keys
+from timelines.domain.jobs import SyndicatePost, encode_job
+from timelines.domain.post import Post
+from timelines.repositories.post_values import PostState
+from timelines.repositories.reactions import Kind
+from timelines.services.boosting import boost_post
+
+
+async def undo(services: Services, person: Person, post: Post, boost_id: PostId, done: int) -> None:
+    """Leave of a boost only its first `done` steps after the agreement: the job, the post, its places."""
+    at, node = services.repositories, services.store.node(keys.post(post.id))
+    await node.execute("ZREM", keys.boosted(person.id), post.id)
+    if done < 3:
+        await at.profiles.remove(person.id, boost_id)
+        await at.homes.forget(person.id)
+    if done < 2:
+        await node.execute("SET", keys.post(boost_id), "pending", "EX", 3600)
+    if done < 1:
+        await node.execute("DEL", "jobs:{outbox}:stream")
+        await services.outbox.prepare()
+
+
+@pytest.mark.parametrize("done", range(4))
+async def test_repeating_finishes_what_a_crash_cut_off(
+    store: Store, services: Services, world: World, acts: Acts, done: int
+) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    await carol.follows(bob)
+    post = await alice.publishes("hello")
+    await world.work()
+    await acts.boosts(bob, post)
+    boost_id = await acts.boost_of(bob, post)
+    assert boost_id
+    await undo(services, bob, post, boost_id, done)
+    answer = await acts.boosts(bob, post)
+    assert answer.counts.boosts == 1
+    assert answer.viewer
+    assert answer.viewer.boosted
+    await world.work()
+    assert await acts.boost_of(bob, post) == boost_id
+    for ids in (await bob.profile_ids(), await bob.home_ids(), await carol.home_ids()):
+        assert ids == [boost_id]
+    assert await acts.index_of(bob) == (set(), {post.id})
+
+
+@pytest.mark.parametrize("done", range(1, 4))
+async def test_the_worker_finishes_what_a_crash_cut_off(
+    services: Services, world: World, acts: Acts, done: int
+) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    await carol.follows(bob)
+    post = await alice.publishes("hello")
+    await acts.boosts(bob, post)
+    boost_id = await acts.boost_of(bob, post)
+    assert boost_id
+    await undo(services, bob, post, boost_id, done)
+    await world.work()
+    assert await bob.profile_ids() == await bob.home_ids() == await carol.home_ids() == [boost_id]
+
+
+@pytest.mark.parametrize("gone", [PostState.PENDING, PostState.ABSENT])
+async def test_a_boost_given_up_for_a_minute_takes_a_fresh_id(store: Store, gone: PostState) -> None:
+    clock = FixedClock(1_900_000_000_000)
+    services = build_services(store, clock, Configuration())
+    world, acts = World(services), Acts(services)
+    alice, bob = await world.people("alice", "bob")
+    post = await alice.publishes("hello")
+    await world.work()
+    dead = id_at(clock.now_ms() + 1, 7)
+    if gone is PostState.PENDING:
+        await services.repositories.posts.claim(dead)
+    await services.repositories.reactions.join(Kind.BOOST, post.id, bob.id, dead)
+    clock.advance(61_000)
+    answers = await asyncio.gather(*(acts.boosts(bob, post) for _ in range(5)))
+    assert [answer.counts.boosts for answer in answers] == [1] * 5
+    fresh = await acts.boost_of(bob, post)
+    assert fresh
+    assert fresh > dead
+    # The job of the request that died comes late: the tombstone stops it.
+    await services.outbox.add(encode_job(SyndicatePost.of(boost_post(dead, bob.id, post))))
+    await world.work()
+    assert await bob.profile_ids() == await bob.home_ids() == [fresh]
+    assert await services.repositories.posts.state(dead) is PostState.SUPERSEDED
