@@ -1,10 +1,12 @@
-"""The index of posts, as tests ask it and where its keys lie."""
+"""Search as readers ask it, and the index of posts itself: what it answers, and where its keys lie."""
 
 from accounts.domain import AccountId
 from socialsite.ids import MAX_ID, PostId
+from socialsite.services import Services
 from socialsite.store import Key
+from tests.support.world import Person, ids_on
 from timelines.domain.post import Post
-from timelines.domain.query import Query
+from timelines.domain.query import Query, parsed
 from timelines.repositories.search import PostIndex, Sought, digests_of, partition_of, places
 from timelines.services.search_walk import Walk
 
@@ -25,3 +27,9 @@ async def found(index: PostIndex, query: Query, wanted: int = 3, *, resumed: boo
 def keys_of(post: Post) -> list[Key]:
     """Where a post stands in the index."""
     return places(partition_of(post.id), digests_of(post))
+
+
+async def search(services: Services, query: str, viewer: Person | None = None, **cut: int) -> list[PostId]:
+    """A page of what a reader finds."""
+    viewer_id = viewer.id if viewer else None
+    return ids_on(await services.search.posts(parsed(query), viewer_id=viewer_id, **cut))

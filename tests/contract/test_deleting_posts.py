@@ -1,0 +1,98 @@
+"""Deleting posts: everywhere, for good, whoever repeats it, and finished by the next where it stopped."""
+
+import asyncio
+
+import pytest
+
+from socialsite.ids import id_at
+from socialsite.services import Services
+from tests.support.topologies import Deployment
+from tests.support.world import World
+from timelines import keys
+from timelines.errors import PostNotFound
+from timelines.repositories.post_values import PostState
+from timelines.repositories.posts import Written
+
+
+async def test_a_deleted_post_is_gone_everywhere_and_no_job_revives_it(
+    world: World, services: Services
+) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await bob.follows(alice)
+    assert await bob.home_ids() == []
+    post = await alice.publishes("hello")
+    await alice.deletes(post)
+    await world.work()
+    for ids in (
+        await bob.home_ids(),
+        await alice.home_ids(),
+        await alice.profile_ids(),
+        await world.public_ids(),
+    ):
+        assert ids == []
+    with pytest.raises(PostNotFound):
+        await services.reading.post(post.id, viewer_id=bob.id)
+    assert await services.reading.post_count(alice.id) == 0
+
+
+async def test_a_second_deletion_changes_nothing(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await alice.publishes("hello")
+    await asyncio.gather(*(alice.deletes(post) for _ in range(8)))
+    await alice.deletes(post)
+    with pytest.raises(PostNotFound):
+        await bob.deletes(post)
+    assert await services.repositories.posts.state(post.id) is PostState.DELETED
+
+
+async def test_a_tombstone_that_names_nobody_stays_one(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    post = await alice.publishes("hello", key="k")
+    key, posts = keys.post(post.id), services.repositories.posts
+    await services.store.node(key).execute("SET", key, "deleted")
+    assert await posts.state(post.id) is PostState.DELETED
+    assert await posts.write(post) is Written.DELETED
+    assert await posts.give_up(post.id) is Written.DELETED
+    assert await alice.profile_ids() == []
+    with pytest.raises(PostNotFound):
+        await alice.deletes(post)
+
+
+async def test_nobody_deletes_anothers_post(world: World) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await alice.publishes("hello")
+    with pytest.raises(PostNotFound):
+        await bob.deletes(post)
+    assert await alice.profile_ids() == [post.id]
+
+
+async def test_deletion_finds_room_in_a_full_server(
+    world: World, services: Services, deployment: Deployment
+) -> None:
+    alice = await world.person("alice")
+    post = await alice.publishes("hello")
+    with deployment.configured("maxmemory", 1, usual=0):
+        assert await services.repositories.posts.delete(post.id, alice.id)
+        with pytest.raises(deployment.when_full):
+            await services.repositories.posts.claim(id_at(services.clock.now_ms(), 1))
+
+
+async def test_repeating_a_deletion_does_what_a_stop_left_undone(world: World, services: Services) -> None:
+    """The tombstone still says what a reply answered."""
+    alice, bob = await world.people("alice", "bob")
+    asked = await alice.publishes("a question")
+    answer = await bob.publishes("an answer", in_reply_to=asked)
+    await services.repositories.posts.delete(answer.id, bob.id)
+    await bob.deletes(answer)
+    assert (await services.reading.post(asked.id, viewer_id=None)).counts.replies == 0
+    assert await services.reading.post_count(bob.id) == 0
+
+
+async def test_purging_takes_replies_out_that_a_stop_left(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    asked = await alice.publishes("a question")
+    answer = await bob.publishes("an answer", in_reply_to=asked)
+    await services.repositories.posts.delete(answer.id, bob.id)
+    await services.accounts.delete(account_id=bob.id, now_ms=services.clock.now_ms())
+    await world.work()
+    assert (await services.reading.post(asked.id, viewer_id=None)).counts.replies == 0

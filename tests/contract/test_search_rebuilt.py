@@ -1,0 +1,130 @@
+"""Search after its index was lost, left by an earlier release, or away with its servers: as before."""
+
+from zlib import crc32
+
+import pytest
+from django.core.management import call_command
+
+from socialsite.configuration import Configuration
+from socialsite.services import Services, open_services
+from socialsite.store import StoreUnavailable, StoreUrls
+from tests.support.redis_server import RedisServer
+from tests.support.searching import found, keys_of, search
+from tests.support.world import Person, World, ids_of
+from timelines import keys
+from timelines.domain.post import Post
+from timelines.domain.query import parsed
+from timelines.repositories.search import (
+    ADD,
+    RARE_CAP,
+    SEARCH_PARTITIONS,
+    TERM_CAP,
+    digest,
+    packed,
+    partition_of,
+    places,
+)
+
+
+async def test_a_lost_index_comes_back_the_same(world: World, services: Services) -> None:
+    people = await world.people("alice", "bob")
+    posts = [await people[n % 2].publishes(f"word{n % 3} both 日本 #t{n % 2}") for n in range(9)]
+    await people[0].deletes(posts[0])
+    await world.work()
+    queries = ("word1", "both 日本", "#t1", "from:bob word0")
+    before = [await search(services, query) for query in queries]
+    told = await services.completing.accounts("al", viewer_id=None, limit=5)
+    places = [key for post in posts for key in keys_of(post)]
+    places += [keys.search_names(n) for n in range(SEARCH_PARTITIONS)]
+    places += [keys.search_named(n) for n in range(SEARCH_PARTITIONS)]
+    places += [keys.search_tags(n) for n in range(SEARCH_PARTITIONS)]
+    await services.store.gather([("DEL", key) for key in dict.fromkeys(places)])
+    assert await search(services, "both") == []
+    assert [await services.rebuilding.rebuild_search(person.id) for person in people] == [4, 4]
+    assert [await search(services, query) for query in queries] == before
+    assert await services.completing.accounts("al", viewer_id=None, limit=5) == told
+    assert await services.completing.tags("t", limit=5) == ["t0", "t1"]
+
+
+async def test_what_an_earlier_release_indexed_is_found_again_after_one_rebuild(
+    world: World, services: Services
+) -> None:
+    """It kept accents: in words, names and hashtags. Its entries are not asked for any more."""
+    alice = await world.person("alice")
+    await services.accounts.edit_profile(account_id=alice.id, display_name="José", bio="", link="")
+    posts = [await alice.publishes("Café #Île") for _ in range(2)]
+    await world.work()
+    await as_an_earlier_release_left_it(services, alice, posts)
+    assert await search(services, "cafe") == await search(services, "#ile") == []
+    assert await services.completing.accounts("jos", viewer_id=None, limit=5), "by its old beginning"
+    assert await services.completing.accounts("jose", viewer_id=None, limit=5) == []
+    for _ in range(2):
+        assert await services.rebuilding.rebuild_search(alice.id) == 2
+        for query in ("cafe", "café", "#ile", "#Île"):
+            assert await search(services, query) == ids_of(posts[::-1]), query
+        for name in ("jose", "josé"):
+            (author,) = await services.completing.accounts(name, viewer_id=None, limit=5)
+            assert author.id == alice.id
+        for tag in ("i", "il", "île"):
+            assert await services.completing.tags(tag, limit=5) == ["île"]
+    for post in posts:
+        await alice.deletes(post)
+    assert await search(services, "café") == await found(services.repositories.index, parsed("café")) == []
+
+
+async def as_an_earlier_release_left_it(services: Services, author: Person, posts: list[Post]) -> None:
+    """ "Café #Île" under terms, a name and a hashtag with their accents."""
+    await services.store.gather([("DEL", key) for post in posts for key in keys_of(post)])
+    terms = [digest(term) for term in ("café", "île", "#île")]
+    for post in posts:
+        added = (part for term in terms for part in (term, packed([post.id])))
+        add = ADD.command(places(partition_of(post.id), terms), [TERM_CAP, RARE_CAP, *added])
+        await services.store.component("search").gather([add])
+    await services.repositories.names.set_names({author.id: ["@alice", "josé"]})
+    number = crc32("île".encode()) % SEARCH_PARTITIONS
+    await services.store.gather(
+        [("DEL", keys.search_tags(number)), ("ZADD", keys.search_tags(number), 0, "île")]
+    )
+
+
+async def test_while_the_servers_of_search_are_away_posts_are_owed_and_nothing_else_waits(
+    redis_url: str,
+) -> None:
+    apart = RedisServer().start()
+    urls = StoreUrls(redis_url, {"search": apart.url})
+    try:
+        async with open_services(urls, Configuration()) as services:
+            world = World(services)
+            alice = await world.person("alice")
+            gone = await alice.publishes("found for a while")
+            await world.work()
+            assert await search(services, "found") == [gone.id]
+            apart.kill()
+            bob = await world.person("bob")
+            await alice.deletes(gone)
+            post = await bob.publishes("worth finding")
+            await world.work()
+            assert await bob.home_ids() == [post.id], "delivered as ever"
+            with pytest.raises(StoreUnavailable):
+                await search(services, "worth")
+            with pytest.raises(StoreUnavailable):
+                await services.indexing.pay_debts()
+            apart.start()
+            assert await services.indexing.pay_debts() == 1
+            assert await services.indexing.pay_debts() == 0
+            assert await search(services, "worth") == [post.id]
+            await bob.deletes(post)
+            await services.repositories.search_debts.owe(post.id)
+            assert await services.indexing.pay_debts() == 0
+            assert await found(services.repositories.index, parsed("worth")) == []
+    finally:
+        apart.stop()
+
+
+@pytest.mark.parametrize("option", ["--search", "--all"])
+@pytest.mark.usefixtures("here")
+def test_the_command_says_what_it_put_back(capsys, option: str) -> None:
+    call_command("rebuild_timelines", option)
+    assert "Put 0 posts of 0 accounts back into the search index." in capsys.readouterr().out
+    call_command("rebuild_timelines", option, "--dry-run")
+    assert "search index" in capsys.readouterr().out
