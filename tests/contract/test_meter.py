@@ -22,16 +22,11 @@ from socialsite.statistics.kinds import (
 )
 from socialsite.statistics.meter import MOST_WAITING, Meter
 from socialsite.statistics.statistics import Statistics
-from socialsite.store import Key, Store, StoreUrls, open_store
+from socialsite.store import Store, StoreUrls, open_store
+from tests.support.buffering import POST, totals_key
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import Deployment
 from tests.support.world import World
-
-POST = Entity("post", 7)
-
-
-def totals_key(id: int) -> Key:
-    return Key("posts", tag=str(id), name="totals")
 
 
 @pytest.fixture

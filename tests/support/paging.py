@@ -1,0 +1,43 @@
+"""All followers of one account, by pages and by passes."""
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from accounts.domain import AccountId
+from timelines.domain.follow import FIRST_PASS, FollowCursor
+from timelines.repositories.follows import Follows
+
+ALICE = AccountId(1)
+IDS = st.integers(2, 10**6)
+ON_ONE_SERVER = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+async def pages(follows: Follows, limit: int) -> list[AccountId]:
+    found: list[AccountId] = []
+    cursor: FollowCursor | None = None
+    while True:
+        page = await follows.followers(ALICE, cursor, limit)
+        found.extend(page.account_ids)
+        if page.next is None:
+            return found
+        assert len(page.account_ids) == limit
+        cursor = page.next
+
+
+async def passes(follows: Follows, limit: int) -> list[AccountId]:
+    found: list[AccountId] = []
+    cursor = FIRST_PASS
+    while True:
+        page = await follows.followers_pass(ALICE, cursor, limit)
+        assert len(page.ids) <= limit
+        found.extend(page.ids)
+        if page.next is None:
+            return found
+        assert len(page.ids) == limit
+        cursor = page.next
+
+
+def newest_first(times: dict[int, int]) -> list[int]:
+    return sorted(times, key=lambda id: (times[id], str(id).encode()), reverse=True)
