@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 import redis
 
-from socialsite.store.binaries import ServerBinary, Writer, find_server_binary
 from socialsite.store.embedded import EmbeddedServer, EmbeddedServerError
 
 Make = Callable[..., EmbeddedServer]
@@ -182,51 +181,6 @@ def test_without_a_server_on_path_the_bundled_one_serves(server: Make) -> None:
     bundled = server(search_path="")
     bundled.start()
     assert client(bundled).info("server")["server_name"] == "valkey"
-
-
-def test_the_environments_own_server_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = tmp_path / "env" / "bin"
-    own.mkdir(parents=True)
-    fake_server(own, "Redis server v=8.0.0 sha=0")
-    monkeypatch.setattr(sys, "prefix", str(tmp_path / "env"))
-    assert find_server_binary(search_path=str(own)).path.parent != own
-
-
-def test_a_server_older_than_7_is_passed_over(tmp_path: Path) -> None:
-    fake_server(tmp_path, "Redis server v=6.2.14 sha=0")
-    assert find_server_binary(search_path=str(tmp_path)).path.parent != tmp_path
-
-
-def test_the_first_server_that_reads_the_data_is_chosen(tmp_path: Path) -> None:
-    older, newer = tmp_path / "older", tmp_path / "newer"
-    fake_server(older, "Redis server v=7.0.15 sha=0")
-    fake_server(newer, "Redis server v=7.2.4 sha=0")
-    found = find_server_binary(Writer("redis", (7, 2, 0)), f"{older}{os.pathsep}{newer}")
-    assert found == ServerBinary(newer / "redis-server", Writer("redis", (7, 2, 4)))
-
-
-@pytest.mark.parametrize(
-    ("now", "earlier", "reads"),
-    [
-        (("redis", (7, 0, 15)), ("redis", (7, 0, 15)), True),
-        (("redis", (7, 0, 14)), ("redis", (7, 0, 15)), True),
-        (("redis", (7, 0, 15)), ("redis", (7, 2, 0)), False),
-        (("valkey", (9, 1, 2)), ("redis", (7, 2, 5)), True),
-        (("valkey", (9, 1, 2)), ("redis", (8, 0, 0)), False),
-        (("redis", (8, 0, 0)), ("valkey", (9, 1, 2)), False),
-    ],
-)
-def test_data_only_go_up(
-    now: tuple[str, tuple[int, int, int]], earlier: tuple[str, tuple[int, int, int]], reads: bool
-) -> None:
-    assert Writer(*now).reads(Writer(*earlier)) is reads
-
-
-def fake_server(folder: Path, answer: str) -> None:
-    folder.mkdir(exist_ok=True)
-    program = folder / "redis-server"
-    program.write_text(f"#!/bin/sh\necho '{answer}'\n")
-    program.chmod(0o755)
 
 
 def test_a_start_that_is_interrupted_leaves_no_server(server: Make, tmp_path: Path) -> None:

@@ -2,19 +2,17 @@
 
 import gzip
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from accounts.domain import AccountId
 from socialsite.ids import PostId, id_at
 from socialsite.services import Services
 from socialsite.store import Store, StoreUnavailable
 from tests.support.corpora import corpus
+from tests.support.importing import NOW_MS, RULES, import_posts, profile_of, row, written
 from tests.support.topologies import Deployment
-from timelines.domain.post import Post
 from timelines.domain.thread import Range
 from timelines.repositories.imports import GraphRanks, ImportedPosts
 from timelines.services.importing import LineFile, Tally
@@ -24,36 +22,6 @@ from timelines.services.importing_posts import PostsImport, PostsOptions
 from timelines.services.importing_rows import RowRules, handle_of, ms_of_date
 from timelines.services.touched_timelines import TouchedTimelines
 
-NOW_MS = ms_of_date("2026-11-20T12:00:00Z")
-RULES = RowRules(max_graphemes=500, latest_ms=NOW_MS)
-
-
-def row(source_id: str, text: str = "hello", author: str = "alice", **more: Any) -> dict[str, Any]:
-    return {"id": source_id, "author": author, "created_at": "2015-06-01T10:00:00Z", "text": text, **more}
-
-
-def written(path: Path, rows: Iterable[dict[str, Any] | str]) -> Path:
-    path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in rows))
-    return path
-
-
-async def run(
-    services: Services, path: Path, rules: RowRules = RULES, *, to_graph: bool = False, dry: bool = False
-) -> Tally:
-    tally = Tally()
-    await PostsImport.over(services).run(LineFile(path), PostsOptions(rules, to_graph, dry), tally, NOW_MS)
-    return tally
-
-
-async def profile_of(services: Services, handle: str) -> list[Post]:
-    """The stored posts of an account, oldest first."""
-    account = await services.accounts.find_by_handle(handle)
-    assert account is not None
-    at = services.repositories
-    ids = await at.profiles.read(AccountId(account.id), 0, 10_000, upward=True)
-    found = await at.posts.find_many(ids)
-    return [found[post_id] for post_id in ids]
-
 
 async def state_of(services: Services) -> dict[str, list[PostId]]:
     public = await services.repositories.public.read(1 << 53, 10_000, upward=False)
@@ -62,7 +30,7 @@ async def state_of(services: Services) -> dict[str, list[PostId]]:
 
 async def test_posts_keep_their_times_and_replies(services: Services, tmp_path: Path) -> None:
     answer = row("b", "yes", "Bob B.", created_at="2015-06-01T10:00:01.5+02:00", in_reply_to="a")
-    tally = await run(
+    tally = await import_posts(
         services, written(tmp_path / "posts", [row("a", "no?", created_at="2015-06-01T06:00:00"), answer])
     )
     (question,) = await profile_of(services, "alice")
@@ -76,7 +44,7 @@ async def test_posts_keep_their_times_and_replies(services: Services, tmp_path: 
 
 
 async def test_nothing_is_syndicated(services: Services, tmp_path: Path) -> None:
-    await run(services, written(tmp_path / "posts", [row("a")]))
+    await import_posts(services, written(tmp_path / "posts", [row("a")]))
     assert (await services.outbox.depth()).is_empty
 
 
@@ -101,7 +69,7 @@ async def test_nothing_is_syndicated(services: Services, tmp_path: Path) -> None
 async def test_a_row_that_cannot_be_is_refused_with_its_reason(
     services: Services, tmp_path: Path, line: str, reason: str
 ) -> None:
-    tally = await run(services, written(tmp_path / "posts", [row("good"), line, row("better")]))
+    tally = await import_posts(services, written(tmp_path / "posts", [row("good"), line, row("better")]))
     assert tally.refused == {reason: 1}
     assert tally.counts["posts"] == 2
 
@@ -110,9 +78,9 @@ async def test_a_second_run_changes_nothing(services: Services, tmp_path: Path) 
     path = tmp_path / "posts.gz"
     rows = [row(f"s{i}", f"post {i}", in_reply_to=f"s{i - 1}" if i % 3 else None) for i in range(300)]
     path.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
-    await run(services, path)
+    await import_posts(services, path)
     before = await state_of(services)
-    again = await run(services, path)
+    again = await import_posts(services, path)
     assert (again.counts["posts"], again.counts["standing"]) == (0, 300)
     assert await state_of(services) == before
 
@@ -171,7 +139,7 @@ async def test_a_run_stopped_anywhere_is_finished_by_the_next_without_doubles(
     with pytest.raises(StoreUnavailable):
         await stopped.run(LineFile(path), PostsOptions(RULES), Tally(), NOW_MS)
     # Other times than the first run: what was begun keeps its id all the same.
-    await run(services, path, RowRules(max_graphemes=500, latest_ms=NOW_MS, shift_ms=1000))
+    await import_posts(services, path, RowRules(max_graphemes=500, latest_ms=NOW_MS, shift_ms=1000))
     texts = [post.text for post in await profile_of(services, "alice")]
     assert sorted(texts) == sorted(f"post {i}" for i in range(60))
     assert len((await state_of(services))["public"]) == 60
@@ -188,10 +156,10 @@ async def test_an_id_that_another_source_holds_is_passed_over(services: Services
 
 async def test_a_deleted_import_stays_deleted(services: Services, tmp_path: Path) -> None:
     path = written(tmp_path / "posts", [row("a"), row("b")])
-    await run(services, path)
+    await import_posts(services, path)
     (first, second) = await profile_of(services, "alice")
     await services.publishing.delete(account_id=first.author_id, post_id=first.id)
-    await run(services, path)
+    await import_posts(services, path)
     assert [post.id for post in await profile_of(services, "alice")] == [second.id]
 
 
@@ -203,7 +171,7 @@ async def test_homes_and_lists_show_what_was_imported(services: Services, tmp_pa
     await services.lists.add_member(owner_id=reader, list_id=named.id, account_id=alice, now_ms=NOW_MS)
     assert (await services.reading.home(reader)).entries == ()
     assert (await services.reading.list_timeline(named.id, viewer_id=reader)).entries == ()
-    await run(services, written(tmp_path / "posts", [row("a"), row("b")]))
+    await import_posts(services, written(tmp_path / "posts", [row("a"), row("b")]))
     assert len((await services.reading.home(reader)).entries) == 2
     assert len((await services.reading.home(alice)).entries) == 2
     assert len((await services.reading.list_timeline(named.id, viewer_id=reader)).entries) == 2
@@ -218,19 +186,19 @@ async def test_authors_are_given_to_the_graph_by_rank(services: Services, tmp_pa
         for author, n in [("few", 1), ("most", 3), ("some", 2)]
         for i in range(n)
     ]
-    await run(services, written(tmp_path / "posts", rows), to_graph=True)
+    await import_posts(services, written(tmp_path / "posts", rows), to_graph=True)
     assert [len(await profile_of(services, handle)) for handle in ("n9", "n8", "n7")] == [3, 2, 1]
     assert await services.accounts.find_by_handle("most") is None
 
 
 async def test_without_a_graph_nothing_can_be_given_to_it(services: Services, tmp_path: Path) -> None:
     with pytest.raises(NoGraph):
-        await run(services, written(tmp_path / "posts", [row("a")]), to_graph=True)
+        await import_posts(services, written(tmp_path / "posts", [row("a")]), to_graph=True)
 
 
 async def test_a_dry_run_writes_nothing(services: Services, deployment: Deployment, tmp_path: Path) -> None:
     before = deployment.all_keys()
-    tally = await run(services, written(tmp_path / "posts", [row("a"), "{"]), dry=True)
+    tally = await import_posts(services, written(tmp_path / "posts", [row("a"), "{"]), dry=True)
     assert (tally.counts["posts"], tally.refused.total()) == (1, 1)
     assert deployment.all_keys() == before
 
@@ -250,7 +218,7 @@ def test_an_author_becomes_a_handle(author: str, handle: str) -> None:
 
 
 async def test_over_long_thai_posts_are_refused_lines(services: Services) -> None:
-    tally = await run(services, corpus("posts/wisesight-thai.jsonl.gz"))
+    tally = await import_posts(services, corpus("posts/wisesight-thai.jsonl.gz"))
     assert tally.refused["text_too_long"] == 244
     assert tally.counts["posts"] + tally.refused.total() == 12_000
 
@@ -259,7 +227,7 @@ async def test_entities_of_the_white_house_are_read_once(services: Services) -> 
     path = corpus("posts/whitehouse-flotus.jsonl.gz")
     with gzip.open(path, "rt") as lines:
         escaped = sum("&amp;" in line for line in lines)
-    tally = await run(services, path, RowRules(max_graphemes=500, latest_ms=NOW_MS, unescape=True))
+    tally = await import_posts(services, path, RowRules(max_graphemes=500, latest_ms=NOW_MS, unescape=True))
     posts = await profile_of(services, "flotus")
     assert escaped == 374
     assert tally.counts["posts"] == len(posts) == 3_152

@@ -10,13 +10,15 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.services import Services
 from tests.support.corpora import corpus, posts
-from tests.support.importing import import_posts
+from tests.support.importing import NOW_MS, import_posts
 from timelines.domain.post import Post
 from timelines.repositories.imports import ImportedPosts
+from timelines.services.importing_rows import RowRules
 
 pytestmark = pytest.mark.slow
 
 LINKS = 50_264
+LONG = RowRules(max_graphemes=2_000, latest_ms=NOW_MS)
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 """What four rows hold; three of them answer something, and three answers were made to them."""
 
@@ -51,7 +53,7 @@ async def test_the_deepest_the_widest_and_the_longest_thread_are_read_as_they_we
     services: Services,
 ) -> None:
     rows = list(posts("ubuntu-irc"))
-    tally = await import_posts(services, corpus("posts/ubuntu-irc.jsonl.gz"), max_graphemes=2_000)
+    tally = await import_posts(services, corpus("posts/ubuntu-irc.jsonl.gz"), LONG)
     assert Talk(rows).links == LINKS
     assert tally.refused == {"text_control": 4}
     talk = Talk([row for row in rows if not CONTROL.search(row["text"])])

@@ -1,24 +1,49 @@
-"""Posts imported as the command does, for tests of what then stands."""
+"""Files of posts, imported as the command does, for tests of what then stands."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+from accounts.domain import AccountId
 from socialsite.services import Services
+from timelines.domain.post import Post
 from timelines.services.importing import LineFile, Tally
 from timelines.services.importing_posts import PostsImport, PostsOptions
-from timelines.services.importing_rows import RowRules
+from timelines.services.importing_rows import RowRules, ms_of_date
+
+NOW_MS = ms_of_date("2026-11-20T12:00:00Z")
+RULES = RowRules(max_graphemes=500, latest_ms=NOW_MS)
 
 
-async def import_posts(services: Services, path: Path, *, max_graphemes: int = 500) -> Tally:
-    now_ms, tally = services.clock.now_ms(), Tally()
-    rules = RowRules(max_graphemes=max_graphemes, latest_ms=now_ms)
-    await PostsImport.over(services).run(LineFile(path), PostsOptions(rules), tally, now_ms)
+def row(source_id: str, text: str = "hello", author: str = "alice", **more: Any) -> dict[str, Any]:
+    """A line of a file, by default of 2015-06-01."""
+    return {"id": source_id, "author": author, "created_at": "2015-06-01T10:00:00Z", "text": text, **more}
+
+
+def written(path: Path, rows: Iterable[dict[str, Any] | str]) -> Path:
+    path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in rows))
+    return path
+
+
+async def import_posts(
+    services: Services, path: Path, rules: RowRules = RULES, *, to_graph: bool = False, dry: bool = False
+) -> Tally:
+    tally = Tally()
+    await PostsImport.over(services).run(LineFile(path), PostsOptions(rules, to_graph, dry), tally, NOW_MS)
     return tally
 
 
 async def import_old_post(services: Services, directory: Path, *, author: str, text: str) -> None:
     """One of 2015-06-01."""
-    path = directory / "posts"
-    row = {"id": "1", "author": author, "created_at": "2015-06-01T10:00:00Z", "text": text}
-    path.write_text(json.dumps(row))
-    await import_posts(services, path)
+    await import_posts(services, written(directory / "posts", [row("1", text, author)]))
+
+
+async def profile_of(services: Services, handle: str) -> list[Post]:
+    """The stored posts of an account, oldest first."""
+    account = await services.accounts.find_by_handle(handle)
+    assert account is not None
+    at = services.repositories
+    ids = await at.profiles.read(AccountId(account.id), 0, 10_000, upward=True)
+    found = await at.posts.find_many(ids)
+    return [found[post_id] for post_id in ids]

@@ -1,0 +1,125 @@
+"""Somebody's lists of random people who answer each other, and what their timelines should show."""
+
+import random
+from collections.abc import Awaitable, Callable
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from tests.support.world import Person, World, ids_on
+from timelines.domain.account_list import AccountList, ListId
+from timelines.domain.page import TimelinePage
+from timelines.domain.post import Post
+
+ReadPage = Callable[..., Awaitable[TimelinePage]]
+
+
+async def both_ways(read: ReadPage) -> list[PostId]:
+    """Every page downward, and upward, which is the same."""
+    down: list[PostId] = []
+    page = await read(limit=3)
+    down += ids_on(page)
+    while page.next_before is not None:
+        assert len(page.entries) == 3, "a page is full unless the timeline ends"
+        page = await read(before=page.next_before, limit=3)
+        down += ids_on(page)
+    up: list[PostId] = []
+    after: int | None = 0
+    while after is not None:
+        page = await read(after=after, limit=3)
+        up = ids_on(page) + up
+        after = page.previous_after
+    assert up == down
+    return down
+
+
+class Scene:
+    """Alice's lists of random people, who answer each other."""
+
+    def __init__(self, world: World, seed: int) -> None:
+        self.world, self.services = world, world.services
+        self.chance = random.Random(seed)
+        self.people: list[Person] = []
+        self.posts: list[Post] = []
+        self.lists: list[AccountList] = []
+        self.members: dict[ListId, set[AccountId]] = {}
+        self.followed: set[AccountId] = set()
+
+    @property
+    def alice(self) -> Person:
+        return self.people[0]
+
+    async def built(self) -> "Scene":
+        self.people = await self.world.people(*(f"p{number}" for number in range(6)))
+        for person in self.people[1:]:
+            if self.chance.random() < 0.6:
+                await self.alice.follows(person)
+                self.followed.add(person.id)
+        for number in range(3):
+            made = await self.makes(f"list {number}")
+            self.members[made.id] = set()
+            for person in self.chance.sample(self.people, self.chance.randrange(1, 5)):
+                await self.puts(made, person.id)
+        await self.talk(30)
+        return self
+
+    async def makes(self, title: str, operation: str | None = None, *parts: ListId) -> AccountList:
+        made = await self.services.lists.create(
+            owner_id=self.alice.id, title=title, now_ms=self._now_ms, operation=operation, parts=parts
+        )
+        self.lists.append(made)
+        return made
+
+    async def puts(self, made: AccountList, account_id: AccountId) -> None:
+        await self.services.lists.add_member(
+            owner_id=self.alice.id, list_id=made.id, account_id=account_id, now_ms=self._now_ms
+        )
+        self.members[made.id].add(account_id)
+
+    async def takes(self, made: AccountList, account_id: AccountId) -> None:
+        await self.services.lists.remove_member(
+            owner_id=self.alice.id, list_id=made.id, account_id=account_id
+        )
+        self.members[made.id].discard(account_id)
+
+    async def edits(self, made: AccountList, **changes: object) -> AccountList:
+        edited: AccountList = await self.services.lists.edit(
+            owner_id=self.alice.id,
+            list_id=made.id,
+            **changes,  # type: ignore[arg-type]
+        )
+        return edited
+
+    async def talk(self, count: int) -> None:
+        for _ in range(count):
+            parent = self.chance.choice(self.posts) if self.posts and self.chance.random() < 0.5 else None
+            self.posts.append(await self.chance.choice(self.people).publishes("words", in_reply_to=parent))
+        await self.world.work()
+
+    async def shown(self, made: AccountList) -> list[PostId]:
+        async def read(**cut: int) -> TimelinePage:
+            return await self.services.reading.list_timeline(made.id, viewer_id=self.alice.id, **cut)
+
+        return await both_ways(read)
+
+    async def home(self) -> list[PostId]:
+        return await both_ways(self.alice.home)
+
+    def expected(self, members: set[AccountId], replies: str = "all") -> list[PostId]:
+        return sorted(
+            (
+                post.id
+                for post in self.posts
+                if post.author_id in members and self._is_for(post, members, replies)
+            ),
+            reverse=True,
+        )
+
+    def _is_for(self, post: Post, members: set[AccountId], replies: str) -> bool:
+        answered = post.reply_to_author
+        if post.in_reply_to is None or answered in (post.author_id, self.alice.id) or replies == "all":
+            return True
+        return answered in {"members": members, "followed": self.followed, "none": set()}[replies]
+
+    @property
+    def _now_ms(self) -> int:
+        return self.services.clock.now_ms()
