@@ -1,24 +1,26 @@
 """Archived posts read like any other, in a file or in PostgreSQL; deletes and backups reach them."""
 
-import asyncio
 import dataclasses
-import io
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
+from accounts.domain import DAY_MS
 from socialsite.configuration import Configuration
-from socialsite.ids import ms_of
+from socialsite.ids import id_at, ms_of
 from socialsite.operations.backup import Backup
 from socialsite.operations.backup_file import BackupReader
 from socialsite.operations.restore import Restore, into_store
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
+from tests.support import commands
+from tests.support.commands import within
 from tests.support.town import Town
 from tests.support.world import World, ids_on
 from timelines import keys
@@ -44,11 +46,6 @@ async def services(redis_urls: StoreUrls, archive_url: str) -> AsyncIterator[Ser
     config = Configuration(archive_url=archive_url)
     async with open_services(redis_urls, config) as opened:
         yield opened
-
-
-@pytest_asyncio.fixture
-async def town(world: World) -> Town:
-    return await Town.built(world)
 
 
 async def archived(services: Services, before_ms: int | None = None) -> Moved:
@@ -223,25 +220,18 @@ async def test_many_posts_take_a_fraction_of_their_memory_and_pages_stay_quick(
     assert cold < hot + 30, f"{cold:.1f} ms instead of {hot:.1f} ms"
 
 
-def test_the_command(redis_urls: StoreUrls, settings: Any, archive_url: str) -> None:
-    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.placed
+@pytest.mark.usefixtures("here")
+def test_the_command(settings: Any, archive_url: str) -> None:
     settings.ARCHIVE_URL = archive_url
 
-    def run(*words: str) -> str:
-        out = io.StringIO()
-        call_command("archive_posts", *words, stdout=out)
-        return out.getvalue()
+    async def build(services: Services) -> None:
+        bob = await World(services).person("bob")
+        old = Post(id_at(services.clock.now_ms() - 100 * DAY_MS), bob.id, "long ago")
+        await services.repositories.posts.write(old)
+        await services.repositories.profiles.add(bob.id, old.id)
 
-    async def build() -> Post:
-        async with open_services() as services:
-            world = World(services)
-            bob = await world.person("bob")
-            old = Post(keys_id(services), bob.id, "long ago")
-            await services.repositories.posts.write(old)
-            await services.repositories.profiles.add(bob.id, old.id)
-            return old
-
-    asyncio.run(build())
+    run = partial(commands.run, "archive_posts")
+    within(build)
     assert run("--older-than", "90d", "--dry-run").startswith("Would move 1 posts")
     assert run("--older-than", "90d").startswith("Moved 1 posts")
     assert run("--older-than", "90d").startswith("Moved 0 posts")
@@ -249,9 +239,3 @@ def test_the_command(redis_urls: StoreUrls, settings: Any, archive_url: str) -> 
     for wrong in ("90", "d", "0d", "-1d"):
         with pytest.raises(CommandError):
             run(f"--older-than={wrong}")
-
-
-def keys_id(services: Services) -> Any:
-    from socialsite.ids import id_at
-
-    return id_at(services.clock.now_ms() - 100 * 86_400_000)

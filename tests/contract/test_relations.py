@@ -7,7 +7,7 @@ import pytest
 from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
 from socialsite.services import Services
-from tests.support.relating import relation, request_stands
+from tests.support.relating import relation, request_stands, with_room_for_one
 from tests.support.world import World
 from timelines import keys
 from timelines.domain.follow import FollowCursor
@@ -20,14 +20,8 @@ from timelines.errors import (
 )
 from timelines.repositories.relations import Relations
 from timelines.services.following import FollowingService
-from timelines.services.relations import RelationsService
 
 HOUR_MS = 3_600_000
-
-
-@pytest.fixture
-def relations(services: Services) -> Relations:
-    return services.repositories.relations
 
 
 # Blocks
@@ -169,12 +163,7 @@ async def test_who_is_kept_away_is_on_no_page_of_followers(world: World, service
 
 async def test_caps_refuse_one_more(world: World, services: Services) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
-    at, now_ms = services.repositories, services.clock.now_ms()
-    capped = RelationsService(
-        store=services.store, relations=at.relations, requests=at.requests, follows=at.follows,
-        accounts=services.accounts, homes=at.homes, live=services.live,
-        blocks_cap=1, mutes_cap=1, quieted_cap=1,
-    )  # fmt: skip
+    capped, now_ms = with_room_for_one(services), services.clock.now_ms()
     for act in (capped.block, capped.mute, capped.quiet):
         await act(account_id=alice.id, other_id=bob.id, now_ms=now_ms)
         with pytest.raises(RelationsCapReached):
@@ -185,12 +174,7 @@ async def test_caps_refuse_one_more(world: World, services: Services) -> None:
 @pytest.mark.parametrize("verb", ["block", "mute", "quiet"])
 async def test_deleted_accounts_make_room_at_the_cap(world: World, services: Services, verb: str) -> None:
     alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
-    at, now_ms = services.repositories, services.clock.now_ms()
-    capped = RelationsService(
-        store=services.store, relations=at.relations, requests=at.requests, follows=at.follows,
-        accounts=services.accounts, homes=at.homes, live=services.live,
-        blocks_cap=1, mutes_cap=1, quieted_cap=1,
-    )  # fmt: skip
+    capped, now_ms = with_room_for_one(services), services.clock.now_ms()
     act = getattr(capped, verb)
     await act(account_id=alice.id, other_id=bob.id, now_ms=now_ms)
     await services.accounts.suspend(account_id=bob.id)

@@ -3,6 +3,7 @@
 from socialsite.services import Services
 from tests.support.world import Person
 from timelines.domain.relation import Relation
+from timelines.services.relations import RelationsService
 
 
 async def relation(services: Services, one: Person, other: Person) -> Relation:
@@ -13,3 +14,13 @@ async def request_stands(services: Services, requester: Person, target: Person) 
     """At the one that is asked, and at the one that asks."""
     at = services.repositories.requests
     return await at.stands(requester.id, target.id), await at.is_asking(requester.id, target.id)
+
+
+def with_room_for_one(services: Services) -> RelationsService:
+    """Everybody blocks, mutes and quiets one other at most."""
+    at = services.repositories
+    return RelationsService(
+        store=services.store, relations=at.relations, requests=at.requests, follows=at.follows,
+        accounts=services.accounts, homes=at.homes, live=services.live,
+        blocks_cap=1, mutes_cap=1, quieted_cap=1,
+    )  # fmt: skip
