@@ -12,6 +12,7 @@ import pytest
 from tests.support.browser import HOST, Browser, hidden
 from tests.support.corpora import corpus_json, corpus_text
 from tests.support.routes import routes
+from tests.support.visitor import PASSWORD
 
 ELSEWHERE = [
     "//evil.example", "///evil.example", "////evil.example", "/\\evil.example", "\\\\evil.example",
@@ -95,7 +96,7 @@ async def test_no_action_leads_to_another_host(alice: Browser, path: str) -> Non
 async def test_log_in_and_log_out_lead_to_this_site(open_browser, alice: Browser) -> None:
     browser = await open_browser()
     await browser.take_token()
-    fields = {"username": "alice", "password": "rather long words 9"}
+    fields = {"username": "alice", "password": PASSWORD}
     for wanted in ELSEWHERE:
         assert not leads_elsewhere(await location_after(browser, "/accounts/login/", wanted, **fields)), (
             wanted

@@ -9,7 +9,6 @@ from tests.support.routes import routes
 
 READABLE = [route.path for route in routes() if "GET" in route.methods]
 SHAPES = [{}, JSON, {"Accept": "application/atom+xml"}]
-PASSWORD = "rather long words 9"
 
 
 class SharedCache:
@@ -89,7 +88,7 @@ async def test_a_planted_session_is_not_the_one_that_is_signed_in(visitor, alice
         victim = await open_browser()
         await victim.take_token()
         victim.http.cookies.set("sessionid", planted, domain="testserver.local")
-        answer = await victim.post_json("/accounts/login/", username="alice", password=PASSWORD)
+        answer = await victim.log_in("alice")
         assert answer.status_code == 200
         signed_in = cookies_of(answer)["sessionid"].value
         assert signed_in != planted
@@ -104,9 +103,7 @@ async def test_a_token_is_made_anew_when_somebody_signs_in(visitor: Browser, ali
     """Or a planted one would let its planter act."""
     await visitor.take_token()
     planted = visitor.token
-    assert (
-        await visitor.post_json("/accounts/login/", username="alice", password=PASSWORD)
-    ).status_code == 200
+    assert (await visitor.log_in("alice")).status_code == 200
     assert visitor.token != planted
     headers = {**JSON, "X-CSRFToken": planted}
     assert (await visitor.http.post("/posts/", json={"text": "t"}, headers=headers)).status_code == 403

@@ -10,6 +10,8 @@ from typing import Any, Self
 
 import httpx
 
+from tests.support.visitor import PASSWORD
+
 HOST = "http://testserver"
 JSON = {"Accept": "application/json"}
 
@@ -61,10 +63,19 @@ class Browser:
         if not self.token:
             await self.http.get("/accounts/login/")
 
-    async def sign_up(self, handle: str, password: str = "rather long words 9") -> httpx.Response:
+    async def sign_up(self, handle: str, password: str = PASSWORD) -> httpx.Response:
         return await self.post_json(
             "/accounts/signup/", handle=handle, password1=password, password2=password
         )
+
+    async def log_in(self, handle: str, password: str = PASSWORD) -> httpx.Response:
+        return await self.post_json("/accounts/login/", username=handle, password=password)
+
+    async def is_signed_in(self) -> bool:
+        """Whether the site knows who asks."""
+        status = (await self.get_json("/")).status_code
+        assert status in (200, 401), status
+        return status == 200
 
     async def publishes(self, text: str, **fields: object) -> dict[str, Any]:
         answer = await self.post_json("/posts/", text=text, **fields)

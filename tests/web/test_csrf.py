@@ -4,6 +4,7 @@ import pytest
 
 from tests.support.browser import HOST, JSON, Browser
 from tests.support.routes import Route, routes
+from tests.support.visitor import PASSWORD
 
 ROUTES = routes()
 UNSAFE = [route for route in ROUTES if route.is_unsafe]
@@ -83,7 +84,7 @@ async def test_json_may_bring_its_token_as_a_form_does(browser):
 @pytest.mark.parametrize("path", ["/accounts/signup/", "/accounts/login/"])
 async def test_a_client_that_speaks_only_json_gets_its_token(visitor, path):
     assert len((await visitor.get_json(path)).cookies["csrftoken"]) == 32
-    fields = {"handle": "jay", "password1": "rather long words 9", "password2": "rather long words 9"}
+    fields = {"handle": "jay", "password1": PASSWORD, "password2": PASSWORD}
     headers = {**JSON, "X-CSRFToken": visitor.token}
     assert (await visitor.http.post("/accounts/signup/", json=fields, headers=headers)).status_code == 201
 

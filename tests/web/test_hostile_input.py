@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from tests.support.browser import JSON, Browser
+from tests.support.visitor import PASSWORD
 
 FORM = "application/x-www-form-urlencoded"
 BODIES = [
@@ -122,6 +123,23 @@ async def test_a_large_head_is_431(visitor):
     for headers in ({"X-Long": "a" * 13_000}, {f"X-{n}": "a" for n in range(120)}):
         answer = await visitor.http.get("/public/", headers={**JSON, **headers})
         assert (answer.status_code, answer.json()["error"]) == (431, "too_large")
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("signup", {"handle": "\ud800", "password1": "\ud800" * 9, "password2": "\ud800" * 9}),
+        ("signup", {"handle": "a\x00", "password1": PASSWORD, "password2": PASSWORD}),
+        ("login", {"username": "\ud800", "password": "x"}),
+        ("login", {"username": "alice", "password": "x" * 20_000}),
+        ("login", {"username": "x" * 20_000, "password": "x"}),
+        ("login", {"username": 7, "password": ["x"]}),
+    ],
+)
+async def test_hostile_input_is_refused_not_failed(visitor, path, fields):
+    await visitor.take_token()
+    body = json.dumps(fields).encode()
+    assert await post(visitor, f"/accounts/{path}/", body, "application/json") in (400, 401, 422)
 
 
 async def test_no_text_breaks_publishing(alice):

@@ -16,9 +16,9 @@ from socialsite.store import StoreUrls
 from tests.support.browser import Browser
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import Stalls
+from tests.support.visitor import PASSWORD
 
 RESERVE = 16 * 1024 * 1024
-PASSWORD = "rather long words 9"
 BUSY_S = 0.5
 """So much longer an answer may take that is made where others keep the machine busy."""
 
@@ -109,7 +109,7 @@ async def test_without_the_series_people_post_and_read_and_staff_act(server, oth
             handle="sam", password=PASSWORD, now_ms=services.clock.now_ms(), staff=True, may_be_reserved=True
         )
         sam, bob = await open_browser(), await open_browser("bob")
-        await sam.post_json("/accounts/login/", username="sam", password=PASSWORD)
+        await sam.log_in("sam")
         account = await services.accounts.get_by_handle("bob")
         other.kill()
         assert (await asked(sam))[1]["series"] == "unavailable"

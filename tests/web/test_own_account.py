@@ -1,0 +1,107 @@
+"""The pages of one's own account: profile, password, sessions, deletion (docs/interface.md)."""
+
+import pytest
+
+from tests.support.visitor import PASSWORD
+
+
+@pytest.mark.parametrize("path", ["settings", "password", "sessions", "delete"])
+async def test_ones_own_pages_ask_strangers_to_sign_in(visitor, alice, path):
+    answer = await visitor.get(f"/accounts/{path}/")
+    assert answer.status_code == 303
+    assert answer.headers["location"] == f"/accounts/login/?next=%2Faccounts%2F{path}%2F"
+    assert (await visitor.post_json(f"/accounts/{path}/")).status_code == 401
+    assert (await alice.get(f"/accounts/{path}/")).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["signup", "login", "logout", "settings", "password", "sessions", "delete"])
+async def test_without_the_token_nothing_is_done(alice, path):
+    answer = await alice.http.post(f"/accounts/{path}/", data={}, headers={"Accept": "application/json"})
+    assert answer.status_code == 403
+    assert (await alice.http.delete(f"/accounts/{path}/")).status_code in (403, 405)
+
+
+async def test_a_profile_is_edited_and_keeps_what_is_not_sent(alice):
+    answer = await alice.post_json(
+        "/accounts/settings/", display_name="Alice A.", bio="Hi", link="https://a.example"
+    )
+    assert answer.status_code == 200
+    assert answer.json()["account"]["bio"] == "Hi"
+    answer = await alice.post_json("/accounts/settings/", bio="")
+    account = answer.json()["account"]
+    assert (account["display_name"], account["bio"], account["link"]) == ("Alice A.", "", "https://a.example")
+    assert (await alice.get_json("/accounts/settings/")).json()["account"] == account
+    page = await alice.post("/accounts/settings/", display_name="Alice", bio="<b>", link="")
+    assert (page.status_code, page.headers["location"]) == (303, "/accounts/settings/")
+    assert "&lt;b&gt;" in (await alice.get("/accounts/settings/")).text
+
+
+async def test_a_profile_with_faults_is_422(alice):
+    answer = await alice.post_json("/accounts/settings/", display_name="", link="javascript:alert(1)")
+    assert answer.status_code == 422
+    answer = await alice.post_json("/accounts/settings/", link="javascript:alert(1)", bio="x" * 501)
+    assert set(answer.json()["fields"]) == {"link", "bio"}
+    page = await alice.post("/accounts/settings/", display_name="A", bio="", link="javascript:alert(1)")
+    assert page.status_code == 422
+
+
+async def test_a_new_password_signs_out_everywhere_but_here(alice, open_browser):
+    elsewhere, before = await open_browser(), alice.http.cookies["sessionid"]
+    await elsewhere.log_in("alice")
+    new = "even longer words 10"
+    answer = await alice.post_json(
+        "/accounts/password/", old_password=PASSWORD, new_password1=new, new_password2=new
+    )
+    assert (answer.status_code, answer.json()) == (200, {})
+    assert alice.http.cookies["sessionid"] != before
+    assert await alice.is_signed_in()
+    assert not await elsewhere.is_signed_in()
+    assert (await elsewhere.log_in("alice")).status_code == 401
+    assert (await elsewhere.log_in("alice", new)).status_code == 200
+
+
+async def test_a_password_is_changed_only_with_the_old_one(alice):
+    fields = {"new_password1": "even longer words 10", "new_password2": "even longer words 10"}
+    answer = await alice.post_json("/accounts/password/", old_password="wrong", **fields)
+    assert (answer.status_code, list(answer.json()["fields"])) == (422, ["old_password"])
+    page = await alice.post("/accounts/password/", old_password="wrong", **fields)
+    assert page.status_code == 422
+    assert await alice.is_signed_in()
+
+
+async def test_sessions_are_seen_and_ended(alice, open_browser):
+    phone = await open_browser()
+    await phone.take_token()
+    phone.http.headers["User-Agent"] = "Mozilla/5.0 (iPhone) AppleWebKit/605 Version/18 Safari/604"
+    await phone.log_in("alice")
+    sessions = (await alice.get_json("/accounts/sessions/")).json()["sessions"]
+    assert [session["current"] for session in sessions].count(True) == 1
+    other = next(session for session in sessions if not session["current"])
+    assert other["device"] == "Safari on iPhone"
+    assert "Safari on iPhone" in (await alice.get("/accounts/sessions/")).text
+    for _ in range(2):
+        answer = await alice.post_json("/accounts/sessions/", session=other["id"])
+        assert (answer.status_code, answer.json()) == (200, {})
+    assert not await phone.is_signed_in()
+    assert (await alice.post_json("/accounts/sessions/", session="}:{*")).status_code == 422
+    page = await alice.post("/accounts/sessions/", session="all")
+    assert (page.status_code, page.headers["location"]) == (303, "/")
+    assert not await alice.is_signed_in()
+
+
+async def test_a_deleted_account_is_gone_at_once(alice, bob, visitor):
+    wrong = await alice.post_json("/accounts/delete/", password="wrong")
+    assert (wrong.status_code, list(wrong.json()["fields"])) == (422, ["password"])
+    answer = await alice.post_json("/accounts/delete/", password=PASSWORD)
+    assert (answer.status_code, answer.json()) == (200, {})
+    assert not await alice.is_signed_in()
+    assert (await bob.get_json("/@alice/")).status_code == 404
+    assert (await visitor.log_in("alice")).status_code == 401
+    again = await visitor.sign_up("alice")
+    assert again.status_code == 409
+
+
+async def test_a_suspended_account_is_signed_out_at_once(alice, site):
+    account = await site.accounts.get_by_handle("alice")
+    await site.accounts.suspend(account_id=account.id)
+    assert not await alice.is_signed_in()

@@ -1,0 +1,100 @@
+"""Logging in and out: where it leads, what a wrong log-in is told, what a session cookie stands for."""
+
+import pytest
+
+from socialsite.configuration import Configuration
+from socialsite.middleware.services import loop_services
+from socialsite.services import open_services
+from tests.support.browser import cookies_of
+from tests.support.visitor import PASSWORD
+
+
+async def test_logging_in_goes_where_one_was_going(visitor, alice):
+    page = await visitor.get("/accounts/login/?next=/lists/")
+    assert 'name="next" value="/lists/"' in page.text
+    answer = await visitor.post("/accounts/login/", username="@Alice", password=PASSWORD, next="/lists/")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/lists/")
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        "//evil.example",
+        "/\\evil.example",
+        "https:evil.example",
+        "https://evil.example",
+        "javascript:x",
+        "/\t/e",
+    ],
+)
+async def test_logging_in_never_leads_to_another_host(visitor, alice, elsewhere):
+    answer = await visitor.post("/accounts/login/", username="alice", password=PASSWORD, next=elsewhere)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+
+
+async def test_every_wrong_log_in_gets_one_answer(visitor, alice, site):
+    answers = [await visitor.log_in("alice", "wrong")]
+    answers += [await visitor.log_in(nobody) for nobody in ("nobody", "{}:*")]
+    account = await site.accounts.get_by_handle("alice")
+    await site.accounts.suspend(account_id=account.id)
+    answers.append(await visitor.log_in("alice"))
+    assert {answer.status_code for answer in answers} == {401}
+    assert len({answer.text for answer in answers}) == 1
+    page = await visitor.post("/accounts/login/", username="alice", password="wrong")
+    assert page.status_code == 401
+    assert "<form" in page.text
+
+
+async def test_a_log_in_by_json_tells_the_account(visitor, alice):
+    answer = await visitor.log_in("alice")
+    assert answer.status_code == 200
+    assert answer.json()["account"]["handle"] == "alice"
+
+
+async def test_each_log_in_gets_a_new_token_and_ends_the_one_before(visitor, alice, open_browser):
+    await visitor.log_in("alice")
+    first = visitor.http.cookies["sessionid"]
+    await visitor.log_in("alice")
+    assert visitor.http.cookies["sessionid"] != first
+    thief = await open_browser()
+    thief.http.cookies.set("sessionid", first)
+    assert not await thief.is_signed_in()
+
+
+async def test_guesses_at_one_handle_are_counted_from_every_address(open_browser, redis_url):
+    async with open_services(redis_url, Configuration(rate_limits={"login": 3})) as limited:
+        loop_services.bind(limited)
+        for handle in ("alice", "nobody"):
+            statuses = []
+            for guess in range(5):
+                browser = await open_browser(address=f"203.0.113.{guess}")
+                answer = await browser.log_in(handle.upper() if guess % 2 else handle, "wrong")
+                statuses.append(answer.status_code)
+            assert statuses == [401, 401, 401, 429, 429]
+            assert answer.json()["fields"] == {"rule": "login"}
+            assert int(answer.headers["retry-after"]) >= 1
+            browser.http.cookies.clear()
+            await limited.store.nodes[0].execute("FLUSHALL")
+
+
+async def test_logging_out_takes_a_post(alice):
+    cookie = alice.http.cookies["sessionid"]
+    asked = await alice.get("/accounts/logout/")
+    assert asked.status_code == 200
+    assert "<form" in asked.text
+    asked = await alice.get_json("/accounts/logout/")
+    assert (asked.status_code, asked.headers["allow"]) == (405, "POST")
+    assert await alice.is_signed_in()
+    answer = await alice.post("/accounts/logout/")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    assert "sessionid" not in alice.http.cookies
+    alice.http.cookies.set("sessionid", cookie)
+    assert not await alice.is_signed_in()
+    assert (await alice.post_json("/accounts/logout/")).json() == {}
+
+
+@pytest.mark.parametrize("cookie", ["", "x", "1.short", "1." + "a" * 43, "9" * 16 + "." + "a" * 43])
+async def test_a_cookie_that_stands_for_nobody_is_taken_back(visitor, cookie):
+    answer = await visitor.http.get("/public/", headers={"Cookie": f"sessionid={cookie}"})
+    assert answer.status_code == 200
+    assert cookies_of(answer)["sessionid"].value == ""

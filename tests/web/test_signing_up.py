@@ -1,0 +1,74 @@
+"""Signing up, by form and by JSON (docs/interface.md)."""
+
+import pytest
+
+from tests.support.browser import cookies_of
+from tests.support.visitor import PASSWORD
+
+
+async def test_signing_up_by_form_signs_in_and_goes_home(visitor):
+    answer = await visitor.post(
+        "/accounts/signup/", handle="Alice", password1=PASSWORD, password2=PASSWORD, display_name="Alice A."
+    )
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    assert await visitor.is_signed_in()
+
+
+async def test_signing_up_by_json_tells_the_account(visitor):
+    answer = await visitor.post_json(
+        "/accounts/signup/", handle="alice", password1=PASSWORD, password2=PASSWORD
+    )
+    account = answer.json()["account"]
+    assert answer.status_code == 201
+    assert account["id"] == "1"
+    assert {"handle": "alice", "display_name": "alice", "url": "/@alice/"}.items() <= account.items()
+
+
+async def test_the_session_cookie_is_out_of_scripts_reach(visitor):
+    answer = await visitor.sign_up("alice")
+    cookie = cookies_of(answer)["sessionid"]
+    assert cookie["httponly"]
+    assert cookie["samesite"] == "Lax"
+    assert cookie["path"] == "/"
+    assert 89 * 86_400 < int(cookie["max-age"]) <= 90 * 86_400
+
+
+async def test_a_taken_handle_is_409(visitor, alice):
+    answer = await visitor.post_json(
+        "/accounts/signup/", handle="ALICE", password1=PASSWORD, password2=PASSWORD
+    )
+    assert answer.status_code == 409
+    assert answer.json()["error"] == "handle_taken"
+    assert list(answer.json()["fields"]) == ["handle"]
+    page = await visitor.post("/accounts/signup/", handle="alice", password1=PASSWORD, password2=PASSWORD)
+    assert page.status_code == 409
+    assert 'value="alice"' in page.text
+    assert PASSWORD not in page.text
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"handle": ""}, "handle"),
+        ({"handle": "no spaces"}, "handle"),
+        ({"handle": "admin"}, "handle"),
+        ({"password1": "short", "password2": "short"}, "password1"),
+        ({"password1": "alice1234", "password2": "alice1234"}, "password1"),
+        ({"password2": "different words 9"}, "password2"),
+        ({"display_name": "x" * 51}, "display_name"),
+        ({"display_name": "a\u202eb"}, "display_name"),
+    ],
+)
+async def test_a_form_with_faults_is_422_and_names_them(visitor, change, field):
+    fields = {"handle": "alice", "password1": PASSWORD, "password2": PASSWORD} | change
+    answer = await visitor.post_json("/accounts/signup/", **fields)
+    assert answer.status_code == 422
+    assert (answer.json()["error"], list(answer.json()["fields"])) == ("invalid", [field])
+    page = await visitor.post("/accounts/signup/", **fields)
+    assert page.status_code == 422
+    assert "<form" in page.text
+
+
+async def test_all_that_is_wrong_with_a_sign_up_is_said_at_once(visitor):
+    answer = await visitor.post_json("/accounts/signup/", handle="No!", password1="short", password2="other")
+    assert set(answer.json()["fields"]) == {"handle", "password1", "password2"}
