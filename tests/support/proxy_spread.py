@@ -11,7 +11,7 @@ import redis
 
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import SHARDS, plain_servers
-from tests.support.twemproxy import Nutcracker
+from tests.support.twemproxy import Nutcracker, proxy_before
 
 HASHES = ("fnv1a_64", "fnv1a_32", "fnv1_64", "murmur", "md5", "crc32", "crc32a", "crc16", "jenkins", "hsieh")
 FAMILIES = (
@@ -25,12 +25,8 @@ def main() -> None:
     with plain_servers(SHARDS) as servers:
         print(f"{'hash':12}{'accounts':>12}{'lists':>12}{'partitions':>12}")
         for name in HASHES:
-            proxy = Nutcracker(servers, hash=name)
-            try:
-                proxy.start()
+            with proxy_before(servers, hash=name) as proxy:
                 shares = [share(proxy, servers, tags) for tags in FAMILIES]
-            finally:
-                proxy.stop()
             print(f"{name:12}" + "".join(f"{each:>12}" for each in shares))
 
 

@@ -20,7 +20,7 @@ from socialsite.store import StoreError, StoreFull, StoreUnavailable, StoreUrls
 from socialsite.store.embedded import EmbeddedServer
 from tests.support.cluster import RedisCluster
 from tests.support.redis_server import RedisServer
-from tests.support.twemproxy import Nutcracker
+from tests.support.twemproxy import proxy_before
 
 SHARDS = 4
 NOT_BEHIND_TWEMPROXY = ("jobs", "live", "sessions")
@@ -158,15 +158,10 @@ def shards(partitioner: str) -> Iterator[Deployment]:
 
 @contextlib.contextmanager
 def twemproxy() -> Iterator[Deployment]:
-    with plain_servers(SHARDS + 1) as (plain, *servers):
-        proxy = Nutcracker(servers)
-        try:
-            proxy.start()
-            urls = StoreUrls(proxy.url, dict.fromkeys(NOT_BEHIND_TWEMPROXY, plain.url))
-            # Twemproxy hangs up on a server that is out of memory and says "Invalid argument" for it.
-            yield Deployment(urls, partial(clients_of, [plain, *servers]), StoreUnavailable)
-        finally:
-            proxy.stop()
+    with plain_servers(SHARDS + 1) as (plain, *servers), proxy_before(servers) as proxy:
+        urls = StoreUrls(proxy.url, dict.fromkeys(NOT_BEHIND_TWEMPROXY, plain.url))
+        # Twemproxy hangs up on a server that is out of memory and says "Invalid argument" for it.
+        yield Deployment(urls, partial(clients_of, [plain, *servers]), StoreUnavailable)
 
 
 @contextlib.contextmanager

@@ -1,10 +1,11 @@
 """A real Twemproxy (nutcracker) before servers of ours."""
 
+import contextlib
 import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,13 @@ class Nutcracker:
         lines = [f"  {name}: {value}" for name, value in settings.items() if value]
         servers = [f"    - {server.socket}:1 s{number}" for number, server in enumerate(self.servers)]
         return "\n".join(["pool:", *lines, "  servers:", *servers]) + "\n"
+
+
+@contextlib.contextmanager
+def proxy_before(servers: Sequence[RedisServer], **settings: str) -> Iterator[Nutcracker]:
+    proxy = Nutcracker(servers, **settings)
+    try:
+        proxy.start()
+        yield proxy
+    finally:
+        proxy.stop()
