@@ -1,6 +1,4 @@
-"""The handler keeps what Django's promises, without its threads: disconnects, streams, signals, sync
-views.
-"""
+"""The handler keeps what Django promises, without its threads: disconnects, streams, signals, sync views."""
 
 import asyncio
 import threading
@@ -10,79 +8,20 @@ from typing import Any
 import httpx
 import pytest
 from django.core import signals
-from django.http import HttpResponse, StreamingHttpResponse
-from django.urls import path
 
 from socialsite.asgi import application
 from socialsite.handler import LoopHandler
-from socialsite.http import SiteRequest
+from tests.support import views
+from tests.support.views import seen
 
-
-class Seen:
-    """What happened in the views below."""
-
-    def __init__(self) -> None:
-        self.events: list[str] = []
-        self.threads: set[int] = set()
-
-
-seen = Seen()
-
-
-async def hello(request: SiteRequest) -> HttpResponse:
-    seen.threads.add(threading.get_ident())
-    return HttpResponse("hello")
-
-
-def sync_hello(request: SiteRequest) -> HttpResponse:
-    seen.threads.add(threading.get_ident())
-    return HttpResponse("hello from a thread")
-
-
-async def slow(request: SiteRequest) -> HttpResponse:
-    seen.events.append("began")
-    try:
-        await asyncio.sleep(60)
-    except asyncio.CancelledError:
-        seen.events.append("cancelled")
-        raise
-    return HttpResponse("too late")
-
-
-async def stream(request: SiteRequest) -> StreamingHttpResponse:
-    async def parts() -> AsyncIterator[bytes]:
-        try:
-            for _ in range(1_000):
-                yield b"part"
-                await asyncio.sleep(0.01)
-        finally:
-            seen.events.append("stream closed")
-
-    return StreamingHttpResponse(parts())
-
-
-async def broken(request: SiteRequest) -> HttpResponse:
-    raise ZeroDivisionError("a secret of the code")
-
-
-async def echo(request: SiteRequest) -> HttpResponse:
-    return HttpResponse(request.body)
-
-
-urlpatterns = [
-    path("hello", hello), path("sync", sync_hello), path("slow", slow),
-    path("stream", stream), path("broken", broken), path("echo", echo),
-]  # fmt: skip
-handler400 = handler403 = handler404 = "socialsite.views.not_found"
-handler500 = "socialsite.views.defect"
+Message = dict[str, Any]
 
 
 @pytest.fixture(autouse=True)
 def urlconf(settings):
-    settings.ROOT_URLCONF = __name__
+    settings.ROOT_URLCONF = views.__name__
     settings.MIDDLEWARE = ["socialsite.middleware.errors.ErrorsMiddleware"]
-    seen.events.clear()
-    seen.threads.clear()
+    seen.clear()
 
 
 @pytest.fixture
@@ -97,27 +36,30 @@ async def client(handler) -> AsyncIterator[httpx.AsyncClient]:
         yield opened
 
 
-def scope_of(path: str) -> dict[str, Any]:
+def scope_of(path: str) -> Message:
     return {
-        "type": "http",
-        "method": "GET",
-        "path": path,
-        "headers": [],
-        "query_string": b"",
-        "scheme": "http",
-    }
+        "type": "http", "method": "GET", "path": path, "headers": [], "query_string": b"", "scheme": "http",
+    }  # fmt: skip
+
+
+def part_of(body: bytes, *, is_last: bool = False) -> Message:
+    return {"type": "http.request", "body": body, "more_body": not is_last}
 
 
 class Client:
     """A client by hand, to leave when the test says so."""
 
-    def __init__(self) -> None:
-        self.incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self.incoming.put_nowait({"type": "http.request", "body": b""})
-        self.sent: list[dict[str, Any]] = []
+    def __init__(self, *said: Message) -> None:
+        self.incoming: asyncio.Queue[Message] = asyncio.Queue()
+        for message in said or (part_of(b"", is_last=True),):
+            self.incoming.put_nowait(message)
+        self.sent: list[Message] = []
 
-    async def send(self, message: dict[str, Any]) -> None:
+    async def send(self, message: Message) -> None:
         self.sent.append(message)
+
+    async def asks(self, application: Any, scope: Message) -> None:
+        await application(scope, self.incoming.get, self.send)
 
     def leave(self) -> None:
         self.incoming.put_nowait({"type": "http.disconnect"})
@@ -145,7 +87,7 @@ async def test_a_sync_view_still_works_in_a_thread(client):
 
 async def test_a_client_that_leaves_cancels_its_view(handler):
     client = Client()
-    answering = asyncio.create_task(handler(scope_of("/slow"), client.incoming.get, client.send))
+    answering = asyncio.create_task(client.asks(handler, scope_of("/slow")))
     await until(lambda: seen.events == ["began"])
     client.leave()
     await answering
@@ -155,7 +97,7 @@ async def test_a_client_that_leaves_cancels_its_view(handler):
 
 async def test_a_client_that_leaves_closes_its_stream(handler):
     client = Client()
-    answering = asyncio.create_task(handler(scope_of("/stream"), client.incoming.get, client.send))
+    answering = asyncio.create_task(client.asks(handler, scope_of("/stream")))
     await until(lambda: len(client.sent) > 3)
     client.leave()
     await answering
@@ -165,7 +107,7 @@ async def test_a_client_that_leaves_closes_its_stream(handler):
 
 async def test_a_server_that_stops_leaves_no_task_behind(handler):
     client = Client()
-    answering = asyncio.create_task(handler(scope_of("/slow"), client.incoming.get, client.send))
+    answering = asyncio.create_task(client.asks(handler, scope_of("/slow")))
     await until(lambda: seen.events == ["began"])
     answering.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -175,23 +117,17 @@ async def test_a_server_that_stops_leaves_no_task_behind(handler):
 
 
 async def test_a_client_that_leaves_while_sending_is_forgotten(handler):
-    client = Client()
-    client.incoming.get_nowait()
-    client.incoming.put_nowait({"type": "http.request", "body": b"half", "more_body": True})
+    client = Client(part_of(b"half"))
     client.leave()
-    await handler(scope_of("/echo"), client.incoming.get, client.send)
+    await client.asks(handler, scope_of("/echo"))
     assert client.sent == []
 
 
 async def test_what_follows_a_refused_body_is_dropped(handler):
-    client = Client()
-    client.incoming.get_nowait()
-    for _ in range(5):
-        client.incoming.put_nowait({"type": "http.request", "body": b"a" * 50_000, "more_body": True})
-    await handler(scope_of("/hello"), client.incoming.get, client.send)
-    assert (
-        client.sent[0]["status"] == 200
-    )  # no LimitsMiddleware in this stack; the body was given up at 64 kB
+    """No LimitsMiddleware in this stack; the body was given up at 64 kB."""
+    client = Client(*[part_of(b"a" * 50_000)] * 5)
+    await client.asks(handler, scope_of("/hello"))
+    assert client.sent[0]["status"] == 200
 
 
 async def test_started_and_finished_are_told_on_the_loop(client):
@@ -238,17 +174,14 @@ async def test_a_view_that_passes_its_deadline_is_cancelled_and_503(site, settin
 async def test_another_protocol_is_the_servers_mistake(handler):
     client = Client()
     with pytest.raises(ValueError, match="only HTTP"):
-        await handler({"type": "websocket"}, client.incoming.get, client.send)
+        await client.asks(handler, {"type": "websocket"})
     with pytest.raises(ValueError, match="no application"):
-        await application({"type": "smtp"}, client.incoming.get, client.send)
+        await client.asks(application, {"type": "smtp"})
 
 
 async def test_start_and_stop_are_confirmed_to_servers_that_announce_them():
-    client = Client()
-    client.incoming.get_nowait()
-    for kind in ("lifespan.startup", "lifespan.shutdown"):
-        client.incoming.put_nowait({"type": kind})
-    await application({"type": "lifespan"}, client.incoming.get, client.send)
+    client = Client({"type": "lifespan.startup"}, {"type": "lifespan.shutdown"})
+    await client.asks(application, {"type": "lifespan"})
     assert [message["type"] for message in client.sent] == [
         "lifespan.startup.complete",
         "lifespan.shutdown.complete",

@@ -1,0 +1,73 @@
+"""Views for a handler alone, that note what becomes of them: `ROOT_URLCONF` of tests/web/test_handler.py."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+
+from django.http import HttpResponse, StreamingHttpResponse
+from django.urls import path
+
+from socialsite.http import SiteRequest
+
+
+class Seen:
+    """What happened in the views."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+        self.threads: set[int] = set()
+
+    def clear(self) -> None:
+        self.events.clear()
+        self.threads.clear()
+
+
+seen = Seen()
+
+
+async def hello(request: SiteRequest) -> HttpResponse:
+    seen.threads.add(threading.get_ident())
+    return HttpResponse("hello")
+
+
+def sync_hello(request: SiteRequest) -> HttpResponse:
+    seen.threads.add(threading.get_ident())
+    return HttpResponse("hello from a thread")
+
+
+async def slow(request: SiteRequest) -> HttpResponse:
+    seen.events.append("began")
+    try:
+        await asyncio.sleep(60)
+    except asyncio.CancelledError:
+        seen.events.append("cancelled")
+        raise
+    return HttpResponse("too late")
+
+
+async def stream(request: SiteRequest) -> StreamingHttpResponse:
+    async def parts() -> AsyncIterator[bytes]:
+        try:
+            for _ in range(1_000):
+                yield b"part"
+                await asyncio.sleep(0.01)
+        finally:
+            seen.events.append("stream closed")
+
+    return StreamingHttpResponse(parts())
+
+
+async def broken(request: SiteRequest) -> HttpResponse:
+    raise ZeroDivisionError("a secret of the code")
+
+
+async def echo(request: SiteRequest) -> HttpResponse:
+    return HttpResponse(request.body)
+
+
+urlpatterns = [
+    path("hello", hello), path("sync", sync_hello), path("slow", slow),
+    path("stream", stream), path("broken", broken), path("echo", echo),
+]  # fmt: skip
+handler400 = handler403 = handler404 = "socialsite.views.not_found"
+handler500 = "socialsite.views.defect"
