@@ -37,9 +37,13 @@ class MemoryGuard:
             facts = memory_facts(await node.execute("INFO", "memory"))
         except StoreUnavailable:
             return None
-        most = facts.get("maxmemory", 0)
-        short = most > 0 and facts.get("used_memory", 0) + self._reserve > most
-        return str(node.address) if short else None
+        return str(node.address) if lacks(facts, self._reserve) else None
+
+
+def lacks(facts: dict[str, int], reserve_bytes: int) -> bool:
+    """Whether less than the reserve is left of maxmemory; without one there is always enough."""
+    most = facts.get("maxmemory", 0)
+    return most > 0 and facts.get("used_memory", 0) + reserve_bytes > most
 
 
 def memory_facts(reply: bytes) -> dict[str, int]:

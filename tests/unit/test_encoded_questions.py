@@ -12,7 +12,8 @@ from socialsite.store.topology.single import Single
 from timelines.repositories.follows import Follows
 from timelines.repositories.post_counts import counts_question
 from timelines.repositories.posts import PostRepository
-from timelines.repositories.readers import Readers
+from timelines.repositories.readers import state_question
+from timelines.repositories.relations import Relations
 
 POSTS = [PostId(9_007_199_254_740_991), PostId(1), PostId(0)]
 PEOPLE = [AccountId(number) for number in (1, 42, 99, 100, 1_000_000)]
@@ -29,8 +30,10 @@ def questions() -> dict[str, Question]:
         "followed": follows.followed_question(AccountId(7), PEOPLE),
         "sizes": side.count_question(7),
         "times": side.times_question(7, 50),
-        "state": Readers.state_question(AccountId(7), POSTS, PEOPLE, 1_732_100_000_000),
-        "nothing": Readers.state_question(AccountId(7), (), (), 0),
+        "first": side.first_question(7, 20),
+        "relation": Relations(store).relation_question(AccountId(7), AccountId(42), 0),
+        "state": state_question(AccountId(7), POSTS, PEOPLE, 1_732_100_000_000),
+        "nothing": state_question(AccountId(7), (), (), 0),
     }
 
 

@@ -48,7 +48,7 @@ def test_a_whole_day_by_hours_has_25_points_unless_it_ends_before_the_hour() -> 
 def test_an_interval_is_there_for_as_long_as_it_is_promised() -> None:
     start_ms = NOW - MINUTE.kept * 60_000
     assert MINUTE.covers(start_ms, NOW)
-    assert MINUTE.expires_at(MINUTE.interval(start_ms)) * 1000 > NOW
+    assert MINUTE.expires_at(MINUTE.interval(start_ms)) * 1000 == NOW + 60_000
     assert not MINUTE.covers(start_ms - 60_000, NOW)
 
 
@@ -60,6 +60,11 @@ def test_a_span_is_answered_by_the_finest_rollup_that_a_chart_can_show(minutes: 
     start_ms = NOW - minutes * 60_000
     assert best_rollup(ALL, start_ms, NOW, NOW) == rollup
     assert len(rollup.intervals(start_ms, NOW)) <= POINTS_WANTED
+
+
+def test_a_chart_may_have_as_many_points_as_wanted_and_no_more() -> None:
+    assert best_rollup(ALL, NOW - (POINTS_WANTED - 1) * 60_000, NOW, NOW) == MINUTE
+    assert best_rollup(ALL, NOW - POINTS_WANTED * 60_000, NOW, NOW) == HOUR
 
 
 def test_what_is_no_longer_kept_fine_is_answered_coarse() -> None:
@@ -92,3 +97,25 @@ def test_the_last_hours_are_no_hour_more(span_ms: int, beside_ms: int) -> None:
 def test_what_is_no_longer_kept_fine_is_summed_coarse() -> None:
     long_ago = NOW - 50 * 86_400_000
     assert {rollup for rollup, _ in pieces(ALL, long_ago, long_ago + 7_200_000, NOW)} == {HOUR}
+
+
+HOUR_MS = 3_600_000
+FULL = NOW - NOW % HOUR_MS  # the hour has 54 minutes yet to come
+
+
+@pytest.mark.parametrize("end", [FULL - 1, NOW, NOW + 5])
+def test_what_ends_with_its_intervals_or_now_is_not_cut(end: int) -> None:
+    assert {rollup for rollup, _ in pieces(ALL, FULL - 24 * HOUR_MS, end, NOW)} == {HOUR}
+
+
+def test_a_ms_before_its_end_an_interval_is_cut() -> None:
+    found = pieces(ALL, FULL - 24 * HOUR_MS, FULL - 2, NOW)
+    assert found[:23] == [(HOUR, (FULL - (24 - n) * HOUR_MS) // 1000) for n in range(23)]
+    assert found[23:] == [(MINUTE, (FULL - HOUR_MS) // 1000 + 60 * n) for n in range(60)]
+
+
+def test_an_interval_of_which_the_beginning_is_no_longer_kept_fine_stays_whole() -> None:
+    start = NOW - MINUTE.kept * 60_000 - 60_000
+    assert not MINUTE.covers(start, NOW)
+    assert MINUTE.covers(start + 60_000, NOW)
+    assert pieces(ALL, start, NOW, NOW)[0] == (HOUR, HOUR.interval(start))

@@ -1,0 +1,19 @@
+"""How long a cached timeline may get before it is trimmed."""
+
+import pytest
+
+from timelines.repositories.cached_kind import CachedKind
+
+
+def kind(cap: int) -> CachedKind:
+    return CachedKind(key_of=lambda owner: None, pattern=b"", cap=cap, ttl_ms=0, ahead=0)  # type: ignore[arg-type, return-value]
+
+
+@pytest.mark.parametrize(("cap", "slack"), [(5, 1), (20, 2), (100, 10), (109, 10), (1_000, 100)])
+def test_a_tenth_more_than_the_cap_may_stand_and_at_least_one(cap: int, slack: int) -> None:
+    assert kind(cap).slack == slack
+
+
+def test_owners_are_trimmed_at_lengths_that_differ_by_their_last_digit() -> None:
+    assert [kind(100).most(owner) for owner in range(10)] == list(range(111, 121))
+    assert kind(100).most(1_234_567) == kind(100).most(7)

@@ -1,0 +1,25 @@
+"""When a server has too little memory left, by its own words."""
+
+import pytest
+
+from socialsite.recipes.memory_guard import lacks, memory_facts
+
+
+@pytest.mark.parametrize(
+    ("facts", "is_lacking"),
+    [
+        ({"maxmemory": 100, "used_memory": 90}, False),
+        ({"maxmemory": 100, "used_memory": 91}, True),
+        ({"maxmemory": 0, "used_memory": 91}, False),
+        ({"maxmemory": 1, "used_memory": 0}, True),
+        ({"maxmemory": 10}, False),
+        ({}, False),
+    ],
+)
+def test_less_than_the_reserve_is_too_little(facts: dict[str, int], is_lacking: bool) -> None:
+    assert lacks(facts, 10) is is_lacking
+
+
+def test_only_whole_numbers_are_facts() -> None:
+    told = b"# Memory\r\nused_memory:1024\r\nmaxmemory:0\r\nused_memory_human:1.00K\r\nodd:1:2\r\n"
+    assert memory_facts(told) == {"used_memory": 1024, "maxmemory": 0}
