@@ -1,0 +1,143 @@
+"""Anything at all, as hypothesis draws it: requests to every address, frames to a socket.
+
+Steered towards what breaks parsers: half surrogates, NUL, overlong UTF-8, depth, size, wrong types, ids of
+others.
+"""
+
+import json
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from hypothesis import strategies as st
+
+from tests.support.routes import routes
+
+FIELDS = (
+    "text", "in_reply_to", "idempotency_key", "audience", "next", "title", "handle", "operation", "parts",
+    "replies", "exclusive", "first", "phrase", "action", "whole_word", "expires_in", "duration", "timeline",
+    "post", "back", "scroll", "up_to", "mention", "like", "username", "password", "password1", "password2",
+    "old_password", "new_password1", "new_password2", "display_name", "bio", "link", "private", "session",
+    "csrfmiddlewaretoken", "part-1", "tag",
+)  # fmt: skip
+NASTY = (
+    "", " ", "\x00", "\ud800", "\udfff\ud800", "\ufffe", "\U0010ffff", "a\u0301" * 300, "\u202e", "0", "-1",
+    "1", "9007199254740991", "9007199254740992", "1" * 400, "1e309", "NaN", "null", "true", "[]", "{}",
+    "home", "list:1", "list:" + "0" * 15 + "1" + "9" * 40, "profile:alice", "tag:x", "alice", "@alice",
+    "fuzzer", "all", "public", "followers", "union", "1 1", "2024-02-30", "9999-12-31", "%00",
+    "../../etc/passwd", "{x}:y*", "\r\nX: y", "a" * 5_000, "\N{GRINNING FACE}" * 600, "<script>", "٣", "²",
+    "１", "ﬀ" * 40, "İ" * 30, "ß" * 30,
+)  # fmt: skip
+UNIVERSE = st.text(st.characters(codec=None, categories=None), max_size=60)
+TEXTS = st.one_of(st.sampled_from(NASTY), UNIVERSE, st.integers().map(str))
+SCALARS = st.one_of(TEXTS, st.none(), st.booleans(), st.integers(), st.floats())
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=8,
+)
+NAMES = st.one_of(st.sampled_from(FIELDS), TEXTS)
+DEEP = st.sampled_from(
+    [b"[" * 30_000, b'{"a":' * 9_000, b"[" * 30_000 + b"]" * 30_000, b'{"text":' + b"9" * 4_400 + b"}"]
+)
+RAW = st.one_of(
+    st.binary(max_size=200), DEEP, st.sampled_from([b"text=\xc0\xaf", b"text=\xed\xa0\x80", b"\xff" * 70_000])
+)
+
+
+def as_json(value: object) -> bytes:
+    return json.dumps(value).encode()  # half surrogates as \udXXX, NaN and Infinity as Python writes them
+
+
+def as_form(pairs: list[tuple[str, str]]) -> bytes:
+    return "&".join(
+        f"{quote(n, errors='surrogatepass')}={quote(v, errors='surrogatepass')}" for n, v in pairs
+    ).encode()
+
+
+def as_parts(pairs: list[tuple[str, str]]) -> bytes:
+    lines = [
+        b'--x\r\nContent-Disposition: form-data; name="%b"\r\n\r\n%b\r\n'
+        % (name.encode("utf-8", "surrogatepass"), value.encode("utf-8", "surrogatepass"))
+        for name, value in pairs
+    ]
+    return b"".join(lines) + b"--x--\r\n"
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One request; hypothesis shows it whole where it breaks something."""
+
+    method: str
+    path: str
+    content_type: str
+    body: bytes
+    wants_json: bool
+
+
+PAIRS = st.lists(st.tuples(NAMES, TEXTS), max_size=6)
+OBJECTS = st.dictionaries(NAMES, VALUES, max_size=6)
+FORM, PARTS, JSON_TYPE = (
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/json",
+)
+BODIES = st.one_of(
+    st.tuples(st.just(JSON_TYPE), st.one_of(OBJECTS, VALUES).map(as_json)),
+    st.tuples(st.just(FORM), PAIRS.map(as_form)),
+    st.tuples(st.just(PARTS), PAIRS.map(as_parts)),
+    st.tuples(
+        st.sampled_from([FORM, PARTS, JSON_TYPE, "text/plain", "application/json; charset=utf-16"]), RAW
+    ),
+)
+UNKEPT = ("/accounts/delete/", "/accounts/logout/")
+"""Ways to end one's own session by accident."""
+PATHS = [route for route in routes() if route.path not in UNKEPT]
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> Sent:
+    route = draw(st.sampled_from(PATHS))
+    written = route.pattern if draw(st.booleans()) else route.path
+    pieces = [
+        quote(draw(TEXTS), safe="", errors="surrogatepass") if piece.startswith("<") else piece
+        for piece in written.replace("<", "\0<").replace(">", ">\0").split("\0")
+    ]
+    path = "".join(pieces)[:3_000]
+    method = draw(st.sampled_from(sorted(route.methods) or ["GET"]))
+    if method != "POST":
+        names = st.sampled_from(
+            ["before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x"]
+        )
+        query = as_form(draw(st.lists(st.tuples(names, TEXTS), max_size=3))).decode()
+        return Sent(method, f"{path}?{query}"[:6_000], "", b"", draw(st.booleans()))
+    content_type, body = draw(BODIES)
+    return Sent(method, path, content_type, body, draw(st.booleans()))
+
+
+def as_said(frame: tuple[bytes, bool]) -> str | bytes:
+    raw, is_text = frame
+    return raw.decode("utf-8", "replace") if is_text else raw
+
+
+def is_read(said: str | bytes) -> bool:
+    """A frame over 4 kB ends the socket, as it should."""
+    return len(said.encode() if isinstance(said, str) else said) <= 4_096
+
+
+TIMELINES = st.one_of(
+    st.sampled_from(["home", "public", "tags", "notifications", "list:1", "profile:alice", "tag:x"]),
+    st.tuples(st.sampled_from(["list:", "profile:", "tag:", "home:", ""]), TEXTS).map("".join),
+)
+MESSAGES = st.one_of(
+    st.fixed_dictionaries(
+        {"type": st.sampled_from(["subscribe", "unsubscribe"]), "timeline": TIMELINES},
+        optional={"after": st.one_of(SCALARS, st.integers(0, 2**53))},
+    ),
+    st.fixed_dictionaries({"type": st.just("watch"), "ids": st.lists(SCALARS, max_size=110)}),
+    st.dictionaries(st.sampled_from(["type", "timeline", "after", "ids", "x"]), VALUES, max_size=4),
+    VALUES,
+).map(as_json)
+BYTES = st.one_of(
+    MESSAGES, st.binary(max_size=300), st.sampled_from([b"[" * 4_000, b'{"a":' * 800, b'"\\ud800"', b""])
+)
+FRAMES = st.tuples(BYTES, st.booleans()).map(as_said).filter(is_read)
