@@ -6,23 +6,19 @@ collection whole, one text a post; without it texts share posts, and fields get 
 """
 
 import os
-import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
 from tests.support.chromium import Reader
-from tests.support.corpora import posts
-from tests.support.payloads import all_payloads, fields_first
+from tests.support.payloads import all_payloads, fields_first, publishable
 from tests.support.site import Site, running_site
 from tests.support.visitor import Visitor
-from tests.unit.test_text_conformance import grapheme_cases
-from timelines.domain.text import TextRefused, check_post_text, grapheme_count
+from tests.support.watched import Watched
+from timelines.domain.text import grapheme_count
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -38,51 +34,7 @@ TYPED = """() => [...document.querySelectorAll('ol[data-timeline] article .post-
   return [copy.textContent, ...strange];
 })"""
 """The text of each entry as it stands, links as LINK; behind it elements that no text may become."""
-COUNTED = """async (texts) => {
-  const { graphemes } = await import('/static/js/composer.js');
-  return texts.map(graphemes);
-}"""
-MARK_OF_ORDER = {"\ufeff"}
-"""White space to a browser's trim() alone; at a text's ends the browser counts one less."""
 AS_SENT = "() => [...document.querySelectorAll('ol[data-timeline] article')].map((e) => e.dataset.postId)"
-
-
-@dataclass
-class Watched:
-    """A page, and whatever shows that somebody else's text was run."""
-
-    reader: Reader
-    host: str
-    happened: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        page = self.reader.page
-        page.on("dialog", self._dialog)
-        page.on("request", self._request)
-        page.on("popup", lambda found: self.happened.append(f"popup {found.url}"))
-        page.on("download", lambda found: self.happened.append(f"download {found.url}"))
-        page.on("framenavigated", self._navigated)
-
-    def opens(self, path: str) -> Page:
-        self.reader.page.goto(self.reader.url + path, wait_until="load")
-        self.check(path)
-        return self.reader.page
-
-    def check(self, path: str) -> None:
-        found = self.happened + self.reader.complaints
-        assert not found, (path, found)
-
-    def _dialog(self, dialog: Any) -> None:
-        self.happened.append(f"dialog {dialog.message}")
-        dialog.dismiss()
-
-    def _request(self, request: Any) -> None:
-        if urlsplit(request.url).netloc != self.host:
-            self.happened.append(f"request {request.url[:200]}")
-
-    def _navigated(self, frame: Any) -> None:
-        if frame.url != "about:blank" and urlsplit(frame.url).netloc != self.host:
-            self.happened.append(f"navigation {frame.url[:200]}")
 
 
 @pytest.fixture(scope="module")
@@ -101,17 +53,6 @@ def watched(own_site: Site, chromium: Browser) -> Iterator[Watched]:
     reader = Reader(context.new_page(), own_site.url)
     yield Watched(reader, urlsplit(own_site.url).netloc)
     context.close()
-
-
-def publishable(texts: Sequence[str]) -> list[str]:
-    """What may be posted of these; others are refused, as tests/unit/test_text_conformance.py says."""
-    found = []
-    for text in texts:
-        try:
-            found.append(check_post_text(text, 500))
-        except TextRefused:
-            continue
-    return found
 
 
 def together(texts: Sequence[str]) -> Iterator[str]:
@@ -134,11 +75,11 @@ def test_posts_are_shown_as_typed_and_run_nothing(own_site: Site, watched: Watch
         sent = publishable(all_payloads())
         assert len(sent) > 900
         typed = {}
-        for text in publishable(list(together(sent))):
+        for text in publishable(together(sent)):
             post = poster.publishes(text)
             typed[post["id"]] = post
         shown: dict[str, str] = {}
-        for path in pages_of(poster, "/@poster/"):
+        for path, _ in poster.pages("/@poster/"):
             page = watched.opens(path)
             ids = page.evaluate(AS_SENT)
             for post_id, (text, *strange) in zip(ids, page.evaluate(TYPED), strict=True):
@@ -154,13 +95,6 @@ def test_posts_are_shown_as_typed_and_run_nothing(own_site: Site, watched: Watch
         watched.reader.signs_in_as(poster)
         for path in ("/?limit=100", "/public/?limit=100", next(iter(typed.values()))["url"]):
             watched.opens(path)
-
-
-def pages_of(visitor: Visitor, path: str) -> Iterator[str]:
-    following: str | None = f"{path}?limit=100"
-    while following:
-        yield following
-        following = visitor.get(following)["next"]
 
 
 def same_but_links(typed: str, shown: str) -> bool:
@@ -248,7 +182,7 @@ def test_a_live_entry_runs_nothing(own_site: Site, watched: Watched) -> None:
     """What a socket brings is put into the page by a script: the shortest way to a hole."""
     with person(own_site, "live_one") as author:
         watched.reader.goes_live("/@live_one/")
-        texts = publishable(list(together(publishable(list(islice(fields_first(), 60))))))
+        texts = publishable(together(publishable(islice(fields_first(), 60))))
         for text in texts:
             author.publishes(text)
         author.post("/accounts/settings/", display_name="<img src=x onerror=alert(1)>")
@@ -257,23 +191,6 @@ def test_a_live_entry_runs_nothing(own_site: Site, watched: Watched) -> None:
         watched.reader.until(lambda: len(watched.reader.ids()) == len(texts))
         watched.reader.page.wait_for_timeout(300)
         watched.check("live")
-
-
-def test_the_browser_counts_every_text_as_the_server_does(watched: Watched) -> None:
-    """Unicode's own cases, every emoji, naughty strings, posts in scripts that join their letters."""
-    texts = [text for _, text, _ in grapheme_cases()] + publishable(all_payloads())
-    for name in ("wisesight-thai", "nsmc-korean", "arsarcasm-arabic"):
-        texts += publishable([row["text"] for row in islice(posts(name), 200)])
-    kept = [text for text in texts if text == text.strip() and not MARK_OF_ORDER & {text[:1], text[-1:]}]
-    assert len(kept) > 1_500
-    page = watched.opens("/public/")
-    counted = page.evaluate(COUNTED, kept)
-    wrong = {text: number for text, number in zip(kept, counted, strict=True) if number != ours(text)}
-    assert wrong.keys() <= {"\u2701\u200d\u2701"}
-
-
-def ours(text: str) -> int:
-    return grapheme_count(unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n")))
 
 
 def test_the_watch_sees_what_it_should(watched: Watched) -> None:

@@ -1,9 +1,11 @@
 """Texts that were collected to break sites: scripting attacks, and strings that are merely naughty."""
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Iterable, Iterator
 from itertools import chain, zip_longest
 
 from tests.support.corpora import corpus_json, corpus_text
+from timelines.domain.text import TextRefused, check_post_text
 
 OURS = (
     '"><img src=x onerror=alert(1)>', "'><svg/onload=alert(1)>", "</script><script>alert(1)</script>",
@@ -33,6 +35,15 @@ def scripting(name: str) -> list[str]:
 def naughty() -> list[str]:
     strings: list[str] = corpus_json("conformance/naughty/blns.json")
     return strings
+
+
+def publishable(texts: Iterable[str]) -> list[str]:
+    """What may be posted of these; others are refused, as tests/unit/test_text_conformance.py says."""
+    found = []
+    for text in texts:
+        with contextlib.suppress(TextRefused):
+            found.append(check_post_text(text, 500))
+    return found
 
 
 COLLECTIONS = ("dompurify", "h5sc", "fuzzdb", "fuzzdb-uri")

@@ -3,6 +3,7 @@
 Blocking, so that it serves beside a real browser and in threads.
 """
 
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, Self
 
@@ -62,15 +63,17 @@ class Visitor:
         answer = self.post(f"/@{handle}/follow/")
         assert answer.status_code == 200, answer.text
 
-    def timeline(self, path: str) -> list[Answer]:
-        """Every post of a timeline, newest first, page after page."""
-        posts: list[Answer] = []
+    def pages(self, path: str) -> Iterator[tuple[str, Answer]]:
+        """The pages of a timeline, newest first, and where each is."""
         following: str | None = f"{path}?limit=100"
         while following:
             page = self.get(following)
-            posts += page["posts"]
+            yield following, page
             following = page["next"]
-        return posts
+
+    def timeline(self, path: str) -> list[Answer]:
+        """Every post of a timeline, newest first."""
+        return [post for _, page in self.pages(path) for post in page["posts"]]
 
     @property
     def _token(self) -> str:

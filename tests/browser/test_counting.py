@@ -1,0 +1,39 @@
+"""The composer counts every text as the server does, whatever it is written in."""
+
+import unicodedata
+from itertools import islice
+
+import pytest
+
+from tests.browser.conftest import OpenReader
+from tests.support.corpora import posts
+from tests.support.payloads import all_payloads, publishable
+from tests.unit.test_text_conformance import grapheme_cases
+from timelines.domain.text import grapheme_count
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+COUNTED = """async (texts) => {
+  const { graphemes } = await import('/static/js/composer.js');
+  return texts.map(graphemes);
+}"""
+MARK_OF_ORDER = {"\ufeff"}
+"""White space to a browser's trim() alone; at a text's ends the browser counts one less."""
+
+
+def test_the_browser_counts_every_text_as_the_server_does(reader: OpenReader) -> None:
+    """Unicode's own cases, every emoji, naughty strings, posts in scripts that join their letters."""
+    texts = [text for _, text, _ in grapheme_cases()] + publishable(all_payloads())
+    for name in ("wisesight-thai", "nsmc-korean", "arsarcasm-arabic"):
+        texts += publishable(row["text"] for row in islice(posts(name), 200))
+    kept = [text for text in texts if text == text.strip() and not MARK_OF_ORDER & {text[:1], text[-1:]}]
+    assert len(kept) > 1_500
+    opened = reader()
+    opened.goes("/public/")
+    counted = opened.page.evaluate(COUNTED, kept)
+    wrong = {text: number for text, number in zip(kept, counted, strict=True) if number != ours(text)}
+    assert wrong.keys() <= {"\u2701\u200d\u2701"}
+
+
+def ours(text: str) -> int:
+    return grapheme_count(unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n")))
