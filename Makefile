@@ -31,16 +31,17 @@ TOPOLOGIES := single embedded shards-hash shards-ring shards-range shards-list s
 topologies: ## Run what CI does of them: all on embedded and cluster, repositories and recipes on the others
 	@$(MAKE) --no-print-directory contract TOPOLOGIES="embedded cluster"
 	@$(MAKE) --no-print-directory contract TOPOLOGIES="sentinel twemproxy shards-hash" \
-		ARGS="$(COMPOSED:%=--ignore=tests/contract/test_%.py)"
+		ARGS="$(call ignored,$(COMPOSED))"
 	@$(MAKE) --no-print-directory contract TOPOLOGIES="shards-ring shards-range shards-list" \
-		ARGS="$(patsubst %,--ignore=tests/contract/test_%.py,$(COMPOSED) $(SERVED))"
+		ARGS="$(call ignored,$(COMPOSED) $(SERVED))"
+ignored = $(foreach name,$(1),--ignore=tests/contract/$(dir $(name))test_$(notdir $(name)).py)
 # Made of repositories and recipes that are tried everywhere; these are tried on single, embedded and cluster.
-COMPOSED := accounts_commands accounts_django audiences audit audit_notifications audit_reactions audit_samples \
+COMPOSED := accounts/commands accounts/django audiences audit audit_notifications audit_reactions audit_samples \
 	audit_types backup backup_file demo follows_together import_commands import_graph import_posts limits_command \
 	notifications_model ops rights_matrix state_machine threads_of_ubuntu trim warm_process
 # Services, tried on shards-hash as well; on other shards only the placing differs.
 SERVED := bookmarks_pages boosts_model deadletters deleting_posts follows_service full_store gone_parents \
-	home_model hydrating_for_many lists_service live memory meter owed_notices publishing pulling \
+	home_model hydrating_for_many lists/deletion lists/service live memory meter owed_notices publishing pulling \
 	reading_places rights_model search search_rebuilt syndication unboosting
 
 faults: $(VENV)/.dev ## Kill processes and servers under load (ARGS="-k sentinel")

@@ -12,6 +12,7 @@ from socialsite.services import Services
 from socialsite.store import Store, StoreUrls
 from tests.support.cluster import RedisCluster
 from tests.support.noticing import Three
+from tests.support.people import Directory
 from tests.support.postgres import PostgresServer
 from tests.support.town import Town
 from tests.support.world import World
@@ -39,6 +40,11 @@ def follows(store: Store) -> Follows:
 @pytest.fixture
 def relations(services: Services) -> Relations:
     return services.repositories.relations
+
+
+@pytest.fixture
+def people() -> Directory:
+    return Directory(range(1, 101))
 
 
 @pytest.fixture

@@ -20,11 +20,6 @@ CAP = 5
 
 
 @pytest.fixture
-def people() -> Directory:
-    return Directory(range(1, 101))
-
-
-@pytest.fixture
 def homes() -> Forgotten:
     return Forgotten()
 

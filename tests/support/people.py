@@ -33,3 +33,10 @@ class Forgotten:
 
     async def forget(self, id: int) -> None:
         self.ids.append(id)
+
+
+class Unheard:
+    """Live updates that nobody listens to."""
+
+    async def lists_changed(self, owner_id: AccountId) -> None:
+        return

@@ -1,7 +1,6 @@
 """Sessions on a real server: whom a cookie stands for, and for how long."""
 
 import pytest
-import pytest_asyncio
 from django.contrib.sessions.backends.base import UpdateError
 from django.core.exceptions import SynchronousOnlyOperation
 
@@ -9,18 +8,7 @@ from accounts import keys
 from accounts.domain import DAY_MS, AccountId
 from accounts.sessions import SessionStore
 from accounts.tokens import Token
-from socialsite.store import Store
-from tests.support.account_world import NOW_MS, AccountWorld
-
-
-@pytest_asyncio.fixture
-async def world(store: Store) -> AccountWorld:
-    return AccountWorld(store)
-
-
-@pytest_asyncio.fixture
-async def alice(world):
-    return await world.signs_up("alice")
+from tests.support.account_world import NOW_MS
 
 
 async def test_a_cookie_stands_for_its_account(world, alice):

@@ -3,22 +3,15 @@
 import time
 
 import pytest
-import pytest_asyncio
 from django.contrib.auth import aauthenticate, aget_user, alogin, alogout, authenticate
 from django.core.exceptions import SynchronousOnlyOperation
 from django.http import HttpRequest
 from django.test import AsyncClient
 
 from accounts.sessions import SessionStore
-from socialsite.store import Store
-from tests.support.account_world import NOW_MS, PASSWORD, AccountWorld
+from tests.support.account_world import NOW_MS, PASSWORD
 
 ARGON2 = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
-
-
-@pytest_asyncio.fixture
-async def world(store: Store) -> AccountWorld:
-    return AccountWorld(store)
 
 
 def request_with(cookie: str | None = None) -> HttpRequest:

@@ -3,20 +3,14 @@
 import random
 
 import pytest
-import pytest_asyncio
 
 from socialsite.recipes.job_queue import CLAIM, GROUP, JobQueue
 from socialsite.store import Reply, Store
-from tests.support.queues import ALICE, BOB, CAROL, prepared
+from tests.support.queues import ALICE, BOB, CAROL
 from tests.support.scripting import ask, run
 
 AT_ONCE = "0"
 """Waits, in ms: a job that may have killed once is taken without waiting."""
-
-
-@pytest_asyncio.fixture
-async def queue(store: Store) -> JobQueue:
-    return await prepared(store)
 
 
 async def taken(queue: JobQueue, worker: str, count: int) -> list[str]:

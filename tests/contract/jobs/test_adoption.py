@@ -1,27 +1,10 @@
 """Jobs of workers that died, left or forgot them: who adopts them, when, and what a killing job may cost."""
 
 import asyncio
-from collections.abc import AsyncIterator
-
-import pytest_asyncio
 
 from socialsite.recipes.job_queue import GROUP, Job, JobQueue
-from socialsite.store import Store, StoreUrls, open_store
-from tests.support.queues import ALICE, BOB, CAROL, QUICK, prepared, take_one
+from tests.support.queues import ALICE, BOB, CAROL, take_one
 from tests.support.topologies import Deployment
-
-
-@pytest_asyncio.fixture
-async def queue(store: Store) -> JobQueue:
-    return await prepared(store)
-
-
-@pytest_asyncio.fixture
-async def quick(redis_urls: StoreUrls) -> AsyncIterator[JobQueue]:
-    """The same queue without patience, over a connection of its own."""
-    store = await open_store(redis_urls)
-    yield JobQueue(store, patience=QUICK)
-    await store.close()
 
 
 async def test_jobs_of_a_dead_worker_are_adopted_at_once(queue: JobQueue, deployment: Deployment) -> None:

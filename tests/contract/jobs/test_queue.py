@@ -1,28 +1,14 @@
 """The job queue on a real server: nothing is lost between the steps, nothing is done by halves."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
-import pytest_asyncio
+import pytest
 
 from socialsite.recipes.job_queue import GROUP, Job, JobQueue
-from socialsite.store import Store, StoreUrls, open_store
+from socialsite.store import CommandRefused, Store
 from socialsite.store.key import GRAMMAR
-from tests.support.queues import ALICE, BOB, QUICK, payloads, prepared, take_one
+from tests.support.queues import ALICE, BOB, payloads, take_one
 from tests.support.topologies import Deployment
-
-
-@pytest_asyncio.fixture
-async def queue(store: Store) -> JobQueue:
-    return await prepared(store)
-
-
-@pytest_asyncio.fixture
-async def quick(redis_urls: StoreUrls) -> AsyncIterator[JobQueue]:
-    """The same queue without patience, over a connection of its own."""
-    store = await open_store(redis_urls)
-    yield JobQueue(store, patience=QUICK)
-    await store.close()
 
 
 async def test_jobs_are_taken_in_their_order(queue: JobQueue) -> None:
@@ -175,3 +161,10 @@ async def test_all_keys_follow_the_grammar_under_one_tag(queue: JobQueue) -> Non
     keys = [queue.stream, queue.dead, queue.heartbeat(ALICE)]
     assert {key.tag for key in keys} == {"outbox"}
     assert all(GRAMMAR.fullmatch(key) for key in keys)
+
+
+async def test_what_is_no_queue_is_not_taken_for_a_new_one(store: Store) -> None:
+    queue = JobQueue(store)
+    await store.node(queue.stream).execute("SET", queue.stream, "no stream")
+    with pytest.raises(CommandRefused, match="WRONGTYPE"):
+        await queue.prepare()

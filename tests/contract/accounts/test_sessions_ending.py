@@ -3,22 +3,10 @@
 import asyncio
 
 import pytest
-import pytest_asyncio
 
 from accounts import keys
 from accounts.domain import DAY_MS, SessionLimits
-from socialsite.store import Store
 from tests.support.account_world import NOW_MS, PASSWORD, AccountWorld
-
-
-@pytest_asyncio.fixture
-async def world(store: Store) -> AccountWorld:
-    return AccountWorld(store)
-
-
-@pytest_asyncio.fixture
-async def alice(world):
-    return await world.signs_up("alice")
 
 
 async def test_a_new_password_ends_every_session_but_the_one_given(world, alice):

@@ -12,7 +12,7 @@ from django.core.management import CommandError
 from tests.support.account_world import PASSWORD
 from tests.support.commands import run, within
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.usefixtures("here")
 
 

@@ -16,11 +16,6 @@ ALICE, BOB = AccountId(1), AccountId(2)
 
 
 @pytest.fixture
-def lists(store: Store) -> Lists:
-    return Lists(store)
-
-
-@pytest.fixture
 def members(store: Store) -> ListMembers:
     return ListMembers(store, partitions=16, members_cap=1_000)
 

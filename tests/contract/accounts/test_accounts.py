@@ -3,19 +3,13 @@
 import asyncio
 
 import pytest
-import pytest_asyncio
 
 from accounts import keys
 from accounts.domain import AccountId
 from accounts.errors import AccountNotFound, FieldErrors, HandleTaken
 from accounts.repositories import AccountRepository
-from socialsite.store import Store, StoreUnavailable
+from socialsite.store import StoreUnavailable
 from tests.support.account_world import NOW_MS, PASSWORD, AccountWorld
-
-
-@pytest_asyncio.fixture
-async def world(store: Store) -> AccountWorld:
-    return AccountWorld(store)
 
 
 async def test_who_signs_up_is_found_by_handle_and_id(world):

@@ -2,46 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
-import pytest_asyncio
-
-from socialsite.recipes.job_queue import JobQueue, JobRefused, Patience
-from socialsite.recipes.worker import TAKE_WAIT_MS, Handle, Worker
-from socialsite.store import StoreUnavailable, StoreUrls, open_store
+from socialsite.recipes.job_queue import JobQueue, Patience
+from socialsite.recipes.worker import TAKE_WAIT_MS, Worker
 from tests.support.stalls import Stalls
 from tests.support.topologies import Deployment
-
-QUICK = Patience(heartbeat_ms=400, adopt_ms=50, stuck_ms=2_000, lost_ms=300, retry_ms=(10, 20, 30, 40))
-
-
-class Ledger:
-    """A handler that notes what it performed."""
-
-    def __init__(self) -> None:
-        self.performed: list[bytes] = []
-
-    async def __call__(self, payload: bytes) -> Sequence[bytes]:
-        self.performed.append(payload)
-        return ()
-
-
-@pytest_asyncio.fixture
-async def queues(redis_urls: StoreUrls) -> AsyncIterator[list[JobQueue]]:
-    """Three views of one queue, each over a store of its own, as processes have them."""
-    stores = [await open_store(redis_urls) for _ in range(3)]
-    yield [JobQueue(store, patience=QUICK) for store in stores]
-    for store in stores:
-        await store.close()
-
-
-@pytest_asyncio.fixture
-async def queue(queues: list[JobQueue]) -> JobQueue:
-    return queues[0]
-
-
-async def drain(queue: JobQueue, handle: Handle) -> bool:
-    return await asyncio.wait_for(Worker(queue, handle).run_until_empty(), 10)
+from tests.support.working import Ledger, drain
 
 
 async def test_an_empty_queue_is_done_at_once(queue: JobQueue) -> None:
@@ -97,114 +64,6 @@ async def test_two_workers_share_the_work(queues: list[JobQueue]) -> None:
     assert all(ledger.performed for ledger in ledgers)
     performed = ledgers[0].performed + ledgers[1].performed
     assert sorted(performed) == sorted(b"%d" % number for number in range(400))
-
-
-async def test_a_job_that_fails_at_first_succeeds_later(queue: JobQueue) -> None:
-    tries = 0
-
-    async def third_time_lucky(_: bytes) -> Sequence[bytes]:
-        nonlocal tries
-        tries += 1
-        if tries < 3:
-            raise RuntimeError("not yet")
-        return ()
-
-    await queue.add(b"one")
-    await drain(queue, third_time_lucky)
-    assert tries == 3
-    assert (await queue.depth()).dead == 0
-
-
-async def test_a_job_that_always_fails_is_buried_after_five_tries(queue: JobQueue) -> None:
-    tries = 0
-
-    async def fail(_: bytes) -> Sequence[bytes]:
-        nonlocal tries
-        tries += 1
-        raise RuntimeError("it \x1b[31mhurts\n")
-
-    await queue.add(b"poison")
-    assert await drain(queue, fail)
-    (letter,) = await queue.dead_letters(10)
-    assert tries == letter.tries == 5
-    assert letter.reason == r"RuntimeError: it \x1b[31mhurts\n"
-
-
-async def test_what_cannot_be_decoded_is_buried_without_another_try(queue: JobQueue) -> None:
-    async def decode(payload: bytes) -> Sequence[bytes]:
-        if payload != b"good":
-            raise JobRefused("not a job")
-        return ()
-
-    for payload in (b"\xff\x00", b"", b"good"):
-        await queue.add(payload)
-    await drain(queue, decode)
-    assert [(letter.payload, letter.tries) for letter in await queue.dead_letters(10)] == [
-        (b"", 1),
-        (b"\xff\x00", 1),
-    ]
-
-
-async def test_a_handler_that_answers_nonsense_is_a_failure(queue: JobQueue) -> None:
-    async def confused(_: bytes) -> Sequence[bytes]:
-        return [None]  # type: ignore[list-item]
-
-    await queue.add(b"one")
-    await drain(queue, confused)
-    assert (await queue.depth()).dead == 1
-
-
-async def test_a_job_that_never_ends_is_cut_off_and_buried(queue: JobQueue) -> None:
-    async def hang(_: bytes) -> Sequence[bytes]:
-        await asyncio.sleep(60)
-        return ()
-
-    await queue.add(b"hang")
-    await asyncio.wait_for(Worker(queue, hang, job_limit_s=0.05).run_until_empty(), 5)
-    (letter,) = await queue.dead_letters(1)
-    assert letter.reason == "TimeoutError: not done within 0.05 s"
-
-
-async def test_poison_delays_others_by_less_than_a_second(queue: JobQueue) -> None:
-    """Half of all jobs always fail; the worker waits as long for their tries as it would at work."""
-    added: dict[bytes, float] = {}
-    delays, done = [], asyncio.Event()
-
-    async def handle(payload: bytes) -> Sequence[bytes]:
-        if payload.startswith(b"poison"):
-            raise RuntimeError("no")
-        delays.append(time.monotonic() - added[payload])
-        if len(delays) == 100:
-            done.set()
-        return ()
-
-    patient = JobQueue(queue._store, patience=Patience())
-    worker = Worker(patient, handle)
-    running = asyncio.create_task(worker.run())
-    with Stalls() as stalls:
-        for number in range(100):
-            await queue.add(b"poison %d" % number)
-            added[b"%d" % number] = time.monotonic()
-            await queue.add(b"%d" % number)
-        await done.wait()
-    worker.stop()
-    await running
-    assert max(delays) < 1 + stalls.total_s
-
-
-async def test_a_store_that_is_away_costs_a_job_no_tries(queue: JobQueue) -> None:
-    tries = 0
-
-    async def away_for_a_while(_: bytes) -> Sequence[bytes]:
-        nonlocal tries
-        tries += 1
-        if tries < 6:
-            raise StoreUnavailable("lost the connection")
-        return ()
-
-    await queue.add(b"one")
-    assert await drain(queue, away_for_a_while)
-    assert (await queue.depth()).dead == 0
 
 
 async def test_a_stopped_worker_finishes_what_it_holds_and_takes_nothing_new(queue: JobQueue) -> None:

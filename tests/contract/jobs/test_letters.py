@@ -1,17 +1,10 @@
 """Jobs that failed too often are dead letters: kept, told of loudly, tried anew or dropped."""
 
 import pytest
-import pytest_asyncio
 from structlog.testing import capture_logs
 
 from socialsite.recipes.job_queue import Job, JobQueue
-from socialsite.store import Store
-from tests.support.queues import ALICE, prepared, take_one
-
-
-@pytest_asyncio.fixture
-async def queue(store: Store) -> JobQueue:
-    return await prepared(store)
+from tests.support.queues import ALICE, take_one
 
 
 async def test_the_fifth_failure_buries_a_job(queue: JobQueue) -> None:

@@ -3,16 +3,10 @@
 import asyncio
 
 import pytest
-import pytest_asyncio
 
 from accounts.errors import AccountNotFound, HandleTaken
-from socialsite.store import Store, StoreUnavailable
-from tests.support.account_world import NOW_MS, PASSWORD, AccountWorld
-
-
-@pytest_asyncio.fixture
-async def world(store: Store) -> AccountWorld:
-    return AccountWorld(store)
+from socialsite.store import StoreUnavailable
+from tests.support.account_world import NOW_MS, PASSWORD
 
 
 async def test_a_suspended_account_is_hidden_until_it_is_reinstated(world):

@@ -1,0 +1,17 @@
+"""Accounts and sessions by themselves: `world` is theirs here, without posts and without a worker."""
+
+import pytest
+
+from accounts.models import Account
+from socialsite.store import Store
+from tests.support.account_world import AccountWorld
+
+
+@pytest.fixture
+async def world(store: Store) -> AccountWorld:
+    return AccountWorld(store)
+
+
+@pytest.fixture
+async def alice(world: AccountWorld) -> Account:
+    return await world.signs_up("alice")

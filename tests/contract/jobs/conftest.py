@@ -1,0 +1,23 @@
+"""One queue of jobs, and the same one without patience."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from socialsite.recipes.job_queue import JobQueue
+from socialsite.store import Store, StoreUrls, open_store
+from tests.support.queues import QUICK, prepared
+
+
+@pytest.fixture
+async def queue(store: Store) -> JobQueue:
+    return await prepared(store)
+
+
+@pytest_asyncio.fixture
+async def quick(redis_urls: StoreUrls) -> AsyncIterator[JobQueue]:
+    """The same queue without patience, over a connection of its own."""
+    store = await open_store(redis_urls)
+    yield JobQueue(store, patience=QUICK)
+    await store.close()

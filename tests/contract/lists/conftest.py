@@ -1,0 +1,48 @@
+"""Lists over a store: repositories, and the service with its neighbours in memory."""
+
+import pytest
+
+from socialsite.store import Store
+from tests.support.listing import ALICE, LISTS_CAP, MEMBERS_CAP
+from tests.support.people import Directory, Forgotten, Unheard
+from timelines.domain.account_list import ListId
+from timelines.repositories.follows import Follows
+from timelines.repositories.lists import ListMembers, Lists
+from timelines.services.list_rules import ListRules
+from timelines.services.lists import ListService
+
+
+@pytest.fixture
+def timelines() -> Forgotten:
+    return Forgotten()
+
+
+@pytest.fixture
+def lists(store: Store) -> Lists:
+    return Lists(store)
+
+
+@pytest.fixture
+def members(store: Store) -> ListMembers:
+    return ListMembers(store, partitions=16, members_cap=MEMBERS_CAP)
+
+
+@pytest.fixture
+def service(
+    store: Store, lists: Lists, members: ListMembers, people: Directory, timelines: Forgotten
+) -> ListService:
+    return ListService(
+        lists=lists,
+        members=members,
+        accounts=people,
+        timelines=timelines,
+        rules=ListRules(lists, members, Follows(store, partitions=16, following_cap=100)),
+        live=Unheard(),
+        members_cap=MEMBERS_CAP,
+        lists_cap=LISTS_CAP,
+    )
+
+
+@pytest.fixture
+async def news(service: ListService) -> ListId:
+    return (await service.create(owner_id=ALICE, title="News", now_ms=1000)).id

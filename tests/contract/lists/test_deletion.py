@@ -1,0 +1,107 @@
+"""Deleted lists: gone at once and without a trace, whatever crashed or raced."""
+
+import asyncio
+
+import pytest
+
+from socialsite.store import Store
+from tests.support.listing import ALICE, BOB, CAROL, add
+from tests.support.people import Directory, Forgotten
+from tests.support.topologies import Deployment
+from timelines import keys
+from timelines.domain.account_list import ListId
+from timelines.domain.follow import FIRST_PASS
+from timelines.errors import ListNotFound
+from timelines.repositories.lists import TRACE_MS, ListMembers, Lists
+from timelines.services.lists import ListService
+
+
+async def test_a_deleted_list_leaves_nothing_behind(
+    deployment: Deployment,
+    service: ListService,
+    members: ListMembers,
+    timelines: Forgotten,
+    news: ListId,
+) -> None:
+    await add(service, news, BOB)
+    timelines.ids.clear()
+    await service.delete(owner_id=ALICE, list_id=news)
+    assert timelines.ids == [news]
+    assert deployment.all_keys() == sorted([keys.account_list(news), keys.list_ids()])
+    with pytest.raises(ListNotFound):
+        await service.get(owner_id=ALICE, list_id=news)
+    with pytest.raises(ListNotFound):
+        await add(service, news, BOB)
+    with pytest.raises(ListNotFound):
+        await service.edit(owner_id=ALICE, list_id=news, title="again")
+
+
+async def test_deleting_a_list_again_is_a_success_for_a_day_and_for_its_owner_alone(
+    store: Store, deployment: Deployment, service: ListService, news: ListId
+) -> None:
+    trace = keys.account_list(news)
+    await service.delete(owner_id=ALICE, list_id=news)
+    left_ms = await store.node(trace).execute("PTTL", trace)
+    assert 0 < left_ms <= TRACE_MS
+    before = await store.node(trace).execute("HGETALL", trace)
+    await service.delete(owner_id=ALICE, list_id=news)
+    assert await store.node(trace).execute("HGETALL", trace) == before
+    assert await store.node(trace).execute("PTTL", trace) <= left_ms
+    with pytest.raises(ListNotFound):
+        await service.delete(owner_id=BOB, list_id=news)
+    await store.node(trace).execute("DEL", trace)  # as a day later
+    with pytest.raises(ListNotFound):
+        await service.delete(owner_id=ALICE, list_id=news)
+    assert deployment.all_keys() == [keys.list_ids()]
+
+
+async def test_a_deletion_that_crashed_anywhere_is_finished_by_the_next(
+    store: Store, deployment: Deployment, service: ListService, lists: Lists, members: ListMembers
+) -> None:
+    async def mark(list_id: ListId) -> None:
+        await lists.mark_deleted(ALICE, list_id)
+
+    async def mark_and_empty(list_id: ListId) -> None:
+        await mark(list_id)
+        await members.remove_members(list_id, 1)
+
+    async def all_but_the_index(list_id: ListId) -> None:
+        await mark_and_empty(list_id)
+        key = keys.account_list(list_id)
+        await store.node(key).execute("DEL", key)
+
+    for steps in (mark, mark_and_empty, all_but_the_index):
+        made = await service.create(owner_id=ALICE, title="short-lived", now_ms=1)
+        await add(service, made.id, BOB)
+        await add(service, made.id, CAROL)
+        await steps(made.id)
+        with pytest.raises(ListNotFound):
+            await service.get(owner_id=ALICE, list_id=made.id)
+        assert (await service.lists(ALICE)).lists == ()
+        await service.delete(owner_id=ALICE, list_id=made.id)
+        trace = keys.account_list(made.id)
+        assert [key for key in deployment.all_keys() if key != trace] == [keys.list_ids()]
+        await store.node(trace).execute("DEL", trace)
+
+
+async def test_a_member_that_a_deletion_overtakes_is_withdrawn(
+    service: ListService, members: ListMembers, people: Directory, news: ListId
+) -> None:
+    async def delete_list() -> None:
+        await service.delete(owner_id=ALICE, list_id=news)
+
+    people.after_asking = delete_list
+    with pytest.raises(ListNotFound):
+        await add(service, news, BOB)
+    assert (await members.listed_on_pass(BOB, FIRST_PASS, 10)).ids == ()
+
+
+async def test_members_and_deletion_at_once_leave_no_edge(
+    deployment: Deployment, service: ListService, members: ListMembers, news: ListId
+) -> None:
+    await asyncio.gather(
+        *(add(service, news, id) for id in range(10, 40)),
+        service.delete(owner_id=ALICE, list_id=news),
+        return_exceptions=True,
+    )
+    assert deployment.all_keys() == sorted([keys.account_list(news), keys.list_ids()])

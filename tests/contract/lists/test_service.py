@@ -1,0 +1,112 @@
+"""Lists as the site offers them: a secret of their owner, and capped."""
+
+import pytest
+
+from accounts.domain import DELETED, SUSPENDED, AccountId
+from accounts.errors import AccountNotFound
+from tests.support.listing import ALICE, BOB, CAROL, MEMBERS_CAP, add
+from tests.support.people import Directory, Forgotten
+from timelines.domain.account_list import ListId
+from timelines.errors import ListNotFound, ListsCapReached, ListTitleInvalid, MembersCapReached
+from timelines.repositories.lists import ListMembers
+from timelines.services.lists import ListService
+
+
+async def test_a_list_is_its_owners_secret(service: ListService, news: ListId) -> None:
+    assert (await service.get(owner_id=ALICE, list_id=news)).title == "News"
+    assert await service.owner_of(news) == ALICE
+    for refused in (
+        service.get(owner_id=BOB, list_id=news),
+        service.edit(owner_id=BOB, list_id=news, title="His"),
+        service.delete(owner_id=BOB, list_id=news),
+        service.members(owner_id=BOB, list_id=news),
+        service.add_member(owner_id=BOB, list_id=news, account_id=CAROL, now_ms=1),
+        service.remove_member(owner_id=BOB, list_id=news, account_id=CAROL),
+        service.get(owner_id=ALICE, list_id=ListId(99)),
+    ):
+        with pytest.raises(ListNotFound):
+            await refused
+    assert (await service.lists(BOB)).lists == ()
+    assert (await service.get(owner_id=ALICE, list_id=news)).title == "News"
+
+
+async def test_a_title_is_checked_at_creation_and_renaming(service: ListService, news: ListId) -> None:
+    for title in ("", " ", "x" * 51, "a\x00b", "two\nlines"):
+        with pytest.raises(ListTitleInvalid) as refused:
+            await service.create(owner_id=ALICE, title=title, now_ms=1)
+        assert "title" in refused.value.fields
+        with pytest.raises(ListTitleInvalid):
+            await service.edit(owner_id=ALICE, list_id=news, title=title)
+    assert (await service.edit(owner_id=ALICE, list_id=news, title=" Cafe\u0301 ")).title == "Caf\u00e9"
+
+
+async def test_an_account_has_a_bounded_number_of_lists(service: ListService, news: ListId) -> None:
+    for _ in range(2):
+        await service.create(owner_id=ALICE, title="more", now_ms=1)
+    with pytest.raises(ListsCapReached):
+        await service.create(owner_id=ALICE, title="one too many", now_ms=1)
+    await service.delete(owner_id=ALICE, list_id=news)
+    await service.create(owner_id=ALICE, title="room again", now_ms=1)
+    assert [each.title for each in (await service.lists(ALICE)).lists] == ["more", "more", "room again"]
+
+
+async def test_any_active_account_can_be_on_a_list(
+    service: ListService, people: Directory, news: ListId
+) -> None:
+    assert await add(service, news, BOB)
+    assert not await add(service, news, BOB)
+    assert await add(service, news, ALICE)
+    people.states[CAROL] = SUSPENDED
+    for other in (CAROL, 999):
+        with pytest.raises(AccountNotFound):
+            await add(service, news, other)
+    page = await service.members(owner_id=ALICE, list_id=news)
+    assert set(page.account_ids) == {ALICE, BOB}
+
+
+async def test_a_list_has_a_bounded_number_of_members(service: ListService, news: ListId) -> None:
+    for id in range(10, 10 + MEMBERS_CAP):
+        await add(service, news, id)
+    with pytest.raises(MembersCapReached):
+        await add(service, news, BOB)
+    assert not await add(service, news, 10)
+    await service.remove_member(owner_id=ALICE, list_id=news, account_id=AccountId(10))
+    assert await add(service, news, BOB)
+
+
+async def test_the_list_timeline_is_forgotten_before_and_after_each_change(
+    service: ListService, timelines: Forgotten, news: ListId
+) -> None:
+    await add(service, news, BOB)
+    await add(service, news, BOB)
+    await service.remove_member(owner_id=ALICE, list_id=news, account_id=BOB)
+    await service.remove_member(owner_id=ALICE, list_id=news, account_id=BOB)
+    assert timelines.ids == [news] * 8
+
+
+async def test_members_leave_out_the_suspended(service: ListService, people: Directory, news: ListId) -> None:
+    await add(service, news, BOB)
+    await add(service, news, CAROL)
+    people.states[BOB] = SUSPENDED
+    assert (await service.members(owner_id=ALICE, list_id=news)).account_ids == (CAROL,)
+
+
+async def test_an_account_that_is_deleted_meanwhile_is_withdrawn(
+    service: ListService, members: ListMembers, people: Directory, news: ListId
+) -> None:
+    async def delete_bob() -> None:
+        people.states[BOB] = DELETED
+        assert await members.remove_listed(BOB, 10) == ()
+
+    people.after_asking = delete_bob
+    with pytest.raises(AccountNotFound):
+        await add(service, news, BOB)
+    assert await members.count(news) == 0
+
+
+async def test_members_are_counted_for_a_page_of_lists(service: ListService, news: ListId) -> None:
+    empty = await service.create(owner_id=ALICE, title="empty", now_ms=1)
+    await add(service, news, BOB)
+    await add(service, news, CAROL)
+    assert await service.member_counts((await service.lists(ALICE)).lists) == {news: 2, empty.id: 0}
+    assert await service.member_counts([]) == {}

@@ -1,0 +1,22 @@
+"""Workers on a queue of jobs, until it is empty, and what they performed."""
+
+import asyncio
+from collections.abc import Sequence
+
+from socialsite.recipes.job_queue import JobQueue
+from socialsite.recipes.worker import Handle, Worker
+
+
+class Ledger:
+    """A handler that notes what it performed."""
+
+    def __init__(self) -> None:
+        self.performed: list[bytes] = []
+
+    async def __call__(self, payload: bytes) -> Sequence[bytes]:
+        self.performed.append(payload)
+        return ()
+
+
+async def drain(queue: JobQueue, handle: Handle) -> bool:
+    return await asyncio.wait_for(Worker(queue, handle).run_until_empty(), 10)
