@@ -1,5 +1,7 @@
 """Work of which a part is worth having: a node in trouble keeps nobody else's replies back."""
 
+import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -9,6 +11,8 @@ from socialsite.recipes.apart import by_node, gather_apart
 from socialsite.recipes.memory_guard import MemoryGuard
 from socialsite.store import Key, Store, StoreFull, StoreUnavailable, open_store
 from socialsite.store.opening import StoreUrls
+from socialsite.store.partition.slots import slot_of
+from tests.support.cluster import RedisCluster
 from tests.support.redis_server import RedisServer
 
 HERE = [Key("series", tag=str(number), name="uses") for number in range(3)]
@@ -68,3 +72,30 @@ async def test_each_node_must_have_the_reserve_and_what_was_seen_holds_for_a_sec
         await guard.check()
         with pytest.raises(StoreFull, match=str(other_server.socket)):
             await MemoryGuard(two_nodes, reserve_bytes=1 << 40).check()
+
+
+async def test_what_lies_in_a_slot_that_nobody_holds_keeps_nothing_else_back(cluster: RedisCluster) -> None:
+    cluster.flush()
+    lost, held = HERE[:2]
+    store = await open_store(cluster.url)
+    with cluster.without_slot(slot_of(lost.tag)):
+        async with asyncio.timeout(10):
+            while has_node(store, lost):
+                with contextlib.suppress(StoreUnavailable):
+                    await store.node(lost).execute("GET", lost)
+                await asyncio.sleep(0.05)
+        answers = await gather_apart(store, [("INCR", held), ("INCR", lost), ("INCR", held)])
+        assert answers[::2] == [1, 2]
+        assert isinstance(answers[1], StoreUnavailable)
+        groups, homeless = by_node(store, [lost, held], lambda key: key)
+        assert [found for _, found in groups] == [[held]]
+        assert [key for key, _ in homeless] == [lost]
+    await store.close()
+
+
+def has_node(store: Store, key: Key) -> bool:
+    try:
+        store.node(key)
+    except StoreUnavailable:
+        return False
+    return True

@@ -41,6 +41,16 @@ async def test_those_behind_a_boost_are_those_that_it_was_found_before(services:
     assert max(map(len, later)) == BEFORE_MOST
 
 
+async def test_a_day_ends_with_its_last_millisecond(services: Services) -> None:
+    original, store = id_at(BASE - 1), services.store
+    first, *others = await boosted(
+        store, original, [id_at(BASE + ms, 3) for ms in (0, *range(DAY_MS - 2, DAY_MS + 3))]
+    )
+    (found,) = await behind(services.hydrator.reach, [(first[1], original)])
+    assert [ms_of(id) - BASE - DAY_MS for _, id in found] == [-2, -1, 0]
+    assert found == others[:3]
+
+
 async def test_it_may_be_gone_already_and_nothing_may_be_behind(services: Services) -> None:
     original = id_at(BASE)
     first, second = await boosted(services.store, original, [id_at(BASE + 5), id_at(BASE + 9)])

@@ -165,3 +165,12 @@ def test_entities_spread_over_all_partitions() -> None:
     tags = Counter(Entity("post", n).tag for n in range(64_000))
     assert len(tags) == PARTITIONS
     assert max(tags.values()) < 1_300
+
+
+async def test_what_is_forgotten_counts_from_nothing(
+    store: Store, buffers: Buffers, totals: Totals, flusher: Flusher
+) -> None:
+    await buffers.add({POST: views(3)}, NOW)
+    await flusher.flush(NOW)
+    await totals.forget(POST)
+    assert (await stored(store), await read(totals)) == (0, 0)

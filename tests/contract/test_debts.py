@@ -59,7 +59,7 @@ async def test_a_debt_of_another_release_is_left_out(store: Store) -> None:
     debts, key = NoticeDebts(store), keys.notices_owed()
     await debts.owe(LIKE, 5)
     await store.node(key).execute("ZADD", key, 1, "applause:1:9:4096")
-    await store.node(key).execute("ZADD", key, 2, "rubbish")
+    await store.node(key).execute("ZADD", key, 2, "rubbish", 3, "x:like:1:4096", 4, "12:rubbish")
     assert await debts.before(100, 9) == [LIKE]
 
 

@@ -180,3 +180,10 @@ async def test_a_lost_side_is_mended_by_the_next_follow(store: Store, follows: F
     await follows.add(Follow(ALICE, BOB, 1))
     outgoing, incoming = await edges_of(store)
     assert outgoing == incoming
+
+
+async def test_a_round_of_removal_takes_as_many_as_it_may(follows: Follows) -> None:
+    for number in range(10, 15):
+        await follows.add(Follow(ALICE, AccountId(number), 1))
+        await follows.add(Follow(AccountId(number), ALICE, 1))
+    assert [await follows.remove_all(ALICE, 4) for _ in range(4)] == [4, 4, 2, 0]

@@ -3,26 +3,39 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 
 import pytest
 import pytest_asyncio
 
 from socialsite.clock import FixedClock
 from socialsite.recipes.hub import MARKER, Hub, Presence, alive, fixed_channel, online, process_channel
-from socialsite.store import Store
+from socialsite.store import Store, StoreError, StoreUnavailable, open_store
+from tests.support.redis_server import RedisServer
 
 NOW_MS = 1_795_000_000_000
 
 
-@dataclass
 class Process:
-    """A web process as the recipe sees it."""
+    """A web process as the recipe sees it. `trouble` is what handling a message meets."""
 
-    hub: Hub
-    heard: list[bytes] = field(default_factory=list)
-    gaps: int = 0
-    losses: int = 0
+    def __init__(self, store: Store, clock: FixedClock) -> None:
+        told = {"on_message": self.on_message, "on_lost": self.on_lost, "on_gap": self.on_gap}
+        self.hub = Hub(store, clock, **told, renew_every_s=0.1)
+        self.heard: list[bytes] = []
+        self.gaps = 0
+        self.losses = 0
+        self.trouble: StoreError | None = None
+
+    async def on_message(self, payload: bytes) -> None:
+        if self.trouble:
+            raise self.trouble
+        self.heard.append(payload)
+
+    async def on_gap(self) -> None:
+        self.gaps += 1
+
+    def on_lost(self) -> None:
+        self.losses += 1
 
     async def hears(self, message: bytes) -> None:
         await until(lambda: message in self.heard)
@@ -32,6 +45,12 @@ async def until(met: Callable[[], bool], timeout_s: float = 5.0) -> None:
     async with asyncio.timeout(timeout_s):
         while not met():  # noqa: ASYNC110 - the condition is a server's, nothing here could set an event
             await asyncio.sleep(0.01)
+
+
+async def opened(store: Store, clock: FixedClock) -> Process:
+    process = Process(store, clock)
+    await process.hub.open()
+    return process
 
 
 @pytest.fixture
@@ -49,18 +68,7 @@ async def start(store: Store, clock: FixedClock) -> AsyncIterator[Callable[[], A
     async with AsyncExitStack() as stack:
 
         async def start_process() -> Process:
-            async def on_message(payload: bytes) -> None:
-                process.heard.append(payload)
-
-            async def on_gap() -> None:
-                process.gaps += 1
-
-            def on_lost() -> None:
-                process.losses += 1
-
-            hub = Hub(store, clock, on_message=on_message, on_lost=on_lost, on_gap=on_gap, renew_every_s=0.1)
-            process = Process(hub)
-            await process.hub.open()
+            process = await opened(store, clock)
             stack.push_async_callback(process.hub.close)
             return process
 
@@ -163,3 +171,36 @@ async def test_the_register_of_processes_is_pruned_by_whoever_renews(start, stor
 async def registered(store: Store) -> list[bytes]:
     found: list[bytes] = await store.node(alive()).execute("ZRANGE", alive(), 0, -1)
     return found
+
+
+async def test_who_could_not_enter_is_not_there_and_may_enter_later(clock) -> None:
+    server = RedisServer().start()
+    store = await open_store(server.url)
+    process = await opened(store, clock)
+    try:
+        await process.hub.enter("7")
+        server.kill()
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                await process.hub.enter("8")
+        server.start()
+        await until(lambda: process.gaps > 0)
+        presence = Presence(store, clock)
+        assert await presence.where(["7", "8"]) == {process.hub.process: ["7"]}
+        await process.hub.enter("8")
+        await store.node(alive()).execute("DEL", online(process.hub.process))
+        await process.hub.enter("9")
+        gaps = process.gaps
+        await until(lambda: process.gaps > gaps)
+        assert await presence.where(["7", "8"]) == {process.hub.process: ["7", "8"]}
+    finally:
+        await process.hub.close()
+        await store.close()
+        server.stop()
+
+
+async def test_a_message_that_meets_a_store_in_trouble_is_made_up_for_as_a_gap(start, presence) -> None:
+    process = await start()
+    process.trouble = StoreUnavailable("away")
+    await presence.tell({process_channel(process.hub.process): b"missed"})
+    await until(lambda: process.gaps == 1)

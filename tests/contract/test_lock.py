@@ -106,3 +106,11 @@ async def test_a_failing_block_gives_its_lock_back(store: Store, lock: Lock) -> 
 async def test_the_name_is_a_fixed_word(store: Store) -> None:
     with pytest.raises(ValueError, match="lower-case"):
         Lock(store, "a:b")
+
+
+async def test_a_time_out_of_the_block_itself_stays_what_it_was(store: Store, lock: Lock) -> None:
+    with pytest.raises(TimeoutError) as raised:
+        async with lock.hold():
+            raise TimeoutError("of the block")
+    assert type(raised.value) is TimeoutError
+    await Lock(store, NAME).acquire()

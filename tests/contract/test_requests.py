@@ -181,3 +181,22 @@ async def test_asking_again_changes_no_time_on_either_side(services: Services) -
     assert not await requests.add(asker, asked, 200)
     sides = [("ZSCORE", keys.requests(asked), asker), ("ZSCORE", keys.requested(asker), asked)]
     assert await services.store.gather(sides) == [b"100", b"100"]
+
+
+async def test_a_deleted_account_leaves_no_request_on_either_side(world: World, services: Services) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    await bob.locks()
+    await carol.locks()
+    await alice.follows(bob)
+    await bob.follows(carol)
+    requests = services.repositories.requests
+    assert await requests.purge(bob.id, 10)
+    assert not await requests.purge(bob.id, 10)
+    assert await request_stands(services, alice, bob) == (False, False)
+    assert await request_stands(services, bob, carol) == (False, False)
+
+
+async def test_among_nobody_nobody_was_asked_or_muted(services: Services) -> None:
+    at = services.repositories
+    assert await at.requests.requested_among(AccountId(1), []) == set()
+    assert await at.relations.muted_until(AccountId(1), []) == {}

@@ -8,6 +8,7 @@ from socialsite.store import Script, Store
 from tests.support.scripting import ask, run
 from timelines import keys
 from timelines.domain.account_list import ListId
+from timelines.domain.post import Post, encode_post
 from timelines.repositories.aside import SET_ASIDE
 from timelines.repositories.edges import ADD_EDGES, REMOVE_EDGES
 from timelines.repositories.filters import REPLACE
@@ -15,7 +16,7 @@ from timelines.repositories.followed_tags import FOLLOW, FOLLOWED_TAGS_CAP, Foll
 from timelines.repositories.lists import EDIT_LIST, ERASE_LIST
 from timelines.repositories.notifications import ADD, READ, UNREAD
 from timelines.repositories.positions import MOVE
-from timelines.repositories.posts import SUPERSEDE, SWAP, WRITE
+from timelines.repositories.posts import DELETE, SUPERSEDE, SWAP, WRITE
 from timelines.repositories.reactions import SWAP_SCORE
 from timelines.repositories.search_names import ADD_TAGS, SET_NAMES
 from timelines.services.archiving import TO_BODY, TO_MARKER
@@ -39,6 +40,35 @@ async def test_a_post_is_written_or_given_up_only_where_nothing_stands(
         assert await run(store, script, [POST], "new") == expected
         changes = state in ("nothing", "claimed")
         assert await ask(store, "GET", POST) == (left if changes else str(held)).encode()
+
+
+REPLY = encode_post(Post(PostId(4096), AccountId(7), "", in_reply_to=PostId(5)))
+BOOST = encode_post(Post(PostId(4096), AccountId(7), "", boost_of=PostId(6)))
+
+
+@pytest.mark.parametrize(
+    ("held", "answer", "left", "over_a_claim"),
+    [
+        (None, 0, None, b"deleted:7"),
+        (b"pending", 0, b"pending", b"deleted:7"),
+        (b"superseded", 0, b"superseded", b"superseded"),
+        (b"deleted:7", 0, b"deleted:7", b"deleted:7"),
+        (b"1732100000000", 2, b"deleted:7", b"deleted:7"),
+        (b"no post", 1, b"deleted:7", b"deleted:7"),
+        (REPLY, 1, b"deleted:7:5", b"deleted:7:5"),
+        (BOOST, 1, b"deleted:7::6", b"deleted:7::6"),
+    ],
+)
+async def test_a_tombstone_is_laid_over_what_stands_or_was_claimed(
+    store: Store, held: bytes | None, answer: int, left: bytes | None, over_a_claim: bytes
+) -> None:
+    id = PostId(4096)
+    beside = (keys.post_totals, keys.likes, keys.boosts, keys.counts, keys.replies, keys.fading)
+    place = [POST, *(build(id) for build in beside)]
+    for argument, expected in ((["claimed"], over_a_claim), ([], left)):
+        await ask(store, *(("SET", POST, held) if held else ("DEL", POST)))
+        assert await run(store, DELETE, place, 7, *argument) == answer
+        assert await ask(store, "GET", POST) == expected
 
 
 @pytest.mark.parametrize("script", [TO_MARKER, TO_BODY])

@@ -140,6 +140,24 @@ class RedisCluster:
                 client.flushall()
                 client.script_flush()
 
+    @contextlib.contextmanager
+    def without_slot(self, slot: int) -> Iterator[None]:
+        """Nobody holds the slot meanwhile; the others go on."""
+        owner = next(master for master in self.masters if holds(master, slot))
+        for member in self.members:
+            with member.client() as client:
+                client.config_set("cluster-require-full-coverage", "no")
+                client.execute_command("CLUSTER DELSLOTS", slot)
+        try:
+            yield
+        finally:
+            with owner.client() as client:
+                client.execute_command("CLUSTER ADDSLOTS", slot)
+            for member in self.members:
+                with member.client() as client:
+                    client.config_set("cluster-require-full-coverage", "yes")
+            wait_until(self.is_whole, "the cluster to be whole again")
+
     def move_slot(self, slot: int, source: ClusterMember, target: ClusterMember) -> Iterator[None]:
         """Move one slot in steps; the caller turns it: importing, migrating, keys moved, owner changed."""
         with source.client() as at_source, target.client() as at_target:
@@ -173,3 +191,10 @@ def wait_until(holds: Callable[[], bool], what: str, timeout_s: float = 60.0) ->
     while not holds():
         assert time.monotonic() < until, f"waited {timeout_s} s for {what}"
         time.sleep(0.05)
+
+
+def holds(master: ClusterMember, slot: int) -> bool:
+    with master.client() as client:
+        nodes = client.execute_command("CLUSTER NODES").values()
+    ranges = next(node["slots"] for node in nodes if "myself" in node["flags"])
+    return any(int(each[0]) <= slot <= int(each[-1]) for each in ranges)

@@ -11,7 +11,8 @@ local written = held and held ~= 'pending' and held ~= 'superseded' and string.s
 if not written and not (ARGV[2] == 'claimed' and (not held or held == 'pending')) then return 0 end
 local tombstone = 'deleted:' .. ARGV[1]
 if written and not string.match(held, '^%d+$') then
-  local is_post, post = pcall(cmsgpack.unpack, held)
+  local is_packed, post = pcall(cmsgpack.unpack, held)
+  local is_post = is_packed and type(post) == 'table'
   if is_post and type(post[4]) == 'number' then tombstone = tombstone .. string.format(':%.0f', post[4]) end
   if is_post and type(post[7]) == 'number' then tombstone = tombstone .. string.format('::%.0f', post[7]) end
 end

@@ -1,0 +1,167 @@
+"""The archive in PostgreSQL: a server that dies, hangs or refuses, and the connections to it."""
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.postgres import PostgresServer
+from timelines.repositories.archive import ArchiveUnavailable
+from timelines.repositories.archive_postgres import PATIENCE_S, PostgresArchive
+
+
+def connections_named(postgres: PostgresServer, name: str) -> int:
+    with postgres.client() as client:
+        query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s"
+        return int(client.execute(query, (name,)).fetchall()[0][0])
+
+
+def soon_gone(postgres: PostgresServer, name: str) -> bool:
+    """The server notices a closed connection a moment later."""
+    until = time.monotonic() + 5
+    while connections_named(postgres, name) and time.monotonic() < until:
+        time.sleep(0.02)
+    return not connections_named(postgres, name)
+
+
+async def test_a_server_that_dies_is_trouble_until_it_is_back(postgres: PostgresServer) -> None:
+    archive = PostgresArchive(postgres.url)
+    await asyncio.gather(*(archive.put([(n, b"kept")]) for n in range(8)))
+    postgres.crash()
+    try:
+        for _ in range(2):
+            with pytest.raises(ArchiveUnavailable):
+                await archive.get([1])
+        for use in (archive.put([(1, b"lost")]), archive.remove([1]), anext(archive.pages())):
+            with pytest.raises(ArchiveUnavailable):
+                await use
+    finally:
+        postgres.start()
+    assert await archive.get([1]) == {1: b"kept"}
+    await archive.close()
+
+
+async def test_a_restart_between_two_uses_is_not_noticed(postgres: PostgresServer) -> None:
+    """All the connections that lay idle are dead, and none of them costs a page."""
+    archive = PostgresArchive(postgres.url)
+    await asyncio.gather(*(archive.put([(n, b"kept")]) for n in range(8)))
+    postgres.crash()
+    postgres.start()
+    found = await asyncio.gather(*(archive.get([n]) for n in range(8)))
+    assert found == [{n: b"kept"} for n in range(8)]
+    await archive.close()
+
+
+async def test_a_frozen_server_is_given_up_in_time(postgres: PostgresServer) -> None:
+    archive = PostgresArchive(postgres.url, patience_s=0.3)
+    with postgres.frozen():
+        started = time.monotonic()
+        with pytest.raises(ArchiveUnavailable, match="did not answer within"):
+            await archive.get([1])
+        assert time.monotonic() - started < PATIENCE_S  # else it is not the patience it was given
+    await archive.put([(1, b"a")])
+    assert await archive.get([1]) == {1: b"a"}
+    await archive.close()
+
+
+async def test_a_backend_that_hangs_is_given_up_in_time(postgres: PostgresServer) -> None:
+    """Its connection is not used again, and the server's own time-out frees what waits for the lock."""
+    archive = PostgresArchive(postgres.url, patience_s=0.3)
+    await archive.put([(1, b"a")])
+    with postgres.client() as client, client.transaction():
+        client.execute("LOCK TABLE archived_posts IN ACCESS EXCLUSIVE MODE")
+        started = time.monotonic()
+        for use in (archive.get([1]), archive.put([(1, b"b")])):
+            with pytest.raises(ArchiveUnavailable):
+                await use
+        assert time.monotonic() - started < PATIENCE_S
+    assert await archive.get([1]) == {1: b"a"}
+    await archive.close()
+
+
+async def test_readers_who_go_away_leave_the_archive_usable_and_nothing_open(
+    postgres: PostgresServer,
+) -> None:
+    archive = PostgresArchive(f"{postgres.url}&application_name=left")
+    await archive.put([(1, b"a")])
+    for number in range(40):
+        task = asyncio.create_task(archive.get([1]))
+        await asyncio.sleep(number / 10_000)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert await archive.get([1]) == {1: b"a"}
+    await archive.close()
+    assert await asyncio.to_thread(soon_gone, postgres, "left")
+
+
+async def test_few_connections_serve_many_readers_and_close_with_the_archive(
+    postgres: PostgresServer,
+) -> None:
+    archive = PostgresArchive(f"{postgres.url}&application_name=counted")
+    await archive.put([(1, b"a")])
+    await asyncio.gather(*(archive.get([1]) for _ in range(60)))
+    assert 1 <= connections_named(postgres, "counted") <= 4
+    await archive.close()
+    assert await asyncio.to_thread(soon_gone, postgres, "counted")
+
+
+async def test_the_first_dead_connection_takes_all_idle_ones_along(postgres: PostgresServer) -> None:
+    archive = PostgresArchive(postgres.url)
+    before = len(os.listdir("/proc/self/fd"))
+    await asyncio.gather(*(archive.put([(n, b"kept")]) for n in range(8)))
+    held = len(os.listdir("/proc/self/fd")) - before
+    postgres.crash()
+    postgres.start()
+    await archive.get([1])
+    assert held > 1
+    assert len(os.listdir("/proc/self/fd")) - before == 1
+    await archive.close()
+
+
+async def test_a_connection_that_takes_no_settings_is_closed_and_trouble(postgres: PostgresServer) -> None:
+    usual = PostgresArchive(postgres.url)
+    await usual.put([(1, b"a")])
+    odd = PostgresArchive(f"{postgres.url}&application_name=odd", patience_s=1e10)
+    with pytest.raises(ArchiveUnavailable, match="statement_timeout"):
+        await odd.get([1])
+    assert await asyncio.to_thread(soon_gone, postgres, "odd")
+    await usual.close()
+
+
+async def test_a_server_that_hangs_up_on_readers_who_are_gone_troubles_nobody(tmp_path: Path) -> None:
+    asked, may_end, complaints = asyncio.Event(), asyncio.Event(), []
+
+    async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await may_end.wait()
+        writer.close()
+
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+    archive = PostgresArchive(f"postgresql://archive@/postgres?host={tmp_path}")
+    async with await asyncio.start_unix_server(answer, tmp_path / ".s.PGSQL.5432"):
+        task = asyncio.create_task(archive.get([1]))
+        await asked.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        may_end.set()
+        while archive._connections._connecting:  # noqa: ASYNC110 - nothing sets an event
+            await asyncio.sleep(0.01)
+    assert complaints == []
+
+
+async def test_a_body_is_on_the_disk_even_where_the_database_is_lax(postgres: PostgresServer) -> None:
+    with postgres.client() as client:
+        client.execute("ALTER ROLE archive SET synchronous_commit = off")
+    archive = PostgresArchive(postgres.url)
+    try:
+
+        async def setting(connection: object) -> object:
+            return await (await connection.execute("SHOW synchronous_commit")).fetchone()  # type: ignore[attr-defined]
+
+        assert await archive._connections.run(setting) == ("on",)
+    finally:
+        with postgres.client() as client:
+            client.execute("ALTER ROLE archive RESET synchronous_commit")
+        await archive.close()
