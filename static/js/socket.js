@@ -6,6 +6,7 @@
 
 const FIRST_WAIT = 1000; // ms; doubled with each failure
 const LONGEST_WAIT = 60_000;
+const DOUBTS = [1000, 4000]; // ms; the first suffices, unless the answer is slow
 const TICK = 5000;
 const ASLEEP = 20_000; // a tick this late means that the machine slept
 const SILENCE = 120_000; // after so long without a message the connection is asked for a sign
@@ -17,7 +18,8 @@ class Connection {
   #subscriptions = new Set();
   #socket = null;
   #failures = 0;
-  #isDoubted = false; // the session ended, but this browser may have a new one (a new password gives one)
+  #doubts = 0;
+  #doubted = 0;
   #isStarted = false;
   #timer = 0;
   #over = false;
@@ -71,7 +73,7 @@ class Connection {
     url.protocol = url.protocol.replace("http", "ws");
     const socket = (this.#socket = new WebSocket(url));
     socket.onopen = () => this.#subscribeAll();
-    socket.onmessage = (event) => this.#hear(JSON.parse(event.data));
+    socket.onmessage = (event) => socket === this.#socket && this.#hear(JSON.parse(event.data));
     socket.onclose = (event) => socket === this.#socket && this.#closed(event.code);
   }
 
@@ -84,7 +86,6 @@ class Connection {
       if (message.timeline !== undefined && message.timeline !== subscription.timeline) continue;
       if (message.type === "subscribed") {
         this.#failures = 0;
-        this.#isDoubted = false;
         subscription.saw(message.last);
         subscription.listener.up();
       }
@@ -93,22 +94,25 @@ class Connection {
   }
 
   #refused(code) {
-    if (code === "signed_out") this.#end();
+    if (code === "signed_out") this.#doubt();
     if (code === "forbidden") this.#over = true;
     if (code === "rate_limited") this.#later(LONGEST_WAIT, () => this.#subscribeAll());
+  }
+
+  /** The session ended, but this browser may have a new one soon: the answer to a new password brings it. */
+  #doubt() {
+    const now = Date.now();
+    if (now - this.#doubted > LONGEST_WAIT) this.#doubts = 0;
+    this.#doubted = now;
+    if (this.#doubts === DOUBTS.length) return this.#end();
+    this.#drop();
+    this.#later(DOUBTS[this.#doubts++], () => this.#connect());
   }
 
   #closed(code) {
     this.#socket = null;
     if (this.#over) return;
-    if (code === SIGNED_OUT) {
-      if (this.#isDoubted) this.#end();
-      else {
-        this.#isDoubted = true;
-        this.#later(FIRST_WAIT, () => this.#connect()); // by then the answer has brought the new cookie
-      }
-      return;
-    }
+    if (code === SIGNED_OUT) return this.#doubt();
     this.#failures += 1;
     if (this.#failures > 2 || !navigator.onLine) this.#each((listener) => listener.down());
     const wait = code === TOO_MANY ? LONGEST_WAIT : Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** (this.#failures - 1));
