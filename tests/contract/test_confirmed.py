@@ -18,6 +18,7 @@ from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.repartition import SLICES, site_at
 from tests.support.world import World
+from timelines import keys
 from timelines.errors import Unconfirmed
 
 
@@ -121,6 +122,25 @@ async def test_a_follow_is_not_acknowledged_before_a_replica_has_it(
         await alice.unfollows(bob)
     await alice.unfollows(bob)
     assert await alice.home_ids() == []
+
+
+async def test_a_push_that_no_replica_confirms_stands_and_may_be_repeated(
+    services: Services, cluster: RedisCluster
+) -> None:
+    world = World(services)
+    author, reader = await world.people("author", "reader")
+    await reader.follows(author)
+    assert await reader.home_ids() == []
+    post = await author.publishes("hello")
+    homes = services.repositories.homes
+    with lagging_replica(cluster), pytest.raises(StoreUnavailable, match="confirmed in time"):
+        await homes.push([reader.id], post.id)
+    assert await services.store.gather([("LRANGE", keys.home_timeline(reader.id), 0, 0)]) == [
+        [b"%d" % post.id]
+    ]
+    await homes.push([reader.id], post.id)
+    await world.work()
+    assert await reader.home_ids() == [post.id]
 
 
 @contextlib.contextmanager

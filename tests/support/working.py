@@ -12,10 +12,18 @@ class Ledger:
 
     def __init__(self) -> None:
         self.performed: list[bytes] = []
+        self._more = asyncio.Event()
 
     async def __call__(self, payload: bytes) -> Sequence[bytes]:
         self.performed.append(payload)
+        self._more.set()
         return ()
+
+    async def has(self, payload: bytes, within_s: float = 10) -> None:
+        async with asyncio.timeout(within_s):
+            while payload not in self.performed:
+                self._more.clear()
+                await self._more.wait()
 
 
 async def drain(queue: JobQueue, handle: Handle) -> bool:

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from socialsite.recipes.job_queue import JobQueue, Patience
 from socialsite.recipes.worker import TAKE_WAIT_MS, Worker
+from socialsite.store import open_store
+from tests.contract.workers.conftest import QUICK
+from tests.support.redis_server import RedisServer
 from tests.support.stalls import Stalls
 from tests.support.topologies import Deployment
 from tests.support.working import Ledger, drain
@@ -154,3 +157,22 @@ async def test_every_job_performed_twice_has_the_same_effect(queues: list[JobQue
     assert (await queues[2].depth()).dead == 0
     assert sum(done.values()) > len(done)  # some were performed twice, and no chain became two
     assert sum(worker.performed for worker in workers) >= len(done)
+
+
+async def test_a_worker_that_is_stopped_while_its_store_is_away_ends() -> None:
+    server = RedisServer().start()
+    store = await open_store(server.url)
+    ledger = Ledger()
+    try:
+        queue = JobQueue(store, patience=QUICK)
+        worker = Worker(queue, ledger)
+        running = asyncio.create_task(worker.run())
+        await queue.add(b"one")
+        await ledger.has(b"one")
+        server.kill()
+        await asyncio.sleep(1)  # it has met the loss, several times
+        worker.stop()
+        await asyncio.wait_for(running, 10)
+    finally:
+        await store.close()
+        server.stop()
