@@ -61,13 +61,6 @@ class Jumping(Serving):
 
 
 @pytest.fixture
-def server() -> Iterator[RedisServer]:
-    started = RedisServer().start()
-    yield started
-    started.stop()
-
-
-@pytest.fixture
 def sites(server: RedisServer, tmp_path: Path) -> Iterator[list[Jumping]]:
     key = secrets.token_urlsafe(50)
     started = [Jumping(server.url, tmp_path / name, key, offset) for name, offset in OFFSETS.items()]

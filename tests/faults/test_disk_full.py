@@ -82,7 +82,7 @@ def test_with_everysec_a_full_disk_is_503_for_posts_until_there_is_room(
         author = Visitor(site.url, "filler").sign_up()
         with pulse:
             disk.fill(256 * 1024)
-            accepted = until_refused(author)
+            accepted = author.publishes_until_refused()
             full = time.monotonic()
             for path in ("/public/", "/@filler/", "/"):
                 author.get(path)
@@ -126,12 +126,3 @@ async def test_with_always_a_full_disk_ends_redis_and_what_was_acknowledged_stan
     assert len(acknowledged) >= 20
     assert sorted(stands) == acknowledged
     assert not report.damage, [str(finding) for finding in report.findings]
-
-
-def until_refused(author: Visitor) -> int:
-    for number in range(20_000):
-        answer = author.post("/posts/", text=f"{number} {FILLING}")
-        if answer.status_code != 201:
-            assert (answer.status_code, int(answer.headers["retry-after"]) > 0) == (503, True), answer.text
-            return number
-    raise AssertionError("the disk never filled")

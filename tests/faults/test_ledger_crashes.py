@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.ledger import Audit, Crowd, Ledger, audit
+from tests.support.serving import NO_LIMITS
 from tests.support.site import ROOT, Site, running_site, wait_until
-from tests.support.visitor import Visitor
+from tests.support.visitor import Visitor, circle
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +30,6 @@ ENOUGH = 10 * ROUNDS
 """Posts at least, and half as many deletions: people go on until then."""
 OUTAGE_S = 20.0
 """The longest anybody may be without a success; about 3 s where nobody else needs the processors."""
-NO_LIMITS = {f"RATE_LIMIT_{rule}": "off" for rule in ("POST", "FOLLOW", "SIGNUP", "LOGIN", "ADDRESS")}
 VICTIMS = {
     "worker": ({"201", "read 200"}, ["worker"]),
     "web": ({"201", "503", "no answer", "read 200", "read 503", "read no answer"}, ["web"]),
@@ -48,28 +48,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield running
 
 
-def people_who_follow_each_other(site: Site, prefix: str) -> list[Visitor]:
-    people = [Visitor(site.url, f"{prefix}{number}", timeout_s=15).sign_up() for number in range(PEOPLE)]
-    for one in people:
-        for other in people:
-            if other is not one:
-                one.follows(other.handle)
-    for one in people:
-        one.get("/")  # from now on posts are pushed into this home
-    return people
-
-
 def kill(site: Site, role: str) -> None:
     """Kill -9, and wait until the supervisor has put another in its place."""
     victim = site.processes()[role]
     os.kill(victim, signal.SIGKILL)
     wait_until(lambda: site.processes().get(role, victim) != victim, 90)
     wait_until(lambda: site.status() == 200, 90)
-
-
-def drained(site: Site) -> bool:
-    with site.redis() as client:
-        return client.xlen("jobs:{outbox}:stream") == 0  # a finished job is deleted
 
 
 def audit_command(site: Site) -> subprocess.CompletedProcess[str]:
@@ -92,7 +76,7 @@ def publish_while_killing(
     seed = int(os.environ.get("LEDGER_SEED", "0")) or random.randrange(1 << 32)
     chance = random.Random(seed)
     ledger = Ledger(directory / "ledger.jsonl")
-    people = people_who_follow_each_other(site, f"{name}_")
+    people = circle(site.url, f"{name}_", PEOPLE)
     crowd, told = Crowd(ledger, people, seed, deleting=deleting), len(site.lines)
     crowd.start()
     try:
@@ -107,7 +91,7 @@ def publish_while_killing(
         crowd.stop()
         ledger.close()
         print(site.told(told))
-    wait_until(lambda: drained(site), 60 + POSTS / 50)
+    wait_until(site.is_drained, 60 + POSTS / 50)
     found = audit(ledger, people)
     outages = " and ".join(f"no {what} for {gaps.longest_s:.1f} s" for what, gaps in ledger.gaps.items())
     print(f"{ROUNDS} kills of {'/'.join(roles)}, seed {seed}, at most {outages}: {found}")
@@ -151,7 +135,7 @@ def test_what_was_deleted_while_processes_died_is_never_seen_again(site: Site, t
 
 
 def test_twenty_requests_at_once_with_one_key_are_one_post(site: Site) -> None:
-    author, follower = people_who_follow_each_other(site, "twenty_")[:2]
+    author, follower = circle(site.url, "twenty_", PEOPLE)[:2]
     others = [Visitor(site.url, author.handle) for _ in range(20)]
     for other in others:
         other.http.cookies.update(author.http.cookies)
@@ -164,7 +148,7 @@ def test_twenty_requests_at_once_with_one_key_are_one_post(site: Site) -> None:
         answers = list(threads.map(send, others))
     assert len(set(answers)) == 1
     assert answers[0][0] == 201
-    wait_until(lambda: drained(site))
+    wait_until(site.is_drained)
     assert [post["id"] for post in author.timeline(f"/@{author.handle}/")] == [answers[0][1]]
     assert [post["id"] for post in follower.timeline("/")] == [answers[0][1]]
 
@@ -177,12 +161,12 @@ def forget_homes(site: Site) -> None:
 
 def test_the_audit_sees_what_is_lost_doubled_and_nobody_s(site: Site, tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.jsonl")
-    people = people_who_follow_each_other(site, "audit_")
+    people = circle(site.url, "audit_", PEOPLE)
     author = people[0]
     lost, kept = (ledger.intends(author.handle, text, text) for text in ("is lost", "is kept"))
     for entry in (lost, kept):
         ledger.notes(entry, "201", author.publishes(entry.text)["id"])
-    wait_until(lambda: drained(site))
+    wait_until(site.is_drained)
     assert audit(ledger, people).is_clean
     author.publishes("is kept")
     author.publishes("is nobody's")

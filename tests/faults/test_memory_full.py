@@ -22,7 +22,6 @@ MB = 1024 * 1024
 RESERVE = MB
 ROOM = MB // 3
 """What is left for posts, above the reserve, before they are refused."""
-FILLING = "x" * 450
 
 pytestmark = pytest.mark.slow
 
@@ -35,17 +34,6 @@ def site(server: RedisServer) -> Iterator[Serving]:
 
 def used_bytes(client: redis.Redis) -> int:
     return int(client.info("memory")["used_memory"])
-
-
-def until_refused(author: Visitor) -> int:
-    """Publish until it is refused; how many were acknowledged."""
-    for number in range(20_000):
-        answer = author.post("/posts/", text=f"{number} {FILLING}")
-        if answer.status_code != 201:
-            assert answer.status_code == 503, answer.text
-            assert int(answer.headers["retry-after"]) > 0
-            return number
-    raise AssertionError("the store never filled")
 
 
 def everything_else_works(author: Visitor, site: Serving, post: Answer) -> None:
@@ -66,7 +54,7 @@ async def test_a_store_that_fills_refuses_posts_and_serves_everything_else(
     first = author.publishes("to be deleted")
     with server.client() as client, pulse:
         client.config_set("maxmemory", used_bytes(client) + RESERVE + ROOM)
-        accepted = until_refused(author)
+        accepted = author.publishes_until_refused()
         full = time.monotonic()
         everything_else_works(author, site, post=first)
         client.config_set("maxmemory", used_bytes(client))  # and now without any reserve: the server refuses

@@ -21,9 +21,10 @@ import pytest
 
 from tests.support.cluster import RedisCluster
 from tests.support.ledger import Crowd, Ledger, audit
+from tests.support.serving import NO_LIMITS
 from tests.support.site import ROOT, Site, running_site, wait_until
 from tests.support.stalls import Stalls
-from tests.support.visitor import Visitor
+from tests.support.visitor import Visitor, circle
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +32,6 @@ QUIET_S = float(os.environ.get("LEDGER_SECONDS", "2"))
 PEOPLE = 4
 ENOUGH = 50
 """Posts."""
-NO_LIMITS = {f"RATE_LIMIT_{rule}": "off" for rule in ("POST", "FOLLOW", "SIGNUP", "LOGIN", "ADDRESS")}
 REAL_SETTINGS = {"DJANGO_SETTINGS_MODULE": "socialsite.settings"}
 ALLOWED = {
     "200",
@@ -123,11 +123,6 @@ def repartition(site: Site, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def drained(site: Site) -> bool:
-    with site.redis() as client:
-        return client.xlen("jobs:{outbox}:stream") == 0
-
-
 def moved_there_and_back(site: Site, cluster: RedisCluster, probe: Probe) -> None:
     time.sleep(QUIET_S)
     for phase, target in (("there", cluster.url), ("back", f"embedded://{site.data}")):
@@ -138,22 +133,11 @@ def moved_there_and_back(site: Site, cluster: RedisCluster, probe: Probe) -> Non
         time.sleep(QUIET_S / 2)
 
 
-def people_who_follow_each_other(site: Site) -> list[Visitor]:
-    people = [Visitor(site.url, f"mover{number}", timeout_s=15).sign_up() for number in range(PEOPLE)]
-    for one in people:
-        for other in people:
-            if other is not one:
-                one.follows(other.handle)
-    for one in people:
-        one.get("/")
-    return people
-
-
 def test_a_site_moves_to_a_cluster_and_back_and_nobody_notices_but_by_the_clock(
     site: Site, cluster: RedisCluster, tmp_path: Path
 ) -> None:
     ledger = Ledger(tmp_path / "ledger.jsonl")
-    people = people_who_follow_each_other(site)
+    people = circle(site.url, "mover", PEOPLE)
     probe = Probe(*(Visitor(site.url, name, timeout_s=15).sign_up() for name in ("probe", "probed")))
     crowd = Crowd(ledger, people, random.randrange(1 << 32), deleting=0.3)
     probing = threading.Thread(target=probe.run)
@@ -168,7 +152,7 @@ def test_a_site_moves_to_a_cluster_and_back_and_nobody_notices_but_by_the_clock(
         crowd.stop()
         probing.join(30)
         ledger.close()
-    wait_until(lambda: drained(site), 60)
+    wait_until(site.is_drained, 60)
     found = audit(ledger, people)
     print(probe.report(), dict(probe.outcomes), found, sep="\n")
     assert found.is_clean, found

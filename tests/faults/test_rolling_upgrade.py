@@ -36,13 +36,6 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def server() -> Iterator[RedisServer]:
-    started = RedisServer().start()
-    yield started
-    started.stop()
-
-
-@pytest.fixture
 def sites(server: RedisServer, tmp_path: Path) -> Iterator[tuple[Serving, Serving]]:
     """The old release's web process, and the new one's; workers are the test's matter."""
     key = secrets.token_urlsafe(50)

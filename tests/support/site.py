@@ -85,6 +85,11 @@ class Site:
         """A client of the site's own server, to look at what it holds."""
         return redis.Redis(unix_socket_path=str(self._record()["socket"]), decode_responses=True)
 
+    def is_drained(self) -> bool:
+        """Whether the worker owes nothing: a finished job is deleted."""
+        with self.redis() as client:
+            return bool(client.xlen("jobs:{outbox}:stream") == 0)
+
     def _record(self) -> dict[str, str]:
         found: dict[str, str] = json.loads((self.data / "server.json").read_text())
         return found

@@ -3,6 +3,7 @@
 Blocking, so that it serves beside a real browser and in threads.
 """
 
+import itertools
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, Self
@@ -55,6 +56,16 @@ class Visitor:
         post: Answer = answer.json()
         return post
 
+    def publishes_until_refused(self) -> int:
+        """Fill the site's room with posts; how many were acknowledged."""
+        for number in range(20_000):
+            answer = self.post("/posts/", text=f"{number} {'x' * 450}")
+            if answer.status_code != 201:
+                assert answer.status_code == 503, answer.text
+                assert int(answer.headers["retry-after"]) > 0
+                return number
+        raise AssertionError("there was room for all")
+
     def deletes(self, post: Answer) -> None:
         answer = self.post(f"/posts/{post['id']}/delete/")
         assert answer.status_code == 200, answer.text
@@ -78,3 +89,13 @@ class Visitor:
     @property
     def _token(self) -> str:
         return self.http.cookies.get("csrftoken") or ""
+
+
+def circle(url: str, prefix: str, size: int) -> list[Visitor]:
+    """People who follow each other; from now on posts are pushed into their homes."""
+    people = [Visitor(url, f"{prefix}{number}", timeout_s=15).sign_up() for number in range(size)]
+    for one, other in itertools.permutations(people, 2):
+        one.follows(other.handle)
+    for one in people:
+        one.get("/")
+    return people
