@@ -6,16 +6,15 @@ from accounts.domain import DAY_MS, AccountId
 from socialsite.ids import LOW_MASK, PostId, id_at, ms_of
 from socialsite.services import Services
 from socialsite.store import Store
-from tests.contract.test_hydrating_for_many import home_of
 from tests.support.reacting import Acts
-from tests.support.world import Person, World
+from tests.support.seats import home_of, list_of
+from tests.support.world import World
 from timelines import keys
 from timelines.domain.post import Post
-from timelines.domain.rights import Place
 from timelines.repositories.boosts import BEFORE_MOST, earlier_question
 from timelines.repositories.posts import PostRepository
 from timelines.services.boost_showing import LaterBoosts, behind
-from timelines.services.hydrating_for_many import Seat, seats_showing
+from timelines.services.hydrating_for_many import seats_showing
 
 BASE = 1_900_000_000_000
 
@@ -90,11 +89,6 @@ async def test_tombstones_of_before_and_of_what_was_never_written_say_less(store
     await posts.claim(claimed)
     await posts.delete(claimed, AccountId(7), claimed=True)
     assert await posts.deleted([*ids, claimed]) == dict.fromkeys([*ids[:3], claimed])
-
-
-async def list_of(services: Services, owner: Person, *members: Person) -> Seat:
-    rule = await services.lists.rule(await owner.makes_list(*members))
-    return Seat(owner.id, Place.LIST, rule.rights, rule.answering)
 
 
 async def test_timelines_show_an_author_by_follows_and_lists(

@@ -1,20 +1,20 @@
 """Cached timelines, rule by rule (docs/architecture.md): floor, push, trim, late insert, token, margin."""
 
-from collections.abc import Sequence
-
 import pytest
 
+from accounts.domain import DAY_MS
 from socialsite.clock import FixedClock
 from socialsite.ids import PostId, id_at
 from socialsite.store import Node, Reply, Store, StoreUnavailable
 from socialsite.store.node import MANY
+from tests.support.nodes import OneNode
 from timelines import keys
-from timelines.repositories.cached import CachedTimelines, part_of
-from timelines.repositories.cached_kind import LATE_MS, MARGIN_MS, CachedKind
-from timelines.repositories.cached_pushing import pass_payload, shortest_first
+from timelines.repositories.cached import CachedPart, CachedTimelines
+from timelines.repositories.cached_kind import LATE_MS, CachedKind
 
 NOW_MS = 1_900_000_000_000
 CAP = 10
+HOMES = CachedKind(keys.home_timeline, keys.HOME_PATTERN, CAP, 30 * DAY_MS, ahead=15)
 ALICE = 42
 
 
@@ -25,9 +25,7 @@ def clock() -> FixedClock:
 
 @pytest.fixture
 def homes(store: Store, clock: FixedClock) -> CachedTimelines:
-    return CachedTimelines(
-        store, clock, CachedKind(keys.home_timeline, keys.HOME_PATTERN, CAP, 86_400_000 * 30, ahead=15)
-    )
+    return CachedTimelines(store, clock, HOMES)
 
 
 def at(ms_ago: int, low: int = 0) -> PostId:
@@ -38,6 +36,19 @@ async def built(homes: CachedTimelines, ids: list[PostId], floor: int = 0) -> No
     token = await homes.begin(ALICE)
     assert token is not None
     assert await homes.finish(ALICE, token, ids, floor)
+
+
+async def head(homes: CachedTimelines) -> CachedPart:
+    """The first five, as a reader gets them."""
+    part = await homes.read(ALICE, 5)
+    assert part is not None
+    return part
+
+
+async def whole(homes: CachedTimelines) -> CachedPart:
+    part = await homes.read_whole(ALICE)
+    assert part is not None
+    return part
 
 
 async def elements(store: Store) -> list[bytes]:
@@ -55,8 +66,7 @@ async def test_a_push_never_creates_a_timeline(homes: CachedTimelines, store: St
 async def test_a_push_goes_in_front(homes: CachedTimelines) -> None:
     await built(homes, [at(500)])
     await homes.push([ALICE, 43, 44], at(0))
-    part = await homes.read(ALICE, 5)
-    assert part is not None
+    part = await head(homes)
     assert part.ids == (at(0), at(500))
     assert part.whole
 
@@ -68,27 +78,21 @@ async def test_what_is_no_home_is_dropped_and_keeps_nothing_from_the_others(
     spoilt = keys.home_timeline(43)
     await store.node(spoilt).execute("SET", spoilt, "by hand")
     await homes.push([43, ALICE], at(0))
-    part = await homes.read(ALICE, 5)
-    assert part is not None
-    assert part.ids == (at(0), at(500))
+    assert (await head(homes)).ids == (at(0), at(500))
     assert not await store.node(spoilt).execute("EXISTS", spoilt)
 
 
 async def test_a_large_pass_reaches_whom_it_names(homes: CachedTimelines) -> None:
     await built(homes, [at(500)])
     await homes.push([*range(1, 3 * MANY)], at(0))
-    part = await homes.read(ALICE, 5)
-    assert part is not None
-    assert part.ids == (at(0), at(500))
+    assert (await head(homes)).ids == (at(0), at(500))
 
 
 async def test_a_late_id_is_inserted_in_its_place_and_only_once(homes: CachedTimelines) -> None:
     await built(homes, [at(3000), at(9000)])
     for _ in range(3):
         await homes.push([ALICE], at(5000))
-    part = await homes.read(ALICE, 5)
-    assert part is not None
-    assert part.ids == (at(3000), at(5000), at(9000))
+    assert (await head(homes)).ids == (at(3000), at(5000), at(9000))
 
 
 async def test_a_late_id_older_than_all_stands_before_the_floor(homes: CachedTimelines, store: Store) -> None:
@@ -101,9 +105,7 @@ async def test_an_id_below_the_floor_is_never_inserted(homes: CachedTimelines) -
     await built(homes, [at(3000)], floor=at(5000))
     await homes.push([ALICE], at(6000))
     await homes.push([ALICE], at(5000))
-    part = await homes.read(ALICE, 5)
-    assert part is not None
-    assert part.ids == (at(3000),)
+    assert (await head(homes)).ids == (at(3000),)
 
 
 async def test_trimming_raises_the_floor_to_the_newest_id_that_was_dropped(
@@ -112,8 +114,7 @@ async def test_trimming_raises_the_floor_to_the_newest_id_that_was_dropped(
     await built(homes, [at(1000 + n) for n in range(CAP)])
     for n in range(60):
         await homes.push([ALICE], at(900 - n))
-    part = await homes.read_whole(ALICE)
-    assert part is not None
+    part = await whole(homes)
     assert len(await elements(store)) <= CAP + 2 * (CAP // 20 + 1) + 2
     dropped = [at(900 - n) for n in range(60) if at(900 - n) not in part.ids]
     assert part.floor == max(dropped)
@@ -136,25 +137,6 @@ class SlowNode(Node):
         return answers
 
 
-class On:
-    def __init__(self, node: Node) -> None:
-        self.nodes = (node,)
-
-    def node_for(self, tag: str) -> Node:
-        return self.nodes[0]
-
-    width = 1
-
-    def group(self, owners: Sequence[int], key_of: object) -> list[tuple[Node, Sequence[int]]]:
-        return [(self.nodes[0], owners)]
-
-    async def open(self) -> None:
-        pass
-
-    async def close(self) -> None:
-        await self.nodes[0].close()
-
-
 def node_of_home(store: Store) -> Node:
     """The server of the home; behind a proxy any of them, asked directly."""
     node = store.node(keys.home_timeline(ALICE))
@@ -162,8 +144,7 @@ def node_of_home(store: Store) -> Node:
 
 
 def homes_on(node: Node, clock: FixedClock) -> CachedTimelines:
-    kind = CachedKind(keys.home_timeline, keys.HOME_PATTERN, CAP, 86_400_000 * 30, ahead=15)
-    return CachedTimelines(Store(On(node)), clock, kind)
+    return CachedTimelines(Store(OneNode(node)), clock, HOMES)
 
 
 async def test_a_push_whose_reply_comes_late_deletes_the_home(store: Store, clock: FixedClock) -> None:
@@ -216,8 +197,7 @@ async def test_a_second_builder_stands_back_and_cannot_finish_for_the_first(home
 async def test_a_build_keeps_at_most_the_cap_and_says_where_it_stopped(homes: CachedTimelines) -> None:
     ids = [at(n) for n in range(CAP + 5)]
     await built(homes, ids)
-    part = await homes.read_whole(ALICE)
-    assert part is not None
+    part = await whole(homes)
     assert part.ids == tuple(ids[:CAP])
     assert part.floor == ids[CAP]
 
@@ -228,44 +208,15 @@ async def test_an_abandoned_build_and_an_unread_home_expire(homes: CachedTimelin
     assert 0 < await store.node(key).execute("PTTL", key) <= 30_000
     await homes.forget(ALICE)
     await built(homes, [at(1)])
-    assert await store.node(key).execute("PTTL", key) > 29 * 86_400_000
+    assert await store.node(key).execute("PTTL", key) > 29 * DAY_MS
 
 
 async def test_reading_renews_a_home_at_most_once_a_day(homes: CachedTimelines, store: Store) -> None:
     key = keys.home_timeline(ALICE)
     await built(homes, [at(1)])
-    await store.node(key).execute("PEXPIRE", key, 29 * 86_400_000 + 1_000_000)
+    await store.node(key).execute("PEXPIRE", key, 29 * DAY_MS + 1_000_000)
     await homes.read(ALICE, 5)
-    assert await store.node(key).execute("PTTL", key) <= 29 * 86_400_000 + 1_000_000
+    assert await store.node(key).execute("PTTL", key) <= 29 * DAY_MS + 1_000_000
     await store.node(key).execute("PEXPIRE", key, 5_000_000)
     await homes.read(ALICE, 5)
-    assert await store.node(key).execute("PTTL", key) > 29 * 86_400_000
-
-
-def test_a_head_is_believed_only_above_the_margin() -> None:
-    """Two pushes may stand in the wrong order when their ids are less than 5 s apart."""
-    early, late = at(4000), at(1000)
-    part = part_of([b"%d" % early, b"%d" % late, b"%d" % at(6000)], b"-0")
-    assert part.ids == (late, early, at(6000))
-    assert not part.whole
-    believed = [post_id for post_id in part.ids if post_id >= part.settled]
-    assert believed == [late]
-    assert part.settled == at(6000) + (MARGIN_MS << 12)
-
-
-def test_repeats_and_ids_below_the_floor_are_dropped_by_the_reader() -> None:
-    part = part_of([b"9", b"7", b"9", b"3", b"-4"], b"-4")
-    assert part.ids == (9, 7)
-    assert part.whole
-
-
-def test_the_patterns_of_passes_are_the_keys() -> None:
-    assert keys.home_timeline(42).encode() == keys.HOME_PATTERN % 42
-    assert keys.list_timeline(7).encode() == keys.LIST_PATTERN % 7
-
-
-def test_a_pass_is_encoded_as_the_server_reads_it() -> None:
-    payload = pass_payload(keys.HOME_PATTERN, shortest_first([b"7", b"1234", b"8"]), PostId(99))
-    first = b"*3\r\n$6\r\nLPUSHX\r\n$18\r\ntimelines:{7}:home\r\n$2\r\n99\r\n"
-    second = b"*3\r\n$6\r\nLPUSHX\r\n$21\r\ntimelines:{1234}:home\r\n$2\r\n99\r\n"
-    assert payload == first + first.replace(b"{7}", b"{8}") + second
+    assert await store.node(key).execute("PTTL", key) > 29 * DAY_MS

@@ -7,7 +7,7 @@ exclusive cursors, downward and upward, must equal the merge of the followed aut
 
 import asyncio
 import random
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from socialsite.ids import PostId
 from socialsite.services import Services, build_services
 from socialsite.store import Command, Node, Reply, Store
 from socialsite.store.connection import Address
+from tests.support.nodes import OneNode
 from tests.support.world import Person, World, ids_on
 from timelines import keys
 from timelines.domain.page import TimelinePage
@@ -56,29 +57,6 @@ class GivingWay(Node):
         answers = await super().send_encoded(payload, replies, confirm=confirm)
         await self._give_way()
         return answers
-
-
-class OneNode:
-    def __init__(self, node: Node) -> None:
-        self._node = node
-
-    @property
-    def nodes(self) -> Sequence[Node]:
-        return (self._node,)
-
-    def node_for(self, tag: str) -> Node:
-        return self._node
-
-    width = 1
-
-    def group(self, owners: Sequence[int], key_of: object) -> list[tuple[Node, Sequence[int]]]:
-        return [(self._node, owners)]
-
-    async def open(self) -> None:
-        pass
-
-    async def close(self) -> None:
-        await self._node.close()
 
 
 class Run:

@@ -1,28 +1,16 @@
 """One post for many readers: judged for each by what stands now, in as many round trips as for one."""
 
-from collections.abc import Iterable
-
 import pytest
 
 from socialsite.clock import FixedClock
 from socialsite.configuration import Configuration
 from socialsite.services import Services, build_services
-from socialsite.store import Command, Node, Reply, Store
-from socialsite.store.connection import Address
-from tests.contract.test_home_model import OneNode
-from tests.support.world import Person, World
-from timelines.domain.post import Post
+from socialsite.store import Store
+from tests.support.nodes import CountingNode, OneNode
+from tests.support.seats import home_of, shown_to
+from tests.support.world import World
 from timelines.domain.rights import Place
 from timelines.services.hydrating_for_many import Seat, hydrate_for
-
-
-def home_of(services: Services, reader: Person) -> Seat:
-    return Seat(reader.id, Place.HOME, services.reading.home_rights(reader.id))
-
-
-async def shown_to(services: Services, post: Post, seats: list[Seat]) -> list[bool]:
-    found = await hydrate_for(services.hydrator, post.id, post.author_id, seats)
-    return [entry is not None for entry in found]
 
 
 async def test_rights_are_those_of_now(services: Services) -> None:
@@ -38,9 +26,7 @@ async def test_rights_are_those_of_now(services: Services) -> None:
 
 async def test_a_list_loses_a_member_at_once(services: Services) -> None:
     alice, bob = await World(services).people("alice", "bob")
-    now_ms = services.clock.now_ms()
-    made = await services.lists.create(owner_id=alice.id, title="Friends", now_ms=now_ms)
-    await services.lists.add_member(owner_id=alice.id, list_id=made.id, account_id=bob.id, now_ms=now_ms)
+    made = await alice.makes_list(bob, title="Friends")
     rule = await services.lists.rule(made)
     post, seat = await bob.publishes("hello"), Seat(alice.id, Place.LIST, rule.rights, rule.answering)
     assert await shown_to(services, post, [seat]) == [True]
@@ -51,9 +37,7 @@ async def test_a_list_loses_a_member_at_once(services: Services) -> None:
 async def test_members_of_an_exclusive_list_leave_home(services: Services) -> None:
     alice, bob = await World(services).people("alice", "bob")
     await alice.follows(bob)
-    now_ms = services.clock.now_ms()
-    made = await services.lists.create(owner_id=alice.id, title="Apart", now_ms=now_ms)
-    await services.lists.add_member(owner_id=alice.id, list_id=made.id, account_id=bob.id, now_ms=now_ms)
+    made = await alice.makes_list(bob, title="Apart")
     post = await bob.publishes("hello")
     assert await shown_to(services, post, [home_of(services, alice)]) == [True]
     await services.lists.edit(owner_id=alice.id, list_id=made.id, exclusive=True)
@@ -77,20 +61,6 @@ async def test_each_reader_sees_what_they_have_done_with_it(services: Services) 
     viewers = [entry.viewer for entry in found if entry is not None]
     assert [viewer and viewer.liked for viewer in viewers] == [False, False, True, None]
     assert [viewer and viewer.own for viewer in viewers] == [False, True, False, None]
-
-
-class CountingNode(Node):
-    """Keeps how many commands went in each round trip."""
-
-    def __init__(self, url: str) -> None:
-        super().__init__(Address.parse(url))
-        self.trips: list[int] = []
-
-    async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
-        commands = list(commands)
-        if commands:
-            self.trips.append(len(commands))
-        return await super().pipeline(commands)
 
 
 @pytest.mark.parametrize("readers", [1, 40])

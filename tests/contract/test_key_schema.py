@@ -100,9 +100,7 @@ async def use_pages(site: Services, world: World) -> None:
 
 async def use_lists(site: Services, world: World) -> None:
     carol, dave = await world.people("carol", "dave")
-    now_ms = site.clock.now_ms()
-    made = await site.lists.create(owner_id=carol.id, title="Good people", now_ms=now_ms)
-    await site.lists.add_member(owner_id=carol.id, list_id=made.id, account_id=dave.id, now_ms=now_ms)
+    made = await carol.makes_list(dave, title="Good people")
     await site.lists.edit(owner_id=carol.id, list_id=made.id, exclusive=True)
     await site.positions.move(carol.id, "home", PostId(1))
     await dave.publishes("for the list")

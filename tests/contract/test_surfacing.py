@@ -14,8 +14,7 @@ from socialsite.ids import PostId
 from socialsite.outlet import Frame
 from socialsite.services import Services, build_services
 from socialsite.store import Command, Reply, Store, StoreUnavailable
-from tests.contract.test_home_model import OneNode
-from tests.contract.test_hydrating_for_many import CountingNode
+from tests.support.nodes import CountingNode, OneNode
 from tests.support.reacting import Acts
 from tests.support.world import Person, World
 from timelines.domain.page import TimelinePage
@@ -122,12 +121,8 @@ async def test_the_first_that_a_reader_sees_goes_to_those_who_saw_the_withdrawn_
 
 async def test_a_list_is_told_by_its_members(town: Town) -> None:
     bob, carol, _ = town.boosters
-    owner, now_ms = await town.reader("owner"), town.services.clock.now_ms()
-    made = await town.services.lists.create(owner_id=owner.id, title="List", now_ms=now_ms)
-    for member in (bob, carol):
-        await town.services.lists.add_member(
-            owner_id=owner.id, list_id=made.id, account_id=member.id, now_ms=now_ms
-        )
+    owner = await town.reader("owner")
+    made = await owner.makes_list(bob, carol)
     rule = await town.services.lists.rule(made)
     seen, _ = town.opens(owner, list_of(made.id), Seat(owner.id, Place.LIST, rule.rights, rule.answering))
     await town.withdraws(0)

@@ -71,10 +71,7 @@ async def test_a_list_is_full_at_once_and_gets_what_comes(world: World, services
     owner, member, other = await world.people("owner", "member", "other")
     early = await member.publishes("before the list")
     await other.publishes("not on the list")
-    made = await services.lists.create(owner_id=owner.id, title="Friends", now_ms=services.clock.now_ms())
-    await services.lists.add_member(
-        owner_id=owner.id, list_id=made.id, account_id=member.id, now_ms=services.clock.now_ms()
-    )
+    made = await owner.makes_list(member, title="Friends")
     assert await list_ids(services, made.id) == [early.id]
     late = await member.publishes("after")
     await world.work()
@@ -106,10 +103,7 @@ async def test_a_deleted_account_leaves_nothing_behind(
     await reader.follows(author)
     await author.follows(reader)
     posts = [await author.publishes(f"post {n}") for n in range(3)]
-    made = await services.lists.create(owner_id=author.id, title="Mine", now_ms=services.clock.now_ms())
-    await services.lists.add_member(
-        owner_id=author.id, list_id=made.id, account_id=reader.id, now_ms=services.clock.now_ms()
-    )
+    await author.makes_list(reader, title="Mine")
     await services.accounts.delete(account_id=author.id, now_ms=services.clock.now_ms())
     assert await reader.home_ids() == []
     await world.work()

@@ -45,14 +45,7 @@ class RightsSite(RightsModel):
         clock = FixedClock(1_900_000_000_000)
         services = build_services(store, clock, SMALL)
         people = await World(services).people(*(f"p{number}" for number in range(PEOPLE)))
-        lists: dict[AccountId, ListId] = {}
-        for owner in people:
-            made = await services.lists.create(owner_id=owner.id, title="All", now_ms=1)
-            lists[owner.id] = made.id
-            for member in people:
-                await services.lists.add_member(
-                    owner_id=owner.id, list_id=made.id, account_id=member.id, now_ms=1
-                )
+        lists = {owner.id: (await owner.makes_list(*people)).id for owner in people}
         return cls(clock=clock, services=services, people=people, lists=lists)
 
     async def step(self, verb: str, one: Person, other: Person, number: int) -> None:

@@ -79,9 +79,7 @@ async def test_a_page_of_home_is_full_though_an_exclusive_list_takes_most_out(
     alice, loud, quiet = await world.people("alice", "loud", "quiet")
     for other in (loud, quiet):
         await alice.follows(other)
-    now_ms = services.clock.now_ms()
-    made = await services.lists.create(owner_id=alice.id, title="loud", now_ms=now_ms)
-    await services.lists.add_member(owner_id=alice.id, list_id=made.id, account_id=loud.id, now_ms=now_ms)
+    made = await alice.makes_list(loud, title="loud")
     await services.lists.edit(owner_id=alice.id, list_id=made.id, exclusive=True)
     wanted = []
     for number in range(12):

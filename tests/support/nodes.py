@@ -1,0 +1,45 @@
+"""Nodes that tests watch, and the topology of a single one."""
+
+from collections.abc import Iterable, Sequence
+
+from socialsite.store import Command, Node, Reply
+from socialsite.store.connection import Address
+
+
+class OneNode:
+    """Everything stands on one node: `Store(OneNode(node))`."""
+
+    width = 1
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        return (self._node,)
+
+    def node_for(self, tag: str) -> Node:
+        return self._node
+
+    def group(self, owners: Sequence[int], key_of: object) -> list[tuple[Node, Sequence[int]]]:
+        return [(self._node, owners)]
+
+    async def open(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        await self._node.close()
+
+
+class CountingNode(Node):
+    """Keeps how many commands went in each round trip."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(Address.parse(url))
+        self.trips: list[int] = []
+
+    async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
+        commands = list(commands)
+        if commands:
+            self.trips.append(len(commands))
+        return await super().pipeline(commands)

@@ -1,0 +1,36 @@
+"""Cached timelines as bytes: what a reader believes of a head, and what a pass sends."""
+
+from socialsite.ids import PostId, id_at
+from timelines import keys
+from timelines.repositories.cached import part_of
+from timelines.repositories.cached_kind import MARGIN_MS
+from timelines.repositories.cached_pushing import pass_payload, shortest_first
+
+
+def test_a_head_is_believed_only_above_the_margin() -> None:
+    """Two pushes may stand in the wrong order when their ids are less than 5 s apart."""
+    oldest, early, late = (id_at(1_900_000_000_000 + ms) for ms in (0, 2000, 5000))
+    part = part_of([b"%d" % early, b"%d" % late, b"%d" % oldest], b"-0")
+    assert part.ids == (late, early, oldest)
+    assert not part.whole
+    believed = [post_id for post_id in part.ids if post_id >= part.settled]
+    assert believed == [late]
+    assert part.settled == oldest + (MARGIN_MS << 12)
+
+
+def test_repeats_and_ids_below_the_floor_are_dropped_by_the_reader() -> None:
+    part = part_of([b"9", b"7", b"9", b"3", b"-4"], b"-4")
+    assert part.ids == (9, 7)
+    assert part.whole
+
+
+def test_the_patterns_of_passes_are_the_keys() -> None:
+    assert keys.home_timeline(42).encode() == keys.HOME_PATTERN % 42
+    assert keys.list_timeline(7).encode() == keys.LIST_PATTERN % 7
+
+
+def test_a_pass_is_encoded_as_the_server_reads_it() -> None:
+    payload = pass_payload(keys.HOME_PATTERN, shortest_first([b"7", b"1234", b"8"]), PostId(99))
+    first = b"*3\r\n$6\r\nLPUSHX\r\n$18\r\ntimelines:{7}:home\r\n$2\r\n99\r\n"
+    second = b"*3\r\n$6\r\nLPUSHX\r\n$21\r\ntimelines:{1234}:home\r\n$2\r\n99\r\n"
+    assert payload == first + first.replace(b"{7}", b"{8}") + second
