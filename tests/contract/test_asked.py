@@ -4,16 +4,13 @@ import asyncio
 
 import pytest
 
-from socialsite.store import CommandRefused, Key, Question, Store, StoreUnavailable, open_store
+from socialsite.store import CommandRefused, Question, Store, StoreUnavailable, open_store
+from tests.support.nodes import key
 from tests.support.redis_server import RedisServer
 
 
 def value_of(number: int) -> Question[bytes | None]:
     return Question([("GET", key(number))], lambda replies: replies[0])
-
-
-def key(number: int) -> Key:
-    return Key("posts", tag=str(number), name="post")
 
 
 async def test_what_was_asked_is_answered_when_it_is_awaited(store: Store) -> None:

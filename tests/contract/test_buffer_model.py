@@ -20,7 +20,7 @@ play = st.lists(
 numbers = iter(range(1_000, 10_000_000))
 
 
-class Town:
+class Flushers:
     """Three flushers at once over two entities, and what is true of them."""
 
     def __init__(self, store: Store) -> None:
@@ -69,10 +69,10 @@ def test_nothing_is_lost_or_doubled_wherever_flushers_die(
     async def run() -> None:
         store = await open_store(redis_urls)
         try:
-            town = Town(store)
+            flushers = Flushers(store)
             for what, who, which in steps:
-                await town.step(what, who, town.entities[which])
-            await town.finish()
+                await flushers.step(what, who, flushers.entities[which])
+            await flushers.finish()
         finally:
             await store.close()
 

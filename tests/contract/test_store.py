@@ -24,14 +24,11 @@ from socialsite.store import (
 from socialsite.store.connection import Address
 from socialsite.store.node import MANY
 from socialsite.store.topology.single import Single
+from tests.support.nodes import key
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import Stalls
 
 ECHO = Script("echo", "return {KEYS[1], ARGV[1]}")
-
-
-def key(number: int) -> Key:
-    return Key("posts", tag=str(number), name="post")
 
 
 def server_of(store: Store, key: Key) -> Node:

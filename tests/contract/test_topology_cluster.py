@@ -13,6 +13,7 @@ from socialsite.services import open_services
 from socialsite.store import Key, Script, Store, StoreUnavailable, open_store
 from socialsite.store.partition.slots import slot_of
 from tests.support.cluster import RedisCluster
+from tests.support.nodes import key
 from tests.support.world import World, ids_of
 
 COUNT = Script("count", "return redis.call('INCR', KEYS[1])")
@@ -24,10 +25,6 @@ async def store(cluster: RedisCluster) -> AsyncIterator[Store]:
     opened = await open_store(cluster.url)
     yield opened
     await opened.close()
-
-
-def key(number: int) -> Key:
-    return Key("posts", tag=str(number), name="post")
 
 
 async def test_thousands_of_redirections_cost_one_look_at_the_map(

@@ -22,9 +22,9 @@ from socialsite.store import (
 from socialsite.store.connection import Address
 from socialsite.store.topology.proxy import ProxyRefused
 from socialsite.store.topology.proxy_commands import CARRIED, NotBehindProxy, require_carried
+from tests.support.nodes import key
 from tests.support.proxy_forms import ECHO, FORMS, REFUSED
 from tests.support.redis_server import RedisServer
-from tests.support.sharding import key
 from tests.support.topologies import NOT_BEHIND_TWEMPROXY, SHARDS, plain_servers
 from tests.support.twemproxy import Nutcracker, proxy_before
 from tests.support.world import World

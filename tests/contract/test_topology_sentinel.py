@@ -10,6 +10,7 @@ import pytest_asyncio
 
 from socialsite.store import CommandRefused, Key, Node, Store, StoreError, StoreUnavailable, open_store
 from socialsite.store.pubsub import GAP, Subscription
+from tests.support.nodes import key
 from tests.support.sentinel import NAME, SentinelSite
 
 FAILOVER_WITHIN_S = 30.0
@@ -31,10 +32,6 @@ async def store(site: SentinelSite) -> AsyncIterator[Store]:
     opened = await open_store(site.url)
     yield opened
     await opened.close()
-
-
-def key(number: int) -> Key:
-    return Key("posts", tag=str(number), name="post")
 
 
 class Writer:

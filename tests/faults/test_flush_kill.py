@@ -11,21 +11,22 @@ from pathlib import Path
 from socialsite.recipes.buffer import LEASE_MS, Buffers, Change, Entity
 from socialsite.recipes.buffer_flush import Flusher
 from socialsite.recipes.buffer_totals import Totals
-from socialsite.store import Key, open_store
+from socialsite.store import open_store
+from tests.support.buffering import NOW, totals_key
 
 ROOT = Path(__file__).resolve().parents[2]
-NOW = 1_763_650_440_000
 KILLS = 12
 ENTITIES = [Entity("post", number) for number in range(1, 401)]
 FLUSHER = """
 import asyncio, sys
 from socialsite.recipes.buffer_flush import Flusher
 from socialsite.recipes.buffer_totals import Totals
-from socialsite.store import Key, open_store
+from socialsite.store import open_store
+from tests.support.buffering import totals_key
 
 async def main(url, now_ms):
     store = await open_store(url)
-    totals = Totals(store, {"post": lambda id: Key("posts", tag=str(id), name="totals")})
+    totals = Totals(store, {"post": totals_key})
     flusher = Flusher(store, totals.apply)
     print("flushing", flush=True)
     while True:
@@ -33,10 +34,6 @@ async def main(url, now_ms):
 
 asyncio.run(main(sys.argv[1], int(sys.argv[2])))
 """
-
-
-def totals_key(id: int) -> Key:
-    return Key("posts", tag=str(id), name="totals")
 
 
 async def test_twelve_killed_flushers_lose_and_double_nothing(redis_url: str) -> None:

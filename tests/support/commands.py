@@ -3,7 +3,7 @@
 import asyncio
 import io
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.core.management import call_command
 
@@ -12,7 +12,7 @@ from socialsite.services import Services, open_services
 Result = TypeVar("Result")
 
 
-def run(*words: object, **options: object) -> str:
+def run(*words: object, **options: Any) -> str:
     """What a command says, on either stream."""
     out = io.StringIO()
     call_command(*map(str, words), stdout=out, stderr=out, **options)

@@ -68,7 +68,9 @@ class Watch:
         for raw in self.client.scan_iter(count=1000):
             key = raw.decode()
             with self.client.pipeline() as asking:
-                kind, ttl_ms = asking.type(key).pttl(key).execute()
+                asking.type(key)
+                asking.pttl(key)
+                kind, ttl_ms = asking.execute()
             if ttl_ms != -2:  # else it went meanwhile
                 self._check(key, kind.decode(), ttl_ms)
 

@@ -1,9 +1,14 @@
-"""Nodes that tests watch, and the topology of a single one."""
+"""Nodes that tests watch, the topology of a single one, and keys to put there."""
 
 from collections.abc import Iterable, Sequence
 
-from socialsite.store import Command, Node, Reply
+from socialsite.store import Command, Key, Node, Reply
 from socialsite.store.connection import Address
+
+
+def key(number: int) -> Key:
+    """One a number, wherever its tag belongs."""
+    return Key("posts", tag=str(number), name="post")
 
 
 class OneNode:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from accounts.domain import AccountId, Author
+from accounts.domain import ACTIVE, SUSPENDED, AccountId, Author, State
 from socialsite.clock import FixedClock
 from timelines.domain.filters import Filter, matching
 from timelines.domain.post import Post
@@ -44,7 +44,7 @@ class RightsModel:
         )
 
     def author(self, account_id: AccountId) -> Author:
-        state = "suspended" if account_id in self.suspended else "active"
+        state: State = SUSPENDED if account_id in self.suspended else ACTIVE
         return Author(account_id, "", "", state, 1, account_id in self.private)
 
     def shows(self, post: Post, viewer: AccountId | None, place: Place) -> bool:

@@ -5,16 +5,12 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from socialsite.store import Key, Store, open_store
+from socialsite.store import Store, open_store
 from socialsite.store.topology.shard_map import MapRefused, ShardMap, shard_key
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import shards_url
 
 MAP = shard_key()
-
-
-def key(number: int) -> Key:
-    return Key("posts", tag=str(number), name="post")
 
 
 @contextlib.asynccontextmanager

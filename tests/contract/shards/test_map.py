@@ -12,8 +12,9 @@ from socialsite.store.partition import Ranged, even
 from socialsite.store.partition.slots import SLOTS, slot_of_tag
 from socialsite.store.topology.shard_map import ShardMap, bitmap_key
 from socialsite.store.topology.shards import MapChanged, Shards
+from tests.support.nodes import key
 from tests.support.redis_server import RedisServer
-from tests.support.sharding import MAP, id_on, key, opened, rewrite
+from tests.support.sharding import MAP, id_on, opened, rewrite
 from tests.support.topologies import SHARDS, shards_url
 
 # The map

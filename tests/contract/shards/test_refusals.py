@@ -13,8 +13,9 @@ from django.core.management.base import SystemCheckError
 from socialsite.store import StoreUnavailable, open_store
 from socialsite.store.partition import Listed, even
 from socialsite.store.topology.shard_map import ShardMap, bitmap_key
+from tests.support.nodes import key
 from tests.support.redis_server import RedisServer
-from tests.support.sharding import MAP, id_on, key, opened, refusal, rewrite
+from tests.support.sharding import MAP, id_on, opened, refusal, rewrite
 from tests.support.topologies import SHARDS, shards_url
 
 
