@@ -5,7 +5,7 @@ which is turned by hand: what is counted is what the site looked at, not how fas
 """
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
@@ -15,8 +15,8 @@ from socialsite.configuration import Configuration
 from socialsite.middleware.services import loop_services
 from socialsite.services import Services, build_services
 from socialsite.store import open_store
-from tests.support.browser import Browser
 from tests.support.world import World
+from tests.web.conftest import OpenBrowser
 
 GUESSES = int(os.environ.get("ATTACK_GUESSES", "300"))
 MINUTES = 60 if GUESSES >= 10_000 else 5
@@ -24,7 +24,6 @@ LOG_INS = 10
 """A minute, as RATE_LIMIT_LOGIN is unless set."""
 MOST = (MINUTES + 2) * LOG_INS
 """Of one address, or at one account: the minutes, and what the first and the last give more."""
-OpenBrowser = Callable[..., Awaitable[Browser]]
 
 
 @pytest_asyncio.fixture

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from socialsite.store.key import GRAMMAR
 from tests.support.fuzz import FRAMES, Sent, requests
 from tests.support.redis_server import RedisServer
+from tests.support.serving import NO_LIMITS
 from tests.support.sockets import Client, Daphne, client, running
 from tests.support.visitor import JSON, Visitor
 
@@ -37,12 +38,10 @@ THOROUGH = settings(
 
 @pytest.fixture(scope="module")
 def daphne(redis_server: RedisServer) -> Iterator[Daphne]:
-    limits = {
-        f"RATE_LIMIT_{rule}": "off" for rule in ("POST", "FOLLOW", "SIGNUP", "LOGIN", "SEARCH", "ADDRESS")
-    }
+    settings = {**NO_LIMITS, "RATE_LIMIT_SEARCH": "off", "LOG_LEVEL": "ERROR"}
     with redis_server.client() as store:
         store.flushall()
-    with running(redis_server.url, LOG_LEVEL="ERROR", **limits) as one:
+    with running(redis_server.url, **settings) as one:
         yield one
 
 

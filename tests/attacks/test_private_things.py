@@ -5,7 +5,7 @@ each thing, marked by a word that stands in it. Bob follows her, Carol is nobody
 """
 
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import httpx
@@ -16,6 +16,7 @@ from socialsite.services import Services
 from tests.support.browser import JSON, Browser
 from tests.support.routes import Route, routes
 from tests.support.world import World
+from tests.web.conftest import OpenBrowser
 
 OTHERS = ("bob", "carol", "dave", "anonymous")
 NOBODYS = "8888888888888888"
@@ -60,7 +61,7 @@ class Scene:
 
 
 @pytest_asyncio.fixture
-async def scene(site: Services, open_browser: Callable[..., Awaitable[Browser]], world: World) -> Scene:
+async def scene(site: Services, open_browser: OpenBrowser, world: World) -> Scene:
     people = {name: await open_browser(name) for name in ("alice", "bob", "carol", "dave")}
     people["anonymous"] = await open_browser()
     alice = people["alice"]

@@ -6,6 +6,7 @@ elsewhere find none running.
 
 import itertools
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,12 +24,21 @@ SETTINGS = {
     "RATE_LIMIT_LOGIN": "off",
     "RATE_LIMIT_ADDRESS": "off",
 }
+HERE = Path(__file__).parent
 OpenReader = Callable[..., Reader]
 NewVisitor = Callable[[], Visitor]
 numbers = itertools.count(1)
 PATIENCE_MS = 30_000
 """For what is to come, on a machine that others keep busy: none of it is a claim of time."""
 expect.set_options(timeout=PATIENCE_MS)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything here bears the markers `browser` and `slow`."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker("browser")
+            item.add_marker("slow")
 
 
 @pytest.fixture(scope="package")
@@ -61,6 +71,18 @@ def visitor(site: Site) -> Iterator[NewVisitor]:
     yield sign_up
     for one in opened:
         one.http.close()
+
+
+@pytest.fixture
+def own(visitor: NewVisitor) -> Visitor:
+    """The one whose pages the test looks at."""
+    return visitor()
+
+
+@pytest.fixture
+def friend(visitor: NewVisitor) -> Visitor:
+    """Somebody else, whom nobody follows yet."""
+    return visitor()
 
 
 @pytest.fixture

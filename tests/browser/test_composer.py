@@ -3,19 +3,12 @@
 import pytest
 from playwright.sync_api import Route, expect
 
-from tests.browser.conftest import NewVisitor, OpenReader
+from tests.browser.conftest import OpenReader
 from tests.support.chromium import Reader
 from tests.support.visitor import Visitor
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
 BLANK = " \n\t "
 POST_LIMIT = 40  # RATE_LIMIT_POST of this site
-
-
-@pytest.fixture
-def own(visitor: NewVisitor) -> Visitor:
-    return visitor()
 
 
 @pytest.fixture

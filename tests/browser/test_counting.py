@@ -3,15 +3,11 @@
 import unicodedata
 from itertools import islice
 
-import pytest
-
 from tests.browser.conftest import OpenReader
 from tests.support.corpora import posts
 from tests.support.payloads import all_payloads, publishable
 from tests.unit.test_text_conformance import grapheme_cases
 from timelines.domain.text import grapheme_count
-
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 COUNTED = """async (texts) => {
   const { graphemes } = await import('/static/js/composer.js');

@@ -4,15 +4,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewVisitor, OpenReader
-from tests.support.chromium import Reader
+from tests.support.chromium import Reader, tab_to
 from tests.support.visitor import Visitor
-
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-
-@pytest.fixture
-def own(visitor: NewVisitor) -> Visitor:
-    return visitor()
 
 
 @pytest.fixture
@@ -33,18 +26,8 @@ def me(scripts: bool, reader: OpenReader, own: Visitor) -> Reader:
     return reader(own, java_script_enabled=scripts)
 
 
-def tab_to(page: Page, selector: str, most: int = 90) -> None:
-    """Press Tab until the element has focus, as far as somebody would go."""
-    wanted = page.locator(f":is({selector}):focus-visible")
-    for _ in range(most):
-        page.keyboard.press("Tab")
-        if wanted.count():
-            return
-    raise AssertionError(f"{selector} is not reached by Tab")
-
-
 def press(page: Page, selector: str, key: str = "Enter") -> None:
-    tab_to(page, selector)
+    tab_to(page, selector, most=90)
     page.keyboard.press(key)
 
 

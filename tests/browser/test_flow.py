@@ -1,12 +1,9 @@
 """From signing up to reading what others say, as a person does it."""
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import NewVisitor, OpenReader, numbers
 from tests.support.visitor import PASSWORD
-
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_sign_up_publish_follow_and_see_the_next_post_live(reader: OpenReader, visitor: NewVisitor) -> None:

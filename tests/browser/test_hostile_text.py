@@ -15,16 +15,14 @@ from playwright.sync_api import Browser
 
 from tests.support.chromium import Reader
 from tests.support.payloads import all_payloads, fields_first, publishable
+from tests.support.serving import NO_LIMITS
 from tests.support.site import Site, running_site
 from tests.support.visitor import Visitor
 from tests.support.watched import Watched
 from timelines.domain.text import grapheme_count
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
 WHOLE = os.environ.get("ATTACK_PAYLOADS") == "all"
 PEOPLE = 100 if WHOLE else 8
-NO_LIMITS = {f"RATE_LIMIT_{rule}": "off" for rule in ("POST", "FOLLOW", "SIGNUP", "SEARCH", "ADDRESS")}
 TYPED = """() => [...document.querySelectorAll('ol[data-timeline] article .post-text')].map((text) => {
   const copy = text.cloneNode(true);
   copy.querySelectorAll('br').forEach((br) => br.replaceWith('\\n'));
@@ -40,9 +38,8 @@ AS_SENT = "() => [...document.querySelectorAll('ol[data-timeline] article')].map
 @pytest.fixture(scope="module")
 def own_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A site without limits, which nothing else writes to."""
-    with running_site(
-        tmp_path_factory.mktemp("hostile") / "data", **NO_LIMITS, FOLLOWING_CAP="500"
-    ) as running:
+    settings = {**NO_LIMITS, "RATE_LIMIT_SEARCH": "off", "FOLLOWING_CAP": "500"}
+    with running_site(tmp_path_factory.mktemp("hostile") / "data", **settings) as running:
         yield running
 
 

@@ -1,23 +1,10 @@
 """Everything by the keyboard alone, and single keys for those who like them."""
 
-import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.conftest import NewVisitor, OpenReader, numbers
-from tests.support.chromium import Reader
+from tests.support.chromium import Reader, tab_to
 from tests.support.visitor import PASSWORD
-
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-
-def tab_to(page: Page, selector: str, most: int = 60) -> None:
-    """Press Tab until the element has focus, as far as somebody would go."""
-    for _ in range(most):
-        page.keyboard.press("Tab")
-        if page.evaluate("(selector) => document.activeElement?.matches(selector)", selector):
-            assert page.evaluate("document.activeElement.matches(':focus-visible')")
-            return
-    raise AssertionError(f"{selector} is not reached by Tab")
 
 
 def test_from_sign_up_to_log_out_without_a_mouse(reader: OpenReader, visitor: NewVisitor) -> None:

@@ -15,17 +15,10 @@ from tests.support.chromium import Reader
 from tests.support.site import Site
 from tests.support.visitor import PASSWORD, Visitor
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
 NEW = "rather other words 9"
 OLDER = """() => document.querySelector('.pager a[rel="next"]')?.click()"""
 LOSE_SOCKET = "dispatchEvent(new PageTransitionEvent('pagehide'))"
 COME_BACK = "dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))"
-
-
-@pytest.fixture
-def friend(visitor: NewVisitor) -> Visitor:
-    return visitor()
 
 
 @pytest.fixture

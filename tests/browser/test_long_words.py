@@ -1,11 +1,8 @@
 """Languages with long words on the smallest phone: what a row is about keeps its room beside its buttons."""
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import NewVisitor, OpenReader
-
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PHONE = {"width": 320, "height": 640}
 LEAST = 90

@@ -1,29 +1,16 @@
 """The number of unread notifications: on every page, live, gone once they were seen, in every window."""
 
-import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.conftest import NewVisitor, OpenReader
+from tests.browser.conftest import OpenReader
 from tests.support.chromium import Reader
 from tests.support.visitor import Visitor
-
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PAGE = "/notifications/"
 
 
 def badge(reader: Reader) -> Locator:
     return reader.page.locator("[data-badge]")
-
-
-@pytest.fixture
-def friend(visitor: NewVisitor) -> Visitor:
-    return visitor()
-
-
-@pytest.fixture
-def own(visitor: NewVisitor) -> Visitor:
-    return visitor()
 
 
 def test_it_rises_live_on_any_page_and_falls_where_it_was_read(

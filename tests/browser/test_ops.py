@@ -1,12 +1,9 @@
 """The dashboard renews itself, and a followed link is told: what only a browser can show."""
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import NewVisitor, OpenReader
 from tests.support.site import Site
-
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_the_dashboard_renews_itself_unless_it_is_told_not_to(

@@ -18,8 +18,6 @@ from tests.support.page_health import complaints_in_every_look, malformed
 from tests.support.site import Site
 from tests.support.visitor import PASSWORD, Visitor
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
 
 @pytest.fixture
 def scene(site: Site, reader: OpenReader, visitor: NewVisitor) -> Scene:

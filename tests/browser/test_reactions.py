@@ -2,14 +2,11 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Locator, Route, expect
 
 from tests.browser.conftest import NewVisitor, OpenReader
 from tests.support.chromium import Reader
 from tests.support.visitor import Answer, Visitor
-
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def button(reader: Reader, post: Answer, act: str) -> Locator:

@@ -1,13 +1,10 @@
 """Reading in a browser: the place is kept as one reads, older posts come by themselves for a while."""
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import NewVisitor, OpenReader
 from tests.support.chromium import Reader
 from tests.support.visitor import Visitor
-
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def published(author: Visitor, count: int, **fields: object) -> list[str]:

@@ -2,14 +2,11 @@
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import NewVisitor, OpenReader, numbers
 from tests.support.chromium import Reader
 from tests.support.page_health import complaints_in_every_look
-
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def types(me: Reader, text: str) -> None:

@@ -2,12 +2,9 @@
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import NewVisitor, OpenReader, numbers
-
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_a_tag_is_reached_from_a_post_and_its_next_posts_come_live(

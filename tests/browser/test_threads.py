@@ -1,12 +1,9 @@
 """A thread in a browser: its numbers and new replies come live, and stand where they belong."""
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import NewVisitor, OpenReader
 from tests.support.chromium import Reader
-
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def shown(reader: Reader) -> list[str]:

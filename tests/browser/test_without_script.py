@@ -3,11 +3,9 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NewVisitor, OpenReader, numbers
+from tests.browser.conftest import OpenReader, numbers
 from tests.support.chromium import Reader
 from tests.support.visitor import PASSWORD, Visitor
-
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture
@@ -21,11 +19,6 @@ def me(reader: OpenReader) -> Reader:
     press(found.page, "Sign up")
     expect(found.page).to_have_url(found.url + "/")
     return found
-
-
-@pytest.fixture
-def friend(visitor: NewVisitor) -> Visitor:
-    return visitor()
 
 
 def press(page: Page, name: str, *, exact: bool = True) -> None:

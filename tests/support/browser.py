@@ -77,6 +77,10 @@ class Browser:
         assert status in (200, 401), status
         return status == 200
 
+    async def post_ids(self, path: str) -> list[str]:
+        """The entries of one page of a timeline, as they stand there."""
+        return [post["id"] for post in (await self.get_json(path)).json()["posts"]]
+
     async def publishes(self, text: str, **fields: object) -> dict[str, Any]:
         answer = await self.post_json("/posts/", text=text, **fields)
         assert answer.status_code == 201, answer.text

@@ -121,3 +121,13 @@ class Reader:
     def _note(self, message: Any) -> None:
         if message.type == "error" and not FAILED_ANSWER.search(message.text):
             self.complaints.append(message.text)
+
+
+def tab_to(page: Page, selector: str, most: int = 60) -> None:
+    """Press Tab until the element has focus, as far as somebody would go."""
+    wanted = page.locator(f":is({selector}):focus-visible")
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        if wanted.count():
+            return
+    raise AssertionError(f"{selector} is not reached by Tab")

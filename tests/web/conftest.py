@@ -18,6 +18,14 @@ from tests.support.world import World
 OpenBrowser = Callable[..., Awaitable[Browser]]
 
 
+@pytest.fixture
+def server() -> Iterator[RedisServer]:
+    """One for a test alone, to be stopped or filled."""
+    started = RedisServer().start()
+    yield started
+    started.stop()
+
+
 @pytest_asyncio.fixture
 async def site(services: Services) -> Services:
     """The services that requests of this test get."""

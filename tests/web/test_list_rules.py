@@ -126,20 +126,16 @@ async def test_members_of_an_exclusive_list_are_read_there_alone(alice, bob, lis
     await alice.post_json("/@bob/follow/")
     post = await bob.publishes("not at home")
     await world.work()
-
-    async def home() -> list[str]:
-        return [each["id"] for each in (await alice.get_json("/")).json()["posts"]]
-
-    assert await home() == [post["id"]]
+    assert await alice.post_ids("/") == [post["id"]]
     answer = await alice.post("/lists/1/edit/", title="One", replies="all", exclusive="1")
     assert answer.status_code == 303
-    assert await home() == []
+    assert await alice.post_ids("/") == []
     page = (await alice.get_json("/lists/1/")).json()
     assert ([each["id"] for each in page["posts"]], page["list"]["exclusive"]) == ([post["id"]], True)
     await alice.post_json("/lists/1/edit/", title="Renamed")
-    assert await home() == []
+    assert await alice.post_ids("/") == []
     assert (await alice.post_json("/lists/1/edit/", exclusive="0")).json()["exclusive"] is False
-    assert await home() == [post["id"]]
+    assert await alice.post_ids("/") == [post["id"]]
 
 
 async def test_a_list_shows_the_replies_it_is_told_to(alice, bob, lists, world):
@@ -151,14 +147,10 @@ async def test_a_list_shows_the_replies_it_is_told_to(alice, bob, lists, world):
     own = await bob.publishes("to me", in_reply_to=outside["id"])
     other = await bob.publishes("to a stranger", in_reply_to=str(strange.id))
     await world.work()
-
-    async def shown() -> list[str]:
-        return [each["id"] for each in (await alice.get_json("/lists/1/")).json()["posts"]]
-
-    assert await shown() == [other["id"], own["id"]]
+    assert await alice.post_ids("/lists/1/") == [other["id"], own["id"]]
     for replies in ("none", "members", "followed"):
         assert (await alice.post_json("/lists/1/edit/", replies=replies)).json()["replies"] == replies
-        assert await shown() == [own["id"]]
+        assert await alice.post_ids("/lists/1/") == [own["id"]]
     await alice.post_json("/@erin/follow/")
-    assert await shown() == [other["id"], own["id"]]
+    assert await alice.post_ids("/lists/1/") == [other["id"], own["id"]]
     assert (await alice.post_json("/lists/1/edit/", replies="some")).status_code == 422

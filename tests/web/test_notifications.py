@@ -145,19 +145,15 @@ async def test_hostile_names_stay_text(alice: Browser, bob: Browser) -> None:
 
 
 async def test_pages_go_without_the_badge_while_timelines_are_away(
-    redis_url: str, open_browser: OpenBrowser
+    redis_url: str, server: RedisServer, open_browser: OpenBrowser
 ) -> None:
-    elsewhere = RedisServer().start()
-    try:
-        urls = StoreUrls(redis_url, {"timelines": elsewhere.url})
-        async with open_services(urls, Configuration(rate_limits={"address": 10_000})) as opened:
-            loop_services.bind(opened)
-            alice = await open_browser("alice")
-            assert (await alice.get("/accounts/sessions/")).text.count("data-notifications=") == 1
-            elsewhere.kill()
-            page = await alice.get("/accounts/sessions/")
-            assert page.status_code == 200
-            assert badge_of(page.text) == ""
-            assert 'data-notifications=""' in page.text
-    finally:
-        elsewhere.stop()
+    urls = StoreUrls(redis_url, {"timelines": server.url})
+    async with open_services(urls, Configuration(rate_limits={"address": 10_000})) as opened:
+        loop_services.bind(opened)
+        alice = await open_browser("alice")
+        assert (await alice.get("/accounts/sessions/")).text.count("data-notifications=") == 1
+        server.kill()
+        page = await alice.get("/accounts/sessions/")
+        assert page.status_code == 200
+        assert badge_of(page.text) == ""
+        assert 'data-notifications=""' in page.text

@@ -24,13 +24,6 @@ BUSY_S = 0.5
 
 
 @pytest.fixture
-def server() -> Iterator[RedisServer]:
-    server = RedisServer().start()
-    yield server
-    server.stop()
-
-
-@pytest.fixture
 def other() -> Iterator[RedisServer]:
     server = RedisServer().start()
     yield server

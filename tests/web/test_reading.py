@@ -38,7 +38,7 @@ async def test_a_place_far_below_is_a_link_away(alice):
     href = re.search(r'href="([^"]+)">[^/]*/>?.*?Jump to where I was', html, re.S)
     assert href
     path = re.findall(r'href="(/public/[^"]*before[^"]*)"', html)[0].replace("&amp;", "&")
-    assert [each["id"] for each in (await alice.get_json(path)).json()["posts"]] == [posts[0]["id"]]
+    assert await alice.post_ids(path) == [posts[0]["id"]]
     assert "Jump to where I was" not in (await alice.get("/public/")).text
 
 

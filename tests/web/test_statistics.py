@@ -1,14 +1,11 @@
 """What the site counts of itself while people use it, and what a failed action gives back."""
 
-from collections.abc import Awaitable, Callable
-
 import pytest
 
 from accounts.errors import HandleTaken
 from socialsite.services import Services
 from tests.support.browser import Browser
-
-OpenBrowser = Callable[..., Awaitable[Browser]]
+from tests.web.conftest import OpenBrowser
 
 
 async def told(site: Services) -> dict[str, int]:

@@ -3,10 +3,9 @@
 import asyncio
 import signal
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from os import kill
 
-import pytest
 import pytest_asyncio
 
 from socialsite.configuration import Configuration
@@ -16,14 +15,6 @@ from socialsite.services import Services, open_services
 from tests.support.browser import Browser, cookies_of
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import Stalls
-
-
-@pytest.fixture
-def server() -> Iterator[RedisServer]:
-    """A server of its own, to be stopped."""
-    server = RedisServer().start()
-    yield server
-    server.stop()
 
 
 @pytest_asyncio.fixture

@@ -4,12 +4,6 @@ import re
 
 import pytest
 
-from tests.support.browser import Browser
-
-
-async def ids(browser: Browser, path: str) -> list[str]:
-    return [post["id"] for post in (await browser.get_json(path)).json()["posts"]]
-
 
 async def test_the_link_in_a_post_leads_to_its_tag(alice, visitor):
     post = await alice.publishes("I like #日本 and #Straße")
@@ -17,7 +11,7 @@ async def test_the_link_in_a_post_leads_to_its_tag(alice, visitor):
         page = await visitor.get(href)
         assert page.status_code == 200
         assert f'data-post-id="{post["id"]}"' in page.text
-        assert await ids(visitor, href) == [post["id"]]
+        assert await visitor.post_ids(href) == [post["id"]]
 
 
 async def test_a_page_has_the_hooks_and_its_feed(alice, visitor):
@@ -86,4 +80,4 @@ async def test_hidden_posts_are_not_shown(alice, bob, site, visitor):
     theirs = await bob.publishes("#redis by bob")
     await alice.post_json(f"/posts/{gone['id']}/delete/")
     await site.accounts.suspend(account_id=int(theirs["author"]["id"]))
-    assert await ids(visitor, "/tags/redis/") == [post["id"]]
+    assert await visitor.post_ids("/tags/redis/") == [post["id"]]

@@ -8,10 +8,6 @@ from accounts import keys as account_keys
 from tests.support.browser import Browser
 
 
-async def ids(browser: Browser, path: str) -> list[str]:
-    return [post["id"] for post in (await browser.get_json(path)).json()["posts"]]
-
-
 async def published(browser: Browser, count: int) -> list[str]:
     """Newest first, as timelines show them."""
     return [(await browser.publishes(f"post {n}"))["id"] for n in range(count)][::-1]
@@ -29,8 +25,8 @@ async def test_home_holds_the_posts_of_those_one_follows_and_ones_own(alice, bob
     await alice.post_json("/@bob/follow/")
     theirs, mine = await bob.publishes("from bob"), await alice.publishes("from alice")
     await world.work()
-    assert await ids(alice, "/") == [mine["id"], theirs["id"]]
-    assert await ids(bob, "/") == [theirs["id"]]
+    assert await alice.post_ids("/") == [mine["id"], theirs["id"]]
+    assert await bob.post_ids("/") == [theirs["id"]]
 
 
 async def test_a_page_has_the_hooks_that_scripts_hang_on(alice):
@@ -101,17 +97,17 @@ async def test_an_empty_page_leads_back(alice, path):
         page = (await alice.get(f"{path}?{cursor}&limit=2")).text
         assert [name for name in ("next", "previous") if answer[name]] == [way]
         back = posts[-2:] if way == "previous" else posts[:2]
-        assert (answer["posts"], await ids(alice, answer[way])) == ([], back)
+        assert (answer["posts"], await alice.post_ids(answer[way])) == ([], back)
         assert f'rel="{rel}" href="{answer[way].replace("&", "&amp;")}"' in page
         assert title in page
 
 
 async def test_a_cursor_need_not_exist(alice):
     posts = await published(alice, 3)
-    assert await ids(alice, f"/public/?before={int(posts[1]) + 1}") == posts[1:]
-    assert await ids(alice, f"/public/?after={int(posts[1]) - 1}") == posts[:2]
-    assert await ids(alice, "/public/?before=9007199254740991") == posts
-    assert await ids(alice, "/public/?after=0") == posts
+    assert await alice.post_ids(f"/public/?before={int(posts[1]) + 1}") == posts[1:]
+    assert await alice.post_ids(f"/public/?after={int(posts[1]) - 1}") == posts[:2]
+    assert await alice.post_ids("/public/?before=9007199254740991") == posts
+    assert await alice.post_ids("/public/?after=0") == posts
 
 
 @pytest.mark.parametrize(
@@ -136,7 +132,7 @@ async def test_a_query_that_makes_no_sense_is_400(alice, path, query):
 )
 async def test_a_limit_is_clamped(alice, limit, shown):
     await published(alice, 3)
-    assert len(await ids(alice, f"/public/?limit={limit}")) == shown
+    assert len(await alice.post_ids(f"/public/?limit={limit}")) == shown
 
 
 async def test_a_profile_tells_of_its_account(alice, bob, visitor):
@@ -180,7 +176,7 @@ async def test_posts_of_the_suspended_are_hidden_at_once(alice, visitor, site):
     post = await alice.publishes("hello")
     account = await site.accounts.get_by_handle("alice")
     await site.accounts.suspend(account_id=account.id)
-    assert await ids(visitor, "/public/") == []
+    assert await visitor.post_ids("/public/") == []
     assert (await visitor.get(post["url"])).status_code == 404
 
 
