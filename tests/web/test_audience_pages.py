@@ -1,0 +1,65 @@
+"""Private accounts and posts for followers over HTTP: who asks, who is let in, whom the composer says."""
+
+from tests.support.browser import Browser
+
+
+async def test_a_private_account_is_asked(alice: Browser, bob: Browser) -> None:
+    answer = await bob.post_json("/accounts/settings/", private=1)
+    assert answer.json()["account"]["private"] is True
+    post = await bob.publishes("unmistakable #tea")
+    assert post["audience"] == "followers"
+    assert "Request to follow" in (await alice.get("/@bob/")).text
+    asked = await alice.post_json("/@bob/follow/")
+    assert asked.json() == {"following": False, "followers": 0, "requested": True}
+    profile = await alice.get("/@bob/")
+    assert "Requested" in profile.text
+    assert "unmistakable" not in profile.text
+    assert (await alice.get(f"/@bob/{post['id']}/")).status_code == 404
+    assert "unmistakable" not in (await alice.get("/@bob/feed.atom")).text
+    waiting = (await bob.get_json("/accounts/requests/")).json()
+    assert [account["handle"] for account in waiting["accounts"]] == ["alice"]
+    accepted = await bob.post("/@alice/accept/")
+    assert (accepted.status_code, accepted.headers["location"]) == (303, "/accounts/requests/")
+    assert "unmistakable" in (await alice.get("/@bob/")).text
+    assert "unmistakable" in (await alice.get("/")).text
+    assert (await bob.get_json("/accounts/requests/")).json()["accounts"] == []
+    assert (await bob.post_json("/@alice/accept/")).status_code == 200  # a lost answer
+
+
+async def test_a_request_is_refused_or_withdrawn(alice: Browser, bob: Browser) -> None:
+    await bob.post_json("/accounts/settings/", private="1")
+    for act in (lambda: bob.post_json("/@alice/refuse/"), lambda: alice.post_json("/@bob/unfollow/")):
+        await alice.post_json("/@bob/follow/")
+        assert (await act()).status_code == 200
+        assert (await bob.get_json("/accounts/requests/")).json()["accounts"] == []
+    assert (await bob.post_json("/@alice/accept/")).status_code == 404
+
+
+async def test_privacy_stays_when_it_is_not_sent(bob: Browser) -> None:
+    await bob.post("/accounts/settings/", private="1", display_name="Bob")
+    await bob.post("/accounts/settings/", display_name="Robert")
+    page = (await bob.get("/accounts/settings/")).text
+    assert '<option value="1" selected>' in page
+    await bob.post("/accounts/settings/", display_name="Robert", private="0")
+    assert '<option value="0" selected>' in (await bob.get("/accounts/settings/")).text
+    assert (await bob.post_json("/accounts/settings/", private="maybe")).status_code == 422
+
+
+async def test_the_composer_says_whom_a_post_is_for(alice: Browser, bob: Browser) -> None:
+    answer = await alice.post("/posts/", text="unmistakable", audience="followers")
+    assert answer.status_code == 303
+    assert "unmistakable" in (await alice.get("/")).text
+    for path in ("/public/", "/@alice/"):
+        assert "unmistakable" not in (await bob.get(path)).text
+    refused = await alice.post("/posts/", text=" ", audience="unlisted")
+    assert refused.status_code == 422
+    assert '<option value="unlisted" selected>' in refused.text
+    assert (await alice.post_json("/posts/", text="x", audience="friends")).status_code == 422
+
+
+async def test_the_box_below_a_post_for_followers_is_for_followers(alice: Browser, bob: Browser) -> None:
+    await alice.post_json("/@bob/follow/")
+    post = await bob.publishes("among us", audience="followers")
+    page = await alice.get(f"/@bob/{post['id']}/")
+    assert '<option value="followers" selected>' in page.text
+    assert (await alice.publishes("yes", in_reply_to=post["id"]))["audience"] == "followers"
