@@ -2,8 +2,9 @@
 
 Told by the environment (tests/quality/mutation.py sets it): MUTATE, the files; MUTATION_RESULTS, where a line
 of JSON a mutant is appended; MUTATION_COVERAGE, what `make coverage` left (empty: every mutant meets every
-test that was collected). All forks use one Redis server in turn, which every test empties; a fork that hangs
-is killed with everything it started.
+test that was collected). All forks use one Redis server in turn, which every test empties. A fork that hangs
+is killed with everything it started; after one that ended early the server is started anew (a script may loop
+in it for ever, a setting may have stayed), and a failure counts only if the test passes without the mutant.
 """
 
 import contextlib
@@ -30,6 +31,7 @@ BUDGET_S = float(os.environ.get("MUTATION_BUDGET_S", "8"))
 """Seconds of tests a mutant, as they took without it; the rest is not tried (`left` in the results)."""
 PATIENCE = 4, 40.0
 """A mutant that takes so many times as long, and so many seconds more, hangs."""
+SURVIVED = "survived"
 _server: RedisServer | None = None
 
 
@@ -106,13 +108,23 @@ def _verdict(
     session: pytest.Session, chosen: list[Any], path: str, mutant: Mutant, spent: float = 5.0, left: int = 0
 ) -> Verdict:
     began = time.monotonic()
-    state, by = _fork(session, chosen, path, mutant, PATIENCE[0] * spent + PATIENCE[1])
-    return Verdict(state, by, len(chosen), left, round(time.monotonic() - began, 2))
+    patience_s = PATIENCE[0] * spent + PATIENCE[1]
+    while True:
+        state, by = _fork(session, chosen, patience_s, path, mutant)
+        accuser = next((item for item in chosen if item.nodeid == by), None)
+        if accuser is None or _fork(session, [accuser], patience_s)[0] == SURVIVED:
+            return Verdict(state, by, len(chosen), left, round(time.monotonic() - began, 2))
+        chosen = [item for item in chosen if item is not accuser]  # it fails by itself
 
 
 def _fork(
-    session: pytest.Session, chosen: list[Any], path: str, mutant: Mutant, patience_s: float
+    session: pytest.Session,
+    chosen: list[Any],
+    patience_s: float,
+    path: str = "",
+    mutant: Mutant | None = None,
 ) -> tuple[str, str]:
+    """What the first failing test says of the mutant, or of the sources as they are; and its name."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -128,6 +140,9 @@ def _fork(
             os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
     state, _, by = answer.partition(" ")
+    if state != SURVIVED and _server is not None:
+        _server.kill()
+        _server.start()
     return (state or ("hung" if not ready else "killed")), by
 
 
@@ -148,7 +163,7 @@ class FirstFailure:
 
 
 def _be_the_mutant(
-    session: pytest.Session, chosen: list[Any], path: str, mutant: Mutant, pipe: int, patience_s: float
+    session: pytest.Session, chosen: list[Any], path: str, mutant: Mutant | None, pipe: int, patience_s: float
 ) -> None:
     os.setpgid(0, 0)
     resource.setrlimit(resource.RLIMIT_CPU, (int(patience_s) + 5, int(patience_s) + 10))
@@ -160,10 +175,11 @@ def _be_the_mutant(
     failure = FirstFailure(pipe)
     plugins.register(failure)
     try:
-        mutate(path, mutant)
+        if mutant is not None:
+            mutate(path, mutant)
         session.items[:] = chosen
         run_tests(session)
-        failure.tell("survived")
+        failure.tell(SURVIVED)
     except Impossible as error:
         failure.tell(f"impossible {error}")
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is the mutant's
