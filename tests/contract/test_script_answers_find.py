@@ -18,11 +18,12 @@ PLENTY = 100_000
 
 @dataclass(frozen=True)
 class Term:
-    """Postings, ascending, above a floor; of a term of its own or a rare one."""
+    """Postings, ascending, above a floor; of a term of its own or a rare one, or of one that no post has."""
 
-    ids: Sequence[int]
+    ids: Sequence[int] = ()
     floor: int = 0
     is_rare: bool = False
+    is_absent: bool = False
 
 
 async def find(
@@ -37,6 +38,8 @@ async def find(
     place = []
     for number, term in enumerate(terms):
         place += [keys.search_term(3, f"{number:04x}"), keys.search_rare(3, number)]
+        if term.is_absent:
+            continue
         if term.is_rare:
             await ask(store, "HSET", place[-1], f"term {number}", packed(term.ids))
         else:
@@ -97,6 +100,32 @@ async def test_each_id_costs_a_step_and_each_block_another(store: Store, size: i
 
 async def test_rare_terms_are_read_whole_and_cost_no_block(store: Store) -> None:
     assert await needed(store, Term(range(1, 9), is_rare=True)) == 8
+
+
+@pytest.mark.parametrize("is_rare", [False, True])
+async def test_the_shorter_of_two_whole_lists_leads(store: Store, is_rare: bool) -> None:
+    blocks = 0 if is_rare else 2
+    for terms in ([3], [1, 2, 3, 4, 5]), ([1, 2, 3, 4, 5], [3]):
+        assert await needed(store, *(Term(ids, is_rare=is_rare) for ids in terms)) == 2 + blocks
+
+
+@pytest.mark.parametrize("is_rare", [False, True])
+async def test_ids_are_read_with_all_their_bytes(store: Store, is_rare: bool) -> None:
+    wide = sorted({(1 << bits) + low for bits in range(0, 53, 4) for low in (0, 1, 255, 257)})
+    assert await find(store, Term(wide, is_rare=is_rare)) == (0, wide[::-1])
+
+
+async def test_under_a_term_that_no_post_has_nothing_is_found(store: Store) -> None:
+    assert await find(store, Term([1, 2]), Term(is_absent=True)) == (0, [])
+    assert await find(store, Term([1, 2], is_rare=True), Term(is_absent=True)) == (0, [])
+
+
+async def test_a_list_that_dropped_all_it_had_says_nothing_up_to_its_floor(store: Store) -> None:
+    assert await find(store, Term([10, 20, 60]), Term(floor=50)) == (0, [20, 10])
+
+
+async def test_a_rare_term_says_all_down_to_the_first_id(store: Store) -> None:
+    assert await find(store, Term([1, 2]), Term([2], is_rare=True)) == (0, [2])
 
 
 @pytest.mark.parametrize(("sought", "steps"), [(1_000, 4), (998, 4), (700, 14), (300, 11), (2, 11)])
