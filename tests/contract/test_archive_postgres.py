@@ -10,6 +10,7 @@ import pytest
 from tests.support.postgres import PostgresServer
 from timelines.repositories.archive import ArchiveUnavailable
 from timelines.repositories.archive_postgres import PATIENCE_S, PostgresArchive
+from timelines.repositories.archive_postgres_connections import Connection
 
 
 def connections_named(postgres: PostgresServer, name: str) -> int:
@@ -128,6 +129,15 @@ async def test_a_connection_that_takes_no_settings_is_closed_and_trouble(postgre
         await odd.get([1])
     assert await asyncio.to_thread(soon_gone, postgres, "odd")
     await usual.close()
+
+
+async def test_the_server_is_told_how_long_a_reader_has_patience(postgres: PostgresServer) -> None:
+    async def told(connection: Connection) -> object:
+        return await (await connection.execute("SHOW statement_timeout")).fetchone()
+
+    archive = PostgresArchive(postgres.url, patience_s=0.3)
+    assert await archive._connections.run(told) == ("300ms",)
+    await archive.close()
 
 
 async def test_a_server_that_hangs_up_on_readers_who_are_gone_troubles_nobody(tmp_path: Path) -> None:

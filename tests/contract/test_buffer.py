@@ -5,10 +5,20 @@ from collections import Counter
 
 import pytest
 
-from socialsite.recipes.buffer import LEASE_MS, PARTITIONS, Batch, Buffers, Change, Entity, Mark
+from socialsite.recipes.buffer import (
+    LEASE_MS,
+    PARTITIONS,
+    Batch,
+    Buffers,
+    Change,
+    Entity,
+    Mark,
+    buffer,
+    pending,
+)
 from socialsite.recipes.buffer_flush import Flushed, Flusher
 from socialsite.recipes.buffer_totals import Totals
-from socialsite.store import Key, Store
+from socialsite.store import Key, Store, WrongType
 from tests.support.buffering import NOW, POST, read, stored, totals_key, views
 from tests.support.topologies import Deployment
 
@@ -79,6 +89,25 @@ async def test_a_flush_stops_at_what_it_may_take(buffers: Buffers, flusher: Flus
     assert (await flusher.flush(NOW, at_most=100)).applied == 100
     assert await buffers.waiting() == 200
     assert (await flusher.flush(NOW)).applied == 200
+
+
+async def test_a_flush_of_several_rounds_stops_there_too(
+    store: Store, buffers: Buffers, totals: Totals
+) -> None:
+    await buffers.add({Entity("post", n): views() for n in range(400)}, NOW)
+    in_rounds = Flusher(store, totals.apply, each_round=1)
+    assert (await in_rounds.flush(NOW, at_most=PARTITIONS + 3)).applied == PARTITIONS + 3
+    assert await buffers.waiting() == 400 - PARTITIONS - 3
+
+
+@pytest.mark.parametrize("spoilt", [pending(POST.tag), buffer(POST)])
+async def test_trouble_with_what_waits_or_with_a_buffer_is_told(
+    store: Store, buffers: Buffers, flusher: Flusher, spoilt: Key
+) -> None:
+    await buffers.add({POST: views()}, NOW)
+    await store.node(spoilt).execute("SET", spoilt, "neither")
+    flushed = await flusher.flush(NOW)
+    assert (flushed.applied, type(flushed.trouble)) == (0, WrongType)
 
 
 async def test_two_flushers_at_once_share_the_work(store: Store, buffers: Buffers, totals: Totals) -> None:

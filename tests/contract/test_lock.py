@@ -3,9 +3,11 @@
 import asyncio
 
 import pytest
+import redis
 
 from socialsite.recipes.lock import Lock, Locked, LockLost, fence_key, lock_key
 from socialsite.store import Store, StoreUrls, open_store
+from tests.support.topologies import Deployment
 
 NAME = "flush"
 
@@ -114,3 +116,29 @@ async def test_a_time_out_of_the_block_itself_stays_what_it_was(store: Store, lo
             raise TimeoutError("of the block")
     assert type(raised.value) is TimeoutError
     await Lock(store, NAME).acquire()
+
+
+async def test_a_holder_knows_when_its_lock_ends(store: Store, lock: Lock) -> None:
+    now = asyncio.get_running_loop().time
+    before = now()
+    held = await lock.acquire()
+    assert before + 5 <= held.ends_at <= now() + 5
+    before = now()
+    assert await held.renew()
+    assert before + 5 <= held.ends_at <= now() + 5
+
+
+async def test_who_waits_asks_a_few_times_and_no_longer_than_it_said(
+    store: Store, lock: Lock, deployment: Deployment
+) -> None:
+    async with lock.hold():
+        with deployment.holding(lock_key(NAME)) as client:
+            before = tries(client)
+            with pytest.raises(Locked):
+                await Lock(store, NAME).acquire(wait_s=0.5)
+            assert 2 <= tries(client) - before <= 11  # at most one in half of RETRY_S
+
+
+def tries(client: redis.Redis) -> int:
+    """How often anybody tried to take a lock, ever."""
+    return int(client.info("commandstats")["cmdstat_evalsha"]["calls"])

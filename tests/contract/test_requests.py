@@ -196,6 +196,25 @@ async def test_a_deleted_account_leaves_no_request_on_either_side(world: World, 
     assert await request_stands(services, bob, carol) == (False, False)
 
 
+async def test_a_request_of_which_one_side_is_left_is_still_taken_back(services: Services) -> None:
+    alice, bob, at = AccountId(1), AccountId(2), services.repositories
+    for side in (keys.requests(bob), keys.requested(alice)):
+        await at.requests.add(alice, bob, 5)
+        await services.store.gather([("DEL", side)])
+        assert await at.requests.remove(alice, bob)
+        assert not await at.requests.remove(alice, bob)
+
+
+async def test_a_round_of_purging_takes_as_many_as_it_may(services: Services) -> None:
+    requests, bob = services.repositories.requests, AccountId(9)
+    for number in range(1, 4):
+        await requests.add(AccountId(number), bob, number)
+    left = []
+    while await requests.purge(bob, 1):
+        left.append(await requests.count(bob))
+    assert left == [2, 1, 0]
+
+
 async def test_among_nobody_nobody_was_asked_or_muted(services: Services) -> None:
     at = services.repositories
     assert await at.requests.requested_among(AccountId(1), []) == set()

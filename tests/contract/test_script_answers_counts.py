@@ -9,6 +9,7 @@ from socialsite.ids import PostId
 from socialsite.store import Key, Store
 from tests.support.scripting import ask, run
 from timelines import keys
+from timelines.repositories.edge_side import TIES_AFTER
 from timelines.repositories.post_counts import JOIN, LEAVE
 from timelines.repositories.trends import HOURS, NOTE, TOP, Trends
 
@@ -96,3 +97,13 @@ async def test_twice_as_many_four_hours_ago_weigh_as_much_as_now(store: Store) -
             await trends.note(AccountId(number), [tag], now_ms - hours * HOUR_MS)
     assert await trends.top(now_ms, 9) == [("more", 9), ("now", 4), ("fewer", 7)]
     assert await trends.top(now_ms, 2) == [("more", 9), ("now", 4)]
+
+
+async def test_members_of_one_score_follow_each_other_both_ways(store: Store) -> None:
+    key = keys.bookmarks(AccountId(1))
+    await ask(store, "ZADD", key, *(part for member in "12345678" for part in (7, member)), 6, "0", 8, "9")
+    for member, up, down in (("4", "567", "123"), ("0", "123", ""), ("9", "", "678"), ("7", "8", "456")):
+        assert b"".join(await run(store, TIES_AFTER, [key], "up", 7, member, 3)).decode() == up
+        assert b"".join(await run(store, TIES_AFTER, [key], "down", 7, member, 3)).decode() == down
+    await ask(store, "ZREM", key, "4")
+    assert await run(store, TIES_AFTER, [key], "up", 7, "4", 2) == [b"5", b"6"]
