@@ -3,17 +3,31 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tests.quality.mutating import ROOT, mutants_in
 
 EQUIVALENT = Path(__file__).with_name("equivalent.json")
-"""{file: {what the change is told as: reason}}"""
+"""{file: {mutant, as `name_of` has it: reason}}"""
 Row = dict[str, Any]
 LIVED = ("survived", "uncovered")
 NAMES = ("mutants", "killed", "hung", "equivalent", "survived", "uncovered")
 HEAD = "| file | mutants | killed | hung | equivalent | survived | not run by a test |\n" + "|---" * 7 + "|\n"
+
+
+@cache
+def _lines(path: str) -> list[str]:
+    return (ROOT / path).read_text().splitlines()
+
+
+def name_of(path: str, line: int, told: str) -> str:
+    """What tells a mutant apart within its file, wherever its line has moved: the line, then the change.
+
+    Of Lua `told` begins with the line already.
+    """
+    return told if path.endswith(".lua") else f"{_lines(path)[line - 1].strip()}: {told}"
 
 
 class Results:
@@ -43,7 +57,8 @@ class Results:
         self._file.write_text("".join(json.dumps(row) + "\n" for row in kept))
 
     def is_explained(self, row: Row) -> bool:
-        return row["told"] in self.equivalent.get(row["path"], {})
+        reasons = self.equivalent.get(row["path"], {})
+        return bool(reasons) and name_of(row["path"], row["line"], row["told"]) in reasons
 
     def open_ones(self) -> list[Row]:
         """Mutants that lived and that nobody explained."""
