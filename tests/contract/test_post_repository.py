@@ -1,0 +1,192 @@
+"""Posts and their idempotency keys, asked of the repository itself: what it answers, and what stands then."""
+
+from collections.abc import AsyncIterator, Collection
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId, id_at
+from socialsite.store import Reply, Store
+from timelines import keys
+from timelines.domain.post import Post, encode_post
+from timelines.repositories.archive_sqlite import SQLiteArchive
+from timelines.repositories.post_values import PostState
+from timelines.repositories.posts import CLAIM_TTL_S, IDEMPOTENCY_TTL_S, Agreement, PostRepository, Written
+
+ALICE, BOB = AccountId(7), AccountId(8)
+FIRST, SECOND, THIRD = (id_at(1_795_000_000_000, n) for n in range(3))
+POST = Post(FIRST, ALICE, "hello")
+ANSWER = Post(SECOND, ALICE, "an answer", in_reply_to=FIRST)
+BOOST = Post(THIRD, ALICE, "", boost_of=FIRST)
+MINE, OTHERS = Agreement(FIRST, "abc"), Agreement(SECOND, "d:ef")
+
+
+class Returning(SQLiteArchive):
+    """Posts come back into the store while they are looked for here."""
+
+    def __init__(self, path: Path, store: Store) -> None:
+        super().__init__(path)
+        self._store = store
+        self.returning: list[Post] = []
+
+    async def get(self, post_ids: Collection[int]) -> dict[int, bytes]:
+        found = await super().get(post_ids)
+        await self._store.gather([("SET", keys.post(post.id), encode_post(post)) for post in self.returning])
+        return found
+
+
+@pytest_asyncio.fixture
+async def archive(store: Store, tmp_path: Path) -> AsyncIterator[Returning]:
+    opened = Returning(tmp_path / "archive.sqlite3", store)
+    await opened.put([])
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def posts(store: Store, archive: Returning) -> PostRepository:
+    return PostRepository(store, archive)
+
+
+async def held(store: Store, post_id: PostId) -> Reply:
+    key = keys.post(post_id)
+    return await store.node(key).execute("GET", key)
+
+
+async def lay(store: Store, post_id: PostId, value: bytes) -> None:
+    key = keys.post(post_id)
+    await store.node(key).execute("SET", key, value)
+
+
+async def test_an_id_is_claimed_once_and_for_an_hour(store: Store, posts: PostRepository) -> None:
+    key = keys.post(FIRST)
+    assert await posts.claim(FIRST) is True
+    assert CLAIM_TTL_S - 60 < await store.node(key).execute("TTL", key) <= CLAIM_TTL_S == 3600
+    await store.node(key).execute("EXPIRE", key, 100)
+    assert await posts.claim(FIRST) is False
+    assert await store.node(key).execute("TTL", key) <= 100
+    assert await posts.state(FIRST) is PostState.PENDING
+    assert await posts.find(FIRST) is None
+
+
+async def test_a_post_is_written_over_its_claim_and_once(store: Store, posts: PostRepository) -> None:
+    await posts.claim(FIRST)
+    assert await posts.write(POST) is Written.NEW
+    assert await posts.write(POST, b"something else") is Written.HELD
+    assert await posts.find(FIRST) == POST
+    assert await store.node(keys.post(FIRST)).execute("TTL", keys.post(FIRST)) == -1
+    assert await posts.write(ANSWER, b"as it was encoded elsewhere") is Written.NEW
+    assert await held(store, SECOND) == b"as it was encoded elsewhere"
+
+
+async def test_what_was_deleted_or_given_up_is_never_written(posts: PostRepository) -> None:
+    await posts.write(POST)
+    assert await posts.delete(FIRST, ALICE) is True
+    assert await posts.write(POST) is Written.DELETED
+    assert await posts.give_up(FIRST) is Written.DELETED
+    assert await posts.give_up(SECOND) is await posts.give_up(SECOND) is Written.SUPERSEDED
+    assert await posts.write(ANSWER) is Written.SUPERSEDED
+    await posts.write(BOOST)
+    assert await posts.give_up(THIRD) is Written.HELD
+    stands = {each for each in Written if each.stands}
+    assert stands == {Written.NEW, Written.HELD}
+
+
+async def test_a_claim_is_deleted_only_where_it_is_asked_for(store: Store, posts: PostRepository) -> None:
+    await posts.claim(FIRST)
+    assert await posts.delete(FIRST, ALICE) is False
+    assert await held(store, FIRST) == b"pending"
+    assert await posts.delete(FIRST, ALICE, claimed=True) is False
+    assert await held(store, FIRST) == b"deleted:7"
+
+
+async def test_a_tombstone_tells_its_author_what_lay_there(store: Store, posts: PostRepository) -> None:
+    for post in (POST, ANSWER, BOOST):
+        assert await posts.grave(ALICE, post.id) is None
+        await posts.write(post)
+        assert await posts.grave(ALICE, post.id) is None
+        await posts.delete(post.id, ALICE)
+        assert await posts.grave(BOB, post.id) is None
+    assert await posts.grave(ALICE, FIRST) == Post(FIRST, ALICE, "")
+    assert await posts.grave(ALICE, SECOND) == Post(SECOND, ALICE, "", in_reply_to=FIRST)
+    await posts.give_up(id_at(1_795_000_000_000, 9))
+    assert await posts.grave(ALICE, id_at(1_795_000_000_000, 9)) is None
+
+
+async def test_of_the_deleted_it_is_told_what_they_showed(posts: PostRepository) -> None:
+    for post in (POST, ANSWER, BOOST):
+        await posts.write(post)
+    ids = [FIRST, SECOND, THIRD, id_at(1_795_000_000_000, 8), id_at(1_795_000_000_000, 9)]
+    await posts.give_up(ids[-1])
+    assert await posts.deleted(ids) == {}
+    await posts.delete(SECOND, ALICE)
+    await posts.delete(THIRD, ALICE)
+    assert await posts.deleted(ids) == {SECOND: None, THIRD: FIRST}
+    assert await posts.find_many(ids) == {FIRST: POST}
+
+
+async def test_what_the_archive_has_is_found_like_any_other(
+    store: Store, posts: PostRepository, archive: Returning
+) -> None:
+    await posts.write(POST)
+    assert await posts.find_many([FIRST]) == {FIRST: POST}
+    await archive.put([(SECOND, encode_post(ANSWER)), (THIRD, encode_post(BOOST))])
+    for post_id in (SECOND, THIRD):
+        await lay(store, post_id, b"7")
+    assert await posts.state(SECOND) == await posts.find(SECOND) == ANSWER
+    assert await posts.find_many([FIRST, SECOND, THIRD]) == {FIRST: POST, SECOND: ANSWER, THIRD: BOOST}
+    assert await posts.delete(SECOND, ALICE) is True
+    assert await archive.get([SECOND, THIRD]) == {THIRD: encode_post(BOOST)}
+    assert await posts.delete(FIRST, ALICE) is True
+    assert await archive.get([THIRD]) == {THIRD: encode_post(BOOST)}
+
+
+async def test_what_came_back_between_the_two_reads_is_found(
+    store: Store, posts: PostRepository, archive: Returning
+) -> None:
+    await archive.put([(THIRD, encode_post(BOOST))])
+    for post_id in (FIRST, SECOND, THIRD):
+        await lay(store, post_id, b"7")
+    assert await posts.state(FIRST) is PostState.ARCHIVED
+    assert await posts.find(FIRST) is None
+    archive.returning = [ANSWER]
+    assert await posts.find_many([FIRST, SECOND, THIRD]) == {SECOND: ANSWER, THIRD: BOOST}
+
+
+async def test_a_key_stands_for_the_first_who_came_with_it(store: Store, posts: PostRepository) -> None:
+    key = keys.idempotency(ALICE, "k")
+    assert await posts.is_agreed(ALICE, "k") is False
+    assert await posts.agree(ALICE, "k", MINE) == MINE
+    assert await posts.is_agreed(ALICE, "k") is True
+    await store.node(key).execute("EXPIRE", key, 100)
+    assert await posts.agree(ALICE, "k", OTHERS) == MINE
+    assert await store.node(key).execute("TTL", key) <= 100
+    assert await store.node(key).execute("GET", key) == b"%d:abc" % FIRST
+    assert await posts.agree(BOB, "k", OTHERS) == OTHERS
+    day_and_an_hour = await store.node(keys.idempotency(BOB, "k")).execute("TTL", keys.idempotency(BOB, "k"))
+    assert IDEMPOTENCY_TTL_S - 60 < day_and_an_hour <= IDEMPOTENCY_TTL_S == 90_000
+
+
+async def test_a_dead_agreement_is_replaced_by_the_first_who_finds_it_so(
+    store: Store, posts: PostRepository
+) -> None:
+    key, fresh = keys.idempotency(ALICE, "k"), Agreement(THIRD, "abc")
+    await posts.agree(ALICE, "k", MINE)
+    assert await posts.agree_anew(ALICE, "k", MINE, OTHERS) == OTHERS
+    assert await posts.agree_anew(ALICE, "k", MINE, fresh) == OTHERS
+    assert await posts.agree(ALICE, "k", fresh) == OTHERS
+    assert IDEMPOTENCY_TTL_S - 60 < await store.node(key).execute("TTL", key) <= IDEMPOTENCY_TTL_S
+
+
+async def test_replies_are_added_and_removed_once_each(store: Store, posts: PostRepository) -> None:
+    counts, replies = keys.counts(FIRST), keys.replies(FIRST)
+    for reply_id in (SECOND, THIRD, SECOND):
+        await posts.add_reply(FIRST, reply_id)
+    assert await store.node(replies).execute("ZRANGE", replies, 0, -1) == [b"%d" % SECOND, b"%d" % THIRD]
+    assert await store.node(counts).execute("GET", counts) == b"2 0 0"
+    for _ in range(2):
+        await posts.remove_reply(FIRST, SECOND)
+    assert await store.node(replies).execute("ZRANGE", replies, 0, -1) == [b"%d" % THIRD]
+    assert await store.node(counts).execute("GET", counts) == b"1 0 0"

@@ -1,0 +1,60 @@
+"""Hits that are taken back or forgotten: all of them, under every rule, and nobody else's."""
+
+import pytest
+
+from socialsite.recipes.rate_limit import MINUTE_MS, RateLimiter, Rule, Subject
+from socialsite.store import Store
+
+START = 29_000_000 * MINUTE_MS
+ALICE, HERE = Subject.account(42), Subject.address("192.0.2.1")
+POST, FOLLOW, ADDRESS, OFF = Rule("post", 5), Rule("follow", 2), Rule("address", 3), Rule("search", None)
+BOTH = [(ALICE, [POST, OFF, FOLLOW]), (HERE, [ADDRESS])]
+
+
+@pytest.fixture
+def limits(store: Store) -> RateLimiter:
+    return RateLimiter(store)
+
+
+async def counted(limits: RateLimiter, now_ms: int = START) -> list[tuple[int, int]]:
+    """(this minute, the one before) of each rule that counts."""
+    found = await limits.peek(ALICE, [POST, FOLLOW], now_ms) + await limits.peek(HERE, [ADDRESS], now_ms)
+    return [(usage.current, usage.previous) for usage in found]
+
+
+async def test_what_did_not_happen_is_taken_back_under_every_rule(limits: RateLimiter) -> None:
+    for _ in range(2):
+        assert (await limits.hit_all(BOTH, START)).granted
+    await limits.refund_all(BOTH, START + MINUTE_MS - 1)
+    assert await counted(limits) == [(1, 0)] * 3
+    await limits.refund_all([BOTH[0], (HERE, [OFF])], START)
+    assert await counted(limits) == [(0, 0), (0, 0), (1, 0)]
+
+
+async def test_what_was_granted_may_be_granted_again_once_it_is_taken_back(limits: RateLimiter) -> None:
+    for _ in range(9):
+        assert (await limits.hit_all(BOTH, START)).granted
+        await limits.refund_all(BOTH, START)
+
+
+async def test_a_refund_is_of_the_minute_it_names(limits: RateLimiter) -> None:
+    await limits.hit_all(BOTH, START)
+    await limits.hit_all(BOTH, START + MINUTE_MS)
+    await limits.refund_all(BOTH, START)
+    assert await counted(limits, START + MINUTE_MS) == [(1, 0)] * 3
+
+
+@pytest.mark.parametrize("later", [0, 1])
+async def test_a_reset_forgets_this_minute_and_the_one_before(limits: RateLimiter, later: int) -> None:
+    for _ in range(2):
+        await limits.hit_all(BOTH, START)
+    now_ms = START + later * MINUTE_MS
+    assert await limits.reset(ALICE, [POST, FOLLOW], now_ms) is True
+    assert await limits.reset(ALICE, [POST, FOLLOW], now_ms) is False
+    assert (await counted(limits, START))[:2] == [(0, 0), (0, 0)]
+    assert await counted(limits, START + MINUTE_MS) == [(0, 0), (0, 0), (0, 2)]
+
+
+async def test_what_no_hit_counts_any_more_is_nothing_to_reset(limits: RateLimiter) -> None:
+    await limits.hit(ALICE, [POST], START)
+    assert await limits.reset(ALICE, [POST], START + 2 * MINUTE_MS) is False
