@@ -1,4 +1,4 @@
-"""A post's set of reactions and the account's index beside it, to the letter: swapped, noted, swept, faded."""
+"""A post's set of reactions and the account's index beside it: swapped, noted, swept, faded."""
 
 from collections.abc import Awaitable, Callable
 
