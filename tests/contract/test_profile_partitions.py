@@ -28,8 +28,9 @@ async def services(redis_urls: StoreUrls) -> AsyncIterator[Services]:
 
 
 @pytest.mark.parametrize("upward", [False, True])
-async def test_parts_are_read_as_one_profile(store: Store, upward: bool) -> None:
-    parts, whole = ProfileRepository(store, 1000, PARTS), ProfileRepository(store, 1000)
+@pytest.mark.parametrize("number", [2, PARTS])
+async def test_parts_are_read_as_one_profile(store: Store, number: int, upward: bool) -> None:
+    parts, whole = ProfileRepository(store, 1000, number), ProfileRepository(store, 1000)
     for id in range(1, 200, 3):
         await parts.add(ALICE, PostId(id))
         await whole.add(ALICE, PostId(id))
@@ -37,6 +38,9 @@ async def test_parts_are_read_as_one_profile(store: Store, upward: bool) -> None
         for limit in (1, 5, 30, 100):
             expected = await whole.read(ALICE, edge, limit, upward=upward)
             assert await parts.read(ALICE, edge, limit, upward=upward) == expected
+            for profile in (parts, whole):
+                question = profile.read_question(ALICE, edge, limit, upward=upward)
+                assert await store.ask(question) == [expected]
     assert await parts.count(ALICE) == await whole.count(ALICE)
     await parts.remove(ALICE, PostId(100))
     assert PostId(100) not in await parts.read(ALICE, ABOVE_ALL, 100, upward=False)

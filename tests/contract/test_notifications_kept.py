@@ -1,0 +1,85 @@
+"""What is kept of notifications, to the letter: repetitions, the mark, and where pages and looks end."""
+
+import pytest
+
+from accounts.domain import DAY_MS, AccountId
+from socialsite.ids import PostId, id_at
+from socialsite.store import Store
+from tests.support.scripting import ask
+from timelines import keys
+from timelines.domain.notifications import RECURRING, Kind, Notification
+from timelines.repositories.notifications import LOOKED_AT, Notifications, Unread
+
+NOW_MS = 1_790_000_000_000
+READER, BY, POST = AccountId(7), AccountId(8), PostId(4096)
+
+
+def heard(kind: Kind, at_ms: int) -> Notification:
+    return Notification(id_at(at_ms), kind, BY, POST)
+
+
+async def fill(store: Store, count: int) -> list[Notification]:
+    """That many likes with the ids 1 to `count`, newest first."""
+    likes = [Notification(PostId(n), "like", AccountId(n), POST) for n in range(count, 0, -1)]
+    key = keys.notifications(READER)
+    await ask(store, "ZADD", key, *(part for like in likes for part in (like.id, like.member)))
+    return likes
+
+
+@pytest.mark.parametrize("kind", sorted(RECURRING))
+async def test_what_can_be_done_again_is_told_again_after_a_day(store: Store, kind: Kind) -> None:
+    notifications, later_ms = Notifications(store), NOW_MS + DAY_MS
+    assert await notifications.add(READER, heard(kind, NOW_MS)) == id_at(NOW_MS)
+    assert await notifications.add(READER, heard(kind, later_ms)) is None
+    assert await notifications.add(READER, heard(kind, later_ms + 1)) == id_at(later_ms + 1)
+
+
+async def test_what_has_stood_since_then_is_not_told_again(store: Store) -> None:
+    notifications, later_ms = Notifications(store), NOW_MS + 3 * DAY_MS
+    await notifications.add(READER, heard("like", NOW_MS))
+    assert await notifications.add(READER, heard("like", later_ms), since_ms=NOW_MS) is None
+    assert await notifications.add(READER, heard("like", later_ms), since_ms=NOW_MS + 1) == id_at(later_ms)
+
+
+@pytest.mark.parametrize("kind", ["mention", "reply"])
+async def test_what_happens_once_is_told_once(store: Store, kind: Kind) -> None:
+    notifications = Notifications(store)
+    assert await notifications.add(READER, heard(kind, NOW_MS)) == id_at(NOW_MS)
+    assert await notifications.add(READER, heard(kind, NOW_MS + 9 * DAY_MS)) is None
+
+
+async def test_the_mark_is_told_as_it_stands_then(store: Store) -> None:
+    notifications = Notifications(store)
+    assert await notifications.mark_read(READER, PostId(5)) == 0
+    assert (await notifications.read(READER, 9, 1))[0] == 0
+    await fill(store, 3)
+    assert await notifications.mark_read(READER, PostId(2)) == 2
+    assert await notifications.mark_read(READER, PostId(1)) == 2
+    assert (await notifications.read(READER, 9, 1))[0] == 2
+    assert await notifications.mark_read(READER, PostId(5)) == 3
+
+
+async def test_a_page_tells_its_edge_where_more_may_follow(store: Store) -> None:
+    notifications = Notifications(store)
+    likes = await fill(store, 3)
+    assert await notifications.read(READER, 9, 2) == (0, likes[:2], 2)
+    assert await notifications.read(READER, 2, 2) == (0, likes[2:], None)
+    assert await notifications.read(READER, 9, 3) == (0, likes, 1)
+    assert await notifications.read(READER, 1, 3, upward=True) == (0, likes[1::-1], None)
+    assert await notifications.read(READER, 0, 2, upward=True) == (0, likes[:0:-1], 2)
+
+
+async def test_unread_ones_are_looked_at_a_hundred_at_a_time(store: Store) -> None:
+    notifications = Notifications(store)
+    assert await notifications.unread(READER) == Unread(PostId(0))
+    few = await fill(store, LOOKED_AT - 1)
+    assert await notifications.unread(READER) == Unread(PostId(LOOKED_AT - 1), tuple(few))
+    likes = await fill(store, LOOKED_AT)
+    assert await notifications.unread(READER) == Unread(PostId(LOOKED_AT), tuple(likes), PostId(1))
+    likes = await fill(store, LOOKED_AT + 1)
+    newest = PostId(LOOKED_AT + 1)
+    assert await notifications.unread(READER) == Unread(newest, tuple(likes[:-1]), PostId(2))
+    assert await notifications.unread(READER, below=PostId(2)) == Unread(newest, tuple(likes[-1:]))
+    assert await notifications.unread(READER, below=PostId(1)) == Unread(newest)
+    await notifications.mark_read(READER, newest)
+    assert await notifications.unread(READER) == Unread(newest)
