@@ -8,13 +8,19 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from accounts.domain import DAY_MS
+from socialsite.clock import FixedClock
 from socialsite.configuration import Configuration
+from socialsite.ids import id_at
 from socialsite.services import open_services
 from socialsite.store import Key, Script, Store, StoreUnavailable, open_store
 from socialsite.store.partition.slots import slot_of
 from tests.support.cluster import RedisCluster
-from tests.support.nodes import key
+from tests.support.nodes import OneNode, key
 from tests.support.world import World, ids_of
+from timelines.keys import HOME_PATTERN, home_timeline
+from timelines.repositories.cached import CachedTimelines
+from timelines.repositories.cached_kind import LATE_MS, CachedKind
 
 COUNT = Script("count", "return redis.call('INCR', KEYS[1])")
 
@@ -77,6 +83,38 @@ async def test_a_slot_that_moves_is_followed_at_every_step(store: Store, cluster
     assert rounds > 3
     assert await store.gather([("GET", one) for one in keys]) == [b"%d" % n for n in range(30)]
     assert str(store.node(keys[0]).address) == target.address
+
+
+class HurryingClock(FixedClock):
+    """Goes on by so much with every look."""
+
+    def __init__(self, now_ms: int, step_ms: int) -> None:
+        super().__init__(now_ms)
+        self._step_ms = step_ms
+
+    def now_ms(self) -> int:
+        self.advance(self._step_ms)
+        return self.time_ms - self._step_ms
+
+
+@pytest.mark.parametrize("step_ms", [0, LATE_MS + 1])
+async def test_homes_that_moved_are_reached_by_the_pass_that_looked_for_them_elsewhere(
+    store: Store, step_ms: int
+) -> None:
+    """All are pushed to on one node; where the reply comes late, those that it has forgets it alone."""
+    now_ms = 1_900_000_000_000
+    old, new = id_at(now_ms - 500), id_at(now_ms)
+    homes_of = {owner: home_timeline(owner) for owner in range(1, 31)}
+    await store.gather([("RPUSH", home, old, "-0") for home in homes_of.values()])
+    kind = CachedKind(home_timeline, HOME_PATTERN, 10, 30 * DAY_MS, ahead=15)
+    one = OneNode(store.nodes[0])
+    await CachedTimelines(Store(one), HurryingClock(now_ms, step_ms), kind).push([*homes_of], new)
+    found = await store.gather([("LRANGE", home, 0, -1) for home in homes_of.values()])
+    everywhere = [b"%d" % new, b"%d" % old, b"-0"]
+    for home, elements in zip(homes_of.values(), found, strict=True):
+        is_there = store.node(home) is store.nodes[0]
+        assert elements == ([] if is_there and step_ms else everywhere)
+    assert 0 < sum(store.node(home) is store.nodes[0] for home in homes_of.values()) < len(homes_of)
 
 
 async def test_a_site_works_on_a_cluster_and_scripts_declare_all_their_keys(cluster: RedisCluster) -> None:

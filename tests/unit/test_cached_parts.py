@@ -1,10 +1,13 @@
 """Cached timelines as bytes: what a reader believes of a head, and what a pass sends."""
 
+import pytest
+
 from socialsite.ids import PostId, id_at
+from socialsite.store.errors import CommandRefused
 from timelines import keys
 from timelines.repositories.cached import part_of
 from timelines.repositories.cached_kind import MARGIN_MS
-from timelines.repositories.cached_pushing import pass_payload, shortest_first
+from timelines.repositories.cached_pushing import pass_payload, require_length, shortest_first
 
 
 def test_a_head_is_believed_only_above_the_margin() -> None:
@@ -22,6 +25,26 @@ def test_repeats_and_ids_below_the_floor_are_dropped_by_the_reader() -> None:
     part = part_of([b"9", b"7", b"9", b"3", b"-4"], b"-4")
     assert part.ids == (9, 7)
     assert part.whole
+
+
+def test_what_stands_at_the_floor_is_below_it() -> None:
+    """The newest that was left out: of those in the profile, it is the next one."""
+    assert part_of([b"9", b"4"], b"-4").ids == (9,)
+    assert part_of([b"4", b"9", b"3"], b"-4").ids == (9,)
+
+
+def test_a_whole_timeline_has_nothing_to_settle() -> None:
+    assert part_of([b"9", b"7", b"-4"], b"-4").settled == 0
+    assert part_of([b"-4"], b"-4").settled == 0
+    assert part_of([], b"-4").settled == 0
+
+
+def test_an_error_in_place_of_a_length_is_raised() -> None:
+    assert require_length(7) == 7
+    refusal = CommandRefused("ERR no")
+    with pytest.raises(CommandRefused) as caught:
+        require_length(refusal)
+    assert caught.value is refusal
 
 
 def test_the_patterns_of_passes_are_the_keys() -> None:

@@ -1,0 +1,190 @@
+"""Where reads of a side of edges end, what a pass does when edges come as it is read, changes that wait."""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+import pytest
+
+from accounts.domain import AccountId
+from socialsite.store import Command, KeyDataShardedConnection, Reply, Store
+from socialsite.store.connections import partition_of
+from socialsite.store.errors import LayoutChanged
+from timelines import keys
+from timelines.domain.follow import FIRST_PASS, Follow, PassCursor
+from timelines.repositories.edge_side import EdgeSide
+from timelines.repositories.edges import TURNS_MOST, PairEdges
+from timelines.repositories.follows import FIRST, Follows
+
+ALICE, BOB, CAROL = map(AccountId, (1, 2, 3))
+
+
+class WatchedPairs(KeyDataShardedConnection):
+    """A real connection that counts its round trips; once after the first one something happens."""
+
+    def __init__(
+        self, store: Store, partitions: int, meanwhile: Callable[[], Awaitable[object]] | None = None
+    ) -> None:
+        super().__init__(store, "follows", partitions)
+        self.trips = 0
+        self._meanwhile = meanwhile
+
+    async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
+        commands = list(commands)
+        self.trips += bool(commands)
+        replies = await super().gather(commands, may_lag=may_lag)
+        if self._meanwhile is not None:
+            meanwhile, self._meanwhile = self._meanwhile, None
+            await meanwhile()
+        return replies
+
+
+def edges_of(store: Store, partitions: int) -> PairEdges:
+    return PairEdges(store.pairs("follows", partitions), outgoing=keys.following, incoming=keys.followers)
+
+
+def of_partition(number: int, partitions: int, count: int, start: int = 2) -> list[int]:
+    """The first ids from `start` on whose edges with Alice are in one partition."""
+    found = [id for id in range(start, start + 500) if partition_of(id, ALICE, partitions) == number]
+    return found[:count]
+
+
+async def test_reads_of_a_partition_end_where_they_are_told_to(store: Store) -> None:
+    edges = edges_of(store, 1)
+    await edges.add_many((ALICE, id, 100 + id) for id in range(2, 9))
+    side = edges.outgoing
+    assert await side.ids(ALICE, 5) == [2, 3, 4, 5, 6]
+    assert await side.ids(ALICE, 7) == [2, 3, 4, 5, 6, 7, 8]
+    assert await store.ask(side.first_question(ALICE, 3)) == [[2, 3, 4]]
+    assert await store.ask(side.times_question(ALICE, 3)) == [{2: 102, 3: 103, 4: 104}]
+
+
+async def test_reads_of_several_partitions_end_where_they_are_told_to(store: Store) -> None:
+    edges, partitions = edges_of(store, 2), 2
+    one, other = (of_partition(number, partitions, 4) for number in range(partitions))
+    await edges.add_many((ALICE, id, 1_000 + id) for id in (*one, *other))
+    side = edges.outgoing
+    assert await side.ids(ALICE, 5) == [*one, other[0]]
+    assert await store.ask(side.first_question(ALICE, 3)) == [[*one[:3], *other[:3]]]
+    assert await store.ask(side.times_question(ALICE, 5)) == [{id: 1_000 + id for id in [*one, other[0]]}]
+
+
+@pytest.mark.parametrize(
+    ("cursor", "limit", "ids", "next", "trips"),
+    [
+        (FIRST_PASS, 2, [2, 3], PassCursor(0, 5, 3), 1),
+        (FIRST_PASS, 6, [2, 3, 4, 5, 6, 7], None, 1),
+        (PassCursor(0, 5, 2), 1, [3], PassCursor(0, 5, 3), 1),
+        (PassCursor(0, 5, 2), 2, [3, 4], PassCursor(0, 5, 4), 1),
+        (PassCursor(0, 5, 2), 3, [3, 4, 5], PassCursor(0, 6, 5), 2),
+        (PassCursor(0, 5, 2), 4, [3, 4, 5, 6], PassCursor(0, 7, 6), 2),
+        (PassCursor(0, 5, 2), 5, [3, 4, 5, 6, 7], None, 1),
+        (PassCursor(0, 8, 7), 5, [], None, 1),
+    ],
+)
+async def test_a_pass_asks_again_only_where_ties_made_another_one_the_last(
+    store: Store, cursor: PassCursor, limit: int, ids: list[int], next: PassCursor | None, trips: int
+) -> None:
+    await edges_of(store, 1).add_many(
+        (id, ALICE, at_ms) for id, at_ms in ((2, 5), (3, 5), (4, 5), (5, 6), (6, 7), (7, 8))
+    )
+    pairs = WatchedPairs(store, 1)
+    assert await EdgeSide(pairs, keys.followers).next_pass(ALICE, cursor, limit) == (ids, next)
+    assert pairs.trips == trips
+
+
+class Growing:
+    """Followers of Alice by partition, the first one's empty; a pass is read while some more come."""
+
+    def __init__(self, store: Store, sizes: Sequence[int]) -> None:
+        self._store = store
+        self._count = len(sizes) + 1
+        self.ids = [of_partition(number, self._count, size) for number, size in enumerate(sizes, 1)]
+        self._edges = edges_of(store, self._count)
+
+    async def passed(self, limit: int, partition: int, more: int) -> tuple[list[int], PassCursor | None]:
+        """The first pass; `more` older edges come into the partition, between its sizes and its members."""
+        await self._edges.add_many((id, ALICE, 1_000 + id) for ids in self.ids for id in ids)
+        self.come = of_partition(partition, self._count, more, start=1_000)
+
+        async def come() -> None:
+            await self._edges.add_many((id, ALICE, at_ms) for at_ms, id in enumerate(self.come))
+
+        pairs = WatchedPairs(self._store, self._count, come)
+        return await EdgeSide(pairs, keys.followers).next_pass(ALICE, FIRST_PASS, limit)
+
+
+async def test_a_partition_that_has_no_room_any_more_is_left_to_the_next_pass(store: Store) -> None:
+    followers = Growing(store, [2, 2])
+    ids, next = await followers.passed(4, partition=1, more=1)
+    assert ids == [*followers.come, *followers.ids[0]]
+    assert next == PassCursor.start_of(2)
+
+
+async def test_a_partition_that_grew_on_the_way_is_begun_by_the_next_pass(store: Store) -> None:
+    followers = Growing(store, [1, 1, 5])
+    ids, next = await followers.passed(4, partition=2, more=3)
+    assert ids == followers.ids[0]
+    assert next == PassCursor.start_of(2)
+
+
+async def test_of_a_first_partition_that_grew_as_many_are_read_as_may_be(store: Store) -> None:
+    followers = Growing(store, [1])
+    ids, next = await followers.passed(2, partition=1, more=2)
+    assert ids == followers.come
+    assert next == PassCursor.start_of(1)
+
+
+class TurningPairs(KeyDataShardedConnection):
+    """A real connection to partitions that turn over so many times before they take a change."""
+
+    def __init__(self, store: Store, turns: int) -> None:
+        super().__init__(store, "follows", 4)
+        self._turns = turns
+
+    async def write_each(self, commands: Sequence[Command]) -> list[Reply]:
+        self._turns -= 1
+        if self._turns >= 0:
+            raise LayoutChanged("cut anew")
+        return await super().write_each(commands)
+
+
+async def test_a_change_waits_for_partitions_to_turn_over_and_back_again(store: Store) -> None:
+    pairs = TurningPairs(store, TURNS_MOST)
+    edges = PairEdges(pairs, outgoing=keys.following, incoming=keys.followers)
+    assert await edges.add(ALICE, BOB, 5)
+    assert await edges.has(ALICE, BOB)
+
+
+async def test_a_change_does_not_wait_for_ever(store: Store) -> None:
+    pairs = TurningPairs(store, TURNS_MOST + 1)
+    edges = PairEdges(pairs, outgoing=keys.following, incoming=keys.followers)
+    with pytest.raises(LayoutChanged):
+        await edges.add(ALICE, BOB, 5)
+    assert not await edges.has(ALICE, BOB)
+
+
+async def test_of_those_whom_each_follows_the_last_are_told(store: Store) -> None:
+    follows = Follows(store, partitions=1, following_cap=10)
+    await follows.add_many(Follow(ALICE, AccountId(id), id) for id in range(10, 17))
+    await follows.add_many(Follow(BOB, AccountId(id), id) for id in range(20, 23))
+    assert await follows.followed_by_each([], 5) == {}
+    assert await follows.followed_by_each([ALICE], 5) == {ALICE: [16, 15, 14, 13, 12]}
+    told = await follows.followed_by_each([CAROL, BOB, ALICE], 2)
+    assert told == {CAROL: [], BOB: [22, 21], ALICE: [16, 15]}
+
+
+@pytest.mark.parametrize(("most", "each"), [(1, (1, 0)), (2, (1, 1)), (3, (1, 1)), (5, (2, 2)), (6, (3, 3))])
+async def test_each_partition_tells_its_share_of_them(store: Store, most: int, each: tuple[int, int]) -> None:
+    follows = Follows(store, partitions=2, following_cap=10)
+    parts = [of_partition(number, 2, 5) for number in range(2)]
+    await follows.add_many(Follow(ALICE, AccountId(id), id) for part in parts for id in part)
+    expected = [id for part, share in zip(parts, each, strict=True) for id in part[::-1][:share]]
+    assert await follows.followed_by_each([ALICE], most) == {ALICE: expected}
+
+
+@pytest.mark.parametrize(("count", "is_all"), [(FIRST - 1, True), (FIRST, False), (FIRST + 1, False)])
+async def test_a_reader_is_met_with_the_first_of_a_partition(store: Store, count: int, is_all: bool) -> None:
+    follows = Follows(store, partitions=1, following_cap=100)
+    await follows.add_many(Follow(ALICE, AccountId(id), id) for id in range(10, 10 + count))
+    (met,) = await store.ask(follows.met_question(ALICE, BOB))
+    assert met.followed == tuple(range(10, 10 + min(count, FIRST)))
+    assert met.is_all == is_all
