@@ -8,43 +8,12 @@ import pytest
 import pytest_asyncio
 
 from socialsite.clock import FixedClock
-from socialsite.recipes.hub import MARKER, Hub, Presence, alive, fixed_channel, online, process_channel
-from socialsite.store import Store, StoreError, StoreUnavailable, open_store
+from socialsite.recipes.hub import MARKER, Presence, alive, fixed_channel, online, process_channel
+from socialsite.store import Store, StoreUnavailable, open_store
+from tests.support.hearing import Process, until
 from tests.support.redis_server import RedisServer
 
 NOW_MS = 1_795_000_000_000
-
-
-class Process:
-    """A web process as the recipe sees it. `trouble` is what handling a message meets."""
-
-    def __init__(self, store: Store, clock: FixedClock) -> None:
-        told = {"on_message": self.on_message, "on_lost": self.on_lost, "on_gap": self.on_gap}
-        self.hub = Hub(store, clock, **told, renew_every_s=0.1)
-        self.heard: list[bytes] = []
-        self.gaps = 0
-        self.losses = 0
-        self.trouble: StoreError | None = None
-
-    async def on_message(self, payload: bytes) -> None:
-        if self.trouble:
-            raise self.trouble
-        self.heard.append(payload)
-
-    async def on_gap(self) -> None:
-        self.gaps += 1
-
-    def on_lost(self) -> None:
-        self.losses += 1
-
-    async def hears(self, message: bytes) -> None:
-        await until(lambda: message in self.heard)
-
-
-async def until(met: Callable[[], bool], timeout_s: float = 5.0) -> None:
-    async with asyncio.timeout(timeout_s):
-        while not met():  # noqa: ASYNC110 - the condition is a server's, nothing here could set an event
-            await asyncio.sleep(0.01)
 
 
 async def opened(store: Store, clock: FixedClock) -> Process:

@@ -7,6 +7,7 @@ import redis
 
 from socialsite.recipes.lock import Lock, Locked, LockLost, fence_key, lock_key
 from socialsite.store import Store, StoreUrls, open_store
+from tests.support.stalls import Stalls
 from tests.support.topologies import Deployment
 
 NAME = "flush"
@@ -80,14 +81,16 @@ async def test_a_block_longer_than_the_life_keeps_its_lock(store: Store) -> None
             await Lock(store, NAME).acquire()
 
 
-async def test_a_block_is_stopped_when_its_lock_is_lost(store: Store) -> None:
+async def test_a_block_is_stopped_by_the_first_renewal_after_its_lock_is_lost(store: Store) -> None:
     async def work() -> None:
-        async with Lock(store, NAME, life_ms=150).hold():
+        async with Lock(store, NAME, life_ms=3_000).hold(at_most_s=60):
             await store.node(lock_key(NAME)).execute("SET", lock_key(NAME), "somebody else")
             await asyncio.sleep(5)
 
-    with pytest.raises(LockLost):
+    started = asyncio.get_running_loop().time()
+    with Stalls() as stalls, pytest.raises(LockLost):
         await work()
+    assert asyncio.get_running_loop().time() - started < 2.5 + stalls.total_s  # its life is 3 s
     assert await store.node(lock_key(NAME)).execute("GET", lock_key(NAME)) == b"somebody else"
 
 
@@ -137,6 +140,10 @@ async def test_who_waits_asks_a_few_times_and_no_longer_than_it_said(
             with pytest.raises(Locked):
                 await Lock(store, NAME).acquire(wait_s=0.5)
             assert 2 <= tries(client) - before <= 11  # at most one in half of RETRY_S
+            before = tries(client)
+            with pytest.raises(Locked):
+                await Lock(store, NAME).acquire()
+            assert tries(client) - before == 1
 
 
 def tries(client: redis.Redis) -> int:

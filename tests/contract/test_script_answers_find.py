@@ -109,6 +109,10 @@ async def test_the_shorter_of_two_whole_lists_leads(store: Store, is_rare: bool)
         assert await needed(store, *(Term(ids, is_rare=is_rare) for ids in terms)) == 2 + blocks
 
 
+async def test_a_short_rare_list_leads_a_longer_one_of_its_own(store: Store) -> None:
+    assert await needed(store, Term([1, 2, 3, 4, 5]), Term([3], is_rare=True)) == 3
+
+
 @pytest.mark.parametrize("is_rare", [False, True])
 async def test_ids_are_read_with_all_their_bytes(store: Store, is_rare: bool) -> None:
     wide = sorted({(1 << bits) + low for bits in range(0, 53, 4) for low in (0, 1, 255, 257)})
