@@ -7,9 +7,9 @@ import pytest
 from accounts.domain import AccountId
 from socialsite.store import Store
 from timelines import keys
-from timelines.domain.account_list import AccountList, ListId
+from timelines.domain.account_list import LISTS_PER_ACCOUNT, AccountList, ListId, ListPage
 from timelines.domain.follow import FIRST_PASS, Follow
-from timelines.repositories.follows import Follows
+from timelines.repositories.follows import OVER_THE_CAP, Follows
 from timelines.repositories.lists import ListMembers, Lists
 
 ALICE, BOB = AccountId(1), AccountId(2)
@@ -45,6 +45,33 @@ async def test_own_lists_page_by_id(lists: Lists) -> None:
     third = await lists.owned(ALICE, second.next, 3)
     assert [*first.lists, *second.lists, *third.lists] == made
     assert third.next is None
+
+
+async def test_a_page_that_holds_all_that_is_left_is_the_last(lists: Lists) -> None:
+    made = [await lists.add(of(ALICE, str(n))) for n in range(3)]
+    assert await lists.owned(ALICE, None, 3) == ListPage(tuple(made), None)
+    assert await lists.owned(ALICE, None, 2) == ListPage(tuple(made[:2]), made[1].id)
+    assert await lists.owned(ALICE, made[0].id, 2) == ListPage(tuple(made[1:]), None)
+
+
+async def test_of_an_index_far_over_its_cap_the_oldest_are_told(store: Store, lists: Lists) -> None:
+    key, most = keys.list_index(ALICE), LISTS_PER_ACCOUNT + OVER_THE_CAP
+    await store.node(key).execute("ZADD", key, *(part for id in range(1, most + 3) for part in (id, id)))
+    assert await lists.indexed(ALICE) == list(range(1, most + 1))
+    assert await lists.indexed(ALICE, ListId(most)) == [most + 1, most + 2]
+    assert await lists.count(ALICE) == most + 2
+
+
+async def test_exclusive_lists_are_so_until_they_are_erased(lists: Lists) -> None:
+    assert await lists.exclusive(ALICE) == set()
+    made = [(await lists.add(of(ALICE, str(n)))).id for n in range(3)]
+    for list_id in made:
+        await lists.set_exclusive(ALICE, list_id, True)
+    await lists.set_exclusive(ALICE, made[0], False)
+    assert await lists.exclusive(ALICE) == set(made[1:])
+    await lists.erase(ALICE, made[1])
+    assert await lists.exclusive(ALICE) == {made[2]}
+    assert await lists.exclusive(BOB) == set()
 
 
 async def test_a_page_is_full_though_lists_are_being_deleted(lists: Lists) -> None:
