@@ -18,23 +18,30 @@ ALICE, BOB, CAROL = map(AccountId, (1, 2, 3))
 
 
 class WatchedPairs(KeyDataShardedConnection):
-    """A real connection that counts its round trips; once after the first one something happens."""
+    """A real connection that counts its round trips; something happens once, after so many commands."""
 
     def __init__(
-        self, store: Store, partitions: int, meanwhile: Callable[[], Awaitable[object]] | None = None
+        self,
+        store: Store,
+        partitions: int,
+        meanwhile: Callable[[], Awaitable[object]] | None = None,
+        after: int = 0,
     ) -> None:
         super().__init__(store, "follows", partitions)
         self.trips = 0
         self._meanwhile = meanwhile
+        self._after = after
 
     async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
         commands = list(commands)
         self.trips += bool(commands)
-        replies = await super().gather(commands, may_lag=may_lag)
-        if self._meanwhile is not None:
-            meanwhile, self._meanwhile = self._meanwhile, None
-            await meanwhile()
-        return replies
+        if self._meanwhile is None or self._after > len(commands):
+            self._after -= len(commands)
+            return await super().gather(commands, may_lag=may_lag)
+        meanwhile, self._meanwhile = self._meanwhile, None
+        replies = await super().gather(commands[: self._after], may_lag=may_lag)
+        await meanwhile()
+        return replies + await super().gather(commands[self._after :], may_lag=may_lag)
 
 
 def edges_of(store: Store, partitions: int) -> PairEdges:
@@ -108,7 +115,7 @@ class Growing:
         async def come() -> None:
             await self._edges.add_many((id, ALICE, at_ms) for at_ms, id in enumerate(self.come))
 
-        pairs = WatchedPairs(self._store, self._count, come)
+        pairs = WatchedPairs(self._store, self._count, come, after=3 + len(self.ids))
         return await EdgeSide(pairs, keys.followers).next_pass(ALICE, FIRST_PASS, limit)
 
 
@@ -131,6 +138,38 @@ async def test_of_a_first_partition_that_grew_as_many_are_read_as_may_be(store: 
     ids, next = await followers.passed(2, partition=1, more=2)
     assert ids == followers.come
     assert next == PassCursor.start_of(1)
+
+
+async def pass_over_four(
+    store: Store, partitions: int, after: int, gone: Sequence[int]
+) -> tuple[list[int], PassCursor | None]:
+    """A pass of two over the last partition's four, some of whom go after so many commands."""
+    edges = edges_of(store, partitions)
+    await edges.add_many((id, ALICE, 100 + id) for id in of_partition(partitions - 1, partitions, 4))
+
+    async def leave() -> None:
+        ids = of_partition(partitions - 1, partitions, 4)
+        await edges.remove_many((ids[at], ALICE) for at in gone)
+
+    pairs = WatchedPairs(store, partitions, leave, after)
+    return await EdgeSide(pairs, keys.followers).next_pass(ALICE, FIRST_PASS, 2)
+
+
+@pytest.mark.parametrize("gone", [(1,), (0, 1, 2, 3)])
+async def test_who_goes_before_the_last_ones_time_is_told_has_the_pass_repeated(
+    store: Store, gone: Sequence[int]
+) -> None:
+    """The time told would be somebody else's, and whoever stands between would be passed by."""
+    ids, next = await pass_over_four(store, 1, 2, gone)
+    assert (ids, next) == (of_partition(0, 1, 2), FIRST_PASS)
+
+
+@pytest.mark.parametrize("gone", [(0,), (0, 1, 2, 3)])
+async def test_who_goes_from_a_further_partition_has_it_begun_again(
+    store: Store, gone: Sequence[int]
+) -> None:
+    ids, next = await pass_over_four(store, 2, 5, gone)
+    assert (ids, next) == (of_partition(1, 2, 2), PassCursor.start_of(1))
 
 
 class TurningPairs(KeyDataShardedConnection):
