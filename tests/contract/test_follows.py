@@ -150,6 +150,16 @@ async def test_followed_among_says_whom_the_viewer_follows(follows: Follows) -> 
     assert await follows.followers_among(AccountId(10), [ALICE, BOB]) == {ALICE}
 
 
+async def test_of_two_accounts_each_may_follow_the_other(store: Store, follows: Follows) -> None:
+    await follows.add(Follow(ALICE, BOB, 5))
+    for one, other, answer in (
+        (ALICE, BOB, (True, False)), (BOB, ALICE, (False, True)), (ALICE, CAROL, (False, False)),
+    ):  # fmt: skip
+        assert await store.ask(follows.between_question(one, other)) == [answer]
+    assert await store.ask(follows.followed_question(ALICE, [BOB, CAROL])) == [{BOB}]
+    assert await store.ask(follows.followers_question(BOB, [ALICE, CAROL])) == [{ALICE: 5}]
+
+
 async def test_a_deleted_account_leaves_in_bounded_rounds(store: Store, follows: Follows) -> None:
     await follows.add_many(Follow(AccountId(n), ALICE, n) for n in range(100, 400))
     await follows.add_many(Follow(ALICE, AccountId(n), n) for n in range(200, 300))
