@@ -1,0 +1,243 @@
+"""What a hub does and when it does not: at its start, in its rounds, after a loss, and once it is closed."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+
+import pytest
+import pytest_asyncio
+
+from socialsite.clock import FixedClock
+from socialsite.recipes.hub import MARKER, Presence, alive, fixed_channel, online, process_channel
+from socialsite.recipes.presence import LISTED_S, PRESENCE_TTL_S
+from socialsite.store import Store, StoreError, open_store
+from tests.support.hearing import Process, until, until_told
+from tests.support.redis_server import RedisServer
+from tests.support.scripting import ask
+
+NOW_MS = 1_795_000_000_000
+NEVER_S = 600.0
+Start = Callable[[float], Awaitable[Process]]
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock(NOW_MS)
+
+
+@pytest.fixture
+def presence(store: Store, clock: FixedClock) -> Presence:
+    return Presence(store, clock)
+
+
+@pytest_asyncio.fixture
+async def start(store: Store, clock: FixedClock) -> AsyncIterator[Start]:
+    """An open process, by how many seconds it renews itself after."""
+    async with AsyncExitStack() as stack:
+
+        async def start_process(renew_every_s: float) -> Process:
+            process = Process(store, clock, renew_every_s)
+            await process.hub.open()
+            stack.push_async_callback(process.hub.close)
+            return process
+
+        yield start_process
+
+
+async def listed(store: Store, process: Process) -> set[bytes]:
+    found: list[bytes] = await ask(store, "SMEMBERS", online(process.hub.process))
+    return set(found)
+
+
+async def told(presence: Presence, process: Process, text: bytes) -> None:
+    await presence.tell({process_channel(process.hub.process): text})
+    await process.hears(text)
+
+
+async def test_an_open_hub_is_listed_before_its_first_round(
+    start: Start, presence: Presence, store: Store
+) -> None:
+    process = await start(NEVER_S)
+    assert await presence.processes() == [process.hub.process]
+    gone_at_ms = await ask(store, "ZSCORE", alive(), process.hub.process)
+    assert int(float(gone_at_ms)) == NOW_MS + LISTED_S * 1000 == NOW_MS + 30_000
+
+
+async def test_where_nothing_is_lost_nothing_is_reported(start: Start, presence: Presence) -> None:
+    process = await start(0.05)
+    await process.hub.enter("7")
+    await asyncio.sleep(0.3)
+    await told(presence, process, b"word")
+    assert (process.losses, process.gaps) == (0, 0)
+
+
+async def test_who_left_is_told_of_in_the_next_round_and_forgotten(
+    start: Start, store: Store, clock: FixedClock
+) -> None:
+    slow, quick = await start(NEVER_S), await start(0.05)
+    for process in (slow, quick):
+        for member in ("7", "8"):
+            await process.hub.enter(member)
+        process.hub.leave("7")
+    await until(lambda: not quick.hub._members.keys() & {"7"})
+    await asyncio.sleep(0.2)
+    assert await listed(store, quick) == {MARKER.encode(), b"8"}
+    assert await listed(store, slow) == {MARKER.encode(), b"7", b"8"}
+
+
+async def test_a_round_gives_the_set_its_time_again(start: Start, store: Store) -> None:
+    process = await start(0.05)
+    key = online(process.hub.process)
+    await ask(store, "EXPIRE", key, 5)
+
+    async def is_renewed() -> bool:
+        return int(await ask(store, "TTL", key)) > 5
+
+    await until_told(is_renewed)
+
+
+async def test_entering_a_set_that_was_lost_is_reported_at_once(start: Start, store: Store) -> None:
+    process = await start(NEVER_S)
+    await process.hub.enter("7")
+    assert process.losses == 0
+    await ask(store, "DEL", online(process.hub.process))
+    await process.hub.enter("8")
+    assert process.losses == 1
+    await until(lambda: process.gaps == 1)
+    assert await listed(store, process) == {MARKER.encode(), b"7", b"8"}
+
+
+async def test_a_loss_is_made_up_for_once_and_without_those_who_left(start: Start, store: Store) -> None:
+    process = await start(NEVER_S)
+    for member in ("7", "8"):
+        await process.hub.enter(member)
+    process.hub.leave("7")
+    await ask(store, "DEL", online(process.hub.process))
+    process.hub.mend()
+    await until(lambda: process.gaps == 1)
+    assert await listed(store, process) == {MARKER.encode(), b"8"}
+    await asyncio.sleep(0.3)
+    assert (process.losses, process.gaps) == (1, 1)
+
+
+@pytest.mark.parametrize(("stood_s", "losses"), [(PRESENCE_TTL_S - 5, 0), (PRESENCE_TTL_S + 0.1, 1)])
+async def test_a_process_that_stood_still_until_its_set_was_gone_knows_it_by_the_next_message(
+    start: Start, presence: Presence, stood_s: float, losses: int
+) -> None:
+    process = await start(NEVER_S)
+    process.hub._renewed_at -= stood_s
+    await presence.tell({process_channel(process.hub.process): b"one"})
+    await process.hears(b"one")
+    assert process.losses == losses
+    await until(lambda: process.gaps == losses)
+    await told(presence, process, b"two")
+    assert process.losses == losses
+
+
+async def test_a_loss_that_is_known_is_not_found_again_by_the_next_message(start: Start) -> None:
+    process = await start(NEVER_S)
+    process.hub._renewed_at -= PRESENCE_TTL_S + 1
+    assert process.hub._was_forgotten()
+    process.hub.mend()
+    assert not process.hub._was_forgotten()
+    await until(lambda: process.gaps == 1)
+    assert not process.hub._was_forgotten()
+
+
+async def test_a_round_keeps_a_process_from_being_forgotten(start: Start) -> None:
+    process = await start(0.05)
+    process.hub._renewed_at -= PRESENCE_TTL_S + 1
+    await until(lambda: not process.hub._was_forgotten())
+    assert process.losses == 0
+
+
+async def test_a_closed_hub_listens_no_more_and_may_be_opened_again(
+    start: Start, presence: Presence, store: Store
+) -> None:
+    process = await start(NEVER_S)
+    assert len(store.watchers) == 1
+    await process.hub.close()
+    assert not store.watchers
+    assert await presence.processes() == []
+    assert await listed(store, process) == set()
+    await presence.tell({fixed_channel(0): b"unheard"})
+    await process.hub.open()
+    await told(presence, process, b"heard")
+    assert process.heard == [b"heard"]
+
+
+async def channels_on(server: RedisServer) -> list[bytes]:
+    with server.client() as client:
+        found: list[bytes] = client.execute_command("PUBSUB", "SHARDCHANNELS")
+    return found
+
+
+@pytest.fixture
+def own_server() -> RedisServer:
+    return RedisServer()
+
+
+async def test_neither_a_closed_hub_nor_one_that_could_not_open_holds_a_channel(
+    own_server: RedisServer, clock: FixedClock
+) -> None:
+    own_server.start()
+    store = await open_store(own_server.url)
+    process = Process(store, clock, NEVER_S)
+
+    async def is_silent() -> bool:
+        return await channels_on(own_server) == []
+
+    try:
+        await store.node(alive()).execute("SET", alive(), "no register of processes")
+        with pytest.raises(StoreError):
+            await process.hub.open()
+        await until_told(is_silent)
+        await store.node(alive()).execute("DEL", alive())
+        await process.hub.open()
+        assert len(await channels_on(own_server)) == 17
+        await process.hub.close()
+        await until_told(is_silent)
+    finally:
+        await process.hub.close()
+        await store.close()
+        own_server.stop()
+
+
+async def test_a_store_that_is_away_is_asked_now_and_then_and_not_all_the_time(
+    own_server: RedisServer, clock: FixedClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    own_server.start()
+    store = await open_store(own_server.url)
+    process = Process(store, clock, NEVER_S)
+    try:
+        await process.hub.open()
+        own_server.kill()
+        with caplog.at_level(logging.WARNING, "socialsite.recipes.hub"):
+            await asyncio.sleep(1.5)
+        assert 1 <= len(caplog.records) <= 10
+        assert process.gaps == 0
+        own_server.start()
+        await until(lambda: process.gaps == 1, 10)
+    finally:
+        await process.hub.close()
+        await store.close()
+        own_server.stop()
+
+
+async def test_channels_that_are_wanted_elsewhere_are_heard_there_alone(
+    start: Start, presence: Presence, store: Store
+) -> None:
+    """As after a move; here one channel fewer is wanted, so the others are listened to anew."""
+    process = await start(NEVER_S)
+    before = len(process.hub._subscriptions)
+    store.tell_watchers()
+    assert process.losses == 0
+    process.hub._channels.remove(fixed_channel(15))
+    store.tell_watchers()
+    await until(lambda: process.gaps == 1)
+    await presence.tell({fixed_channel(number): b"word %d" % number for number in range(16)})
+    await process.hears(b"word 14")
+    await asyncio.sleep(0.2)
+    assert sorted(process.heard) == sorted(b"word %d" % number for number in range(15))
+    assert (process.losses, process.gaps, len(process.hub._subscriptions)) == (1, 1, before)

@@ -1,0 +1,47 @@
+"""A web process as the recipe of presence and messages sees it, and what it heard."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from socialsite.clock import FixedClock
+from socialsite.recipes.hub import Hub
+from socialsite.store import Store, StoreError
+
+
+class Process:
+    """A web process as the recipe sees it. `trouble` is what handling a message meets."""
+
+    def __init__(self, store: Store, clock: FixedClock, renew_every_s: float = 0.1) -> None:
+        told = {"on_message": self.on_message, "on_lost": self.on_lost, "on_gap": self.on_gap}
+        self.hub = Hub(store, clock, **told, renew_every_s=renew_every_s)
+        self.heard: list[bytes] = []
+        self.gaps = 0
+        self.losses = 0
+        self.trouble: StoreError | None = None
+
+    async def on_message(self, payload: bytes) -> None:
+        if self.trouble:
+            raise self.trouble
+        self.heard.append(payload)
+
+    async def on_gap(self) -> None:
+        self.gaps += 1
+
+    def on_lost(self) -> None:
+        self.losses += 1
+
+    async def hears(self, message: bytes) -> None:
+        await until(lambda: message in self.heard)
+
+
+async def until(met: Callable[[], bool], timeout_s: float = 5.0) -> None:
+    async with asyncio.timeout(timeout_s):
+        while not met():  # noqa: ASYNC110 - the condition is a server's, nothing here could set an event
+            await asyncio.sleep(0.01)
+
+
+async def until_told(met: Callable[[], Awaitable[bool]], timeout_s: float = 5.0) -> None:
+    """As `until`, where the condition has to be asked for."""
+    async with asyncio.timeout(timeout_s):
+        while not await met():  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0.01)
