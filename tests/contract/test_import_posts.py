@@ -85,6 +85,16 @@ async def test_a_second_run_changes_nothing(services: Services, tmp_path: Path) 
     assert await state_of(services) == before
 
 
+async def test_a_post_of_the_first_millisecond_is_imported_once(services: Services, tmp_path: Path) -> None:
+    """The digest of this source ends in twelve zeros: its post asks for the lowest id there can be."""
+    path = written(tmp_path / "posts", [row("4163", created_at="2000-01-01T00:00:00Z")])
+    await import_posts(services, path)
+    (post,) = await profile_of(services, "alice")
+    assert post.id == 1
+    again = await import_posts(services, path)
+    assert (again.counts["posts"], again.counts["standing"]) == (0, 1)
+
+
 class Unplugged(ImportedPosts):
     """Loses the store at one step of its second segment."""
 

@@ -52,9 +52,12 @@ class PostRow:
 
     @property
     def wanted_id(self) -> PostId:
-        """The id the row asks for: its time, and low bits from its source, the same in every run."""
+        """The id the row asks for: its time, and low bits from its source, the same in every run.
+
+        Never 0, which has no sign and lies on the edge that pages begin at.
+        """
         digest = hashlib.sha256(self.source_id.encode()).digest()
-        return id_at(self.at_ms, int.from_bytes(digest[-2:]) & LOW_MASK)
+        return max(id_at(self.at_ms, int.from_bytes(digest[-2:]) & LOW_MASK), PostId(1))
 
 
 @dataclass(frozen=True, slots=True)
