@@ -1,0 +1,190 @@
+"""How much a worker takes, holds and waits: no more than it can perform, no less than it promised."""
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+import redis
+from structlog.testing import capture_logs
+
+from socialsite.recipes.job_queue import JobQueue, Patience
+from socialsite.recipes.worker import Handle, Worker
+from socialsite.store import StoreUnavailable, open_store
+from tests.contract.workers.conftest import QUICK
+from tests.support.redis_server import RedisServer
+from tests.support.working import Ledger, drain
+
+NEVER_MS = 600_000
+
+
+class Gate:
+    """A handler that ends while `open` is set and waits for that otherwise."""
+
+    def __init__(self) -> None:
+        self.begun: list[bytes] = []
+        self.open = asyncio.Event()
+
+    async def __call__(self, payload: bytes) -> Sequence[bytes]:
+        self.begun.append(payload)
+        await self.open.wait()
+        return ()
+
+
+class Failing:
+    """A handler that never succeeds. It notes when it was tried."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+        self.tried_s: list[float] = []
+
+    async def __call__(self, _: bytes) -> Sequence[bytes]:
+        self.tried_s.append(time.monotonic())
+        raise self._error
+
+
+@asynccontextmanager
+async def running(queue: JobQueue, handle: Handle, concurrency: int = 8) -> AsyncIterator[Worker]:
+    worker = Worker(queue, handle, concurrency=concurrency)
+    task = asyncio.create_task(worker.run())
+    yield worker
+    worker.stop()
+    await asyncio.wait_for(task, 10)
+
+
+async def add_at_once(queue: JobQueue, count: int) -> None:
+    """So that whoever waits for jobs sees all of them in its next look."""
+    commands = [queue.add_command(b"%d" % number) for number in range(count)]
+    await queue._store.node(queue.stream).transaction(commands)
+
+
+async def taken(queue: JobQueue, count: int) -> int:
+    """How many jobs are in somebody's hands, a while after they were `count`."""
+    async with asyncio.timeout(5):
+        while (await queue.depth()).pending < count:  # noqa: ASYNC110 - a server's condition
+            await asyncio.sleep(0.01)
+    await asyncio.sleep(0.2)
+    return (await queue.depth()).pending
+
+
+async def test_a_worker_has_a_name_and_counts_what_it_performed(queue: JobQueue) -> None:
+    assert Worker(queue, Ledger(), "abc").name == "abc"
+    worker = Worker(queue, Ledger())
+    assert re.fullmatch(r"[0-9a-f]{16}", worker.name)
+    assert worker.performed == 0
+    for number in range(3):
+        await queue.add(b"%d" % number)
+    assert await worker.run_until_empty()
+    assert worker.performed == 3
+
+
+@pytest.mark.parametrize("concurrency", [1, 2, 3])
+async def test_jobs_that_cannot_be_performed_yet_are_left_to_others(
+    queue: JobQueue, concurrency: int
+) -> None:
+    gate = Gate()
+    gate.open.set()
+    await queue.prepare()
+    async with running(queue, gate, concurrency) as worker:
+        await add_at_once(queue, 4)
+        async with asyncio.timeout(5):
+            while worker.performed < 4:  # noqa: ASYNC110 - it tells nobody
+                await asyncio.sleep(0.01)
+        gate.open.clear()
+        await queue.add(b"first")
+        await taken(queue, 1)
+        await add_at_once(queue, 6)
+        assert await taken(queue, concurrency) == concurrency
+        assert len(gate.begun) == 4 + concurrency
+        gate.open.set()
+
+
+async def test_of_jobs_that_wait_for_another_try_a_worker_holds_so_many_and_no_more(
+    queue: JobQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("socialsite.recipes.worker.MOST_HELD", 3)
+    patient = JobQueue(queue._store, patience=Patience(retry_ms=(NEVER_MS,)))
+    failing = Failing(RuntimeError("no"))
+    await queue.prepare()
+    async with running(patient, failing):
+        await add_at_once(queue, 2)
+        assert await taken(queue, 2) == 2
+        await add_at_once(queue, 5)
+        assert await taken(queue, 3) == 3
+        assert len(failing.tried_s) == 3
+
+
+async def test_a_failed_job_is_tried_again_after_its_wait_and_not_before(queue: JobQueue) -> None:
+    failing = Failing(RuntimeError("no"))
+    waits = Patience(retry_ms=(400, 100), adopt_ms=50)
+    await queue.add(b"one")
+    assert await drain(JobQueue(queue._store, patience=waits), failing)
+    first, second, third = failing.tried_s
+    assert second - first > 0.39
+    assert third - second > 0.09
+
+
+async def test_a_job_that_waits_for_its_store_is_tried_less_and_less_often(queue: JobQueue) -> None:
+    failing = Failing(StoreUnavailable("away"))
+    await queue.add(b"one")
+    async with running(queue, failing):
+        await asyncio.sleep(1)
+    assert 2 <= len(failing.tried_s) <= 8
+
+
+async def test_a_worker_beats_before_it_takes_a_job_and_as_long_as_it_has_one(queue: JobQueue) -> None:
+    heart = JobQueue(queue._store, patience=Patience(heartbeat_ms=2_000))
+    beats: list[int] = []
+    names: list[str] = []
+
+    async def watch(_: bytes) -> Sequence[bytes]:
+        key = heart.heartbeat(names[0])
+        for _ in range(26):
+            beats.append(await heart._store.node(key).execute("EXISTS", key))
+            await asyncio.sleep(0.1)
+        return ()
+
+    worker = Worker(heart, watch)
+    names.append(worker.name)
+    await queue.add(b"one")
+    assert await asyncio.wait_for(worker.run_until_empty(), 20)
+    assert beats == [1] * 26
+
+
+async def test_an_idle_worker_looks_for_what_others_left_as_often_as_it_should(redis_url: str) -> None:
+    store = await open_store(redis_url)
+    queue, every_s = JobQueue(store, patience=Patience(adopt_ms=400)), 0.4
+    with redis.Redis.from_url(redis_url) as client:
+        started = time.monotonic()
+        async with running(queue, Ledger()):
+            client.config_resetstat()
+            await asyncio.sleep(2)
+            looks = client.info("commandstats")["cmdstat_xinfo|consumers"]["calls"]
+        assert 2 <= looks <= (time.monotonic() - started) / every_s + 1
+    await store.close()
+
+
+@pytest.fixture
+def own_server() -> Iterator[RedisServer]:
+    server = RedisServer().start()
+    yield server
+    server.stop()
+
+
+async def test_a_store_that_is_away_is_asked_less_and_less_often(own_server: RedisServer) -> None:
+    store = await open_store(own_server.url)
+    ledger = Ledger()
+    try:
+        queue = JobQueue(store, patience=QUICK)
+        await queue.add(b"one")
+        async with running(queue, ledger):
+            await ledger.has(b"one")
+            own_server.kill()
+            with capture_logs() as lines:
+                await asyncio.sleep(1.2)
+    finally:
+        await store.close()
+    waits = [line for line in lines if line["event"] == "worker_waits_for_store"]
+    assert 3 <= len(waits) <= 30
