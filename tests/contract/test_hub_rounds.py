@@ -167,6 +167,16 @@ async def test_a_closed_hub_listens_no_more_and_may_be_opened_again(
     assert process.heard == [b"heard"]
 
 
+async def test_a_closed_hub_is_not_listed_again_by_a_round_that_was_on(
+    start: Start, presence: Presence, store: Store
+) -> None:
+    process = await start(0.05)
+    await process.hub.close()
+    await asyncio.sleep(0.3)
+    assert await presence.processes() == []
+    assert await listed(store, process) == set()
+
+
 async def channels_on(server: RedisServer) -> list[bytes]:
     with server.client() as client:
         found: list[bytes] = client.execute_command("PUBSUB", "SHARDCHANNELS")
