@@ -59,7 +59,6 @@ class PostRepository:
     """`posts:{<id>}:post` and the idempotency keys of accounts; archived posts read like any other."""
 
     def __init__(self, store: Store, archive: Archive | None = None) -> None:
-        self._store = store
         self._archive = archive or NoArchive()
         self._posts = store.component("posts")
         self._known = KnownPosts()
