@@ -203,3 +203,33 @@ async def test_what_is_forgotten_counts_from_nothing(
     await flusher.flush(NOW)
     await totals.forget(POST)
     assert (await stored(store), await read(totals)) == (0, 0)
+
+
+async def test_a_batch_is_due_again_when_its_flusher_had_it_for_a_minute(
+    buffers: Buffers, flusher: Flusher
+) -> None:
+    await buffers.add({POST: views(3)}, NOW)
+    assert await flusher.due(NOW, Flushed()) == [POST]
+    await flusher.take([POST], NOW, Flushed())
+    assert await flusher.due(NOW + LEASE_MS - 1, Flushed()) == []
+    assert await flusher.due(NOW + LEASE_MS, Flushed()) == [POST]
+
+
+async def test_of_each_entity_what_is_unflushed_comes_the_batch_behind_the_buffer(
+    buffers: Buffers, flusher: Flusher
+) -> None:
+    entities = [Entity("post", n) for n in range(4)]
+    await buffers.add({each: views(10 + each.id) for each in entities[::2]}, NOW)
+    await flusher.take(entities[::2], NOW, Flushed())
+    await buffers.add({each: views(20 + each.id) for each in entities[:3]}, NOW)
+    found = await buffers.unflushed(entities)
+    assert [[each.change.counts["views"] for each in some] for some in found] == [
+        [20, 10],
+        [21],
+        [22, 12],
+        [],
+    ]
+
+
+def test_of_two_marks_of_one_moment_the_one_that_is_added_wins() -> None:
+    assert Mark(5, "new").or_later(Mark(5, "old")) == Mark(5, "new")
