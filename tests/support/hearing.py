@@ -12,8 +12,14 @@ class Process:
     """A web process as the recipe sees it. `trouble` is what handling a message meets."""
 
     def __init__(self, store: Store, clock: FixedClock, renew_every_s: float = 0.1) -> None:
-        told = {"on_message": self.on_message, "on_lost": self.on_lost, "on_gap": self.on_gap}
-        self.hub = Hub(store, clock, **told, renew_every_s=renew_every_s)
+        self.hub = Hub(
+            store,
+            clock,
+            on_message=self.on_message,
+            on_lost=self.on_lost,
+            on_gap=self.on_gap,
+            renew_every_s=renew_every_s,
+        )
         self.heard: list[bytes] = []
         self.gaps = 0
         self.losses = 0
