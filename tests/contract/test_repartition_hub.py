@@ -84,6 +84,23 @@ async def test_a_channel_whose_slot_left_for_another_master_is_heard_there(
     assert holder(cluster, store) is target
 
 
+async def test_a_process_that_only_listens_finds_where_its_channel_went(
+    cluster: RedisCluster, listener: Listener
+) -> None:
+    """Nothing it asks for itself tells it so: who speaks is another process."""
+    clock, speaker = FixedClock(1_795_000_000_000), await open_store(cluster.url)
+    try:
+        await listener.hears(speaker, clock, b"before", 5)
+        source = holder(cluster, speaker)
+        target = next(member for member in cluster.masters if member is not source)
+        for _ in cluster.move_slot(slot_of(CHANNEL), source, target):
+            pass
+        await listener.hears(speaker, clock, b"after", 10)
+        assert listener.gaps
+    finally:
+        await speaker.close()
+
+
 async def test_a_channel_whose_master_died_is_heard_at_its_replica(
     cluster: RedisCluster, store: Store, listener: Listener
 ) -> None:
