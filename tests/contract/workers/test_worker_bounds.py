@@ -10,7 +10,7 @@ import pytest
 import redis
 from structlog.testing import capture_logs
 
-from socialsite.recipes.job_queue import JobQueue, Patience
+from socialsite.recipes.job_queue import Job, JobQueue, Patience
 from socialsite.recipes.worker import Handle, Worker
 from socialsite.store import StoreUnavailable, open_store
 from tests.contract.workers.conftest import QUICK
@@ -125,6 +125,17 @@ async def test_a_failed_job_is_tried_again_after_its_wait_and_not_before(queue: 
     first, second, third = failing.tried_s
     assert second - first > 0.39
     assert third - second > 0.09
+
+
+async def test_a_job_that_somebody_else_finished_before_its_next_try_is_let_go(queue: JobQueue) -> None:
+    failing = Failing(RuntimeError("no"))
+    slow = JobQueue(queue._store, patience=Patience(retry_ms=(1_000,)))
+    job = Job(await queue.add(b"one"), b"one", 1)
+    draining = asyncio.create_task(drain(slow, failing))
+    assert await taken(queue, 1) == 1
+    assert await queue.finish(job)
+    assert await draining
+    assert len(failing.tried_s) == 1
 
 
 async def test_a_job_that_waits_for_its_store_is_tried_less_and_less_often(queue: JobQueue) -> None:
