@@ -1,0 +1,77 @@
+"""A hub whose server refuses it or is away: it holds nothing it cannot use, and asks only now and then."""
+
+import asyncio
+import logging
+
+import pytest
+
+from socialsite.clock import FixedClock
+from socialsite.recipes.hub import alive
+from socialsite.store import StoreError, open_store
+from tests.support.hearing import Process, until, until_told
+from tests.support.redis_server import RedisServer
+
+NEVER_S = 600.0
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock(1_795_000_000_000)
+
+
+async def channels_on(server: RedisServer) -> list[bytes]:
+    with server.client() as client:
+        found: list[bytes] = client.execute_command("PUBSUB", "SHARDCHANNELS")
+    return found
+
+
+@pytest.fixture
+def own_server() -> RedisServer:
+    return RedisServer()
+
+
+async def test_neither_a_closed_hub_nor_one_that_could_not_open_holds_a_channel(
+    own_server: RedisServer, clock: FixedClock
+) -> None:
+    own_server.start()
+    store = await open_store(own_server.url)
+    process = Process(store, clock, NEVER_S)
+
+    async def is_silent() -> bool:
+        return await channels_on(own_server) == []
+
+    try:
+        await store.node(alive()).execute("SET", alive(), "no register of processes")
+        with pytest.raises(StoreError):
+            await process.hub.open()
+        await until_told(is_silent)
+        await store.node(alive()).execute("DEL", alive())
+        await process.hub.open()
+        assert len(await channels_on(own_server)) == 17
+        await process.hub.close()
+        await until_told(is_silent)
+    finally:
+        await process.hub.close()
+        await store.close()
+        own_server.stop()
+
+
+async def test_a_store_that_is_away_is_asked_now_and_then_and_not_all_the_time(
+    own_server: RedisServer, clock: FixedClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    own_server.start()
+    store = await open_store(own_server.url)
+    process = Process(store, clock, NEVER_S)
+    try:
+        await process.hub.open()
+        own_server.kill()
+        with caplog.at_level(logging.WARNING, "socialsite.recipes.hub"):
+            await asyncio.sleep(1.5)
+        assert 1 <= len(caplog.records) <= 10
+        assert process.gaps == 0
+        own_server.start()
+        await until(lambda: process.gaps == 1, 10)
+    finally:
+        await process.hub.close()
+        await store.close()
+        own_server.stop()
