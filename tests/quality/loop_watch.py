@@ -10,6 +10,7 @@ import logging
 import os
 
 import pytest
+from django.utils.timezone import get_default_timezone
 
 from tests.quality import blocking, slow_steps
 from tests.quality.blocking import OFFENCES, Offence
@@ -40,6 +41,7 @@ def pytest_unconfigure() -> None:
 
 def pytest_collection_finish() -> None:
     """What stands by now is never garbage: collecting after each test then costs little."""
+    get_default_timezone()  # read at the start, as socialsite/asgi.py does
     gc.collect()
     gc.freeze()
 
