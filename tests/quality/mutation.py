@@ -9,6 +9,7 @@ Survivors that no test can tell apart stand, each with its reason, in tests/qual
 import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -49,11 +50,17 @@ def run(files: list[str], results: Path, parts: int, coverage: Path, tests: list
         )
         for part in range(parts)
     ]
-    for runner in runners:
-        runner.wait()
+    try:
+        for runner in runners:
+            runner.wait()
+    finally:  # also of one that is stopped: a runner's own end stops its server, in which a script may loop
+        for runner in runners:
+            runner.terminate()
+            runner.wait()
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*")
     parser.add_argument("--again", action="store_true", help="try anew what did not die")

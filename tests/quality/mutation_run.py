@@ -60,6 +60,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     coverage = os.environ["MUTATION_COVERAGE"]
     covering = Covering(Path(coverage)) if coverage else None
     items = {item.nodeid: item for item in session.items}
+    signal.signal(signal.SIGTERM, lambda *_: pytest.exit("stopped"))
     _server = RedisServer().start()
     try:
         with Path(os.environ["MUTATION_RESULTS"]).open("a+") as results:

@@ -11,9 +11,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 REPRESENTATIVE = (
     "accounts/test_accounts",
+    "hub/test_presence",
     "lists/test_lists",
     "test_follows",
-    "test_hub",
     "test_live",
     "test_publishing",
     "test_reactions",

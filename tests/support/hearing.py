@@ -2,10 +2,15 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from socialsite.clock import FixedClock
 from socialsite.recipes.hub import Hub
 from socialsite.store import Store, StoreError
+
+NOW_MS = 1_795_000_000_000
+NEVER_S = 600.0
+"""A process that renews itself so seldom does not within a test."""
 
 
 class Process:
@@ -38,6 +43,16 @@ class Process:
 
     async def hears(self, message: bytes) -> None:
         await until(lambda: message in self.heard)
+
+
+class Start(Protocol):
+    async def __call__(self, renew_every_s: float = ...) -> Process: ...
+
+
+async def opened(store: Store, clock: FixedClock, renew_every_s: float = 0.1) -> Process:
+    process = Process(store, clock, renew_every_s)
+    await process.hub.open()
+    return process
 
 
 async def until(met: Callable[[], bool], timeout_s: float = 5.0) -> None:

@@ -8,15 +8,8 @@ import pytest
 from socialsite.clock import FixedClock
 from socialsite.recipes.hub import alive
 from socialsite.store import StoreError, open_store
-from tests.support.hearing import Process, until, until_told
+from tests.support.hearing import NEVER_S, Process, until, until_told
 from tests.support.redis_server import RedisServer
-
-NEVER_S = 600.0
-
-
-@pytest.fixture
-def clock() -> FixedClock:
-    return FixedClock(1_795_000_000_000)
 
 
 async def channels_on(server: RedisServer) -> list[bytes]:

@@ -1,47 +1,13 @@
 """Presence and messages between processes: the recipe, on a real server."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
 
 import pytest
-import pytest_asyncio
 
-from socialsite.clock import FixedClock
 from socialsite.recipes.hub import MARKER, Presence, alive, fixed_channel, online, process_channel
 from socialsite.store import Store, StoreUnavailable, open_store
-from tests.support.hearing import Process, until
+from tests.support.hearing import NOW_MS, opened, until
 from tests.support.redis_server import RedisServer
-
-NOW_MS = 1_795_000_000_000
-
-
-async def opened(store: Store, clock: FixedClock) -> Process:
-    process = Process(store, clock)
-    await process.hub.open()
-    return process
-
-
-@pytest.fixture
-def clock() -> FixedClock:
-    return FixedClock(NOW_MS)
-
-
-@pytest.fixture
-def presence(store: Store, clock: FixedClock) -> Presence:
-    return Presence(store, clock)
-
-
-@pytest_asyncio.fixture
-async def start(store: Store, clock: FixedClock) -> AsyncIterator[Callable[[], Awaitable[Process]]]:
-    async with AsyncExitStack() as stack:
-
-        async def start_process() -> Process:
-            process = await opened(store, clock)
-            stack.push_async_callback(process.hub.close)
-            return process
-
-        yield start_process
 
 
 async def test_every_process_hears_the_fixed_channels(start, presence) -> None:

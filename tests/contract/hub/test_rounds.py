@@ -1,46 +1,15 @@
 """What a hub does and when it does not: at its start, in its rounds, after a loss, and once it is closed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
 
 import pytest
-import pytest_asyncio
 
 from socialsite.clock import FixedClock
 from socialsite.recipes.hub import MARKER, Presence, alive, fixed_channel, online, process_channel
 from socialsite.recipes.presence import LISTED_S, PRESENCE_TTL_S
 from socialsite.store import Store
-from tests.support.hearing import Process, until, until_told
+from tests.support.hearing import NEVER_S, NOW_MS, Process, Start, until, until_told
 from tests.support.scripting import ask
-
-NOW_MS = 1_795_000_000_000
-NEVER_S = 600.0
-Start = Callable[[float], Awaitable[Process]]
-
-
-@pytest.fixture
-def clock() -> FixedClock:
-    return FixedClock(NOW_MS)
-
-
-@pytest.fixture
-def presence(store: Store, clock: FixedClock) -> Presence:
-    return Presence(store, clock)
-
-
-@pytest_asyncio.fixture
-async def start(store: Store, clock: FixedClock) -> AsyncIterator[Start]:
-    """An open process, by how many seconds it renews itself after."""
-    async with AsyncExitStack() as stack:
-
-        async def start_process(renew_every_s: float) -> Process:
-            process = Process(store, clock, renew_every_s)
-            await process.hub.open()
-            stack.push_async_callback(process.hub.close)
-            return process
-
-        yield start_process
 
 
 async def listed(store: Store, process: Process) -> set[bytes]:

@@ -1,0 +1,35 @@
+"""Processes that listen, a clock that stands still, and who asks where members are."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import pytest
+import pytest_asyncio
+
+from socialsite.clock import FixedClock
+from socialsite.recipes.hub import Presence
+from socialsite.store import Store
+from tests.support.hearing import NOW_MS, Process, Start, opened
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock(NOW_MS)
+
+
+@pytest.fixture
+def presence(store: Store, clock: FixedClock) -> Presence:
+    return Presence(store, clock)
+
+
+@pytest_asyncio.fixture
+async def start(store: Store, clock: FixedClock) -> AsyncIterator[Start]:
+    """An open process, by how many seconds it renews itself after."""
+    async with AsyncExitStack() as stack:
+
+        async def start_process(renew_every_s: float = 0.1) -> Process:
+            process = await opened(store, clock, renew_every_s)
+            stack.push_async_callback(process.hub.close)
+            return process
+
+        yield start_process
