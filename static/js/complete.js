@@ -42,6 +42,7 @@ class Completion {
     this.text.addEventListener("compositionend", () => this.#look());
     this.text.addEventListener("click", () => this.close());
     this.text.addEventListener("blur", () => this.close());
+    this.text.form.addEventListener("submit", () => this.close()); // by keys: the text keeps the focus
     this.text.addEventListener("keydown", (event) => this.#keyed(event), true);
     this.list.addEventListener("pointerdown", (event) => event.preventDefault()); // the text keeps the focus
     this.list.addEventListener("click", (event) => {

@@ -57,6 +57,25 @@ def test_a_hashtag_is_completed_by_pointer_and_escape_leaves_the_text_alone(
     expect(box).to_be_focused()
 
 
+def test_what_is_published_by_keys_leaves_no_list_behind(reader: OpenReader, visitor: NewVisitor) -> None:
+    tag = f"tea{next(numbers)}"
+    friend, me = visitor(), reader(visitor())
+    friend.publishes(f"#{tag}more")
+    me.goes("/")
+    box, options = me.page.locator("#composer-text"), me.page.locator("[role=listbox] > [role=option]")
+    me.until(lambda: bool(friend.get(f"/search/complete/?q=%23{tag}")["tags"]))
+    types(me, f"#{tag}")
+    expect(options.first).to_be_visible()
+    box.press("Control+Enter")
+    expect(me.entries).to_have_count(1)
+    expect(options).to_have_count(0)
+    types(me, f"#{tag}")
+    box.press("Control+Enter")  # before the answer: it comes too late
+    expect(me.entries).to_have_count(2)
+    me.page.wait_for_timeout(300)
+    expect(options).to_have_count(0)
+
+
 def test_the_field_leads_to_what_was_said(reader: OpenReader, visitor: NewVisitor) -> None:
     word = f"needle{next(numbers)}"
     friend, me = visitor(), reader(visitor())
