@@ -1,8 +1,6 @@
 """Live pages keep their promises: nothing moves, nothing is lost, what is deleted goes."""
 
 import contextlib
-import os
-import signal
 import threading
 import time
 
@@ -94,7 +92,7 @@ def test_a_killed_process_costs_no_reader_a_post(me: Reader, friend: Visitor, si
     publishing = threading.Thread(target=publish_whatever_happens, args=(friend, 25, said))
     publishing.start()
     me.until(lambda: len(said) >= 8)  # amid them, however fast they are
-    os.kill(site.processes()[role], signal.SIGKILL)
+    site.kill_one(role)
     while publishing.is_alive():
         me.page.wait_for_timeout(50)
     me.until(lambda: me.page.title().startswith("(25) "), 60)

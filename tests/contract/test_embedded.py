@@ -13,6 +13,7 @@ import pytest
 import redis
 
 from socialsite.store.embedded import EmbeddedServer, EmbeddedServerError
+from tests.support.redis_server import write_out
 
 Make = Callable[..., EmbeddedServer]
 
@@ -84,6 +85,7 @@ def test_data_survive_kill_9_of_the_server_and_the_owner_starts_it_again(server:
     first.start()
     client(first).set("posts:{1}:post", "hello")
     assert first.pid
+    write_out(client(first))
     os.kill(first.pid, signal.SIGKILL)
     while first.is_running():
         time.sleep(0.01)

@@ -20,7 +20,7 @@ from socialsite.store import StoreUrls
 from socialsite.store.errors import StoreUnavailable
 from tests.support.outages import jobs_at
 from tests.support.pulse import Pulse
-from tests.support.redis_server import RedisServer
+from tests.support.redis_server import RedisServer, write_out
 from tests.support.serving import serving
 from tests.support.site import wait_until
 from tests.support.visitor import Visitor
@@ -100,6 +100,7 @@ def test_with_everysec_a_full_disk_is_503_for_posts_until_there_is_room(
         assert found.is_clean, found
         assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200"}
         assert pulse.outcomes["post 503"] >= 1
+        write_out(server.client())
         server.kill()
         server.start()
         assert pulse.audit().is_clean

@@ -6,7 +6,6 @@ over them; the usual two rounds a victim are what a test run can afford.
 
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -50,8 +49,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 def kill(site: Site, role: str) -> None:
     """Kill -9, and wait until the supervisor has put another in its place."""
-    victim = site.processes()[role]
-    os.kill(victim, signal.SIGKILL)
+    victim = site.kill_one(role)
     wait_until(lambda: site.processes().get(role, victim) != victim, 90)
     wait_until(lambda: site.status() == 200, 90)
 

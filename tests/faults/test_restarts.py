@@ -166,7 +166,7 @@ async def test_a_storm_of_sockets_is_back_soon_and_missed_nothing(site: Site) ->
         wanted = {int((await asyncio.to_thread(author.publishes, "heard by all"))["id"])}
         await all_saw(sockets, wanted)
         with BusiestTenth(site) as busiest:
-            os.kill(site.processes()["web"], signal.SIGKILL)
+            site.kill_one("web")
             down = time.monotonic()
             await all_gone(sockets)
             await asyncio.to_thread(wait_until, lambda: site.status() == 200, 30)

@@ -14,7 +14,7 @@ from socialsite.recipes.worker import Worker
 from socialsite.store import Store, open_store
 from tests.support.crew import Crew, until
 from tests.support.queues import prepared
-from tests.support.redis_server import RedisServer
+from tests.support.redis_server import RedisServer, write_out
 from tests.support.stalls import Stalls
 from tests.support.worker_process import WordHandler
 
@@ -152,6 +152,7 @@ async def test_a_server_killed_and_started_again_stops_nothing(
     running = asyncio.create_task(worker.run())
     for _ in range(3):
         await asyncio.sleep(0.4)
+        await asyncio.to_thread(write_out, lasting_server.client())
         await asyncio.to_thread(lasting_server.kill)
         await asyncio.sleep(0.3)
         await asyncio.to_thread(lasting_server.start)

@@ -1,6 +1,6 @@
 """What a machine without power keeps of an append-only file: what was written before the last fsync began.
 
-Processes that are killed lose nothing that was written, so a kill cannot show it. Here `strace` notes every
+What was written to the file outlives the process, so a kill cannot show it. Here `strace` notes every
 write to the file and every fdatasync of the server; `kept_at` tells how many bytes the disk had at a moment,
 and `disk_of` makes the directory that a server would find after it.
 """

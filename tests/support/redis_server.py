@@ -11,6 +11,9 @@ from typing import Self
 
 import redis
 
+HELD_MS = 30_000
+"""The longest that `write_out` holds writes back."""
+
 
 class RedisServer:
     """`redis-server` in a short temporary directory (socket paths end at about 100 bytes)."""
@@ -75,3 +78,16 @@ class RedisServer:
         if self.is_running:
             self.kill(signal.SIGKILL)
         shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def write_out(client: redis.Redis) -> None:
+    """Have all that was acknowledged in the append-only file, and acknowledge nothing more: ready for a kill.
+
+    While the disk still syncs what went before, Redis keeps its writes to itself for up to two seconds
+    (tests/faults/test_slow_disk.py); what a kill must not cost is what is in the file.
+    """
+    client.client_pause(HELD_MS, all=False)
+    until = time.monotonic() + HELD_MS / 1000
+    while client.info("persistence")["aof_buffer_length"]:
+        assert time.monotonic() < until, "the disk takes too long over an fsync"
+        time.sleep(0.01)

@@ -111,8 +111,7 @@ def test_kill_9_leaves_no_child_and_the_next_start_takes_over(start: Start, data
 @pytest.mark.parametrize("role", ["web", "worker"])
 def test_a_killed_child_is_started_again(start: Start, role: str) -> None:
     site = start().until_ready()
-    victim = site.children()[role]
-    os.kill(victim, signal.SIGKILL)
+    victim = site.kill_one(role)
     wait_until(lambda: site.children().get(role, victim) != victim, 60)
     wait_until(lambda: site.status() == 200, 90)
 
@@ -120,7 +119,7 @@ def test_a_killed_child_is_started_again(start: Start, role: str) -> None:
 def test_a_killed_redis_is_started_again_with_its_data(start: Start, data: Path) -> None:
     site = start().until_ready()
     server_of(data).set("posts:{1}:post", "kept")
-    os.kill(int(str(record(data)["pid"])), signal.SIGKILL)
+    site.kill_one("redis")
     wait_until(lambda: site.status() == 200 and server_of(data).ping(), 90)
     assert server_of(data).get("posts:{1}:post") == "kept"
     assert site.status("/public/") == 200
