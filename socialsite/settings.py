@@ -99,6 +99,7 @@ MIDDLEWARE = [
     "socialsite.middleware.limits.LimitsMiddleware",
     "socialsite.middleware.deadline.DeadlineMiddleware",
     "socialsite.middleware.services.ServicesMiddleware",
+    "socialsite.middleware.written_out.WrittenOutMiddleware",
     "socialsite.middleware.session.SessionMiddleware",
     "socialsite.middleware.errors.ErrorsMiddleware",
 ]

@@ -84,17 +84,17 @@ class JobQueue:
     async def prepare(self) -> None:
         """Make the group where it is missing. It starts at the beginning: jobs may be older than workers."""
         try:
-            await self._node.execute("XPENDING", self.stream, GROUP)
+            await self.node.execute("XPENDING", self.stream, GROUP)
         except CommandRefused as missing:
             _require(missing, "NOGROUP")
             try:
-                await self._node.execute("XGROUP", "CREATE", self.stream, GROUP, "0", "MKSTREAM")
+                await self.node.execute("XGROUP", "CREATE", self.stream, GROUP, "0", "MKSTREAM")
             except CommandRefused as error:
                 _require(error, "BUSYGROUP")
 
     async def beat(self, worker: str) -> None:
         """Say that `worker` is alive; once before its first `take`, then every few seconds."""
-        await self._node.run(BEAT, [self.heartbeat(worker)], [mark(), self.patience.heartbeat_ms])
+        await self.node.run(BEAT, [self.heartbeat(worker)], [mark(), self.patience.heartbeat_ms])
 
     async def take(self, worker: str, count: int, wait_ms: int) -> list[Job]:
         """Up to `count` jobs nobody has had; waits for the first. Do not cancel: it may have got some."""
@@ -102,7 +102,7 @@ class JobQueue:
             "XREADGROUP", "GROUP", GROUP, worker, "COUNT", count, "BLOCK", max(1, wait_ms),
             "STREAMS", self.stream, ">",
         )  # fmt: skip
-        reply = await self._grouped(lambda: self._node.blocking(*command, timeout_s=wait_ms / 1000))
+        reply = await self._grouped(lambda: self.node.blocking(*command, timeout_s=wait_ms / 1000))
         return [Job(id.decode(), payload_of(fields), 1) for id, fields in reply[0][1]] if reply else []
 
     async def finish(self, job: Job, following: Sequence[bytes] = ()) -> bool:
@@ -120,7 +120,7 @@ class JobQueue:
         """Renew the claim on a job for another try; None if it was finished elsewhere."""
         tries = job.tries + counted
         renewal = ("XCLAIM", self.stream, GROUP, worker, 0, job.id, "RETRYCOUNT", tries)
-        claimed = await self._grouped(lambda: self._node.execute(*renewal))
+        claimed = await self._grouped(lambda: self.node.execute(*renewal))
         return Job(job.id, job.payload, tries) if claimed else None
 
     async def bury(self, job: Job, reason: str) -> bool:
@@ -161,7 +161,7 @@ class JobQueue:
             ("XRANGE", self.stream, "-", "+", "COUNT", 1), ("TIME",),
         ]  # fmt: skip
         # No MULTI: a full server refuses whatever stands in one. So a job may end between two of these.
-        owed, pending, dead, oldest, now = await self._grouped(lambda: self._node.pipeline(commands))
+        owed, pending, dead, oldest, now = await self._grouped(lambda: self.node.pipeline(commands))
         age_ms = int(now[0]) * 1000 + int(now[1]) // 1000 - int(oldest[0][0].split(b"-")[0]) if oldest else 0
         return QueueDepth(max(0, owed - pending[0]), pending[0], dead, max(0, age_ms))
 
@@ -171,7 +171,7 @@ class JobQueue:
         first = "-"
         while len(found) < most:
             count = min(1000, most - len(found))
-            rows = await self._node.execute("XRANGE", self.stream, first, "+", "COUNT", count)
+            rows = await self.node.execute("XRANGE", self.stream, first, "+", "COUNT", count)
             found += [payload_of(fields) for _, fields in rows]
             if len(rows) < count:
                 break
@@ -181,24 +181,24 @@ class JobQueue:
     async def dead_letters(self, limit: int, cursor: str | None = None) -> list[DeadLetter]:
         """Newest first, strictly older than the letter `cursor`."""
         newest = f"({stream_id(cursor)}" if cursor else "+"
-        rows = await self._node.execute("XREVRANGE", self.dead, newest, "-", "COUNT", limit)
+        rows = await self.node.execute("XREVRANGE", self.dead, newest, "-", "COUNT", limit)
         return [dead_letter_of(id.decode(), fields) for id, fields in rows]
 
     async def retry_dead(self, id: str) -> bool:
         """Make a new job of a dead letter; False if there is none."""
-        return bool(await self._node.run(REVIVE, [self.dead, self.stream], [stream_id(id)]))
+        return bool(await self.node.run(REVIVE, [self.dead, self.stream], [stream_id(id)]))
 
     async def drop_dead(self, id: str) -> bool:
-        return bool(await self._node.execute("XDEL", self.dead, stream_id(id)))
+        return bool(await self.node.execute("XDEL", self.dead, stream_id(id)))
 
     # Inside
 
     @property
-    def _node(self) -> Node:
+    def node(self) -> Node:
         return self._store.node(self.stream)
 
     async def _run(self, script: Script, keys: Sequence[Key], args: Sequence[Any]) -> Reply:
-        return await self._grouped(lambda: self._node.run(script, keys, args))
+        return await self._grouped(lambda: self.node.run(script, keys, args))
 
     async def _grouped(self, call: Callable[[], Awaitable[T]]) -> T:
         """`call`, and once more with a new group where the old one is gone (a new or emptied server)."""
@@ -218,12 +218,12 @@ class JobQueue:
 
     async def _gone(self, worker: str) -> list[str]:
         """Workers that have no heartbeat any more, or whose process here is known to be dead."""
-        rows = await self._grouped(lambda: self._node.execute("XINFO", "CONSUMERS", self.stream, GROUP))
+        rows = await self._grouped(lambda: self.node.execute("XINFO", "CONSUMERS", self.stream, GROUP))
         names = [dict(zip(row[::2], row[1::2], strict=True))[b"name"].decode() for row in rows]
         others = [name for name in names if name != worker and CONSUMER.fullmatch(name)]
-        marks = await self._node.pipeline([("GET", self.heartbeat(name)) for name in others])
+        marks = await self.node.pipeline([("GET", self.heartbeat(name)) for name in others])
         killed = [name for name, seen in zip(others, marks, strict=True) if seen and is_dead(seen.decode())]
-        await self._node.pipeline([("DEL", self.heartbeat(name)) for name in killed])
+        await self.node.pipeline([("DEL", self.heartbeat(name)) for name in killed])
         return [name for name, seen in zip(others, marks, strict=True) if not seen or name in killed]
 
 

@@ -15,6 +15,7 @@ import structlog
 
 from socialsite.recipes.job_queue import Job, JobQueue, JobRefused
 from socialsite.store import StoreUnavailable
+from socialsite.store.written_out import noting_nodes, written_out
 
 Handle = Callable[[bytes], Awaitable[Sequence[bytes]]]
 """Performs one payload and returns the payloads of the jobs that follow from it."""
@@ -168,7 +169,11 @@ class Worker:
         return task.exception()
 
     async def _perform_and_finish(self, job: Job) -> None:
-        await self._queue.finish(job, await self._handle(job.payload))
+        with noting_nodes() as nodes:
+            following = await self._handle(job.payload)
+        # A killed server must not forget work whose job is done elsewhere; the queue's own forgets both.
+        await written_out(nodes - {self._queue.node})
+        await self._queue.finish(job, following)
 
     async def _settle(self, job: Job, error: BaseException | None) -> int | None:
         """After how many ms `job` is due again; None: it is done with."""

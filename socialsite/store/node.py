@@ -18,6 +18,7 @@ from socialsite.store.key import Key
 from socialsite.store.scripts import Command, Script
 from socialsite.store.scripts import encode as encode
 from socialsite.store.scripts import whole as whole
+from socialsite.store.written_out import ASKED, wait_until_written
 
 Reply = Any
 MANY = 100
@@ -97,6 +98,7 @@ class Node:
         """Commands encoded by the caller (syndication's passes). Error replies stand in the list."""
         if self.successor is not None:
             return await self.successor.send_encoded(payload, replies, confirm=confirm)
+        self._noted()
         if confirm:
             return await self._confirming.send(payload, replies, confirm)
         apart = await self._connect_bulk() if replies >= MANY else None
@@ -107,6 +109,7 @@ class Node:
         """As `pipeline`, answered only once `replicas` replicas have it. Raises Unconfirmed."""
         if self.successor is not None:
             return await self.successor.confirmed(commands, replicas)
+        self._noted()
         payload = b"".join(encode(whole(command)) for command in commands)
         return await self._mended(commands, await self._confirming.send(payload, len(commands), replicas))
 
@@ -146,6 +149,10 @@ class Node:
             if isinstance(reply, StoreError):
                 raise reply
 
+    async def written_out(self) -> None:
+        """Returns once what was answered here is in the file. Raises Unconfirmed, StoreUnavailable."""
+        await wait_until_written(self)
+
     async def own_ids(self) -> set[int]:
         """What the server calls the connections of this node (CLIENT ID)."""
         question = encode(("CLIENT", "ID"))
@@ -163,12 +170,18 @@ class Node:
         """One round trip; error replies stand in the list."""
         if not commands:
             return []
+        self._noted()
         connection = self._connection or await self._connect()
         preface, payload = self._encoded(connection, commands)
         replies = await self._timed(connection.send(payload, preface + len(commands), self._reply_timeout_s))
         if preface:
             del replies[:preface]
         return replies
+
+    def _noted(self) -> None:
+        """For those who acknowledge what is answered here (written_out.py)."""
+        if (asked := ASKED.get()) is not None:
+            asked.add(self)
 
     async def _timed(self, answer: Awaitable[list[Reply]]) -> list[Reply]:
         asked, came = time.perf_counter(), True

@@ -19,6 +19,7 @@ from socialsite.store.node import Node, Reply, encode, whole
 from socialsite.store.owners import Groups, KeyOf, OwnerId
 from socialsite.store.scripts import Command, Script, key_of
 from socialsite.store.topology.proxy_commands import not_carried, require_carried
+from socialsite.store.written_out import written_out
 
 PROBES = 128
 """Tags tried at the start: a server that is not named goes unseen once in 10^16 of four, in 10^6 of ten."""
@@ -31,6 +32,14 @@ class ProxyRefused(StoreError):
 
 class ProxyNode(Node):
     """The proxy. Commands of one pipeline keep their order for each key, as on a server."""
+
+    def __init__(self, address: Address, servers: Sequence[Node]) -> None:
+        super().__init__(address)
+        self._servers = servers
+
+    async def written_out(self) -> None:
+        """The servers know; which of them answered, only the proxy does."""
+        await written_out(self._servers)
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
         raise not_carried("MULTI", commands[0])
@@ -85,8 +94,8 @@ class Proxy:
     """Every tag behind one proxy; `nodes` are the servers that hold the data."""
 
     def __init__(self, address: Address, servers: Sequence[Address]) -> None:
-        self._proxy = ProxyNode(address)
         self._servers = tuple(Node(server) for server in servers)
+        self._proxy = ProxyNode(address, self._servers)
 
     @property
     def nodes(self) -> tuple[Node, ...]:

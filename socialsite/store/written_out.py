@@ -1,0 +1,83 @@
+"""What is acknowledged stands in the append-only files, so that a killed server comes back with it.
+
+Redis writes to its file before it answers; but with `appendfsync everysec` not while an fsync is going on:
+then it keeps its writes to itself, for two seconds at most (`flushAppendOnlyFile` in aof.c), and kill -9
+takes what it had answered meanwhile. So whoever acknowledges first asks the servers that had a part in it.
+A server without an append-only file promises nothing, and is not waited for.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, NamedTuple
+
+from socialsite.store.errors import Unconfirmed
+
+if TYPE_CHECKING:
+    from socialsite.store.node import Node
+
+WITHIN_S = 3.0
+"""Redis puts a write off for two seconds; after that it is the disk that takes no more."""
+LOOK_EVERY_S = 0.01
+ASKED: ContextVar["set[Node] | None"] = ContextVar("asked", default=None)
+"""Where the nodes that are asked something are noted: those of one request, or of one job."""
+
+
+class FileState(NamedTuple):
+    """Of a server's append-only file. `held`: bytes that are answered for but not written yet."""
+
+    is_kept: bool
+    size: int
+    held: int
+    is_syncing: bool
+    has_failed: bool
+
+    @property
+    def is_behind(self) -> bool:
+        """Without an fsync in the way everything is written before the reply that said so leaves."""
+        return self.is_kept and self.held > 0 and (self.is_syncing or self.has_failed)
+
+
+@contextmanager
+def noting_nodes() -> "Iterator[set[Node]]":
+    """The nodes that are asked something in here, also by tasks that begin in here."""
+    nodes: set[Node] = set()
+    token = ASKED.set(nodes)
+    try:
+        yield nodes
+    finally:
+        ASKED.reset(token)
+
+
+async def written_out(nodes: "Iterable[Node]") -> None:
+    """Returns once what these nodes answered is in their files. Raises Unconfirmed, StoreUnavailable."""
+    await asyncio.gather(*(node.written_out() for node in nodes))
+
+
+async def wait_until_written(node: "Node") -> None:
+    """As `written_out`, for one server."""
+    state = first = await look(node)
+    until = time.monotonic() + WITHIN_S
+    while state.is_behind:
+        if state.size < first.size:  # the file was rewritten, shorter
+            first = state
+        if state.size - first.size >= first.held:
+            return
+        if time.monotonic() > until:
+            raise Unconfirmed(f"{node} could not write to its append-only file in time")
+        await asyncio.sleep(LOOK_EVERY_S)
+        state = await look(node)
+
+
+async def look(node: "Node") -> FileState:
+    reply: bytes = await node.execute("INFO", "persistence")
+    facts = dict(line.partition(b":")[::2] for line in reply.splitlines())
+    return FileState(
+        is_kept=facts.get(b"aof_enabled") == b"1",
+        size=int(facts.get(b"aof_current_size", 0)),
+        held=int(facts.get(b"aof_buffer_length", 0)),
+        is_syncing=facts.get(b"aof_pending_bio_fsync", b"0") != b"0",
+        has_failed=facts.get(b"aof_last_write_status", b"ok") != b"ok",
+    )
