@@ -18,6 +18,7 @@ django.setup(set_prefix=False)
 from django.conf import settings  # noqa: E402  (Django is set up first)
 from django.contrib.auth.password_validation import get_default_password_validators  # noqa: E402
 from django.template import engines  # noqa: E402  (Django is set up first)
+from django.utils import translation  # noqa: E402  (Django is set up first)
 from django.utils.timezone import get_default_timezone  # noqa: E402  (Django is set up first)
 
 from socialsite.daphne_drain import drain_at_stop  # noqa: E402
@@ -57,10 +58,14 @@ async def close_services() -> None:
 drop_database_receivers()
 bound_requests(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 drain_at_stop(open_services, close_services)
-# What is read from files is read now: libraries of tags, words that are no passwords, the time zone.
+# What is read from files is read now: libraries of tags, words that are no passwords, the time zone, the texts
+# of every language.
 engines.all()
 get_default_password_validators()
 get_default_timezone()
+for language, _ in settings.LANGUAGES:
+    with translation.override(language):
+        translation.gettext("")
 settle()
 
 

@@ -25,6 +25,7 @@ from django.core.checks import CheckMessage, Error, Warning, register
 
 from socialsite import environment
 from socialsite.store import Node, Store, StoreError, StoreUnavailable, StoreUrls, open_store
+from socialsite.store.info import facts_of
 from timelines.repositories.archive import BadArchiveUrl
 from timelines.repositories.archive_opening import archive_at
 
@@ -105,12 +106,6 @@ def server_messages(name: str, facts: dict[str, str]) -> list[CheckMessage]:
             )
         )
     return found
-
-
-def facts_of(info: bytes) -> dict[str, str]:
-    """The lines of an INFO reply."""
-    lines = (line.partition(":") for line in info.decode().splitlines())
-    return {key: value for key, colon, value in lines if colon}
 
 
 async def _look_at(urls: StoreUrls) -> list[CheckMessage]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from socialsite.recipes.jobs import QueueDepth
 from socialsite.store.errors import Demoted, StoreError, StoreFull, StoreUnavailable
+from socialsite.store.info import facts_of
 from socialsite.store.key import Key
 from socialsite.store.node import Node
 from socialsite.store.opening import COMPONENTS
@@ -69,12 +70,6 @@ async def depth_of(services: Services, until: float) -> QueueDepth | None:
             return await services.outbox.depth()
     except (StoreError, TimeoutError):
         return None
-
-
-def facts_of(info: bytes) -> dict[str, str]:
-    """The lines of an INFO reply."""
-    lines = (line.partition(":") for line in info.decode("utf-8", "replace").splitlines())
-    return {key: value for key, colon, value in lines if colon}
 
 
 def state_of(facts: Mapping[str, str], reserve_bytes: int) -> str:

@@ -18,9 +18,10 @@ from prometheus_client.registry import Collector
 
 from socialsite import metrics, metrics_shared
 from socialsite.store.errors import StoreError
+from socialsite.store.info import facts_of
 from socialsite.store.node import Node
 
-from .health import OK, OPENING_WITHIN_S, WITHIN_S, Readiness, facts_of, readiness
+from .health import OK, OPENING_WITHIN_S, WITHIN_S, Readiness, readiness
 from .http import SiteRequest
 from .middleware.services import loop_services
 

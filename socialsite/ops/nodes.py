@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from socialsite.store import CommandRefused, Key, Node, Reply, Store, StoreError
+from socialsite.store.info import facts_of
 from timelines import keys
 
 if TYPE_CHECKING:
@@ -94,12 +95,6 @@ async def _look(node: Node, share: float | None) -> NodeHealth:
         delivery_share=share,
         slow=slow,
     )
-
-
-def facts_of(info: bytes) -> dict[str, str]:
-    """The lines of an INFO reply."""
-    lines = (line.partition(":") for line in info.decode("utf-8", "replace").splitlines())
-    return {name: value for name, colon, value in lines if colon}
 
 
 async def _slow(node: Node) -> tuple[SlowCall, ...]:

@@ -7,6 +7,7 @@ import asyncio
 import time
 
 from socialsite.store import Node, Store, StoreFull, StoreUnavailable
+from socialsite.store.info import facts_of
 
 FRESH_FOR_S = 1.0
 
@@ -48,5 +49,4 @@ def lacks(facts: dict[str, int], reserve_bytes: int) -> bool:
 
 def memory_facts(reply: bytes) -> dict[str, int]:
     """The whole numbers of INFO memory."""
-    pairs = (line.split(":", 1) for line in reply.decode().splitlines() if ":" in line)
-    return {name: int(value) for name, value in pairs if value.isdigit()}
+    return {name: int(value) for name, value in facts_of(reply).items() if value.isdigit()}

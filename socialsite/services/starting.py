@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from socialsite.store import CommandRefused, Node, Store, StoreError, StoreUnavailable
 from socialsite.store.binaries import EmbeddedServerError
+from socialsite.store.info import facts_of
 
 LOWEST_VERSION = (7, 0)
 AWAY = ("cannot connect", "lost the connection", "no answer from", "no node of the cluster")
@@ -70,5 +71,4 @@ async def _version_of(node: Node) -> str | None:
         info = await node.execute("INFO", "server")
     except StoreUnavailable:
         return None
-    lines: list[str] = info.decode().splitlines()
-    return next(line.partition(":")[2] for line in lines if line.startswith("redis_version:"))
+    return facts_of(info)["redis_version"]

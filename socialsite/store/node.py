@@ -18,7 +18,8 @@ from socialsite.store.key import Key
 from socialsite.store.scripts import Command, Script
 from socialsite.store.scripts import encode as encode
 from socialsite.store.scripts import whole as whole
-from socialsite.store.written_out import ASKED, wait_until_written
+from socialsite.store.transactions import results_of
+from socialsite.store.written_out import note, wait_until_written
 
 Reply = Any
 MANY = 100
@@ -98,7 +99,7 @@ class Node:
         """Commands encoded by the caller (syndication's passes). Error replies stand in the list."""
         if self.successor is not None:
             return await self.successor.send_encoded(payload, replies, confirm=confirm)
-        self._noted()
+        note(self)
         if confirm:
             return await self._confirming.send(payload, replies, confirm)
         apart = await self._connect_bulk() if replies >= MANY else None
@@ -109,7 +110,7 @@ class Node:
         """As `pipeline`, answered only once `replicas` replicas have it. Raises Unconfirmed."""
         if self.successor is not None:
             return await self.successor.confirmed(commands, replicas)
-        self._noted()
+        note(self)
         payload = b"".join(encode(whole(command)) for command in commands)
         return await self._mended(commands, await self._confirming.send(payload, len(commands), replicas))
 
@@ -170,18 +171,13 @@ class Node:
         """One round trip; error replies stand in the list."""
         if not commands:
             return []
-        self._noted()
+        note(self)
         connection = self._connection or await self._connect()
         preface, payload = self._encoded(connection, commands)
         replies = await self._timed(connection.send(payload, preface + len(commands), self._reply_timeout_s))
         if preface:
             del replies[:preface]
         return replies
-
-    def _noted(self) -> None:
-        """For those who acknowledge what is answered here (written_out.py)."""
-        if (asked := ASKED.get()) is not None:
-            asked.add(self)
 
     async def _timed(self, answer: Awaitable[list[Reply]]) -> list[Reply]:
         asked, came = time.perf_counter(), True
@@ -250,14 +246,3 @@ class Node:
             self._blocking = None
         if self._bulk is connection:
             self._bulk = None
-
-
-def results_of(replies: Sequence[Reply]) -> list[Reply]:
-    """What EXEC answered for each command of its transaction. Raises the first error among them."""
-    results: list[Reply] | None = replies[-1]
-    if results is None:
-        raise StoreUnavailable("the transaction was not carried out")
-    for result in results:
-        if isinstance(result, StoreError):
-            raise result
-    return results

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from socialsite.store.connection import Address, PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
+from socialsite.store.info import facts_of
 from socialsite.store.node import Node, Reply, encode
 from socialsite.store.scripts import Command
 
@@ -198,12 +199,6 @@ class Replicas:
             node.want()
         fresh = [node for node in self.nodes if node.is_fresh]
         return fresh[next(self._turn) % len(fresh)] if fresh else None
-
-
-def facts_of(told: bytes) -> dict[str, str]:
-    """The lines of INFO."""
-    pairs = (line.partition(":") for line in told.decode().splitlines())
-    return {name: value for name, colon, value in pairs if colon}
 
 
 def is_following(facts: Mapping[str, str]) -> bool:

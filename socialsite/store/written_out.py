@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
 from socialsite.store.errors import Unconfirmed
+from socialsite.store.info import facts_of
 
 if TYPE_CHECKING:
     from socialsite.store.node import Node
@@ -51,6 +52,12 @@ def noting_nodes() -> "Iterator[set[Node]]":
         ASKED.reset(token)
 
 
+def note(node: "Node") -> None:
+    """It is about to be asked something."""
+    if (asked := ASKED.get()) is not None:
+        asked.add(node)
+
+
 async def written_out(nodes: "Iterable[Node]") -> None:
     """Returns once what these nodes answered is in their files. Raises Unconfirmed, StoreUnavailable."""
     await asyncio.gather(*(node.written_out() for node in nodes))
@@ -73,11 +80,11 @@ async def wait_until_written(node: "Node") -> None:
 
 async def look(node: "Node") -> FileState:
     reply: bytes = await node.execute("INFO", "persistence")
-    facts = dict(line.partition(b":")[::2] for line in reply.splitlines())
+    facts = facts_of(reply)
     return FileState(
-        is_kept=facts.get(b"aof_enabled") == b"1",
-        size=int(facts.get(b"aof_current_size", 0)),
-        held=int(facts.get(b"aof_buffer_length", 0)),
-        is_syncing=facts.get(b"aof_pending_bio_fsync", b"0") != b"0",
-        has_failed=facts.get(b"aof_last_write_status", b"ok") != b"ok",
+        is_kept=facts.get("aof_enabled") == "1",
+        size=int(facts.get("aof_current_size", 0)),
+        held=int(facts.get("aof_buffer_length", 0)),
+        is_syncing=facts.get("aof_pending_bio_fsync", "0") != "0",
+        has_failed=facts.get("aof_last_write_status", "ok") != "ok",
     )

@@ -17,7 +17,6 @@ from typing import Self
 import redis
 
 from socialsite.store.embedded import EmbeddedServer
-from tests.support.redis_server import write_out
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACING = ("REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG", "HTTPS", "DJANGO_SETTINGS_MODULE")
@@ -113,11 +112,8 @@ class Site:
         return self.wait()
 
     def kill_one(self, role: str) -> int:
-        """Kill -9 of one process, Redis once what it acknowledged is in its file: the id that it had."""
+        """Kill -9 of one process; the id that it had."""
         victim = self.processes()[role]
-        if role == "redis":
-            with self.redis() as client:
-                write_out(client)
         os.kill(victim, signal.SIGKILL)
         return victim
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from django.core.checks import run_checks
 
-from socialsite.checks import facts_of, server_messages
+from socialsite.checks import server_messages
+from socialsite.store.info import facts_of
 
 
 def ids(messages: list[Any]) -> list[str]:

@@ -11,6 +11,7 @@ import pytest
 import redis
 
 from socialsite.store.embedded import EmbeddedServer
+from tests.support.redis_server import write_out
 from tests.support.site import Site, is_alive, wait_until
 
 Start = Callable[..., Site]
@@ -119,6 +120,7 @@ def test_a_killed_child_is_started_again(start: Start, role: str) -> None:
 def test_a_killed_redis_is_started_again_with_its_data(start: Start, data: Path) -> None:
     site = start().until_ready()
     server_of(data).set("posts:{1}:post", "kept")
+    write_out(server_of(data))  # no request did it, so nobody has looked whether the file has it
     site.kill_one("redis")
     wait_until(lambda: site.status() == 200 and server_of(data).ping(), 90)
     assert server_of(data).get("posts:{1}:post") == "kept"

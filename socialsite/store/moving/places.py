@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Collection, Iterable
 from functools import partial
 
+from socialsite.store.info import facts_of
 from socialsite.store.moving.arranging import TopologyOf, put_guard
 from socialsite.store.moving.board import LOCK_MS, Board
 from socialsite.store.moving.errors import MoveRefused, MoverReplaced
@@ -133,7 +134,6 @@ async def identity_of(topology: Topology) -> frozenset[str]:
     """Which servers these are, by whatever URL: their run ids, with the number of the database."""
     found = set()
     for node in topology.nodes:
-        facts = (await node.execute("INFO", "server")).decode()
-        run_id = next(line.split(":")[1] for line in facts.splitlines() if line.startswith("run_id:"))
-        found.add(f"{run_id}/{node.address.db}")
+        facts = facts_of(await node.execute("INFO", "server"))
+        found.add(f"{facts['run_id']}/{node.address.db}")
     return frozenset(found)

@@ -10,8 +10,9 @@ from typing import Any, Protocol
 from socialsite.store.connection import Address
 from socialsite.store.errors import Redirected, StoreUnavailable
 from socialsite.store.key import Key
-from socialsite.store.node import ANSWERS, Node, Reply, results_of
+from socialsite.store.node import ANSWERS, Node, Reply
 from socialsite.store.scripts import Command
+from socialsite.store.transactions import results_of
 
 MOST_REDIRECTIONS = 60
 UNSETTLED_WAIT_S = 0.05

@@ -1,0 +1,55 @@
+"""Before something is acknowledged each server that had a part in it is asked whether its file has it.
+
+What the look is for is shown by kills amid slow fsyncs (tests/faults/test_slow_disk.py).
+"""
+
+import asyncio
+
+import pytest
+
+from socialsite.store import Key, Store
+from socialsite.store.info import facts_of
+from socialsite.store.written_out import FileState, noting_nodes, written_out
+
+WRITES = [("SET", Key("posts", tag=str(number), name="counts"), 1) for number in range(50)]
+
+
+@pytest.mark.parametrize(
+    ("state", "is_behind"),
+    [
+        (FileState(True, 10, 5, is_syncing=True, has_failed=False), True),
+        (FileState(True, 10, 5, is_syncing=False, has_failed=True), True),
+        (FileState(True, 10, 5, is_syncing=False, has_failed=False), False),
+        (FileState(True, 10, 0, is_syncing=True, has_failed=True), False),
+        (FileState(False, 0, 5, is_syncing=True, has_failed=True), False),
+    ],
+)
+def test_a_server_is_behind_while_it_cannot_write_what_it_holds(state: FileState, is_behind: bool) -> None:
+    assert state.is_behind is is_behind
+
+
+async def test_who_is_asked_is_noted_by_whoever_began_it_and_by_nobody_else(store: Store) -> None:
+    with noting_nodes() as nodes:
+        with noting_nodes() as inner:
+            await asyncio.gather(*(store.gather([write]) for write in WRITES[:25]))
+        await store.gather(WRITES[25:])
+    await store.gather(WRITES)
+    assert inner == {store.node(write[1]) for write in WRITES[:25]}
+    assert nodes == {store.node(write[1]) for write in WRITES[25:]}
+
+
+async def test_each_server_is_looked_at_once(store: Store) -> None:
+    with noting_nodes() as nodes:
+        await store.gather(WRITES)
+    before = await looks(store)
+    await written_out(nodes)
+    assert await looks(store) == [count + 2 for count in before]  # one of them is our own
+
+
+async def looks(store: Store) -> list[int]:
+    """How often each server was asked for INFO."""
+    replies = await asyncio.gather(
+        *(node.execute("INFO", "commandstats") for node in store.topology("posts").nodes)
+    )
+    told = (facts_of(reply).get("cmdstat_info", "calls=0,") for reply in replies)
+    return [int(each.partition("calls=")[2].partition(",")[0]) for each in told]
