@@ -1,0 +1,80 @@
+"""A job whose work lies on another server than the queue is done once that server's file has the work.
+
+Amid a slow fsync, with kill -9: tests/faults/test_slow_disk.py.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+
+import pytest
+import pytest_asyncio
+
+from socialsite.recipes.job_queue import JobQueue
+from socialsite.recipes.worker import Worker
+from socialsite.store import Key, Store, StoreUrls, open_store
+from tests.support.queues import prepared
+from tests.support.redis_server import RedisServer
+from tests.support.working import drain
+
+WORK = Key("posts", tag="1", name="counts")
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[RedisServer]:
+    server = RedisServer(aof=True).start()
+    yield server
+    server.stop()
+
+
+@pytest_asyncio.fixture
+async def store(elsewhere: RedisServer, redis_url: str) -> AsyncIterator[Store]:
+    opened = await open_store(StoreUrls(elsewhere.url, {"jobs": redis_url}))
+    yield opened
+    await opened.close()
+
+
+@pytest_asyncio.fixture
+async def queue(store: Store) -> JobQueue:
+    return await prepared(store)
+
+
+async def test_a_job_whose_server_is_lost_behind_its_work_is_performed_again(
+    store: Store, queue: JobQueue, elsewhere: RedisServer
+) -> None:
+    tries: list[bytes] = []
+    lost = asyncio.Event()
+
+    async def work(payload: bytes) -> Sequence[bytes]:
+        await store.gather([("SET", WORK, payload)])
+        tries.append(payload)
+        if len(tries) == 1:
+            await asyncio.to_thread(elsewhere.kill)
+            lost.set()
+        return ()
+
+    await queue.add(b"one")
+    worker = Worker(queue, work)
+    draining = asyncio.create_task(worker.run_until_empty())
+    await lost.wait()
+    await asyncio.sleep(0.1)
+    assert (await queue.depth()).pending == 1
+    await asyncio.to_thread(elsewhere.start)
+    assert await asyncio.wait_for(draining, 20)
+    assert tries[0] == tries[-1] == b"one"
+    assert len(tries) == 2
+    with elsewhere.client() as client:
+        assert client.get(str(WORK)) == b"one"
+
+
+async def test_the_queue_s_own_server_is_not_looked_at(queue: JobQueue) -> None:
+    """What it forgets, it forgets together with the job's end."""
+
+    async def work(_: bytes) -> Sequence[bytes]:
+        await queue.depth()
+        return ()
+
+    for number in range(20):
+        await queue.add(b"%d" % number)
+    await queue.node.execute("CONFIG", "RESETSTAT")
+    assert await drain(queue, work)
+    assert b"cmdstat_info" not in await queue.node.execute("INFO", "commandstats")
