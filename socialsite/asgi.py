@@ -58,8 +58,8 @@ async def close_services() -> None:
 drop_database_receivers()
 bound_requests(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 drain_at_stop(open_services, close_services)
-# What is read from files is read now: libraries of tags, words that are no passwords, the time zone, the texts
-# of every language.
+# What is read from files is read now: libraries of tags, words that are no passwords, the time zone, texts in
+# every language.
 engines.all()
 get_default_password_validators()
 get_default_timezone()

@@ -39,6 +39,8 @@ ALLOWED = (
     Allowed("open", "django/contrib/auth/password_validation.py", "__init__",
             "a list of words, kept; the site reads it at the start"),
     Allowed("open", "accounts/handles.py", "_reserved", "a list of words beside the code, then kept"),
+    # memory, in truth
+    Allowed("open", "socialsite/static_files.py", "__call__", "some kB of our own, held by the system"),
     # nobody else is on that loop
     Allowed("", "socialsite/operations/backup_file.py", "", "commands with a loop of their own"),
     Allowed("", "timelines/services/importing.py", "", "a command with a loop of its own"),

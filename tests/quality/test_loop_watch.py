@@ -1,4 +1,4 @@
-"""The detector bites, and a part of the contract suite gives it nothing to bite."""
+"""The detector bites, and a part of the suite gives it nothing to bite."""
 
 import os
 import re
@@ -9,18 +9,21 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-REPRESENTATIVE = (
-    "accounts/test_accounts",
-    "hub/test_presence",
-    "lists/test_lists",
-    "test_follows",
-    "test_live",
-    "test_publishing",
-    "test_reactions",
-    "test_search",
-    "workers/test_worker",
-)
-"""Contract tests that together go through every layer."""
+REPRESENTATIVE = {
+    "contract": (
+        "accounts/test_accounts",
+        "hub/test_presence",
+        "lists/test_lists",
+        "test_follows",
+        "test_live",
+        "test_publishing",
+        "test_reactions",
+        "test_search",
+        "workers/test_worker",
+    ),
+    "web": ("test_headers", "test_posts", "test_site", "test_timelines"),
+}
+"""Tests that together go through every layer: those of web have middleware and views in this process."""
 FAULTY = """
 import asyncio, os, socket, sqlite3, subprocess, threading, time
 
@@ -90,7 +93,8 @@ def test_every_fault_fails_its_test_and_nothing_else_does(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_a_part_of_the_contract_suite_keeps_no_loop_waiting() -> None:
-    files = [f"tests/contract/{name}.py" for name in REPRESENTATIVE]
+@pytest.mark.parametrize("folder", REPRESENTATIVE)
+def test_a_part_of_the_suite_keeps_no_loop_waiting(folder: str) -> None:
+    files = [f"tests/{folder}/{name}.py" for name in REPRESENTATIVE[folder]]
     run = run_watched(*files, timeout_s=170)
     assert run.returncode == 0, run.stdout[-20_000:]
