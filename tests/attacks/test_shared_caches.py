@@ -12,34 +12,45 @@ SHAPES = [{}, JSON, {"Accept": "application/atom+xml"}]
 
 
 class SharedCache:
-    """One that keeps whatever it may (RFC 9111), told apart by address and by what Vary names."""
+    """One that keeps whatever it may (RFC 9111), told apart by address and by what Vary names.
 
-    def __init__(self) -> None:
+    Some that are sold heed no Vary: the address is all they look at.
+    """
+
+    def __init__(self, *, heeds_vary: bool) -> None:
+        self._heeds_vary = heeds_vary
         self._kept: dict[tuple[str, ...], str] = {}
+        self.hits = 0
         self._vary: dict[str, list[str]] = {}
 
     async def get(self, browser: Browser, path: str, headers: dict[str, str]) -> str:
         request = browser.http.build_request("GET", path, headers=headers)
         sent = {name: request.headers.get(name, "") for name in self._vary.get(path, [])}
         if (found := self._kept.get((path, *sent.values()))) is not None:
+            self.hits += 1
             return found
         answer = await browser.http.send(request)
         control = answer.headers.get("cache-control", "")
         if not re.search(r"no-store|private", control):
             assert "set-cookie" not in answer.headers, path
-            names = self._vary[path] = sorted(answer.headers.get("vary", "").lower().split(", "))
+            vary = answer.headers.get("vary", "").lower().split(", ") if self._heeds_vary else []
+            names = self._vary[path] = sorted(vary)
             self._kept[(path, *(request.headers.get(name, "") for name in names))] = answer.text
         return answer.text
 
 
+@pytest.mark.parametrize("heeds_vary", [True, False])
 async def test_two_readers_behind_one_cache_never_get_each_others_pages(
-    alice: Browser, bob: Browser, visitor: Browser
+    alice: Browser, bob: Browser, visitor: Browser, heeds_vary: bool
 ) -> None:
-    """Marked by what stands on their own pages alone; in turns, so that each finds what the other left."""
+    """Marked by what stands on their own pages alone; in turns, so that each finds what the other left.
+
+    Visitors come without a cookie, each anew: to others nothing is given that a cache may keep.
+    """
     for name, browser in (("alice", alice), ("bob", bob)):
         await browser.post_json("/lists/", title=f"canarylistof{name}")
         await browser.post_json("/accounts/filters/", phrase=f"canaryphraseof{name}")
-    cache = SharedCache()
+    cache, seen = SharedCache(heeds_vary=heeds_vary), set[str]()
     for headers in SHAPES:
         for path in READABLE:
             for who, browser in (
@@ -49,10 +60,14 @@ async def test_two_readers_behind_one_cache_never_get_each_others_pages(
                 ("alice", alice),
                 ("", visitor),
             ):
+                visitor.http.cookies.clear()
                 text = await cache.get(browser, path, headers)
                 owners = set(re.findall(r"canary(?:list|phrase)of(\w+)", text))
                 owners |= set(re.findall(r'data-handle="(\w+)"', text))
                 assert owners <= {who}, (path, who, owners)
+                seen |= owners
+    assert seen == {"alice", "bob"}  # the marks do stand on pages
+    assert cache.hits >= len(READABLE) / 4  # and the cache kept some of them
 
 
 @pytest.mark.parametrize("headers", SHAPES, ids=["page", "json", "atom"])

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from socialsite.recipes.buffer import LEASE_MS, Buffers, Change, Entity
 from socialsite.recipes.buffer_flush import Flusher
 from socialsite.recipes.buffer_totals import Totals
-from socialsite.store import open_store
+from socialsite.store import Store, open_store
 from tests.support.buffering import NOW, totals_key
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,21 +57,26 @@ async def test_twelve_killed_flushers_lose_and_double_nothing(redis_url: str) ->
     written += 1
     left = await buffers.waiting()
     totals = Totals(store, {"post": totals_key})
+    assert await stored_views(store) != [0] * len(ENTITIES)  # those who died had something in hand
     seen = [change.counts["views"] for change in await totals.read(ENTITIES)]
     assert set(seen) <= {written, written + 1}  # the last round may have been cut off by the cancellation
     await Flusher(store, totals.apply).flush(NOW + KILLS * LEASE_MS)
-    stored = await store.gather([("HGET", totals_key(each.id), "+views") for each in ENTITIES])
-    assert [int(count) for count in stored] == seen
+    assert await stored_views(store) == seen
     assert (left > 0, await buffers.waiting()) == (True, 0)
     await store.close()
 
 
+async def stored_views(store: Store) -> list[int]:
+    stored = await store.gather([("HGET", totals_key(each.id), "+views") for each in ENTITIES])
+    return [int(count or 0) for count in stored]
+
+
 def flush_and_die(url: str, now_ms: int) -> None:
+    """Killed at work: one that ended by itself would have been no test."""
     command = [sys.executable, "-c", FLUSHER, url, str(now_ms)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as flusher:
         assert flusher.stdout is not None
         assert flusher.stdout.readline() == b"flushing\n"
-        try:
+        with pytest.raises(subprocess.TimeoutExpired):
             flusher.wait(random.uniform(0.01, 0.25))
-        except subprocess.TimeoutExpired:
-            os.kill(flusher.pid, signal.SIGKILL)
+        os.kill(flusher.pid, signal.SIGKILL)

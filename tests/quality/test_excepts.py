@@ -13,13 +13,18 @@ ALLOWED: dict[str, str] = {}
 """{file:function: why everything is swallowed there}. Nothing is."""
 
 
-def swallowing() -> Iterator[str]:
-    """file:function of each handler of all errors that does not end by raising what it caught."""
+def sources() -> Iterator[tuple[str, ast.Module]]:
     files = [path for name in ("socialsite", "accounts", "timelines") for path in (ROOT / name).rglob("*.py")]
     for path in [*files, ROOT / "manage.py"]:
-        for function, handler in handlers(ast.parse(path.read_text()), "module"):
+        yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text())
+
+
+def swallowing() -> Iterator[str]:
+    """file:function of each handler of all errors that does not end by raising what it caught."""
+    for path, tree in sources():
+        for function, handler in handlers(tree, "module"):
             if is_broad(handler) and not raises_on(handler.body[-1]):
-                yield f"{path.relative_to(ROOT).as_posix()}:{function}"
+                yield f"{path}:{function}"
 
 
 def handlers(node: ast.AST, function: str) -> Iterator[tuple[str, ast.ExceptHandler]]:
@@ -32,8 +37,20 @@ def handlers(node: ast.AST, function: str) -> Iterator[tuple[str, ast.ExceptHand
 
 def is_broad(handler: ast.ExceptHandler) -> bool:
     """Bare, or a broad error alone or among others."""
-    caught = ast.walk(handler.type) if handler.type else ()
-    return not handler.type or any(isinstance(node, ast.Name) and node.id in BROAD for node in caught)
+    return not handler.type or names_all(handler.type)
+
+
+def names_all(of: ast.AST) -> bool:
+    """Whether a broad error is among these, by itself or as `builtins.Exception`."""
+    names = (getattr(node, "id", getattr(node, "attr", "")) for node in ast.walk(of))
+    return not BROAD.isdisjoint(names)
+
+
+def suppressing(tree: ast.AST) -> Iterator[int]:
+    """Lines of `contextlib.suppress` of all errors: a handler that nothing is left of."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("suppress"):
+            yield from (node.lineno for each in node.args if names_all(each))
 
 
 def raises_on(last: ast.stmt) -> bool:
@@ -44,8 +61,16 @@ def test_who_catches_everything_raises_it_on() -> None:
     assert sorted(swallowing()) == sorted(ALLOWED)
 
 
+def test_nobody_suppresses_everything() -> None:
+    assert [(path, line) for path, tree in sources() for line in suppressing(tree)] == []
+
+
 def test_a_swallowed_error_is_found() -> None:
-    tree = ast.parse("try: pass\nexcept (OSError, Exception): clean()")
-    (found,) = handlers(tree, "module")
-    assert is_broad(found[1])
-    assert not raises_on(found[1].body[-1])
+    for caught in ("(OSError, Exception)", "builtins.Exception", ""):
+        tree = ast.parse(f"try: pass\nexcept {caught}: clean()")
+        (found,) = handlers(tree, "module")
+        assert is_broad(found[1]), caught
+        assert not raises_on(found[1].body[-1])
+    assert not is_broad(next(handlers(ast.parse("try: pass\nexcept OSError: clean()"), ""))[1])
+    assert [*suppressing(ast.parse("with contextlib.suppress(OSError, Exception): pass"))] == [1]
+    assert [*suppressing(ast.parse("with suppress(OSError): pass"))] == []
