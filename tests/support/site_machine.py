@@ -23,10 +23,12 @@ from tests.support.site_model import SiteModel
 from tests.support.topologies import Deployment
 from tests.support.world import World
 
-SMALL = Configuration(home_cap=6, list_cap=6, posts_per_pass=2, read_ahead=1)
-"""Floors, trims and passes all the time."""
+SMALL = Configuration(home_cap=6, list_cap=6, posts_per_pass=1, turn_ms=0, read_ahead=1)
+"""Floors and trims all the time, and a job for each pass: over three followers, nine on a cluster of three."""
 PEOPLE, MOST_PEOPLE = 4, 6
 """Who is there from the first, and how many may sign up."""
+FANS = 12
+"""Others who follow whoever is there from the first, and never look: a post has several passes to go."""
 WHO = st.integers(0, MOST_PEOPLE - 1)
 WHICH = st.integers(0, 1_000)
 
@@ -39,7 +41,7 @@ class SiteMachine(RuleBasedStateMachine):
     deployment: Deployment
     config: Configuration = SMALL
     tally: ClassVar[Counter[str]] = Counter()
-    """What was done in all histories: steps, calms, posts, jobs cut off and adopted, caches lost."""
+    """What was done in all histories: steps, calms, posts, passes, jobs cut off and adopted, caches lost."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,6 +67,9 @@ class SiteMachine(RuleBasedStateMachine):
         self.world = World(self.services)
         await self.services.outbox.prepare()
         people = await self.world.people(*(f"p{number}" for number in range(PEOPLE)))
+        for fan in await self.world.people(*(f"fan{number}" for number in range(FANS))):
+            for one in people:
+                await fan.follows(one)
         self.model.people = [int(person.id) for person in people]
         for one, other in permutations(people, 2) if befriended else ():
             await one.follows(other)

@@ -17,7 +17,7 @@ FOR_EVERYBODY = ("public:*", "timelines:*:tag", "search:*")
 
 class ThingsBreak(PeopleAct):
     @precondition(lambda self: self.owed)
-    @rule(jobs=st.integers(1, 3), times=st.integers(1, 2), finishes=st.booleans())
+    @rule(jobs=st.integers(1, 6), times=st.integers(1, 2), finishes=st.booleans())
     def work(self, jobs: int, times: int, finishes: bool) -> None:
         """A worker does some jobs, perhaps twice; they may be found owed again, as after a lost reply."""
         self.does(self._work(jobs, times, finishes))
@@ -28,6 +28,7 @@ class ThingsBreak(PeopleAct):
             following: tuple[bytes, ...] = ()
             for _ in range(times):
                 following = await self.services.syndication.handle(job.payload)
+            self.tally["passes"] += len(following)
             if finishes:
                 await outbox.finish(job, following)
             else:
