@@ -168,6 +168,11 @@ class Client:
         """Each once, as pages show them: what is replayed may come a second time (docs/live.md)."""
         return list(dict.fromkeys(self.told_ids(timeline)))
 
+    def shown_ids(self, timeline: str) -> list[int]:
+        """Those that no deletion took away: a replay may bring what is deleted next."""
+        deleted = {int(m["id"]) for m in self.got if m["type"] == "deleted"}
+        return [post_id for post_id in self.entry_ids(timeline) if post_id not in deleted]
+
     def told_ids(self, timeline: str) -> list[int]:
         """However often each came."""
         return [int(m["id"]) for m in self.got if m["type"] == "entry" and m["timeline"] == timeline]

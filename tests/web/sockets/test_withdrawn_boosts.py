@@ -62,13 +62,13 @@ async def test_the_next_boost_comes_where_the_withdrawn_one_was_shown(daphnes, s
             assert (entry["id"], entry["author"]) == (str(scene.boosts[1]), "carol")
             assert f'data-boost-of="{scene.post.id}"' in entry["html"]
             await reader.silence()
-            assert reader.entry_ids("home") == reader.entry_ids(scene.list_name) == [scene.boosts[1]]
+            assert reader.shown_ids("home") == reader.shown_ids(scene.list_name) == [scene.boosts[1]]
             assert reader.entry_ids("public") == []
         await scene.withdraws(1)
         for reader in (one, other):
             await reader.entry(scene.boosts[2], "home")
             await reader.silence()
-            assert reader.entry_ids(scene.list_name) == [scene.boosts[1]]  # nobody else there boosted it
+            assert reader.shown_ids(scene.list_name) == [scene.boosts[1]]  # nobody else there boosted it
 
 
 async def test_what_others_do_not_see_they_are_not_sent(daphnes, scene: Scene, world: World) -> None:
@@ -96,7 +96,7 @@ async def test_what_others_do_not_see_they_are_not_sent(daphnes, scene: Scene, w
             await reader.entry(scene.boosts[2] if reader is muting else scene.boosts[1], "home")
             await reader.silence()
         assert hidden not in met.entry_ids("home") + muting.entry_ids("home")
-        assert muting.entry_ids("home") == [scene.boosts[2]]
+        assert muting.shown_ids("home") == [scene.boosts[2]]
 
 
 async def test_what_took_over_while_the_socket_was_away_comes_with_the_deletion(
@@ -112,8 +112,8 @@ async def test_what_took_over_while_the_socket_was_away_comes_with_the_deletion(
         await gone(reader, scene.boosts[0])
         await reader.entry(scene.boosts[2], "home")
         await reader.silence()
-        assert reader.entry_ids("home") == [scene.boosts[2]]
-        assert reader.entry_ids(scene.list_name) == []
+        assert reader.shown_ids("home") == [scene.boosts[2]]
+        assert reader.shown_ids(scene.list_name) == []
 
 
 async def test_a_lost_word_is_made_up_for(daphnes, scene: Scene, services: Services) -> None:
