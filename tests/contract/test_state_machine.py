@@ -9,16 +9,19 @@ hid; after each calm every page of every reader is the model's, read by cursors 
 """
 
 import os
+import re
 from collections import Counter
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from socialsite.configuration import Configuration
+from tests.support.key_document import DOCUMENT, Line
 from tests.support.site_machine import SMALL
-from tests.support.site_machine_faults import ThingsBreak
+from tests.support.site_machine_faults import FOR_EVERYBODY, ThingsBreak, own_caches
 from tests.support.site_machine_reactions import PeopleReact
 from tests.support.topologies import Deployment
 
@@ -53,3 +56,17 @@ def test_every_order_of_everything_leaves_what_the_model_says(
     if STEPS >= ENOUGH:
         assert tally["steps"] >= STEPS / 2
         assert tally["jobs adopted"] >= STEPS / 500
+
+
+def test_every_cache_of_the_site_is_among_those_that_are_lost() -> None:
+    """As docs/keys.md has it: a key that is told to be a cache may be lost at any time."""
+    own = own_caches(1, [1])
+    caches = [
+        Line(pattern)
+        for pattern in re.findall(r"^\| `([^`]+)` \|[^|]*\| cache: ", DOCUMENT.read_text(), re.M)
+    ]
+    assert len(caches) > 6
+    for line in caches:
+        example = re.sub("<[a-z]+>", "0", line.pattern)
+        is_own = any(line.matches(key) for key in own)
+        assert is_own or any(fnmatchcase(example, each) for each in FOR_EVERYBODY), line.pattern

@@ -24,7 +24,7 @@ from tests.support.topologies import Deployment
 from tests.support.world import World
 
 SMALL = Configuration(home_cap=6, list_cap=6, posts_per_pass=1, turn_ms=0, read_ahead=1)
-"""Floors and trims all the time, and a job for each pass: over three followers, nine on a cluster of three."""
+"""Floors and trims all the time, and a job for each pass: of three followers, nine on a cluster of three."""
 PEOPLE, MOST_PEOPLE = 4, 6
 """Who is there from the first, and how many may sign up."""
 FANS = 12

@@ -1,11 +1,13 @@
 """What breaks under a driven site: workers die amid a job, jobs come twice, caches are lost."""
 
+from collections.abc import Sequence
 from itertools import chain
 
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from accounts.domain import AccountId
+from socialsite.store import Key
 from tests.support.site_machine import WHO
 from tests.support.site_machine_acts import SAID, PeopleAct, Said
 from tests.support.site_machine_pages import HEIR
@@ -13,6 +15,11 @@ from timelines import keys
 
 FOR_EVERYBODY = ("public:*", "timelines:*:tag", "search:*")
 """The caches that a read does not fill again, but `rebuild_timelines --all`."""
+
+
+def own_caches(owner: int, lists: Sequence[int]) -> list[Key]:
+    """Those that somebody's next read fills again."""
+    return [keys.home_timeline(owner), *map(keys.list_timeline, lists)]
 
 
 class ThingsBreak(PeopleAct):
@@ -63,9 +70,8 @@ class ThingsBreak(PeopleAct):
     def lose_the_caches_of(self, who: int) -> None:
         self.tally["caches lost"] += 1
         owner = self.model.people[who % len(self.model.people)]
-        lost = [keys.home_timeline(owner)]
-        lost += [keys.list_timeline(id) for id, (of, _) in self.model.lists.items() if of == owner]
-        self.does(self.store.gather([("DEL", key) for key in lost]))
+        lists = [id for id, (of, _) in self.model.lists.items() if of == owner]
+        self.does(self.store.gather([("DEL", key) for key in own_caches(owner, lists)]))
 
     @rule()
     def lose_what_is_for_everybody(self) -> None:
