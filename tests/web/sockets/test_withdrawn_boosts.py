@@ -58,8 +58,8 @@ async def test_the_next_boost_comes_where_the_withdrawn_one_was_shown(daphnes, s
         await scene.withdraws(0)
         for reader in (one, other):
             await gone(reader, scene.boosts[0])
-            entry = await reader.until(lambda m: m["type"] == "entry" and m["timeline"] == "home")
-            assert (entry["id"], entry["author"]) == (str(scene.boosts[1]), "carol")
+            entry = await reader.entry(scene.boosts[1], "home")
+            assert entry["author"] == "carol"
             assert f'data-boost-of="{scene.post.id}"' in entry["html"]
             await reader.silence()
             assert reader.shown_ids("home") == reader.shown_ids(scene.list_name) == [scene.boosts[1]]
