@@ -19,17 +19,21 @@ ENTRIES = 1000
 
 async def measure(plan: Plan) -> list[Figure]:
     prepare()
+    found = [await _all_three() for _ in range(plan.rounds)]
+    ours, zset, compact = map(Samples.all, zip(*found, strict=True))
+    what, unit = f"a home of {ENTRIES:,} entries", "bytes/entry"
+    return [
+        Figure(what, unit, ours, at_most(12), zset, "the seed's ZSET", absolute=True),
+        Figure(what, unit, ours, None, compact, "the same, listpack"),
+    ]
+
+
+async def _all_three() -> tuple[float, float, float]:
     with redis_server() as server, server.client() as client:
         ours = await _ours(server.url, client)
         zset = _zset(client, "home:zset")
         client.config_set("zset-max-listpack-entries", 2100)
-        compact = _zset(client, "home:compact")
-    what, unit = f"a home of {ENTRIES:,} entries", "bytes/entry"
-    budget = at_most(12)
-    return [
-        Figure(what, unit, Samples.of(ours), budget, Samples.of(zset), "the seed's ZSET", absolute=True),
-        Figure(what, unit, Samples.of(ours), None, Samples.of(compact), "the same, listpack"),
-    ]
+        return ours, zset, _zset(client, "home:compact")
 
 
 async def _ours(url: str, client: Redis) -> float:

@@ -67,9 +67,15 @@ def runs(names: Sequence[str], kept: Kept) -> str:
     lines: dict[str, list[str]] = {}
     for name in names:
         run = kept[name]
-        text = f"{run['at'][:10]}, commit {run['commit']}, {run['rounds']} rounds, {run['machine']}"
+        text = f"{run['at'][:10]}, commit {run['commit']}, {rounds_of(run)}, {run['machine']}"
         lines.setdefault(text, []).append(f"{name} (load {run['load']})")
     return "\n".join(f"- {', '.join(found)}: {text}" for text, found in lines.items())
+
+
+def rounds_of(run: Kept) -> str:
+    """As many as any of its figures has samples of: not all are taken again and again."""
+    most = max(len(figure["ours"]["values"]) for figure in run["figures"])
+    return f"{most} rounds" if most > 1 else "1 round"
 
 
 def figure_of(kept: Kept) -> Figure:
