@@ -12,7 +12,8 @@ PACKAGES = ("Django", "daphne", "channels", "channels_redis", "redis", "hiredis"
 def commit() -> str:
     """The checkout's commit, marked where files differ from it (but those that benchmarks write)."""
     found = _said("git", "rev-parse", "--short", "HEAD")
-    changed = _said("git", "status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs", ":!README.md")
+    watched = (".", ":!docs", ":!README.md")
+    changed = _said("git", "status", "--porcelain", "--untracked-files=no", "--", *watched)
     return f"{found}-dirty" if found and changed else found or "unknown"
 
 
