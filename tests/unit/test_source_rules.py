@@ -44,6 +44,26 @@ def test_nothing_is_pickled() -> None:
     ] == []
 
 
+FETCHING = re.compile(
+    r"^\s*(?:import|from) (?:urllib\.request|http\.client|httpx|requests|aiohttp|urllib3|ftplib|smtplib)\b",
+    re.MULTILINE,
+)
+ASKING_ITSELF = ["socialsite/management/commands/quickstart.py"]
+"""Whether the site that it starts answers."""
+UPLOADS = re.compile(r"\.FILES\b(?!:)|\b(?:File|Image)Field\b|\bdefault_storage\b|enctype=|type=.file")
+
+
+def test_the_site_fetches_nothing() -> None:
+    python = sources(".py", "socialsite", "accounts", "timelines")
+    assert [path for path, text in python if FETCHING.search(text)] == ASKING_ITSELF
+
+
+def test_nothing_takes_a_file() -> None:
+    """`if not request.FILES:` asks whether a body holds text alone, and is all that is asked of them."""
+    everything = [*sources(".py", "socialsite", "accounts", "timelines"), *sources(".html", "templates")]
+    assert [path for path, text in everything if UPLOADS.search(text)] == []
+
+
 CALL = re.compile(
     r"""redis\.p?call\(\s*['"](?:X\w+['"], ['"])?[A-Z ]+['"]\s*"""
     r"""(?:,\s*(\w[\w.]*(?:\[[^\]]+\])?(?:\(KEYS\))?))?\s*[,)]"""

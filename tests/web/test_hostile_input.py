@@ -114,6 +114,18 @@ async def test_a_body_without_length_is_counted(alice):
     assert (answer.status_code, answer.json()["error"]) == (413, "too_large")
 
 
+async def test_a_file_in_a_form_is_nothing(alice):
+    """Not even where a text is wanted, and whatever its name and type say."""
+    token = {"csrfmiddlewaretoken": alice.token}
+    for name, kind in (("page.html", "text/html"), ("x.png", "image/png"), ("../../x", "text/plain")):
+        files = {"text": (name, b"<script>alert(1)</script>", kind), "bio": (name, b"\xff\xd8", kind)}
+        for path in ("/posts/", "/accounts/settings/"):
+            answer = await alice.http.post(path, data=token, files=files, headers=JSON)
+            assert answer.status_code in (200, 400, 422), (path, name, answer.status_code)
+    assert (await alice.get_json("/public/")).json()["posts"] == []
+    assert (await alice.get_json("/accounts/settings/")).json()["account"]["bio"] == ""
+
+
 @pytest.mark.parametrize("length", [b"3", b"500"])
 async def test_a_length_that_is_not_true_is_400(alice, length):
     assert await post(alice, "/posts/", b"text=hello", FORM, **{"Content-Length": length.decode()}) == 400
