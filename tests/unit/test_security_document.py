@@ -5,6 +5,17 @@ import re
 from functools import cache
 from pathlib import Path
 
+from django.conf import settings
+
+from accounts.domain import DAY_MS, SessionLimits
+from socialsite import outlet
+from socialsite.environment import RATE_DEFAULTS
+from socialsite.handler import DEADLINE_S
+from socialsite.middleware.limits import HEAD_MAX_BYTES, HEADERS_MAX
+from timelines.domain.text import MARKS_PER_CLUSTER_CAP, TEXT_BYTES_CAP
+from timelines.live.requests import MESSAGE_CAP_BYTES, WATCHED_CAP
+from timelines.live.stream import SUBSCRIPTIONS_CAP
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "security.md").read_text()
 CITED = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE)
@@ -26,6 +37,33 @@ def test_each_test_that_is_named_is_there() -> None:
 def test_every_attack_is_told_of() -> None:
     files = {f"tests/attacks/{path.name}" for path in (ROOT / "tests" / "attacks").glob("test_*.py")}
     assert files <= {path for path, _ in CITED}
+
+
+def numbers(row: str) -> list[int]:
+    """Of the second cell of the limits' row that begins so."""
+    (cell,) = re.findall(rf"^\| {re.escape(row)}.*? \| (.*?) \|", PAGE, re.MULTILINE)
+    return [int(number.replace(",", "")) for number in re.findall(r"(?<![/\w])[\d,]*\d", cell)]
+
+
+def rates(*rules: str) -> list[int]:
+    return [int(RATE_DEFAULTS[rule].removesuffix("/m")) for rule in rules]
+
+
+def test_limits_are_those_of_the_code() -> None:
+    body_kb, head_kb = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024, HEAD_MAX_BYTES // 1024
+    assert numbers("body, head, headers") == [body_kb, head_kb, HEADERS_MAX]
+    assert numbers("a text") == [settings.POST_MAX_LENGTH, TEXT_BYTES_CAP, MARKS_PER_CLUSTER_CAP]
+    assert numbers("requests of an address") == rates("address")
+    assert numbers("log-ins") == rates("login", "signup")
+    assert numbers("posts, follows") == rates("post", "follow")
+    assert numbers("searches, completions") == rates("search", "complete")
+    assert numbers("messages of a socket") == rates("socket")
+    assert numbers("a message") == [MESSAGE_CAP_BYTES // 1024, SUBSCRIPTIONS_CAP, WATCHED_CAP]
+    assert numbers("waiting for a slow reader") == [outlet.QUEUE_CAP_BYTES // 1024, int(outlet.STALLED_S)]
+    assert numbers("a request's time") == [int(DEADLINE_S)]
+    life = SessionLimits()
+    days = f"over after {life.idle_ms // DAY_MS} idle days and {life.absolute_ms // DAY_MS} days at most"
+    assert days in PAGE
 
 
 def test_it_leads_to_where_holes_are_reported() -> None:

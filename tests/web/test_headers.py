@@ -15,12 +15,16 @@ async def test_every_answer_says_what_a_browser_may_do_with_it(visitor, path):
     policy = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
     assert policy["default-src"] == policy["script-src"] == policy["style-src"] == "'self'"
     assert policy["connect-src"] == "'self' ws://testserver"
+    assert policy["img-src"] == policy["form-action"] == "'self'"
     assert policy["frame-ancestors"] == policy["object-src"] == policy["base-uri"] == "'none'"
     assert "unsafe" not in headers["content-security-policy"]
     assert headers["x-frame-options"] == "DENY"
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["referrer-policy"] == "same-origin"
     assert headers["cross-origin-opener-policy"] == "same-origin"
+    refused = {"camera", "geolocation", "microphone", "payment", "usb"}
+    assert {f"{what}=()" for what in refused} == set(headers["permissions-policy"].split(", "))
+    assert "access-control-allow-origin" not in headers
     assert "strict-transport-security" not in headers
 
 
