@@ -42,15 +42,13 @@ class ConfirmingConnections:
             raise Unconfirmed(f"{held} of {replicas} replicas of {connection.name} confirmed in time")
         return answers
 
-    def close(self) -> None:
-        for connection in self.connections:
-            if connection is not None:
-                connection.close()
-        self.connections = [None] * CONNECTIONS
-
     async def _open(self, place: int) -> PipelinedConnection:
         connection = self.connections[place]
         if connection is None or not connection.is_open:
-            connection = await self._open_one()
-            self.connections[place] = connection
+            opened = await self._open_one()
+            connection = self.connections[place]
+            if connection is not None and connection.is_open:  # another write was quicker
+                opened.close()
+            else:
+                connection = self.connections[place] = opened
         return connection

@@ -85,10 +85,13 @@ class PipelinedConnection(asyncio.Protocol):
             commands.append(("SELECT", address.db))
         if commands:
             payload = b"".join(hiredis.pack_command(command) for command in commands)
-            for reply in await self.send(payload, len(commands)):
-                if isinstance(reply, StoreError):
-                    self.close()
-                    raise reply
+            try:
+                for reply in await self.send(payload, len(commands)):
+                    if isinstance(reply, StoreError):
+                        raise reply
+            except BaseException:  # refused, too late, or nobody waits any more
+                self.close()
+                raise
 
     @property
     def is_open(self) -> bool:

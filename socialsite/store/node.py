@@ -15,6 +15,7 @@ from socialsite.store.confirming import ConfirmingConnections
 from socialsite.store.connection import REPLY_TIMEOUT_S, Address, PipelinedConnection
 from socialsite.store.errors import ScriptMissing, StoreError, StoreUnavailable
 from socialsite.store.key import Key
+from socialsite.store.opened import Opened
 from socialsite.store.scripts import Command, Script
 from socialsite.store.scripts import encode as encode
 from socialsite.store.scripts import whole as whole
@@ -59,6 +60,7 @@ class Node:
         self._blocking: PipelinedConnection | None = None
         self._bulk: PipelinedConnection | None = None
         self._confirming = ConfirmingConnections(self._open)
+        self._opened = Opened()
 
     def __repr__(self) -> str:
         return f"<Node {self.address}>"
@@ -99,9 +101,8 @@ class Node:
         """Commands encoded by the caller (syndication's passes). Error replies stand in the list."""
         if self.successor is not None:
             return await self.successor.send_encoded(payload, replies, confirm=confirm)
-        note(self)
         if confirm:
-            return await self._confirming.send(payload, replies, confirm)
+            return await self._answered(self._confirming.send(payload, replies, confirm))
         apart = await self._connect_bulk() if replies >= MANY else None
         connection = apart or self._connection or await self._connect()
         return await self._timed(connection.send(payload, replies, self._reply_timeout_s))
@@ -110,9 +111,9 @@ class Node:
         """As `pipeline`, answered only once `replicas` replicas have it. Raises Unconfirmed."""
         if self.successor is not None:
             return await self.successor.confirmed(commands, replicas)
-        note(self)
         payload = b"".join(encode(whole(command)) for command in commands)
-        return await self._mended(commands, await self._confirming.send(payload, len(commands), replicas))
+        sent = self._confirming.send(payload, len(commands), replicas)
+        return await self._mended(commands, await self._answered(sent))
 
     async def blocking(self, *command: Any, timeout_s: float) -> Reply:
         """A command that waits on the server for up to `timeout_s`, on a connection of its own."""
@@ -161,17 +162,13 @@ class Node:
         return {int(reply) for (reply,) in replies}
 
     async def close(self) -> None:
-        for connection in (self._connection, self._blocking, self._bulk):
-            if connection is not None:
-                connection.close()
-        self._connection = self._blocking = self._bulk = None
-        self._confirming.close()
+        """For ever: whoever asks it now is refused, and nothing that is being opened stays open."""
+        self._opened.close()
 
     async def _raw(self, commands: Sequence[Command]) -> list[Reply]:
         """One round trip; error replies stand in the list."""
         if not commands:
             return []
-        note(self)
         connection = self._connection or await self._connect()
         preface, payload = self._encoded(connection, commands)
         replies = await self._timed(connection.send(payload, preface + len(commands), self._reply_timeout_s))
@@ -179,10 +176,15 @@ class Node:
             del replies[:preface]
         return replies
 
+    async def _answered(self, answer: Awaitable[list[Reply]]) -> list[Reply]:
+        replies = await answer
+        note(self)
+        return replies
+
     async def _timed(self, answer: Awaitable[list[Reply]]) -> list[Reply]:
         asked, came = time.perf_counter(), True
         try:
-            return await answer
+            return await self._answered(answer)
         except StoreUnavailable:
             came = False
             raise
@@ -225,10 +227,12 @@ class Node:
             return self._bulk
 
     async def _open(self) -> PipelinedConnection:
-        connection = await PipelinedConnection.open(await self.locate(), self._lost)
+        return await self._opened.open(self.locate, self._prepare, self._lost)
+
+    async def _prepare(self, connection: PipelinedConnection) -> None:
+        """Before its first use. Where this raises, `_open` closes it."""
         if self.guard is not None:
             await self.guard.admit(connection)
-        return connection
 
     def _open_ones(self) -> list[PipelinedConnection]:
         all_of_them = (self._connection, self._blocking, self._bulk, *self._confirming.connections)

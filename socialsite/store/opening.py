@@ -55,6 +55,7 @@ async def open_store(urls: StoreUrls | str, *, require_replicas: int = 0) -> Sto
     # A proxy carries no map: what stands behind one cannot be moved while it serves.
     movable = not isinstance(topologies[urls.default], Proxy)
     keeper = Keeper(urls.default, topology_of) if movable else None
+    store: Store | None = None
     try:
         if keeper is not None:
             await keeper.take(list(topologies.values()))
@@ -68,7 +69,8 @@ async def open_store(urls: StoreUrls | str, *, require_replicas: int = 0) -> Sto
     except BaseException:
         if keeper is not None:
             await keeper.close()
-        for topology in topologies.values():
+        # The map may have put others in their place already; to close one twice does nothing.
+        for topology in (*topologies.values(), *(store.topologies if store is not None else ())):
             await topology.close()
         raise
     return store

@@ -154,9 +154,9 @@ class ReplicaNode(Node):
             return None
         return Mark(asked_s, facts["master_replid"], int(facts["master_repl_offset"]))
 
-    async def _open(self) -> PipelinedConnection:
+    async def _prepare(self, connection: PipelinedConnection) -> None:
         self.guard = self.master.guard
-        return await super()._open()
+        await super()._prepare(connection)
 
 
 class ClusterReplica(ReplicaNode):
@@ -177,13 +177,11 @@ class ClusterReplica(ReplicaNode):
         (nodes,) = await self.master.pipeline([("CLUSTER", "NODES")])
         return None if is_moving_slots(nodes) else await super()._mark()
 
-    async def _open(self) -> PipelinedConnection:
-        connection = await super()._open()
+    async def _prepare(self, connection: PipelinedConnection) -> None:
+        await super()._prepare(connection)
         (answer,) = await connection.send(encode(("READONLY",)), 1)
         if isinstance(answer, StoreError):
-            connection.close()
             raise answer
-        return connection
 
 
 class Replicas:

@@ -15,7 +15,9 @@ from socialsite.ids import id_at
 from socialsite.services import open_services
 from socialsite.store import Key, Script, Store, StoreUnavailable, open_store
 from socialsite.store.partition.slots import slot_of
+from socialsite.store.topology.cluster import REFRESH_AT_MOST_EVERY_S
 from tests.support.cluster import RedisCluster
+from tests.support.left_open import break_off_anywhere, leaving_nothing_open
 from tests.support.nodes import OneNode, key
 from tests.support.world import World, ids_of
 from timelines.keys import HOME_PATTERN, home_timeline
@@ -175,3 +177,21 @@ async def test_a_cluster_without_all_its_slots_is_refused_at_start() -> None:
             await open_store(cluster.url)
     finally:
         cluster.stop()
+
+
+async def test_a_closed_cluster_connects_to_nobody_any_more(cluster: RedisCluster) -> None:
+    """Whoever waits when it is closed meets a master that is lost, and looks for another."""
+    empty = Key("jobs", tag="outbox", name="list")
+    async with leaving_nothing_open(*(master.client for master in cluster.masters)):
+        store = await open_store(cluster.url)
+        waiting = asyncio.create_task(store.node(empty).blocking("BLPOP", empty, 30, timeout_s=30))
+        await asyncio.sleep(0.2)
+        await store.close()
+        with pytest.raises(StoreUnavailable):
+            await waiting
+        await asyncio.sleep(3 * REFRESH_AT_MOST_EVERY_S)
+
+
+async def test_a_start_that_is_broken_off_anywhere_leaves_no_connection(cluster: RedisCluster) -> None:
+    async with leaving_nothing_open(*(master.client for master in cluster.masters)):
+        await break_off_anywhere(lambda: open_store(cluster.url))

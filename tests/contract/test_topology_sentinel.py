@@ -10,6 +10,7 @@ import pytest_asyncio
 
 from socialsite.store import CommandRefused, Key, Node, Store, StoreError, StoreUnavailable, open_store
 from socialsite.store.pubsub import GAP, Subscription
+from tests.support.left_open import Silent, break_off_anywhere, leaving_nothing_open
 from tests.support.nodes import key
 from tests.support.sentinel import NAME, SentinelSite
 
@@ -171,9 +172,43 @@ async def test_a_name_that_no_sentinel_knows_is_said_at_the_start(site: Sentinel
         await open_store(site.url.replace(NAME, "other"))
 
 
+async def test_a_start_that_is_broken_off_leaves_no_connection_to_the_master(site: SentinelSite) -> None:
+    master = site.master
+    async with leaving_nothing_open(master.client):
+        site.freeze(master)
+        starting = asyncio.create_task(open_store(site.url))
+        await asyncio.sleep(0.3)  # less than Sentinel lets a master stand still
+        starting.cancel()
+        await asyncio.wait([starting])
+        site.thaw(master)
+        await break_off_anywhere(lambda: open_store(site.url))
+
+
 async def test_sentinels_that_do_not_answer_are_passed_over(site: SentinelSite) -> None:
     store = await open_store(site.url.replace("://", "://127.0.0.1:1,"))
     assert await store.now_ms() > 0
     await store.close()
     with pytest.raises(StoreUnavailable, match=r"no Sentinel at 127\.0\.0\.1:1 names"):
         await open_store(f"redis+sentinel://127.0.0.1:1/{NAME}")
+
+
+async def test_sentinels_that_stand_still_are_asked_one_question_at_a_time(site: SentinelSite) -> None:
+    """There is a look once a second, and three that stand still take longer to be passed over."""
+    async with Silent() as one, Silent() as other, Silent() as third:
+        places = ",".join(each.place for each in (one, other, third))
+        store = await open_store(site.url.replace("://", f"://{places},"))
+        (node,) = store.nodes
+        until = asyncio.get_running_loop().time() + 2.5
+        while asyncio.get_running_loop().time() < until:
+            await node.execute("PING")
+            assert len(looks()) <= 2  # the lease has a node of its own
+            await asyncio.sleep(0.02)
+        await store.close()
+        assert not looks()
+        for silent in (one, other, third):
+            await silent.is_left()
+
+
+def looks() -> list[asyncio.Task[object]]:
+    """Whether the master is still the master."""
+    return [task for task in asyncio.all_tasks() if "SentinelNode._look" in repr(task.get_coro())]

@@ -100,14 +100,16 @@ class Arranger:
         return before
 
     async def bury(self, before: Arrangement) -> None:
-        """Returns when nothing is under way in an arrangement that was replaced."""
+        """Returns when nothing is under way in an arrangement that was replaced, and closes it."""
         assert self._store is not None
-        if before.relay is not None:
-            await before.relay.retire(Forward(self._store, before.relay.address)).ended()
-        nodes = [node for node in before.nodes() if node is not before.relay]
-        await asyncio.gather(*(node.settle() for node in nodes), return_exceptions=True)
-        for topology in before.topologies.values():
-            await topology.close()
+        try:
+            if before.relay is not None:
+                await before.relay.retire(Forward(self._store, before.relay.address)).ended()
+            nodes = [node for node in before.nodes() if node is not before.relay]
+            await asyncio.gather(*(node.settle() for node in nodes), return_exceptions=True)
+        finally:  # also where the store is closed meanwhile: nobody else knows of it any more
+            for topology in before.topologies.values():
+                await topology.close()
         # What was given up may still lie in a server's buffer: the mover cuts every connection that bears
         # the name of no move, or another's, before it begins (Places.cut_all_but).
 

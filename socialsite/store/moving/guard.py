@@ -21,11 +21,7 @@ class Guard:
 
     async def admit(self, connection: PipelinedConnection) -> None:
         """Named first: no connection is used that could not be found and cut. Raises StoreUnavailable."""
-        try:
-            await connection.send(encode(("CLIENT", "SETNAME", self.name)), 1)
-            await self._require_lease()
-            if self.is_closed:
-                raise StoreUnavailable("the data of this connection is moving: try again")
-        except BaseException:
-            connection.close()
-            raise
+        await connection.send(encode(("CLIENT", "SETNAME", self.name)), 1)
+        await self._require_lease()
+        if self.is_closed:
+            raise StoreUnavailable("the data of this connection is moving: try again")

@@ -19,6 +19,7 @@ VALID_S = LEASE_MS / 1000 - 1.0
 """By the process's own clock: it ends before the server's view of it does."""
 LEAVE_WITHIN_S = 0.5
 MOST_AWAY_S = 20.0
+LEFT = "the lease was given back: the store was closed, or its map went elsewhere"
 
 
 class Lease:
@@ -38,6 +39,7 @@ class Lease:
         self._is_new = True
         self._renewing: asyncio.Task[None] | None = None
         self._away_until: float | None = None
+        self._has_left = False
 
     def let_end(self) -> None:
         """Be cut off by the mover: not renewed until it has done so, or for MOST_AWAY_S."""
@@ -60,10 +62,18 @@ class Lease:
         if self._renewing is None or self._renewing.done():
             self._renewing = asyncio.create_task(self._renew())
             self._renewing.add_done_callback(_looked_at)
-        await asyncio.shield(self._renewing)
+        try:
+            await asyncio.shield(self._renewing)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._has_left and task is not None and not task.cancelling():
+                raise StoreUnavailable(LEFT) from None  # `leave` ended the renewal, not who waits for it
+            raise
 
     async def board(self) -> Board:
         """The board, its own connection opened where it is not yet."""
+        if self._has_left:
+            raise StoreUnavailable(LEFT)
         if self._place is None:
             place = await asyncio.to_thread(self._topology_of, self.home)
             try:
@@ -75,7 +85,8 @@ class Lease:
         return Board(self._place)
 
     async def leave(self) -> None:
-        """Nobody has to wait for this process any more."""
+        """Nobody has to wait for this process any more. For ever: what is asked of it now is refused."""
+        self._has_left = True
         if self._renewing is not None:
             self._renewing.cancel()
             await asyncio.gather(self._renewing, return_exceptions=True)

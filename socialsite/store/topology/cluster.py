@@ -41,6 +41,7 @@ class Cluster:
         self._width = 1
         self._refreshing: asyncio.Task[None] | None = None
         self._refreshed_at = float("-inf")
+        self._is_closed = False
         self.guard: Admission | None = None
 
     @property
@@ -89,11 +90,12 @@ class Cluster:
 
     def refresh_soon(self) -> None:
         """Somebody met a dead or a wrong master; the next to come shall find the right one."""
-        if self._refreshing is None or self._refreshing.done():
+        if not self._is_closed and (self._refreshing is None or self._refreshing.done()):
             self._refreshing = asyncio.create_task(self._refresh(REFRESH_AT_MOST_EVERY_S))
             self._refreshing.add_done_callback(_seen)
 
     async def close(self) -> None:
+        self._is_closed = True
         if self._refreshing is not None:
             self._refreshing.cancel()
             await asyncio.gather(self._refreshing, return_exceptions=True)
@@ -101,9 +103,11 @@ class Cluster:
             await node.close()
 
     def node_at(self, host: str, port: int) -> ClusterNode:
-        """The node of an address, the same one for as long as the store lives."""
+        """The node of an address, the same one for as long as the store lives. Raises StoreUnavailable."""
         node = self._known.get((host, port))
         if node is None:
+            if self._is_closed:
+                raise StoreUnavailable("the cluster was closed: nobody would close what is opened there")
             node = self._known[host, port] = ClusterNode(self._seeds[0].at(host, port), self)
             node.guard = self.guard
         return node

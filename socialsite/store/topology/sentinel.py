@@ -60,14 +60,12 @@ class SentinelNode(Node):
         self._look_soon()
         return await super()._raw(commands)
 
-    async def _open(self) -> PipelinedConnection:
-        """Connect, and believe only a server that calls itself a master: Sentinel's word may be old."""
-        connection = await super()._open()
+    async def _prepare(self, connection: PipelinedConnection) -> None:
+        """Believe only a server that calls itself a master: Sentinel's word may be old."""
+        await super()._prepare(connection)
         (role,) = await connection.send(encode(("ROLE",)), 1)
         if isinstance(role, StoreError) or role[0] != b"master":
-            connection.close()
             raise StoreUnavailable(f"{self.address} is not the master of {self._name} (any more, or yet)")
-        return connection
 
     async def _ask(self) -> Address:
         discovery = Discovery(  # type: ignore[no-untyped-call]
@@ -94,7 +92,8 @@ class SentinelNode(Node):
     def _look_soon(self) -> None:
         """Once a second, beside the traffic: is this still the master?"""
         now = asyncio.get_running_loop().time()
-        if now >= self._look_after:
+        is_looking = self._looking is not None and not self._looking.done()
+        if now >= self._look_after and not is_looking and not self._opened.is_closed:
             self._look_after = now + LOOK_EVERY_S
             self._looking = asyncio.create_task(self._look())
 
@@ -104,7 +103,7 @@ class SentinelNode(Node):
         except StoreUnavailable:
             return  # a master that answers is not left because no Sentinel does
         if (found.host, found.port) != (self.address.host, self.address.port):
-            await super().close()  # the next command connects, to the new master
+            self._opened.hang_up()  # the next command connects, to the new master
 
 
 class Sentinel(Single):

@@ -53,15 +53,10 @@ class ShardNode(Node):
         await self._hold()
         return await super()._raw(commands)
 
-    async def _open(self) -> PipelinedConnection:
-        """Connect, and look at once: who was restarted without its data must not be read as empty."""
-        connection = await super()._open()
-        try:
-            await self._look_through(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+    async def _prepare(self, connection: PipelinedConnection) -> None:
+        """Look at once: who was restarted without its data must not be read as empty."""
+        await super()._prepare(connection)
+        await self._look_through(connection)
 
     async def _hold(self) -> None:
         if self.checksum and asyncio.get_running_loop().time() >= self._held_until:

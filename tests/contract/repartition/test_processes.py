@@ -10,6 +10,9 @@ from socialsite.configuration import Configuration
 from socialsite.recipes.hub import Hub, Presence, process_channel
 from socialsite.services import open_services
 from socialsite.store import Key, Store, StoreUnavailable, open_store
+from socialsite.store.moving.lease import Lease
+from socialsite.store.opening import topology_of
+from tests.support.left_open import Silent
 from tests.support.moving_town import Town, names_at
 from tests.support.redis_server import RedisServer
 from tests.support.repartition import WriterProcess, move
@@ -147,3 +150,17 @@ async def test_the_hub_hears_at_the_new_store(town: Town, old: str, cluster: str
     assert gaps
     assert await presence.where(["7"]) == {hub.process: ["7"]}
     await hub.close()
+
+
+async def test_who_waits_for_a_lease_that_is_given_back_is_refused_and_goes_on() -> None:
+    """The map went elsewhere, or the store was closed, while the server of the old lease does not answer."""
+    async with Silent() as silent:
+        lease = Lease(f"redis://{silent.place}/0", topology_of)
+        waiting = asyncio.create_task(lease.require())
+        await silent.met.wait()
+        await lease.leave()
+        with pytest.raises(StoreUnavailable, match="given back"):
+            await waiting
+        with pytest.raises(StoreUnavailable, match="given back"):
+            await lease.board()
+        await silent.is_left()

@@ -1,0 +1,58 @@
+"""The connections that one node made, and their end: once it is closed, nothing of it is open or will be.
+
+A start that fails closes its nodes while some of them are still connecting, and so does whoever stops a site
+under way. What `close` finds half made it breaks off, and what arrives behind it is closed on arrival; who
+waits for such a connection is told StoreUnavailable.
+"""
+
+from collections.abc import Awaitable, Callable
+from weakref import WeakSet
+
+from socialsite.store.address import Address
+from socialsite.store.connection import PipelinedConnection
+from socialsite.store.errors import StoreUnavailable
+
+
+class Opened:
+    """Of one node. Also those that it does not send to any more, because their server was demoted."""
+
+    def __init__(self) -> None:
+        self.is_closed = False
+        self._living: WeakSet[PipelinedConnection] = WeakSet()
+        """The event loop holds whatever is open; what was lost falls out by itself."""
+
+    async def open(
+        self,
+        locate: Callable[[], Awaitable[Address]],
+        prepare: Callable[[PipelinedConnection], Awaitable[None]],
+        on_lost: Callable[[PipelinedConnection], None],
+    ) -> PipelinedConnection:
+        """One that `prepare` is done with and that lives, or none at all. Raises StoreUnavailable."""
+        self._require_use()
+        connection = await PipelinedConnection.open(await locate(), on_lost)
+        self._living.add(connection)
+        try:
+            self._require_use()
+            await prepare(connection)
+            if not connection.is_open:  # nobody would ever hear again that it was lost
+                raise StoreUnavailable(f"lost the connection to {connection.name}")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def hang_up(self) -> None:
+        """The next command connects anew. What a demoted server still owes comes in all the same."""
+        for connection in tuple(self._living):
+            if connection.is_open:
+                connection.close()
+
+    def close(self) -> None:
+        """For ever, all of them."""
+        self.is_closed = True
+        for connection in tuple(self._living):
+            connection.close()
+
+    def _require_use(self) -> None:
+        if self.is_closed:
+            raise StoreUnavailable("the store was closed: open another")
