@@ -1,4 +1,5 @@
-"""The wall clocks of web and worker jump by hours and days: ids keep their order, nobody is signed out.
+"""The wall clocks of web and worker jump by hours and days: ids keep their order, nobody is signed out, and
+no jump begins a new minute of a limit.
 
 libfaketime lies to each process about the wall clock, never about the monotonic one, which is what a jump is.
 Redis itself keeps the right time (libfaketime does not start Debian's).
@@ -7,6 +8,7 @@ Redis itself keeps the right time (libfaketime does not start Debian's).
 import os
 import secrets
 import time
+from collections import Counter
 from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 from http.cookies import SimpleCookie
@@ -19,7 +21,7 @@ from tests.support.outages import jobs_at
 from tests.support.redis_server import RedisServer
 from tests.support.serving import Serving
 from tests.support.site import wait_until
-from tests.support.visitor import PASSWORD, Visitor
+from tests.support.visitor import JSON, PASSWORD, Visitor
 
 LIBRARY = next(iter(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
 OFFSETS = {"ahead": "+30d", "behind": "-30d"}
@@ -29,6 +31,8 @@ YEAR_S = 31_449_600
 """For so long the CSRF cookie is kept: its end tells what time it is there."""
 POSTS = int(os.environ.get("CLOCK_POSTS", "5"))
 """A site, after each jump."""
+SEARCHES = 5
+"""A minute; as many are tried after each jump, at either site."""
 APART_MS = 250
 """Two processes' ideas of the server's time; half a round trip, on a busy machine."""
 
@@ -54,6 +58,7 @@ class Jumping(Serving):
             FAKETIME_CACHE_DURATION="1",
             FAKETIME_DONT_FAKE_MONOTONIC="1",
             DONT_FAKE_MONOTONIC="1",
+            RATE_LIMIT_SEARCH=f"{SEARCHES}/m",
         )
 
     def jump(self, offset: str) -> None:
@@ -84,6 +89,7 @@ def test_ids_keep_their_order_and_sessions_hold_whatever_the_wall_clock_says(
     devices[1].http.cookies.update(author.http.cookies)
     published: list[int] = []
     texts: list[str] = []
+    searched, began = Counter[int](), time.monotonic()
     for jump, offset_s in JUMPS.items():
         for site in sites:
             site.jump(jump)
@@ -93,12 +99,17 @@ def test_ids_keep_their_order_and_sessions_hold_whatever_the_wall_clock_says(
                 texts.append(f"{jump} {number} {place}")
                 published.append(int(device.publishes(texts[-1])["id"]))
                 time.sleep(APART_MS / 1000)
+        searched.update(search(device) for device in devices for _ in range(SEARCHES))
+    minutes = (time.monotonic() - began) / 60
     wait_until(lambda: jobs_at(server) == 0, 60)
     with server.client() as client:
         seconds, microseconds = client.time()
     now_ms = seconds * 1000 + microseconds // 1000
     times = [ms_of(post_id) for post_id in published]
     print(f"{len(published)} posts over {len(JUMPS)} jumps at two sites within {times[-1] - times[0]} ms")
+    print(f"of {searched.total()} searches within {minutes * 60:.0f} s {searched[200]} were granted")
+    assert searched.keys() == {200, 429}
+    assert searched[200] <= SEARCHES * (minutes + 2)
     assert published == sorted(set(published))
     assert 0 <= now_ms - times[-1] < 30_000
     for device in devices:
@@ -107,6 +118,10 @@ def test_ids_keep_their_order_and_sessions_hold_whatever_the_wall_clock_says(
     again = Visitor(sites[1].url)
     assert again.post("/accounts/login/", username="author", password=PASSWORD).status_code == 200
     assert again.get("/")["posts"]
+
+
+def search(device: Visitor) -> int:
+    return device.http.get("/search/", params={"q": "words"}, headers=JSON).status_code
 
 
 def has_jumped(site: Serving, offset_s: int) -> None:
