@@ -25,7 +25,7 @@ from timelines.domain.post import Post
 
 PEOPLE = 4
 BEFORE_MOST = 50
-SMALL = Configuration(home_cap=6, posts_per_pass=2, read_ahead=1)  # floors, trims and merges all the time
+SMALL = Configuration(home_cap=6, posts_per_pass=1, turn_ms=0, read_ahead=1)  # floors, trims, merges
 PERSON, POST = st.integers(0, PEOPLE - 1), st.integers(0, 5)
 STEP = st.one_of(
     st.tuples(st.just("publish"), PERSON, POST),

@@ -14,7 +14,7 @@ from socialsite.store import Store
 from tests.support.world import Person, World, ids_on
 from timelines.services.auditing import Audit
 
-SMALL = Configuration(home_cap=8, posts_per_pass=3, read_ahead=1, pull_grace_ms=3_000)
+SMALL = Configuration(home_cap=8, posts_per_pass=1, turn_ms=0, read_ahead=1, pull_grace_ms=3_000)
 PULLING = replace(SMALL, pull_threshold=1)
 PEOPLE, STEPS = 5, 120
 

@@ -19,7 +19,7 @@ from timelines.domain.rights import FOREVER
 from timelines.errors import TimelinesError
 
 PEOPLE = 4
-SMALL = Configuration(home_cap=5, list_cap=5, posts_per_pass=2, read_ahead=1)
+SMALL = Configuration(home_cap=5, list_cap=5, posts_per_pass=1, turn_ms=0, read_ahead=1)
 TEXTS = ("plain #tea", "a word", "another word #tea")
 PERSON, NUMBER = st.integers(0, PEOPLE - 1), st.integers(0, 3)
 VERBS = st.sampled_from(
