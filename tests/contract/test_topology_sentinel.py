@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 import pytest_asyncio
+import redis
 
 from socialsite.store import CommandRefused, Key, Node, Store, StoreError, StoreUnavailable, open_store
 from socialsite.store.pubsub import GAP, Subscription
@@ -212,3 +213,14 @@ async def test_sentinels_that_stand_still_are_asked_one_question_at_a_time(site:
 def looks() -> list[asyncio.Task[object]]:
     """Whether the master is still the master."""
     return [task for task in asyncio.all_tasks() if "SentinelNode._look" in repr(task.get_coro())]
+
+
+async def test_sentinels_are_asked_with_a_login_of_their_own(site: SentinelSite) -> None:
+    for port in site.ports:
+        with redis.Redis(port=port) as sentinel:
+            sentinel.execute_command("ACL", "SETUSER", "feed", "on", ">word", "+sentinel|master")
+    store = await open_store(f"{site.url}?sentinel_username=feed&sentinel_password=word")
+    assert await store.now_ms() > 0
+    await store.close()
+    with pytest.raises(StoreUnavailable, match="names a master"):
+        await open_store(f"{site.url}?sentinel_username=feed&sentinel_password=other")

@@ -7,12 +7,8 @@ repositories see.
 """
 
 import asyncio
-from collections.abc import Sequence
-
-from redis.asyncio.retry import Retry
-from redis.asyncio.sentinel import Sentinel as Discovery
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
+import contextlib
+from collections.abc import Mapping, Sequence
 
 from socialsite.store.connection import Address, PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
@@ -21,6 +17,7 @@ from socialsite.store.scripts import Command
 from socialsite.store.topology.single import Single
 
 ASK_TIMEOUT_S = 0.5
+"""To connect to a Sentinel, and again for its answer; then the next one is asked."""
 LOOK_EVERY_S = 1.0
 
 
@@ -68,26 +65,15 @@ class SentinelNode(Node):
             raise StoreUnavailable(f"{self.address} is not the master of {self._name} (any more, or yet)")
 
     async def _ask(self) -> Address:
-        discovery = Discovery(  # type: ignore[no-untyped-call]
-            [(each.host, each.port) for each in self._sentinels],
-            sentinel_kwargs={
-                "username": self._sentinels[0].username or None, "password": self._sentinels[0].password,
-                "socket_timeout": ASK_TIMEOUT_S, "socket_connect_timeout": ASK_TIMEOUT_S, "protocol": 2,
-                "retry": Retry(NoBackoff(), 0),
-                "driver_info": None,  # it would look for its version in the file system, at each question
-            },
-        )  # fmt: skip
-        try:
-            host, port = await discovery.discover_master(self._name)
-        except (RedisError, OSError) as error:
-            names = ", ".join(map(str, self._sentinels))
-            raise StoreUnavailable(
-                f"no Sentinel at {names} names a master {self._name!r}: start them, or correct the URL"
-            ) from error
-        finally:
-            for client in discovery.sentinels:
-                await client.aclose()
-        return self.address.at(str(host), int(port))
+        for sentinel in self._sentinels:
+            with contextlib.suppress(StoreError, TimeoutError):
+                facts = await ask_sentinel(sentinel, self._name)
+                if is_sure_master(facts):
+                    return self.address.at(facts["ip"], int(facts["port"]))
+        names = ", ".join(map(str, self._sentinels))
+        raise StoreUnavailable(
+            f"no Sentinel at {names} names a master {self._name!r}: start them, or correct the URL"
+        )
 
     def _look_soon(self) -> None:
         """Once a second, beside the traffic: is this still the master?"""
@@ -116,3 +102,26 @@ class Sentinel(Single):
     async def open(self) -> None:
         """Find the master. Raises StoreUnavailable where no Sentinel names one that answers."""
         await self._node.execute("PING")
+
+
+async def ask_sentinel(sentinel: Address, name: str) -> Mapping[str, str]:
+    """What a Sentinel knows of a master. Raises StoreError, TimeoutError.
+
+    By a connection of our own, whose end nothing can interrupt: a store is often closed amid such a question.
+    """
+    async with asyncio.timeout(ASK_TIMEOUT_S):
+        connection = await PipelinedConnection.open(sentinel, lambda lost: None)
+    try:
+        async with asyncio.timeout(ASK_TIMEOUT_S):
+            (told,) = await connection.send(encode(("SENTINEL", "MASTER", name)), 1)
+    finally:
+        connection.close()
+    if isinstance(told, StoreError):
+        raise told
+    return {field.decode(): value.decode() for field, value in zip(told[::2], told[1::2], strict=True)}
+
+
+def is_sure_master(facts: Mapping[str, str]) -> bool:
+    """Whether the Sentinel that told this believes it to be up."""
+    flags = set(facts["flags"].split(","))
+    return "master" in flags and not flags & {"s_down", "o_down"}
