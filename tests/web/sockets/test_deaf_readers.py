@@ -9,6 +9,7 @@ from pathlib import Path
 from socialsite.outlet import STALLED_S
 from tests.support.frames import FINAL, PONG, TEXT, frame, upgrade
 from tests.support.sockets import Client, Daphne, client
+from tests.support.stalls import Stalls
 from tests.support.world import Person
 
 ENTRY_TEXT = "x" * 480
@@ -66,13 +67,12 @@ async def test_a_reader_that_never_reads_is_closed_and_costs_little(daphne, worl
     bob = await world.person("bob")
     async with client(daphne) as reader:
         await reader.subscribe("public")
-        posts, _ = await published(daphne, bob, reader)  # until pools and kept fragments have their size
-        more, usual_kb = await published(daphne, bob, reader)
+        posts, *_ = await published(daphne, bob, reader)  # until pools and kept fragments have their size
+        more, usual_kb, usual_s = await published(daphne, bob, reader)
         stuck = [Deaf(daphne) for _ in range(20)]
         await asyncio.sleep(0.5)
-        began = time.monotonic()
-        last, growth_kb = await published(daphne, bob, reader)
-        each_s = (time.monotonic() - began) / POSTS
+        with Stalls() as stalls:
+            last, growth_kb, p99_s = await published(daphne, bob, reader)
         for _ in range(ROUNDS):
             await asyncio.sleep(1.5)
             closed = sum(each.is_closed() for each in stuck)
@@ -82,21 +82,24 @@ async def test_a_reader_that_never_reads_is_closed_and_costs_little(daphne, worl
         for each in stuck:
             each.close()
     print(
-        f"{closed} deaf sockets closed, {growth_kb} kB more, {usual_kb} kB without; heard in {each_s:.3f} s"
+        f"{closed} deaf sockets closed, {growth_kb} kB more, {usual_kb} kB without; "
+        f"another reader hears within {p99_s * 1000:.0f} ms (p99), {usual_s * 1000:.0f} ms without"
     )
     assert closed == len(stuck)
     assert reader.entry_ids("public") == [*posts, *more, *last]
-    assert each_s < 1.0
+    assert p99_s < usual_s + 0.5 + stalls.total_s
     assert growth_kb - usual_kb < 20 * 64
 
 
-async def published(daphne: Daphne, author: Person, reader: Client) -> tuple[list[int], int]:
-    """Posts, each heard by a reader that reads; and by how many kB the process grew meanwhile."""
-    before_kb, ids = daphne.resident_kb(), []
+async def published(daphne: Daphne, author: Person, reader: Client) -> tuple[list[int], int, float]:
+    """Posts, each heard by a reader that reads; by how many kB the process grew; p99 of what hearing took."""
+    before_kb, ids, took = daphne.resident_kb(), [], []
     for number in range(POSTS):
+        began = time.monotonic()
         ids.append((await author.publishes(f"{number} {ENTRY_TEXT}")).id)
         await reader.entry(ids[-1])
-    return ids, daphne.resident_kb() - before_kb
+        took.append(time.monotonic() - began)
+    return ids, daphne.resident_kb() - before_kb, sorted(took)[POSTS * 99 // 100]
 
 
 async def test_a_reader_that_stalls_for_ten_seconds_is_closed_though_little_waits(daphne, world) -> None:
