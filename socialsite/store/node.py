@@ -20,7 +20,7 @@ from socialsite.store.scripts import Command, Script
 from socialsite.store.scripts import encode as encode
 from socialsite.store.scripts import whole as whole
 from socialsite.store.transactions import results_of
-from socialsite.store.written_out import note, wait_until_written
+from socialsite.store.written_out import noted, wait_until_written
 
 Reply = Any
 MANY = 100
@@ -102,7 +102,7 @@ class Node:
         if self.successor is not None:
             return await self.successor.send_encoded(payload, replies, confirm=confirm)
         if confirm:
-            return await self._answered(self._confirming.send(payload, replies, confirm))
+            return await noted(self, self._confirming.send(payload, replies, confirm))
         apart = await self._connect_bulk() if replies >= MANY else None
         connection = apart or self._connection or await self._connect()
         return await self._timed(connection.send(payload, replies, self._reply_timeout_s))
@@ -113,7 +113,7 @@ class Node:
             return await self.successor.confirmed(commands, replicas)
         payload = b"".join(encode(whole(command)) for command in commands)
         sent = self._confirming.send(payload, len(commands), replicas)
-        return await self._mended(commands, await self._answered(sent))
+        return await self._mended(commands, await noted(self, sent))
 
     async def blocking(self, *command: Any, timeout_s: float) -> Reply:
         """A command that waits on the server for up to `timeout_s`, on a connection of its own."""
@@ -145,7 +145,7 @@ class Node:
     async def settle(self) -> None:
         """Returns when everything sent so far was answered. Raises StoreUnavailable where that is unknown."""
         async with self._lock():  # who waits for a connection sends before we do
-            connections = self._open_ones()
+            connections = self._opened.usable
         replies = await asyncio.gather(*(each.send(encode(("PING",)), 1) for each in connections))
         for (reply,) in replies:
             if isinstance(reply, StoreError):
@@ -158,7 +158,7 @@ class Node:
     async def own_ids(self) -> set[int]:
         """What the server calls the connections of this node (CLIENT ID)."""
         question = encode(("CLIENT", "ID"))
-        replies = await asyncio.gather(*(each.send(question, 1) for each in self._open_ones()))
+        replies = await asyncio.gather(*(each.send(question, 1) for each in self._opened.usable))
         return {int(reply) for (reply,) in replies}
 
     async def close(self) -> None:
@@ -176,15 +176,10 @@ class Node:
             del replies[:preface]
         return replies
 
-    async def _answered(self, answer: Awaitable[list[Reply]]) -> list[Reply]:
-        replies = await answer
-        note(self)
-        return replies
-
     async def _timed(self, answer: Awaitable[list[Reply]]) -> list[Reply]:
         asked, came = time.perf_counter(), True
         try:
-            return await self._answered(answer)
+            return await noted(self, answer)
         except StoreUnavailable:
             came = False
             raise
@@ -233,10 +228,6 @@ class Node:
         """Before its first use. Where this raises, `_open` closes it."""
         if self.guard is not None:
             await self.guard.admit(connection)
-
-    def _open_ones(self) -> list[PipelinedConnection]:
-        all_of_them = (self._connection, self._blocking, self._bulk, *self._confirming.connections)
-        return [each for each in all_of_them if each is not None and each.is_open]
 
     def _lock(self) -> asyncio.Lock:
         if self._connecting is None:

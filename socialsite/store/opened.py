@@ -21,6 +21,11 @@ class Opened:
         self._living: WeakSet[PipelinedConnection] = WeakSet()
         """The event loop holds whatever is open; what was lost falls out by itself."""
 
+    @property
+    def usable(self) -> list[PipelinedConnection]:
+        """Those that take commands, for whatever they were opened."""
+        return [each for each in tuple(self._living) if each.is_open]
+
     async def open(
         self,
         locate: Callable[[], Awaitable[Address]],
@@ -43,9 +48,8 @@ class Opened:
 
     def hang_up(self) -> None:
         """The next command connects anew. What a demoted server still owes comes in all the same."""
-        for connection in tuple(self._living):
-            if connection.is_open:
-                connection.close()
+        for connection in self.usable:
+            connection.close()
 
     def close(self) -> None:
         """For ever, all of them."""

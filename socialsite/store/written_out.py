@@ -8,10 +8,10 @@ A server without an append-only file promises nothing, and is not waited for.
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from socialsite.store.errors import Unconfirmed
 from socialsite.store.info import facts_of
@@ -19,11 +19,12 @@ from socialsite.store.info import facts_of
 if TYPE_CHECKING:
     from socialsite.store.node import Node
 
+Replies = TypeVar("Replies")
 WITHIN_S = 3.0
 """Redis puts a write off for two seconds; after that it is the disk that takes no more."""
 LOOK_EVERY_S = 0.01
-ASKED: ContextVar["set[Node] | None"] = ContextVar("asked", default=None)
-"""Where the nodes that are asked something are noted: those of one request, or of one job."""
+ANSWERED: ContextVar["set[Node] | None"] = ContextVar("answered", default=None)
+"""Where the nodes that answer something are noted: those of one request, or of one job."""
 
 
 class FileState(NamedTuple):
@@ -43,19 +44,21 @@ class FileState(NamedTuple):
 
 @contextmanager
 def noting_nodes() -> "Iterator[set[Node]]":
-    """The nodes that are asked something in here, also by tasks that begin in here."""
+    """The nodes that answer something in here, also to tasks that begin in here."""
     nodes: set[Node] = set()
-    token = ASKED.set(nodes)
+    token = ANSWERED.set(nodes)
     try:
         yield nodes
     finally:
-        ASKED.reset(token)
+        ANSWERED.reset(token)
 
 
-def note(node: "Node") -> None:
-    """It is about to be asked something."""
-    if (asked := ASKED.get()) is not None:
-        asked.add(node)
+async def noted(node: "Node", answer: Awaitable[Replies]) -> Replies:
+    """The replies of a node. One that gave none has nothing that could be acknowledged."""
+    replies = await answer
+    if (answered := ANSWERED.get()) is not None:
+        answered.add(node)
+    return replies
 
 
 async def written_out(nodes: "Iterable[Node]") -> None:

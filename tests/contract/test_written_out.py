@@ -28,7 +28,7 @@ def test_a_server_is_behind_while_it_cannot_write_what_it_holds(state: FileState
     assert state.is_behind is is_behind
 
 
-async def test_who_is_asked_is_noted_by_whoever_began_it_and_by_nobody_else(store: Store) -> None:
+async def test_who_answers_is_noted_by_whoever_began_it_and_by_nobody_else(store: Store) -> None:
     with noting_nodes() as nodes:
         with noting_nodes() as inner:
             await asyncio.gather(*(store.gather([write]) for write in WRITES[:25]))
