@@ -17,8 +17,9 @@ FIELDS = (
     "replies", "exclusive", "first", "phrase", "action", "whole_word", "expires_in", "duration", "timeline",
     "post", "back", "scroll", "up_to", "mention", "like", "username", "password", "password1", "password2",
     "old_password", "new_password1", "new_password2", "display_name", "bio", "link", "private", "session",
-    "csrfmiddlewaretoken", "part-1", "tag",
+    "csrfmiddlewaretoken", "part-1", "tag", "id",
 )  # fmt: skip
+QUERIES = ("before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x")
 NASTY = (
     "", " ", "\x00", "\ud800", "\udfff\ud800", "\ufffe", "\U0010ffff", "a\u0301" * 300, "\u202e", "0", "-1",
     "1", "9007199254740991", "9007199254740992", "1" * 400, "1e309", "NaN", "null", "true", "[]", "{}",
@@ -105,10 +106,7 @@ def requests(draw: st.DrawFn) -> Sent:
     path = "".join(pieces)[:3_000]
     method = draw(st.sampled_from(sorted(route.methods) or ["GET"]))
     if method != "POST":
-        names = st.sampled_from(
-            ["before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x"]
-        )
-        query = as_form(draw(st.lists(st.tuples(names, TEXTS), max_size=3))).decode()
+        query = as_form(draw(st.lists(st.tuples(st.sampled_from(QUERIES), TEXTS), max_size=3))).decode()
         return Sent(method, f"{path}?{query}"[:6_000], "", b"", draw(st.booleans()))
     content_type, body = draw(BODIES)
     return Sent(method, path, content_type, body, draw(st.booleans()))
