@@ -15,12 +15,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from socialsite.configuration import Configuration
+from socialsite.services import open_services
 from socialsite.store.key import GRAMMAR
-from tests.support.fuzz import FRAMES, Sent, requests
+from tests.support.fuzz import FRAMES, OF_STAFF, Sent, requests
 from tests.support.redis_server import RedisServer
 from tests.support.serving import NO_LIMITS
 from tests.support.sockets import Client, Daphne, client, running
-from tests.support.visitor import JSON, Visitor
+from tests.support.visitor import JSON, PASSWORD, Visitor
 
 INPUTS = int(os.environ.get("ATTACK_INPUTS", "500"))
 GROWTH_KB = 20 * 1024
@@ -77,20 +79,47 @@ class Memory:
         return self.daphne.resident_kb() - self.first_kb
 
 
+@pytest.fixture(scope="module")
+def staff(daphne: Daphne, redis_server: RedisServer) -> Iterator[Visitor]:
+    """Somebody of the staff, whose id no input names: suspended, they would find nothing any more."""
+    with redis_server.client() as store:
+        store.incrby("accounts:{ids}:accounts", 10**12)
+    asyncio.run(hired(redis_server.url, "sam"))
+    with Visitor(daphne.origin, "sam") as visitor:
+        answer = visitor.post("/accounts/login/", username="sam", password=PASSWORD)
+        assert answer.status_code == 200, answer.text
+        yield visitor
+
+
+async def hired(redis_url: str, handle: str) -> None:
+    async with open_services(redis_url, Configuration()) as services:
+        now_ms = services.clock.now_ms()
+        await services.accounts.sign_up(handle=handle, password=PASSWORD, now_ms=now_ms, staff=True)
+
+
 def test_no_request_is_answered_5xx_and_memory_stays(daphne: Daphne, fuzzer: Visitor) -> None:
+    withstands(daphne, fuzzer, requests())
+    assert fuzzer.http.get("/lists/", headers=JSON).status_code == 200  # still signed in: not all were 401
+
+
+def test_no_request_of_staff_is_answered_5xx_either(daphne: Daphne, fuzzer: Visitor, staff: Visitor) -> None:
+    withstands(daphne, staff, requests(among=OF_STAFF))
+    assert staff.http.get("/ops/", headers=JSON).status_code == 200
+
+
+def withstands(daphne: Daphne, visitor: Visitor, drawn: st.SearchStrategy[Sent]) -> None:
     memory, statuses = Memory(daphne), Counter[int]()
 
     @THOROUGH
-    @given(st.lists(requests(), min_size=AT_A_TIME, max_size=AT_A_TIME))
+    @given(st.lists(drawn, min_size=AT_A_TIME, max_size=AT_A_TIME))
     def attack(sent: list[Sent]) -> None:
         for one in sent:
-            status = send(fuzzer, one)
+            status = send(visitor, one)
             statuses[status // 100] += 1
             assert 200 <= status < 500, one
         memory.note(len(sent))
 
     attack()
-    assert fuzzer.http.get("/lists/", headers=JSON).status_code == 200  # still signed in: not all were 401
     assert memory.inputs >= INPUTS
     assert memory.growth_kb < GROWTH_KB
     assert {2, 4} <= statuses.keys()
