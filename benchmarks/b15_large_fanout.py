@@ -18,6 +18,7 @@ from benchmarks.running import alone
 
 if TYPE_CHECKING:
     from accounts.domain import AccountId
+    from socialsite.ids import PostId
     from socialsite.services import Services
 
 FOLLOWERS, FEW = 100_000, 3
@@ -32,6 +33,7 @@ class Watched:
     def __init__(self, services: "Services") -> None:
         self._services = services
         self._open: dict[int, asyncio.Future[float]] = {}
+        self.last: dict[AccountId, PostId] = {}
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
         from timelines.domain.jobs import SyndicatePass, SyndicatePost, decode_job
@@ -49,6 +51,7 @@ class Watched:
         from timelines.domain.post import Post
 
         post = Post(self._services.ids.next(), author, "The quick brown fox jumps over the lazy dog.")
+        self.last[author] = post.id
         through = self._open[post.id] = asyncio.get_running_loop().create_future()
         started = time.perf_counter()
         await self._services.outbox.add(encode_job(SyndicatePost.of(post)))
@@ -73,6 +76,7 @@ async def watched_worker(services: "Services") -> AsyncIterator[Watched]:
 async def measure(plan: Plan) -> list[Figure]:
     prepare()
     from benchmarks.b9_growth import fresh_services
+    from benchmarks.delivering import require_in_homes
     from benchmarks.full_homes import fill_homes, followed_author
 
     large, alone_ms, beside_ms, followers = [], [], [], plan.size(FOLLOWERS)
@@ -91,6 +95,8 @@ async def measure(plan: Plan) -> list[Figure]:
                     waits.append(await paced(worker, small))
                 large.append(await fan_out * 100_000 / followers)
                 beside_ms.append(max(waits) * 1000)
+            for author, post_id in worker.last.items():
+                await require_in_homes(services, author, post_id)
     later = [beside - by_itself for beside, by_itself in zip(beside_ms, alone_ms, strict=True)]
     what = "a small post, slowest of a round, beside the large one"
     return [

@@ -67,6 +67,8 @@ async def _deliveries(standing: "Standing", plan: Plan) -> list[Figure]:
             for name, each in standing.items()
         }
         costs = await in_turn(plan.rounds, full)
+        for worker in workers.values():
+            await worker.require_arrived()
         what = f"B1: one post to {plan.size(FOLLOWERS):,} full homes"
         figures += against_single(what, "delivery", costs, at_most(MORE_WORK))
         for name, each in standing.items():
@@ -75,6 +77,7 @@ async def _deliveries(standing: "Standing", plan: Plan) -> list[Figure]:
                 for size in sizes
             }
             costs = await in_turn(plan.rounds, sides)
+            await workers[name].require_arrived()
             times = {size: [by_clock for _, by_clock in found] for size, found in costs.items()}
             what = f"B9: one post, a follower, {name}, followers"
             figures += growth(what, times, at_most(NOT_RISING))

@@ -6,10 +6,16 @@ import time
 from collections.abc import AsyncIterator
 
 from accounts.domain import AccountId
+from socialsite.ids import PostId
 from socialsite.recipes.worker import Worker
 from socialsite.services import Services
+from timelines.domain.follow import FIRST_PASS
 from timelines.domain.jobs import SyndicatePost, encode_job
 from timelines.domain.post import Post
+from timelines.keys import home_timeline
+
+EVERYBODY = 1_000_000
+"""More followers than any author of a benchmark has."""
 
 TEXT = "The quick brown fox jumps over the lazy dog, then sits down and tells everybody about it. " * 2
 
@@ -21,6 +27,7 @@ class Deliverer:
         self._services = services
         self._author = author
         self._through = asyncio.Event()
+        self._last: dict[AccountId, PostId] = {}
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
         following = await self._services.syndication.handle(payload)
@@ -31,11 +38,27 @@ class Deliverer:
     async def deliver(self, author: AccountId | None = None) -> float:
         """Seconds from the job's entry into the outbox until nothing follows from it any more."""
         self._through.clear()
-        job = encode_job(SyndicatePost.of(Post(self._services.ids.next(), author or self._author, TEXT)))
+        post = Post(self._services.ids.next(), author or self._author, TEXT)
+        self._last[post.author_id] = post.id
+        job = encode_job(SyndicatePost.of(post))
         started = time.perf_counter()
         await self._services.outbox.add(job)
         await self._through.wait()
         return time.perf_counter() - started
+
+    async def require_arrived(self) -> None:
+        """Of each author the last post since the last look. Raises RuntimeError."""
+        for author, post_id in self._last.items():
+            await require_in_homes(self._services, author, post_id)
+        self._last.clear()
+
+
+async def require_in_homes(services: Services, author: AccountId, post_id: PostId) -> None:
+    """Raises RuntimeError where the post does not stand in the home of every follower."""
+    page = await services.repositories.follows.followers_pass(author, FIRST_PASS, EVERYBODY)
+    places = await services.store.gather([("LPOS", home_timeline(id), post_id) for id in page.ids])
+    if not places or None in places:
+        raise RuntimeError(f"{places.count(None)} of {len(places)} homes lack what was delivered")
 
 
 @contextlib.asynccontextmanager
@@ -46,6 +69,7 @@ async def deliverer(services: Services, author: AccountId) -> AsyncIterator[Deli
     running = asyncio.create_task(worker.run())
     try:
         yield found
+        await found.require_arrived()
     finally:
         worker.stop()
         await running
