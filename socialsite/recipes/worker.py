@@ -172,7 +172,7 @@ class Worker:
         with noting_nodes() as nodes:
             following = await self._handle(job.payload)
         # A killed server must not forget work whose job is done elsewhere; the queue's own forgets both.
-        await written_out(nodes - {self._queue.node})
+        await written_out(nodes, besides=[self._queue.node])
         await self._queue.finish(job, following)
 
     async def _settle(self, job: Job, error: BaseException | None) -> int | None:

@@ -61,6 +61,7 @@ class Node:
         self._bulk: PipelinedConnection | None = None
         self._confirming = ConfirmingConnections(self._open)
         self._opened = Opened()
+        self._losses = 0
 
     def __repr__(self) -> str:
         return f"<Node {self.address}>"
@@ -151,6 +152,11 @@ class Node:
             if isinstance(reply, StoreError):
                 raise reply
 
+    @property
+    def losses(self) -> int:
+        """How many connections that answered were lost: what stands behind the next may be another server."""
+        return self._losses
+
     async def written_out(self) -> None:
         """Returns once what was answered here is in the file. Raises Unconfirmed, StoreUnavailable."""
         await wait_until_written(self)
@@ -204,7 +210,7 @@ class Node:
     async def _evaluate(self, command: Command) -> Reply:
         """Send a script whole: somebody emptied the server's cache of scripts under us."""
         connection = self._connection or await self._connect()
-        (reply,) = await connection.send(encode(whole(command)), 1, self._reply_timeout_s)
+        (reply,) = await noted(self, connection.send(encode(whole(command)), 1, self._reply_timeout_s))
         if isinstance(reply, StoreError):
             raise reply
         return reply
@@ -235,6 +241,7 @@ class Node:
         return self._connecting
 
     def _lost(self, connection: PipelinedConnection) -> None:
+        self._losses += connection in (self._connection, self._bulk, *self._confirming.connections)
         if self._connection is connection:
             self._connection = None
         if self._blocking is connection:

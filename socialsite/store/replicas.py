@@ -89,6 +89,14 @@ class ReplicaNode(Node):
             self.leave()
             return await self.master.pipeline(commands)
 
+    @property
+    def losses(self) -> int:
+        """It is only read from: what it forgets its master has."""
+        return 0
+
+    async def written_out(self) -> None:
+        """As `losses`: nothing is looked for."""
+
     async def look(self) -> None:
         """See how far master and replica have come. Raises StoreError."""
         mark = await self._mark()

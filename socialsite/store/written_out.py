@@ -3,27 +3,29 @@
 Redis writes to its file before it answers; but with `appendfsync everysec` not while an fsync is going on:
 then it keeps its writes to itself, for two seconds at most (`flushAppendOnlyFile` in aof.c), and kill -9
 takes what it had answered meanwhile. So whoever acknowledges first asks the servers that had a part in it.
-A server without an append-only file promises nothing, and is not waited for.
+A server without an append-only file promises nothing, and is not waited for. A server whose connection was
+lost since it answered may be another by now, or the same without what it held: looking there proves nothing.
 """
 
 import asyncio
 import time
-from collections.abc import Awaitable, Iterable, Iterator
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from socialsite.store.errors import Unconfirmed
+from socialsite.store.errors import StoreError, Unconfirmed
 from socialsite.store.info import facts_of
 
 if TYPE_CHECKING:
     from socialsite.store.node import Node
 
-Replies = TypeVar("Replies")
+Noted = dict["Node", int]
+"""Nodes that answered, with how many connections they had lost before."""
 WITHIN_S = 3.0
 """Redis puts a write off for two seconds; after that it is the disk that takes no more."""
 LOOK_EVERY_S = 0.01
-ANSWERED: ContextVar["set[Node] | None"] = ContextVar("answered", default=None)
+ANSWERED: ContextVar["Noted | None"] = ContextVar("answered", default=None)
 """Where the nodes that answer something are noted: those of one request, or of one job."""
 
 
@@ -31,6 +33,7 @@ class FileState(NamedTuple):
     """Of a server's append-only file. `held`: bytes that are answered for but not written yet."""
 
     is_kept: bool
+    base: int
     size: int
     held: int
     is_syncing: bool
@@ -43,9 +46,9 @@ class FileState(NamedTuple):
 
 
 @contextmanager
-def noting_nodes() -> "Iterator[set[Node]]":
+def noting_nodes() -> Iterator[Noted]:
     """The nodes that answer something in here, also to tasks that begin in here."""
-    nodes: set[Node] = set()
+    nodes: Noted = {}
     token = ANSWERED.set(nodes)
     try:
         yield nodes
@@ -53,17 +56,29 @@ def noting_nodes() -> "Iterator[set[Node]]":
         ANSWERED.reset(token)
 
 
-async def noted(node: "Node", answer: Awaitable[Replies]) -> Replies:
-    """The replies of a node. One that gave none has nothing that could be acknowledged."""
+async def noted(node: "Node", answer: Awaitable[list[Any]]) -> list[Any]:
+    """The replies of a node. One that gave none, or only refused, has nothing that could be acknowledged."""
+    losses = node.losses
     replies = await answer
-    if (answered := ANSWERED.get()) is not None:
-        answered.add(node)
+    if (answered := ANSWERED.get()) is not None and node not in answered and is_answer(replies):
+        answered[node] = losses
     return replies
 
 
-async def written_out(nodes: "Iterable[Node]") -> None:
-    """Returns once what these nodes answered is in their files. Raises Unconfirmed, StoreUnavailable."""
-    await asyncio.gather(*(node.written_out() for node in nodes))
+def is_answer(replies: Sequence[Any]) -> bool:
+    return not all(isinstance(reply, StoreError) for reply in replies)
+
+
+async def written_out(nodes: Mapping["Node", int], *, besides: "Iterable[Node]" = ()) -> None:
+    """Returns once what these nodes answered is in their files. Raises Unconfirmed, StoreUnavailable.
+
+    `besides`: those that are not looked at, and yet have to be the same as when they answered.
+    """
+    unseen = set(besides)
+    await asyncio.gather(*(node.written_out() for node in nodes if node not in unseen))
+    for node, losses in nodes.items():
+        if node.successor is None and node.losses != losses:
+            raise Unconfirmed(f"the connection to {node} was lost after it had answered")
 
 
 async def wait_until_written(node: "Node") -> None:
@@ -71,7 +86,7 @@ async def wait_until_written(node: "Node") -> None:
     state = first = await look(node)
     until = time.monotonic() + WITHIN_S
     while state.is_behind:
-        if state.size < first.size:  # the file was rewritten, shorter
+        if state.base != first.base or state.size < first.size:  # the file was rewritten
             first = state
         if state.size - first.size >= first.held:
             return
@@ -86,6 +101,7 @@ async def look(node: "Node") -> FileState:
     facts = facts_of(reply)
     return FileState(
         is_kept=facts.get("aof_enabled") == "1",
+        base=int(facts.get("aof_base_size", 0)),
         size=int(facts.get("aof_current_size", 0)),
         held=int(facts.get("aof_buffer_length", 0)),
         is_syncing=facts.get("aof_pending_bio_fsync", "0") != "0",

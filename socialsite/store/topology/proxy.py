@@ -19,7 +19,6 @@ from socialsite.store.node import Node, Reply, encode, whole
 from socialsite.store.owners import Groups, KeyOf, OwnerId
 from socialsite.store.scripts import Command, Script, key_of
 from socialsite.store.topology.proxy_commands import not_carried, require_carried
-from socialsite.store.written_out import written_out
 
 PROBES = 128
 """Tags tried at the start: a server that is not named goes unseen once in 10^16 of four, in 10^6 of ten."""
@@ -37,9 +36,13 @@ class ProxyNode(Node):
         super().__init__(address)
         self._servers = servers
 
+    @property
+    def losses(self) -> int:
+        return super().losses + sum(server.losses for server in self._servers)
+
     async def written_out(self) -> None:
         """The servers know; which of them answered, only the proxy does."""
-        await written_out(self._servers)
+        await asyncio.gather(*(server.written_out() for server in self._servers))
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
         raise not_carried("MULTI", commands[0])

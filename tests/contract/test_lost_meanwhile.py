@@ -1,0 +1,79 @@
+"""A server that was killed and is back before anybody looked has forgotten what it held: nothing to look for.
+
+So what was asked of it before is not acknowledged, and a job of it is performed again.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator, Sequence
+
+import pytest
+import pytest_asyncio
+
+from socialsite.recipes.worker import Worker
+from socialsite.store import Key, Store, StoreUnavailable, StoreUrls, Unconfirmed, open_store
+from socialsite.store.written_out import noting_nodes, written_out
+from tests.support.queues import prepared
+from tests.support.redis_server import RedisServer
+
+WORK = Key("posts", tag="1", name="counts")
+
+
+@pytest.fixture
+def server() -> Iterator[RedisServer]:
+    started = RedisServer(aof=True).start()
+    yield started
+    started.stop()
+
+
+@pytest_asyncio.fixture
+async def store(server: RedisServer) -> AsyncIterator[Store]:
+    opened = await open_store(StoreUrls(server.url))
+    yield opened
+    await opened.close()
+
+
+def restart(server: RedisServer) -> None:
+    server.kill()
+    server.start()
+
+
+async def test_what_a_server_answered_before_its_restart_is_not_acknowledged(
+    store: Store, server: RedisServer
+) -> None:
+    with noting_nodes() as nodes:
+        await store.gather([("SET", WORK, 1)])
+    await asyncio.to_thread(restart, server)
+    await store.gather([("GET", WORK)])
+    with pytest.raises(Unconfirmed):
+        await written_out(nodes)
+    with noting_nodes() as nodes:
+        await store.gather([("SET", WORK, 1)])
+    await written_out(nodes)
+
+
+async def test_a_job_whose_work_and_queue_are_lost_together_amid_it_is_performed_again(
+    store: Store, server: RedisServer
+) -> None:
+    queue = await prepared(store)
+    tries: list[bytes] = []
+
+    async def work(payload: bytes) -> Sequence[bytes]:
+        tries.append(payload)
+        await store.gather([("SET", WORK, payload)])
+        if len(tries) == 1:
+            await asyncio.to_thread(restart, server)
+        return ()
+
+    await queue.add(b"one")
+    assert await asyncio.wait_for(Worker(queue, work).run_until_empty(), 20)
+    assert len(tries) == 2
+
+
+async def test_who_only_refused_has_nothing_to_look_for(store: Store) -> None:
+    """As one whose file cannot grow: where the site does without it, so does whoever asked."""
+    node = store.node(WORK)
+    await node.execute("CONFIG", "SET", "min-replicas-to-write", 1)
+    with noting_nodes() as nodes, contextlib.suppress(StoreUnavailable):
+        await store.gather([("SET", WORK, 1)])
+    assert not nodes
