@@ -22,6 +22,10 @@ from socialsite.configuration import Configuration
 from socialsite.recipes.worker import Worker
 from socialsite.services import Services, open_services
 from socialsite.store import Key, Store, StoreUrls, open_store
+from socialsite.store.moving.copying import Copier
+from socialsite.store.moving.places import Places
+from socialsite.store.moving.record import Path
+from socialsite.store.opening import topology_of
 from tests.support.queues import prepared
 from tests.support.redis_server import RedisServer
 from tests.support.serving import serving
@@ -204,3 +208,25 @@ async def lost_of(services: Services, answered: dict[float, int]) -> list[float]
     assert not report.damage, [str(finding) for finding in report.findings]
     stands = await services.repositories.posts.find_many(list(answered.values()))
     return sorted(at for at, post_id in answered.items() if post_id not in stands)
+
+
+async def test_a_move_deletes_nothing_that_the_target_holds_back() -> None:
+    source, target = RedisServer(aof=True).start(), RedisServer(aof=True).start()
+    places = Places(source.url, topology_of)
+    held = await open_store(StoreUrls(target.url))
+    keys = [work_of(b"%d" % number) for number in range(20)]
+    try:
+        for server in (source, target):
+            await places.open(server.url)
+        copier = Copier(places, {"posts": Path(source.url, target.url)})
+        await places.store(source.url).gather([("SET", key, "acknowledged") for key in keys])
+        with slow_disk(target, FSYNC_S["everysec"]):
+            await until_held_back(target, held)
+            await copier.clear_source(await copier.copy(keys))
+        target.start()
+        with target.client() as client:
+            assert client.exists(*map(str, keys)) == len(keys)
+    finally:
+        await asyncio.gather(held.close(), places.close())
+        source.stop()
+        target.stop()

@@ -123,6 +123,7 @@ class Mover:
             raise
         await self._advance({number: MOVED})
         self._step("moved", number)
+        await self._places.confirm(self._places.home)  # an older record would have the copies cleared away
         await self._copier.clear_source(copied)
         await self._board.forget_touched([number])
         self._listing.forget(number)
@@ -188,6 +189,7 @@ class Mover:
             arrived = Placement(epoch, placed, arriving=self._places.home)
             if not await there.advance(arrived, held.epoch, lock.token):
                 raise MoverReplaced
+            await self._places.confirm(home)
             self._step("handed over")
             await self._advance(placed={}, move=None, forward=home)
             await self._followed(FIRST_WITHIN_S)

@@ -99,9 +99,13 @@ class Places:
         return Board(self.topology(url), self._replicas)
 
     async def confirm(self, url: str) -> None:
-        """Returns once replicas hold what was written there, if they have to. Raises Unconfirmed."""
+        """Returns once what was written there is in the files, and on replicas if it has to be.
+
+        The source is deleted for it. Raises Unconfirmed, StoreUnavailable.
+        """
+        nodes = self.topology(url).nodes
+        await asyncio.gather(*(node.written_out() for node in nodes))
         if self._replicas:
-            nodes = self.topology(url).nodes
             await asyncio.gather(*(node.confirmed([("PING",)], self._replicas) for node in nodes))
 
     def nodes(self) -> list[Node]:

@@ -83,6 +83,8 @@ class Reshaper:
             await self._turn_over()
         self._on_step(Step("waiting", -1, 1, 1))
         await asyncio.sleep(grace_s)
+        for url in (self._record.url_of(self._reshape.component), self._places.home):
+            await self._places.confirm(url)
         await self._copier.clear(self._reshape.source)
         layouts = {**self._record.layouts, self._reshape.component: self._reshape.target}
         await self._write(self._record.after(move=None, layouts=layouts))
