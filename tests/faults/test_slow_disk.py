@@ -9,11 +9,8 @@ file (socialsite/store/written_out.py), which the posts of a service without tha
 import asyncio
 import contextlib
 import shutil
-import signal
-import subprocess
 import threading
 import time
-from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -21,15 +18,12 @@ import pytest
 from socialsite.configuration import Configuration
 from socialsite.recipes.worker import Worker
 from socialsite.services import Services, open_services
-from socialsite.store import Key, Store, StoreUrls, open_store
-from socialsite.store.moving.copying import Copier
-from socialsite.store.moving.places import Places
-from socialsite.store.moving.record import Path
-from socialsite.store.opening import topology_of
+from socialsite.store import StoreUrls, open_store
 from tests.support.queues import prepared
 from tests.support.redis_server import RedisServer
 from tests.support.serving import serving
 from tests.support.site import wait_until
+from tests.support.slow_disk import held_back, slow_disk, until_held_back, work_of
 from tests.support.stalls import Stalls
 from tests.support.visitor import Visitor
 from tests.support.world import Person, World
@@ -45,32 +39,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not shutil.which("strace"), reason="strace is missing (Debian package strace)"),
 ]
-
-
-@contextlib.contextmanager
-def slow_disk(server: RedisServer, fsync_s: float) -> Iterator[None]:
-    """Every fdatasync of the server begins so much later; killed when this ends."""
-    delay = f"inject=fdatasync:delay_enter={int(fsync_s * 1e6)}"
-    tracer = subprocess.Popen(
-        ["strace", "-f", "-e", "trace=fdatasync", "-e", delay, "-e", "signal=none", "-p", str(server.pid)],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert tracer.stderr is not None
-        said = tracer.stderr.readline()
-        assert "attached" in said, said
-        yield
-    finally:
-        server.kill(signal.SIGKILL)  # before the tracer lets go of it: no fsync may end in between
-        tracer.terminate()
-        tracer.communicate(timeout=10)
-
-
-def held_back(server: RedisServer) -> int:
-    """Bytes that are answered for, and not in the file."""
-    with server.client() as client:
-        return int(client.info("persistence")["aof_buffer_length"])
 
 
 @pytest.mark.parametrize(("fsync_s", "kills"), [(1.5, 3), (5.0, 1)])
@@ -153,18 +121,6 @@ async def test_a_job_is_not_done_before_its_work_is_in_the_file_of_another_serve
         jobs.stop()
 
 
-def work_of(payload: bytes) -> Key:
-    return Key("posts", tag=payload.decode(), name="work")
-
-
-async def until_held_back(server: RedisServer, store: Store) -> None:
-    """Until an fsync has just begun: Redis begins one a second, where something is written."""
-    for wanted in (False, True):
-        while bool(held_back(server)) != wanted:
-            await store.gather([("SET", work_of(b"before"), "")])
-            await asyncio.sleep(0.02)
-
-
 @pytest.mark.parametrize("policy", FSYNC_S)
 async def test_what_redis_answered_amid_a_slow_fsync_goes_with_a_kill(policy: str) -> None:
     server = RedisServer(aof=True, options=("--appendfsync", policy)).start()
@@ -208,25 +164,3 @@ async def lost_of(services: Services, answered: dict[float, int]) -> list[float]
     assert not report.damage, [str(finding) for finding in report.findings]
     stands = await services.repositories.posts.find_many(list(answered.values()))
     return sorted(at for at, post_id in answered.items() if post_id not in stands)
-
-
-async def test_a_move_deletes_nothing_that_the_target_holds_back() -> None:
-    source, target = RedisServer(aof=True).start(), RedisServer(aof=True).start()
-    places = Places(source.url, topology_of)
-    held = await open_store(StoreUrls(target.url))
-    keys = [work_of(b"%d" % number) for number in range(20)]
-    try:
-        for server in (source, target):
-            await places.open(server.url)
-        copier = Copier(places, {"posts": Path(source.url, target.url)})
-        await places.store(source.url).gather([("SET", key, "acknowledged") for key in keys])
-        with slow_disk(target, FSYNC_S["everysec"]):
-            await until_held_back(target, held)
-            await copier.clear_source(await copier.copy(keys))
-        target.start()
-        with target.client() as client:
-            assert client.exists(*map(str, keys)) == len(keys)
-    finally:
-        await asyncio.gather(held.close(), places.close())
-        source.stop()
-        target.stop()

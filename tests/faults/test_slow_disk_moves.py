@@ -1,0 +1,68 @@
+"""What goes from one place to another is not deleted before the server it came to has it in its file."""
+
+import asyncio
+import dataclasses
+import shutil
+from pathlib import Path
+
+import pytest
+
+from socialsite.configuration import Configuration
+from socialsite.ids import ms_of
+from socialsite.services import open_services
+from socialsite.store import StoreUrls, open_store
+from socialsite.store.moving.copying import Copier
+from socialsite.store.moving.places import Places
+from socialsite.store.moving.record import Path as Way
+from socialsite.store.opening import topology_of
+from tests.support.redis_server import RedisServer
+from tests.support.slow_disk import slow_disk, until_held_back, work_of
+from tests.support.world import World
+from timelines.services.archiving import ArchivingService
+
+FSYNC_S = 1.5
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not shutil.which("strace"), reason="strace is missing (Debian package strace)"),
+]
+
+
+async def test_a_move_deletes_nothing_that_the_target_holds_back() -> None:
+    source, target = RedisServer(aof=True).start(), RedisServer(aof=True).start()
+    places = Places(source.url, topology_of)
+    held = await open_store(StoreUrls(target.url))
+    keys = [work_of(b"%d" % number) for number in range(20)]
+    try:
+        for server in (source, target):
+            await places.open(server.url)
+        copier = Copier(places, {"posts": Way(source.url, target.url)})
+        await places.store(source.url).gather([("SET", key, "acknowledged") for key in keys])
+        with slow_disk(target, FSYNC_S):
+            await until_held_back(target, held)
+            await copier.clear_source(await copier.copy(keys))
+        target.start()
+        with target.client() as client:
+            assert client.exists(*map(str, keys)) == len(keys)
+    finally:
+        await asyncio.gather(held.close(), places.close())
+        source.stop()
+        target.stop()
+
+
+async def test_what_comes_back_from_the_archive_stands_before_the_archive_lets_go(tmp_path: Path) -> None:
+    server = RedisServer(aof=True).start()
+    configuration = dataclasses.replace(Configuration(), archive_url=f"sqlite:///{tmp_path}/archive.sqlite3")
+    try:
+        async with open_services(StoreUrls(server.url), configuration) as services:
+            post = await (await World(services).person("author")).publishes("once archived")
+            archiving = ArchivingService.over(services)
+            assert (await archiving.archive(ms_of(post.id) + 1)).posts == 1
+            with slow_disk(server, FSYNC_S):
+                await until_held_back(server, services.store)
+                assert await archiving.bring_back() == 1
+        server.start()
+        async with open_services(StoreUrls(server.url), configuration) as services:
+            assert await services.repositories.posts.find(post.id) == post
+    finally:
+        server.stop()
