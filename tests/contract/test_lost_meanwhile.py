@@ -15,6 +15,8 @@ from socialsite.store import Key, Store, StoreUnavailable, StoreUrls, Unconfirme
 from socialsite.store.written_out import noting_nodes, written_out
 from tests.support.queues import prepared
 from tests.support.redis_server import RedisServer
+from tests.support.topologies import plain_servers
+from tests.support.twemproxy import proxy_before
 
 WORK = Key("posts", tag="1", name="counts")
 
@@ -77,3 +79,25 @@ async def test_who_only_refused_has_nothing_to_look_for(store: Store) -> None:
     with noting_nodes() as nodes, contextlib.suppress(StoreUnavailable):
         await store.gather([("SET", WORK, 1)])
     assert not nodes
+
+
+async def test_behind_a_proxy_one_that_was_away_before_is_not_missed_and_one_that_goes_amid_is() -> None:
+    with plain_servers(2) as servers, proxy_before(servers) as proxy:
+        store = await open_store(proxy.url)
+        writes = [("SET", Key("posts", tag=str(n), name="counts"), n) for n in range(20)]
+        await store.gather(writes)
+        servers[0].kill()
+        await asyncio.sleep(0.1)  # the end of the connection is heard
+        with noting_nodes() as nodes:
+            answers = await asyncio.gather(*(store.gather([each]) for each in writes), return_exceptions=True)
+        assert {type(each) for each in answers} == {list, StoreUnavailable}
+        await written_out(nodes)
+        servers[0].start()
+        await asyncio.sleep(0.1)
+        await asyncio.gather(*(node.execute("PING") for node in store.nodes))
+        with noting_nodes() as nodes:
+            await store.gather(writes)
+        servers[0].kill()
+        with pytest.raises(Unconfirmed):
+            await written_out(nodes)
+        await store.close()

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import hiredis
 
 from socialsite.store.connection import Address, PipelinedConnection
-from socialsite.store.errors import ScriptMissing, StoreError
+from socialsite.store.errors import ScriptMissing, StoreError, StoreUnavailable, Unconfirmed
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply, encode, whole
 from socialsite.store.owners import Groups, KeyOf, OwnerId
@@ -41,8 +41,8 @@ class ProxyNode(Node):
         return super().losses + sum(server.losses for server in self._servers)
 
     async def written_out(self) -> None:
-        """The servers know; which of them answered, only the proxy does."""
-        await asyncio.gather(*(server.written_out() for server in self._servers))
+        """The servers know; which of them answered, only the proxy does. One that was away did not."""
+        await asyncio.gather(*(_written_out_unless_away(server) for server in self._servers))
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
         raise not_carried("MULTI", commands[0])
@@ -83,6 +83,18 @@ class ProxyNode(Node):
             for place, reply in zip(missing, await super()._raw(sources), strict=True):
                 replies[place] = reply
         return await super()._mended(commands, replies)
+
+
+async def _written_out_unless_away(server: Node) -> None:
+    """Away is who cannot be connected to; who goes just now may have answered before."""
+    losses = server.losses
+    try:
+        await server.written_out()
+    except Unconfirmed:
+        raise
+    except StoreUnavailable:
+        if server.losses != losses:
+            raise
 
 
 def _sent(command: Command, company: Mapping[str, int]) -> Command:
