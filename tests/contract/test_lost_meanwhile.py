@@ -98,6 +98,6 @@ async def test_behind_a_proxy_one_that_was_away_before_is_not_missed_and_one_tha
         with noting_nodes() as nodes:
             await store.gather(writes)
         servers[0].kill()
-        with pytest.raises(Unconfirmed):
+        with pytest.raises(StoreUnavailable):
             await written_out(nodes)
         await store.close()
