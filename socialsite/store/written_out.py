@@ -9,8 +9,8 @@ lost since it answered may be another by now, or the same without what it held: 
 
 import asyncio
 import time
-from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Collection, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -58,6 +58,14 @@ def noting_nodes() -> Iterator[Noted]:
         yield nodes
     finally:
         ANSWERED.reset(token)
+
+
+@asynccontextmanager
+async def until_written_out() -> AsyncIterator[None]:
+    """Ends once what is written in here is in the files. Raises Unconfirmed, StoreUnavailable."""
+    with noting_nodes() as nodes:
+        yield
+    await written_out(nodes)
 
 
 async def noted(node: "Node", answer: Awaitable[list[Any]]) -> list[Any]:

@@ -13,7 +13,7 @@ from socialsite.ids import id_at
 from socialsite.operations.backup import walked
 from socialsite.operations.scanning import OnStep, ignore_step
 from socialsite.store import Key, Node, Store, load
-from socialsite.store.written_out import noting_nodes, written_out
+from socialsite.store.written_out import until_written_out
 from timelines import keys
 from timelines.domain.post import Post, decode_post
 from timelines.repositories.archive import Archive, Body
@@ -67,9 +67,8 @@ class ArchivingService:
         async for page in self._archive.pages():
             on_step(len(page))
             commands = [TO_BODY.command([keys.post(i)], [marker_of(body), body]) for i, body in page]
-            with noting_nodes() as nodes:
+            async with until_written_out():  # the archive has the only other copy
                 count += sum(await self._store.gather(commands))
-            await written_out(nodes)  # the archive has the only other copy
             await self._archive.remove([post_id for post_id, _ in page])
         return count
 
@@ -94,9 +93,8 @@ class ArchivingService:
         """Take out bodies whose posts are not marked as archived: deleted, or a move that was broken off."""
         removed = 0
         async for page in self._archive.pages():
-            with noting_nodes() as nodes:
+            async with until_written_out():
                 values = await self._store.gather([("GET", keys.post(post_id)) for post_id, _ in page])
-            await written_out(nodes)
             idle = [i for (i, _), v in zip(page, values, strict=True) if decoded(v) is not PostState.ARCHIVED]
             await self._archive.remove(idle)
             removed += len(idle)

@@ -14,7 +14,7 @@ from accounts.repositories import AccountRepository
 from socialsite.ids import PostId
 from socialsite.recipes.schedule import Turn
 from socialsite.store import StoreUnavailable
-from socialsite.store.written_out import noting_nodes, written_out
+from socialsite.store.written_out import until_written_out
 from timelines.domain.linkify import hashtags
 from timelines.domain.post import Post
 from timelines.domain.searching import name_starts
@@ -72,11 +72,10 @@ class Indexing:
         """Put in what is owed; the number of posts. Raises StoreUnavailable."""
         paid = 0
         while ids := await self._debts.oldest(POSTS_AT_ONCE):
-            with noting_nodes() as nodes:
+            async with until_written_out():
                 found = await self._posts.find_many(ids)
                 await self.add(found.values())
                 await self._remove_deleted(found)
-            await written_out(nodes)
             await self._debts.pay(ids)
             paid += len(found)
         return paid

@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from socialsite.ids import Now
 from socialsite.recipes.schedule import Turn
 from socialsite.store import StoreError
-from socialsite.store.written_out import noting_nodes, written_out
+from socialsite.store.written_out import until_written_out
 from timelines.domain.post import Post
 from timelines.repositories.follows import Follows
 from timelines.repositories.notice_debts import NoticeDebt, NoticeDebts
@@ -69,10 +69,9 @@ class NoticesOwed:
         """Whatever is overdue; how many debts that were. Raises StoreUnavailable."""
         told, since_ms = 0, self._clock.now_ms() - OVERDUE_MS
         while debts := await self._debts.before(since_ms, TOLD_AT_ONCE):
-            with noting_nodes() as nodes:
+            async with until_written_out():
                 for debt in debts:
                     await self._tell(debt)
-            await written_out(nodes)
             await self._debts.pay(debts)
             told += len(debts)
         return told
