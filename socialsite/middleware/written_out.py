@@ -14,7 +14,7 @@ from .session import SAFE
 
 
 class WrittenOutMiddleware(Middleware):
-    """Looks at each node that an unsafe request has asked something, the session's own writes included."""
+    """Looks at each node that answered an unsafe request, the session's own writes included."""
 
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
         if request.method in SAFE:

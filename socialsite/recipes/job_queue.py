@@ -81,6 +81,11 @@ class JobQueue:
 
     # Workers
 
+    @property
+    def node(self) -> Node:
+        """The server that holds the jobs, as the store is arranged now."""
+        return self._store.node(self.stream)
+
     async def prepare(self) -> None:
         """Make the group where it is missing. It starts at the beginning: jobs may be older than workers."""
         try:
@@ -192,10 +197,6 @@ class JobQueue:
         return bool(await self.node.execute("XDEL", self.dead, stream_id(id)))
 
     # Inside
-
-    @property
-    def node(self) -> Node:
-        return self._store.node(self.stream)
 
     async def _run(self, script: Script, keys: Sequence[Key], args: Sequence[Any]) -> Reply:
         return await self._grouped(lambda: self.node.run(script, keys, args))

@@ -7,7 +7,6 @@ repositories see.
 """
 
 import asyncio
-import contextlib
 from collections.abc import Mapping, Sequence
 
 from socialsite.store.connection import Address, PipelinedConnection
@@ -65,15 +64,19 @@ class SentinelNode(Node):
             raise StoreUnavailable(f"{self.address} is not the master of {self._name} (any more, or yet)")
 
     async def _ask(self) -> Address:
+        reason: Exception | None = None
         for sentinel in self._sentinels:
-            with contextlib.suppress(StoreError, TimeoutError):
+            try:
                 facts = await ask_sentinel(sentinel, self._name)
-                if is_sure_master(facts):
-                    return self.address.at(facts["ip"], int(facts["port"]))
+            except (StoreError, TimeoutError) as error:
+                reason = error
+                continue
+            if is_sure_master(facts):
+                return self.address.at(facts["ip"], int(facts["port"]))
         names = ", ".join(map(str, self._sentinels))
         raise StoreUnavailable(
             f"no Sentinel at {names} names a master {self._name!r}: start them, or correct the URL"
-        )
+        ) from reason
 
     def _look_soon(self) -> None:
         """Once a second, beside the traffic: is this still the master?"""
