@@ -1,5 +1,5 @@
-"""docs/keys.md against real servers: the whole site is used, then every key there is has its line, and every
-line its key, with the type and lifetime it says.
+"""docs/reference/keys.md against real servers: after the whole site was used, every key has a line and every
+line a key, with the documented type and lifetime.
 """
 
 import asyncio
@@ -81,7 +81,7 @@ async def test_every_key_has_its_line_and_every_line_its_key(
     await world.work()
     watch.look()
     assert not watch.wrong, "\n".join(sorted(set(watch.wrong)))
-    assert not watch.unmet, f"in docs/keys.md, but never met: {watch.unmet}"
+    assert not watch.unmet, f"in docs/reference/keys.md, but not on the server: {watch.unmet}"
 
 
 async def use_pages(site: Services, world: World) -> None:
@@ -212,7 +212,7 @@ async def test_the_channels_of_live_updates_have_their_lines(hub: Hub, watch: Wa
 
 
 def test_the_keys_of_a_moment_are_built_as_written() -> None:
-    patterns = " ".join(line.pattern for line in table("For a moment"))
+    patterns = " ".join(line.pattern for line in table("Probes"))
     probe = Line("map:{t<n>}:probe:<hex>")
     assert probe.pattern in patterns
     assert probe.matches(Key("map", tag="t77", name="probe:abad1dea"))

@@ -1,4 +1,4 @@
-"""docs/keys.md as data, and a watch that holds the keys of a server against it."""
+"""docs/reference/keys.md as data, and a watch that compares the keys of a server with it."""
 
 import re
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ import redis
 
 from socialsite.store.key import GRAMMAR
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "keys.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "reference" / "keys.md"
 PLACEHOLDERS = {"<hex>": "[0-9a-f]{8,}", "<rule>": "[a-z]+", "<kind>": "[a-z]+"}
 """Everything else in angle brackets is a number."""
 
@@ -57,7 +57,7 @@ EVERYWHERE = [
 
 @dataclass
 class Watch:
-    """Looks at a server and keeps what it saw; `wrong` are sentences."""
+    """Compares the keys of a server with the lines; `wrong` are sentences."""
 
     client: "redis.Redis"
     lines: list[Line]
@@ -80,11 +80,13 @@ class Watch:
         found = [line for line in self.lines if line.matches(key)]
         self.met.update(found)
         if len(found) != 1:
-            self.wrong.append(f"{key} has {len(found)} lines in docs/keys.md")
+            self.wrong.append(f"{key} has {len(found)} lines in docs/reference/keys.md")
         elif kind != found[0].type:
-            self.wrong.append(f"{key} is a {kind}, docs/keys.md says {found[0].type}")
+            self.wrong.append(f"{key} is a {kind}, docs/reference/keys.md says {found[0].type}")
         elif not lives_as_told(found[0].lifetime, ttl_ms):
-            self.wrong.append(f"{key} has {ttl_ms} ms to live, docs/keys.md says {found[0].lifetime}")
+            self.wrong.append(
+                f"{key} has {ttl_ms} ms to live, docs/reference/keys.md says {found[0].lifetime}"
+            )
 
     @property
     def unmet(self) -> list[str]:
@@ -92,7 +94,7 @@ class Watch:
 
 
 def lives_as_told(lifetime: str, ttl_ms: int) -> bool:
-    """`none` is for ever; what follows a semicolon are exceptions; anything else has an end."""
+    """Return whether the time to live fits the lifetime: `none` is for ever; exceptions follow."""
     usual, _, exceptions = lifetime.partition(";")
     if usual == "none":
         return ttl_ms == -1 or bool(re.search(r"\d", exceptions))

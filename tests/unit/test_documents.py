@@ -1,4 +1,4 @@
-"""What documents name is there: files, headings, make targets, commands, modules, tests, variables."""
+"""Documents name existing files, headings, make targets, commands, modules, tests and variables."""
 
 import re
 import subprocess
@@ -16,14 +16,16 @@ PATH = re.compile(rf"(?<![\w/.:<>@-])(?:{ROOMS})/[\w./-]*[\w/]")
 VARIABLE = re.compile(r"(?<![\w{$<:-])[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9]\b")
 DJANGO_S = {"check", "help", "makemessages", "compilemessages", "collectstatic"}
 ELSEWHERE = {"OPERATOR_URL"}
-"""A variable of the shell that an example sets itself."""
-INSTALLED = re.compile(r"^socialsite/(?:\w+\.env|static)$|^accounts/\w+/$|^docs/x/")
-"""Below /etc and /var/lib, and addresses of pages."""
+"""Shell variables that an example sets itself."""
+INSTALLED = re.compile(
+    r"^socialsite/(?:\w+\.env|static)$|^accounts/\w+/$|^deploy/(?:\.env|redis/users\.acl)$"
+)
+"""Paths below /etc and /var/lib, addresses of pages, and files that an operator makes."""
 
 
 @cache
 def files() -> frozenset[str]:
-    """What git knows, and the folders of that."""
+    """Return the files that git knows and their folders."""
     found = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
     )
@@ -39,7 +41,7 @@ def code() -> str:
 
 
 def is_there(path: str) -> bool:
-    """A file, a folder, a module without its ending, or the beginning of some."""
+    """Return whether `path` is a file, a folder, a module without suffix, or a prefix of files."""
     bare = path.rstrip("/.")
     return bool({bare, f"{bare}.py"} & files()) or any(
         name.startswith(bare) for name in files() if path[-1] == "_"
@@ -77,7 +79,7 @@ def absent_tests(text: str) -> set[str]:
 
 
 def headings(page: Path) -> set[str]:
-    """As the names that a link may end with."""
+    """Return the anchors of a page."""
     titles = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
 
@@ -92,20 +94,33 @@ def dead_links(page: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
-def test_what_a_page_names_is_there(page: Path) -> None:
+def absent_selections(text: str) -> set[str]:
+    """Return words after `-k` that are in no name of a test or its file."""
+    words = {
+        word
+        for quoted, single in re.findall(r" -k (?:'([^']+)'|(\w+))", text)
+        for word in (quoted or single).split()
+    } - {"and", "or", "not"}
+    return {word for word in words if not any(word in name for name in (*files(), code()))}
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_everything_that_a_page_names_exists(page: Path) -> None:
     text = page.read_text()
     assert dead_links(page) == set()
     assert absent_paths(text) == set()
     assert absent_commands(text) == set()
     assert absent_tests(text) == set()
+    assert absent_selections(text) == set()
     assert {name for name in VARIABLE.findall(text) if name not in code()} - ELSEWHERE == set()
 
 
-def test_what_is_not_there_is_found() -> None:
-    said = (
+def test_absent_names_are_reported() -> None:
+    text = (
         "`make nothing`, `manage.py nothing`, `python -m tests.nothing`, test_nothing_at_all, docs/nothing.md"
     )
-    assert absent_commands(said) == {"make nothing", "nothing", "tests.nothing"}
-    assert absent_tests(said) == {"test_nothing_at_all"}
-    assert absent_paths(said) == {"docs/nothing.md"}
+    assert absent_commands(text) == {"make nothing", "nothing", "tests.nothing"}
+    assert absent_tests(text) == {"test_nothing_at_all"}
+    assert absent_paths(text) == {"docs/nothing.md"}
+    word = "_".join(("no", "such", "selection"))
+    assert absent_selections(f" -k {word}, -k '{word} and not glossary'") == {word}

@@ -1,34 +1,34 @@
-"""docs/interface.md has every address of the site, and none that is not there."""
+"""docs/reference/interface.md has every address of the site, and no other address."""
 
 import re
 from pathlib import Path
 
 from tests.support.routes import routes
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "interface.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "interface.md").read_text()
 ELSEWHERE = "/ops/"
-"""Begins what docs/ops.md tells of."""
+"""Prefix of the addresses that docs/reference/admin.md lists."""
 
 
-def told(heading: str) -> set[str]:
-    """The addresses in the first column of a table, with `<>` for what varies.
+def listed(heading: str) -> set[str]:
+    """Return the addresses in the first column of a table, with `<>` for each variable part.
 
-    Behind the first of a row, `…/x/` goes on from it, and `x/` stands in the place of its last word.
+    After the first address of a row, `…/x/` continues it, and `x/` replaces its last part.
     """
     section = PAGE.partition(f"## {heading}\n")[2].partition("\n## ")[0]
-    found: set[str] = set()
+    addresses: set[str] = set()
     for row in re.findall(r"^\| (`.*?) \|", section, flags=re.MULTILINE):
         first, *others = (bare(span) for span in re.findall(r"`([^`]+)`", row))
         parent = re.sub(r"[^/]+/$", "", first)
-        found.add(first)
-        found |= {first + each[2:] if each[0] == "…" else each if each[0] == "/" else parent + each
+        addresses.add(first)
+        addresses |= {first + each[2:] if each[0] == "…" else each if each[0] == "/" else parent + each
                   for each in others}  # fmt: skip
-    return found
+    return addresses
 
 
-def bare(written: str) -> str:
-    """Without a query, and without the names of what varies."""
-    return re.sub("<[^>]*>", "<>", written.partition("?")[0])
+def bare(address: str) -> str:
+    """Return an address without query and without the names of its variable parts."""
+    return re.sub("<[^>]*>", "<>", address.partition("?")[0])
 
 
 def answering(method: str) -> set[str]:
@@ -36,9 +36,9 @@ def answering(method: str) -> set[str]:
     return {bare(each.pattern) for each in own if method in each.methods}
 
 
-def test_every_page_is_told_of_and_there() -> None:
-    assert told("Pages") == answering("GET")
+def test_the_table_of_pages_equals_the_urlconf() -> None:
+    assert listed("Pages") == answering("GET")
 
 
-def test_every_action_is_told_of_and_there() -> None:
-    assert told("Actions (POST)") == answering("POST")
+def test_the_table_of_actions_equals_the_urlconf() -> None:
+    assert listed("Actions (POST)") == answering("POST")

