@@ -65,7 +65,7 @@ check: $(VENV)/.dev ## Lint, types, import contracts, templates, system checks, 
 quality: $(VENV)/.dev ## Run the contract tests while watching that nothing keeps an event loop waiting
 	@$(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} -p tests.quality.loop_watch -o faulthandler_timeout=900 tests/contract $(ARGS)
 
-coverage: $(VENV)/.dev ## Measure what unit and contract tests run, line by line, into docs/quality.md
+coverage: $(VENV)/.dev ## Measure what unit and contract tests run, line by line, into docs/reference/quality.md
 	@rm -rf .cache/coverage && mkdir -p .cache/coverage
 	@SCRIPT_USE=.cache/coverage/use $(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} -p tests.quality.script_use \
 		tests/unit tests/contract --cov --cov-context=test --cov-report= $(ARGS)
@@ -74,13 +74,13 @@ coverage: $(VENV)/.dev ## Measure what unit and contract tests run, line by line
 mutation: $(VENV)/.dev ## Change recipes and repositories and see that tests fail (after coverage; hours)
 	@nice -n 19 $(BIN)/python -m tests.quality.mutation $(ARGS)
 
-bench: $(VENV)/.dev ## Measure the budgets of docs/benchmarks.md
+bench: $(VENV)/.dev ## Measure the budgets of docs/reference/benchmarks.md
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 screenshots: $(VENV)/.dev ## Take the pictures of docs/images (needs chromium)
 	@$(BIN)/python -m tests.support.screenshots
 
-lighthouse: $(VENV)/.dev ## Measure the pages with Lighthouse into docs/lighthouse.md (needs chromium, node)
+lighthouse: $(VENV)/.dev ## Measure the pages with Lighthouse into docs/reference/lighthouse.md (needs chromium, node)
 	@$(BIN)/python -m tests.support.lighthouse
 
 validity: $(VENV)/.dev ## Show every page to the Nu Html Checker (needs java, node)

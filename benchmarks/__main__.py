@@ -1,8 +1,9 @@
-"""`python -m benchmarks [NAMES] [--rounds N] [--quick]`: measure, print, and write docs/benchmarks.md.
+"""`python -m benchmarks [NAMES] [--rounds N] [--quick]`: measure, print, write docs/reference/benchmarks.md.
 
-Exit status 0 also where a budget is missed: the page says so; 1 where one could not be measured. --quick
-measures too little to be kept. README.md's figures follow. Two measure nothing: `python -m benchmarks scale`
-writes docs/scale.md, `python -m benchmarks readme` README.md's figures again from what was recorded last.
+The exit status is 0 if a budget is missed (the page says so) and 1 if a benchmark could not be measured.
+--quick measures too little to be recorded. README.md's figures are written too. Two names measure nothing:
+`python -m benchmarks scale` writes docs/reference/scale.md, `python -m benchmarks readme` writes README.md's
+figures again from the records.
 """
 
 import argparse

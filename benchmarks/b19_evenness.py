@@ -3,7 +3,7 @@
 Every account has a home, and its post goes to its followers' homes by the repository's own push; entries are
 counted where they arrived (INFO commandstats), bytes of profiles and homes by MEMORY USAGE of every key. The
 worst node is held against the mean. Follows lie in 16 partitions, so three nodes cannot have the same number:
-the edges that nodes hold are reported. What makes a single key hot is not here but in docs/scale.md.
+the edges that nodes hold are reported. docs/reference/scale.md has what makes a single key busy.
 """
 
 from collections import Counter

@@ -6,10 +6,10 @@ Reference: `redis-benchmark` pushing to 10,000 lists of the same lengths on the 
 64 commands in flight on each of 50 connections: no edges to read, nothing to decide, nothing to trim.
 
 Ours is bounded by one core of the server and one of the worker, which overlap
-(docs/decisions/turns-of-passes.md). A push on one connection costs the server 0.5-0.6 us, on 50 with their
-short reads and writes about 0.85; reading edges and trimming (a home once in 150 pushes) add 0.1-0.2. The
-worker's 0.4-0.6 us are replies, wake-ups and, once a read, its round trips (docs/images/flame-fanout.svg);
-before the first push and after the last one it waits for some 2 ms in all.
+(docs/reference/decisions/fan-out-passes.md). A push on one connection costs the server 0.5-0.6 us, on 50 with
+their short reads and writes about 0.85; reading edges and trimming (a home once in 150 pushes) add 0.1-0.2.
+The worker's 0.4-0.6 us are replies, wake-ups and, once a read, its round trips
+(docs/images/flame-fanout.svg); before the first push and after the last one it waits for some 2 ms in all.
 """
 
 import shutil

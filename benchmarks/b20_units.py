@@ -1,4 +1,4 @@
-"""Unit costs that docs/scale.md counts with: bytes of each kind of data, server's CPU of each work.
+"""Unit costs that docs/reference/scale.md counts with: bytes of each kind of data, server's CPU of each work.
 
 Bytes are the growth of used_memory: 20,000 accounts, the slashdot graph's follows (both sides), 20,000 posts
 of 60 to 300 characters with their profiles. CPU is the server process's own: a delivery to one of 10,000 full

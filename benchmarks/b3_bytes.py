@@ -1,8 +1,8 @@
 """Memory of one entry of a home of 1,000, as the server counts it (MEMORY USAGE of the whole key / entries).
 
 Ours: a home that was built, then pushed to until every entry was replaced, trimmed on the way.
-References: the seed's ZSET of status id -> float time, and the same under the book's advice (footnote of
-chapter 8) to allow the compact encoding beyond 2,000 entries.
+References: a ZSET of status id -> float time (Redis in Action, section 8.2), and the same with its advice
+(footnote of chapter 8) to allow the compact encoding beyond 2,000 entries.
 """
 
 import time
@@ -23,7 +23,7 @@ async def measure(plan: Plan) -> list[Figure]:
     ours, zset, compact = map(Samples.all, zip(*found, strict=True))
     what, unit = f"a home of {ENTRIES:,} entries", "bytes/entry"
     return [
-        Figure(what, unit, ours, at_most(12), zset, "the seed's ZSET", absolute=True),
+        Figure(what, unit, ours, at_most(12), zset, "a ZSET of status id -> time", absolute=True),
         Figure(what, unit, ours, None, compact, "the same, listpack"),
     ]
 

@@ -2,8 +2,8 @@
 
 Ours: ReadingService.home: the ids, then posts, numbers of replies, authors as they are now, and whether the
 reader still follows each of them; 32 tasks on the store's one shared connection.
-Reference: the book's get_status_messages (listing 8.3) in redis-py asyncio: the ids, then one MULTI of 30
-HGETALL, and the same numbers of replies; its statuses carry their author's name, and no rights are checked.
+Reference: get_status_messages (Redis in Action, listing 8.3) in redis-py asyncio: the ids, then one MULTI of
+30 HGETALL, and the same numbers of replies; its statuses have their author's name; no rights are checked.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ async def measure(plan: Plan) -> list[Figure]:
             Samples.all(answers["ours"]),
             at_least(4),
             Samples.all(answers["reference"]),
-            "the seed's listing 8.3, asyncio",
+            "Redis in Action, listing 8.3, asyncio",
         )
     ]
 

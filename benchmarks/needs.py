@@ -15,7 +15,7 @@ GB = 1e9
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A measured cost: where it is in docs/benchmarks.json; `until` counts before it is there."""
+    """A measured cost: where it is in docs/reference/benchmarks.json; `until` counts before it is there."""
 
     name: str
     figure: str

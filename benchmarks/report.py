@@ -1,7 +1,7 @@
-"""docs/benchmarks.md, written from what was measured.
+"""Write docs/reference/benchmarks.md from recorded results.
 
-Each benchmark's last results are kept beside it as JSON, so that measuring one again leaves the others
-standing, each with its own date, commit and machine.
+The last results of each benchmark are kept as JSON beside the page. A new measurement of one benchmark keeps
+the others, each with its own date, commit and machine.
 """
 
 import inspect
@@ -19,13 +19,17 @@ from benchmarks.pages import DOCS
 KEPT, PAGE = DOCS / "benchmarks.json", DOCS / "benchmarks.md"
 HEAD = """# Benchmarks
 
-Written by `make bench` (`python -m benchmarks [NAMES] [--rounds N]`); nothing here is typed in by hand.
-Every figure is the median over the rounds, the lowest and highest in brackets. A reference runs beside the
-product, in turn, within the same run: machines differ and their speed moves, so the ratio (product /
-reference, round by round) is what is held against the budget. `MISSED` means that the budget is not reached.
-The verdict is the median's: where the brackets reach over the budget, the run did not decide it.
-The load beside each run is the machine's at its end. Above the number of its cores other work took part, and
-figures made of time (requests/s, waiting, B4, B9) say little; CPU time and bytes move less.
+`make bench` (`python -m benchmarks [NAMES] [--rounds N]`) writes this page. A figure is the median of its
+rounds, with the lowest and the highest in brackets. A reference runs in turn with the product in the same
+run, so the budget applies to the ratio (product / reference, round by round). `MISSED` means that the median
+does not meet the budget; if the brackets include the budget, the run does not decide it. The load of a run is
+the machine's at its end: above the number of cores other programs disturbed figures made of time (requests/s,
+waiting, B4, B9), CPU time and bytes less.
+"""
+DESCRIPTIONS = """
+## What each measures
+
+The docstring of each module has the method and the reference.
 """
 COLUMNS = ("", "figure", "this site", "reference", "ratio", "budget", "verdict")
 
@@ -48,13 +52,18 @@ def record(name: str, figures: Sequence[Figure], rounds: int) -> None:
 
 
 def write(modules: dict[str, ModuleType]) -> None:
-    """The page, from all that is kept; what each measures is its module's docstring."""
+    """Write the page from all recorded results, with the first paragraph of each module's docstring."""
     kept = {name: found for name, found in _read().items() if name in modules}
     names = [name for name in modules if name in kept]
-    parts = [HEAD, table(names, kept), "\n## Runs\n", runs(names, kept), "\n## What each measures\n"]
+    parts = [HEAD, table(names, kept), "\n## Runs\n", runs(names, kept), DESCRIPTIONS]
     for name in names:
-        parts.append(f"**{name}.** {inspect.getdoc(modules[name])}\n")
-    PAGE.write_text("\n".join(parts))
+        summary = (inspect.getdoc(modules[name]) or "").partition("\n\n")[0]
+        parts.append(f"- **{name}.** {' '.join(summary.split())} ({source_of(modules[name])})")
+    PAGE.write_text("\n".join(parts) + "\n")
+
+
+def source_of(module: ModuleType) -> str:
+    return f"`{module.__name__.replace('.', '/')}.py`"
 
 
 def table(names: Sequence[str], kept: Kept) -> str:
@@ -63,13 +72,17 @@ def table(names: Sequence[str], kept: Kept) -> str:
 
 
 def runs(names: Sequence[str], kept: Kept) -> str:
-    """Which results come from which run: those of the same date, commit and machine share a line."""
-    lines: dict[str, list[str]] = {}
+    """Return a paragraph per machine and a line per date and commit, with the benchmarks of that run."""
+    machines: dict[str, dict[str, list[str]]] = {}
     for name in names:
         run = kept[name]
-        text = f"{run['at'][:10]}, commit {run['commit']}, {rounds_of(run)}, {run['machine']}"
+        text = f"{run['at'][:10]}, commit {run['commit']}, {rounds_of(run)}"
+        lines = machines.setdefault(run["machine"], {})
         lines.setdefault(text, []).append(f"{name} (load {run['load']})")
-    return "\n".join(f"- {', '.join(found)}: {text}" for text, found in lines.items())
+    return "\n\n".join(
+        "\n".join([f"On {described}:\n", *(f"- {', '.join(found)}: {text}" for text, found in lines.items())])
+        for described, lines in machines.items()
+    )
 
 
 def rounds_of(run: Kept) -> str:

@@ -1,7 +1,8 @@
-"""`python -m benchmarks scale`: what 10^6, 10^8 and 10^9 accounts need; writes the tables of docs/scale.md.
+"""`python -m benchmarks scale`: write what 10^6, 10^8 and 10^9 accounts need into docs/reference/scale.md.
 
-Unit costs come from docs/benchmarks.json (B20, and B3, B5, B5c for what they measure); where B20 was not
-recorded yet, the ones below stand in and the page says so. Everything else is an assumption with a parameter.
+Unit costs come from docs/reference/benchmarks.json (B20, and B3, B5, B5c for what they measure); where B20
+was not recorded yet, the ones below are used and the page says so. Everything else is an assumption with a
+parameter.
 """
 
 import argparse
@@ -103,7 +104,9 @@ def main(words: Sequence[str]) -> None:
     parser.add_argument(
         "--graph", choices=ALL_GRAPHS, default="verizon", help="whose followers; default verizon"
     )
-    parser.add_argument("--print", action="store_true", help="only say it; docs/scale.md stays as it is")
+    parser.add_argument(
+        "--print", action="store_true", help="only say it; docs/reference/scale.md stays as it is"
+    )
     for kind in (Habits, Means):
         for each in fields(kind):
             parser.add_argument(

@@ -23,7 +23,7 @@ from timelines import keys
 from timelines.services.auditing import Audit
 from timelines.services.auditing.members import was_pushed_out
 
-KEYS_PAGE = Path(__file__).resolve().parents[2] / "docs" / "keys.md"
+KEYS_PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "keys.md"
 
 
 async def test_keys_that_are_none_of_the_sites_are_told_and_left_alone(town: Town) -> None:
@@ -52,10 +52,10 @@ async def test_keys_that_are_none_of_the_sites_are_told_and_left_alone(town: Tow
 
 
 def test_the_families_that_the_audit_calls_its_own_are_those_of_docs_keys() -> None:
-    """A new line in docs/keys.md needs its first word in socialsite/operations/families.py."""
+    """A new line in docs/reference/keys.md needs its first word in socialsite/operations/families.py."""
     numbers = {"hex": "0123456789abcdef", "rule": "post", "kind": "posts", "tag": "7", "name": "7"}
     unknown = []
-    tables, _, _ = KEYS_PAGE.read_text().partition("## For a moment")
+    tables, _, _ = KEYS_PAGE.read_text().partition("## Probes")
     for pattern in re.findall(r"^\| `([a-z]+:\{[^`]+)`", tables, re.M):
         example = re.sub(r"<([a-z]+)>", lambda found: numbers.get(found[1], "7"), pattern)
         if not is_ours(Key.parse(example)):

@@ -1,4 +1,4 @@
-"""Writes what `make coverage` measured into docs/quality.md; `--missing PREFIX` lists what nothing ran."""
+"""Write the results of `make coverage` into docs/reference/quality.md; `--missing PREFIX` lists the rest."""
 
 import argparse
 import io
@@ -12,7 +12,7 @@ from typing import Any
 from coverage import Coverage
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENT = ROOT / "docs" / "quality.md"
+DOCUMENT = ROOT / "docs" / "reference" / "quality.md"
 PLACE = re.compile(r"(<!-- coverage -->\n).*?(<!-- /coverage -->)", re.DOTALL)
 HEAD = "| package | lines | run | branches | taken |\n|---|---|---|---|---|\n"
 WHOLE = ("socialsite", "accounts", "timelines")

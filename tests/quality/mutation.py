@@ -14,11 +14,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.quality.coverage_report import package_of
 from tests.quality.mutation_report import Results
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache"
-DOCUMENT = ROOT / "docs" / "quality.md"
+DOCUMENT = ROOT / "docs" / "reference" / "quality.md"
 PLACE = re.compile(r"(<!-- mutation -->\n).*?(<!-- /mutation -->)", re.DOTALL)
 SUBJECTS = ("socialsite/recipes", "timelines/repositories")
 
@@ -66,7 +67,7 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="try anew what did not die")
     parser.add_argument("--tests", action="append", default=[], help="instead of what covers a mutant")
     parser.add_argument("--report", action="store_true", help="tell what is known, run nothing")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/quality.md")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/reference/quality.md")
     parser.add_argument("--parts", type=int, default=2, help="runners side by side")
     parser.add_argument("--results", type=Path, default=CACHE / "mutation.jsonl")
     parser.add_argument("--coverage", type=Path, default=CACHE / "coverage")
@@ -79,7 +80,9 @@ def main() -> None:
         run(files, options.results, options.parts, options.coverage, options.tests)
     results = Results(options.results)
     if options.write:
-        written = PLACE.sub(lambda found: f"{found[1]}{results.table()}\n{found[2]}", DOCUMENT.read_text())
+        written = PLACE.sub(
+            lambda found: f"{found[1]}{results.table(package_of)}\n{found[2]}", DOCUMENT.read_text()
+        )
         DOCUMENT.write_text(written)
     print(results.told())
 

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ EQUIVALENT = Path(__file__).with_name("equivalent.json")
 Row = dict[str, Any]
 LIVED = ("survived", "uncovered")
 NAMES = ("mutants", "killed", "hung", "equivalent", "survived", "uncovered")
-HEAD = "| file | mutants | killed | hung | equivalent | survived | not run by a test |\n" + "|---" * 7 + "|\n"
+HEAD = "| part | mutants | killed | hung | equivalent | survived | not run by a test |\n" + "|---" * 7 + "|\n"
 
 
 @cache
@@ -65,12 +65,12 @@ class Results:
         lived = [row for row in self.rows if row["state"] in LIVED]
         return [row for row in lived if not self.is_explained(row)]
 
-    def table(self) -> str:
-        """Markdown: a line a module and one for all."""
+    def table(self, part_of: Callable[[str], str] = str) -> str:
+        """Return a Markdown table with a row per part of the paths (default: per file) and one for all."""
         counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for row in self.rows:
             explained = row["state"] in LIVED and self.is_explained(row)
-            for name in (row["path"], "**all**"):
+            for name in (part_of(row["path"]), "**all**"):
                 counts[name]["equivalent" if explained else row["state"]] += 1
                 counts[name]["mutants"] += row["state"] != "impossible"
         rows = ((name, *(str(counts[name][each]) for each in NAMES)) for name in sorted(counts))

@@ -1,4 +1,4 @@
-"""Lighthouse over the demo site, as a phone sees it: `make lighthouse` prints, and writes docs/lighthouse.md.
+"""Lighthouse on the demo site, as a phone sees it: `make lighthouse` writes docs/reference/lighthouse.md.
 
 Needs chromium and node (Debian packages chromium, nodejs, npm). The program is `lighthouse` where that is
 installed, else npx fetches the pinned one. Performance depends on the machine and what else it does: each
@@ -19,7 +19,7 @@ from tests.support.chromium import find_chromium
 from tests.support.demo_site import demo_visitor, thread_of
 from tests.support.site import ROOT, Site
 
-REPORT = ROOT / "docs" / "lighthouse.md"
+REPORT = ROOT / "docs" / "reference" / "lighthouse.md"
 PINNED = "lighthouse@12.8.2"
 FLAGS = "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage"
 LOOKS = 3
@@ -115,14 +115,14 @@ def text(found: dict[str, Look]) -> str:
     return "\n".join(
         [
             "# Lighthouse\n",
-            f"Written by `make lighthouse` ({PINNED}, mobile, the demo site on this machine, the middle of "
-            f"{LOOKS} looks). Aims: {aims}.",
-            f"Load of the machine meanwhile: {load:.1f} on {os.cpu_count()} cores; performance is the "
-            "browser's time, so it falls while others work there.\n",
+            f"Written by `make lighthouse` ({PINNED}, mobile, the demo site on this machine, the median of "
+            f"{LOOKS} runs). Targets: {aims}.",
+            f"Load of the machine meanwhile: {load:.1f} on {os.cpu_count()} cores; other work lowers "
+            "the performance scores.\n",
             table(found) + "\n",
             "## Missed\n",
             "\n".join(missed) or "Nothing.",
-            "\n## What it would have otherwise\n",
+            "\n## Suggestions\n",
             "\n".join(wishes) or "Nothing.",
             "",
         ]

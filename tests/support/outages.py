@@ -1,4 +1,4 @@
-"""Servers that die under a steady load, and what users kept and saw (docs/reliability.md).
+"""Servers that die under a steady load, and what users kept and saw (docs/reference/reliability.md).
 
 Each case starts its servers, a real daphne and a worker, and reads the whole site afterwards. The tests in
 tests/faults run each once; `python -m tests.support.reliability` runs them often and prints the table.

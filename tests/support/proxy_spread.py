@@ -2,7 +2,7 @@
 
 The busiest of four servers against the mean, for accounts {1} to {20000}, lists {l1} to {l300} and the
 sixteen follow partitions {p0} to {p15}; "!" where a server gets nothing at all. Quoted by
-docs/decisions/partitioning.md.
+docs/reference/decisions/partitioning.md.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The table of docs/reliability.md: `python -m tests.support.reliability` (`-h` says how to choose)."""
+"""The table of docs/reference/reliability.md: `python -m tests.support.reliability` (see `-h`)."""
 
 import argparse
 import logging

@@ -165,7 +165,7 @@ class Client:
             return closed.rcvd.code if closed.rcvd else 1006
 
     def entry_ids(self, timeline: str) -> list[int]:
-        """Each once, as pages show them: what is replayed may come a second time (docs/live.md)."""
+        """Each once, as pages show them: what is replayed may come a second time (docs/reference/live.md)."""
         return list(dict.fromkeys(self.told_ids(timeline)))
 
     def shown_ids(self, timeline: str) -> list[int]:
