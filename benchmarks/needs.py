@@ -27,11 +27,6 @@ class Unit:
         found = kept_median(self.name, self.figure, self.unit)
         return self.until if found is None else found
 
-    @property
-    def source(self) -> str:
-        was_kept = kept_median(self.name, self.figure, self.unit) is not None
-        return self.name if was_kept else f"a first run of {self.name}"
-
 
 SERVER, WEB = "CPU us of the server", "CPU ms/request"
 UNITS = {

@@ -4,7 +4,6 @@ The last results of each benchmark are kept as JSON beside the page. A new measu
 the others, each with its own date, commit and machine.
 """
 
-import inspect
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -19,17 +18,13 @@ from benchmarks.pages import DOCS
 KEPT, PAGE = DOCS / "benchmarks.json", DOCS / "benchmarks.md"
 HEAD = """# Benchmarks
 
-`make bench` (`python -m benchmarks [NAMES] [--rounds N]`) writes this page. A figure is the median of its
-rounds, with the lowest and the highest in brackets. A reference runs in turn with the product in the same
-run, so the budget applies to the ratio (product / reference, round by round). `MISSED` means that the median
-does not meet the budget; if the brackets include the budget, the run does not decide it. The load of a run is
-the machine's at its end: above the number of cores other programs disturbed figures made of time (requests/s,
-waiting, B4, B9), CPU time and bytes less.
-"""
-DESCRIPTIONS = """
-## What each measures
-
-The docstring of each module has the method and the reference.
+`make bench` (`python -m benchmarks [NAMES] [--rounds N]`) writes this page. The docstring of a module (of B5
+`benchmarks/b5_home_page.py`) describes what its benchmark measures, and the reference. A figure is the median
+of its rounds, with the lowest and the highest in brackets. A reference runs in turn with the product in the
+same run, so the budget applies to the ratio (product / reference, round by round). `MISSED` means that the
+median does not meet the budget; if the brackets include the budget, the run does not decide it. The load of a
+run is the machine's at its end: above the number of cores other programs disturbed figures made of time
+(requests/s, waiting, B4, B9), CPU time and bytes less.
 """
 COLUMNS = ("", "figure", "this site", "reference", "ratio", "budget", "verdict")
 
@@ -52,18 +47,10 @@ def record(name: str, figures: Sequence[Figure], rounds: int) -> None:
 
 
 def write(modules: dict[str, ModuleType]) -> None:
-    """Write the page from all recorded results, with the first paragraph of each module's docstring."""
+    """Write the page from all recorded results."""
     kept = {name: found for name, found in _read().items() if name in modules}
     names = [name for name in modules if name in kept]
-    parts = [HEAD, table(names, kept), "\n## Runs\n", runs(names, kept), DESCRIPTIONS]
-    for name in names:
-        summary = (inspect.getdoc(modules[name]) or "").partition("\n\n")[0]
-        parts.append(f"- **{name}.** {' '.join(summary.split())} ({source_of(modules[name])})")
-    PAGE.write_text("\n".join(parts) + "\n")
-
-
-def source_of(module: ModuleType) -> str:
-    return f"`{module.__name__.replace('.', '/')}.py`"
+    PAGE.write_text("\n".join([HEAD, table(names, kept), "\n## Runs\n", runs(names, kept), ""]))
 
 
 def table(names: Sequence[str], kept: Kept) -> str:

@@ -1,8 +1,7 @@
 """`python -m benchmarks scale`: write what 10^6, 10^8 and 10^9 accounts need into docs/reference/scale.md.
 
-Unit costs come from docs/reference/benchmarks.json (B20, and B3, B5, B5c for what they measure); where B20
-was not recorded yet, the ones below are used and the page says so. Everything else is an assumption with a
-parameter.
+Unit costs come from docs/reference/benchmarks.json (benchmarks/needs.py). Everything else is an assumption
+with a parameter.
 """
 
 import argparse
@@ -84,12 +83,6 @@ def graphs(habits: Habits) -> str:
     return table(rows)
 
 
-def units() -> str:
-    head = ["unit", "value", "from"]
-    rows = [[what, short(each.value), each.source] for what, each in UNITS.items()]
-    return table([head, *rows])
-
-
 def assumptions(habits: Habits, means: Means) -> str:
     given = {**asdict(habits), **asdict(means)}
     return ", ".join(f"`--{name.replace('_', '-')} {value:g}`" for name, value in given.items())
@@ -118,7 +111,7 @@ def main(words: Sequence[str]) -> None:
     try:
         shape = Shape.of_graph(given["graph"])
         needs = [need_of(size, shape, habits, means) for size in SIZES]
-        parts = [rows_of(needs), keys_of(needs), graphs(habits), units(), assumptions(habits, means)]
+        parts = [rows_of(needs), keys_of(needs), graphs(habits), assumptions(habits, means)]
     except NotHere as missing:
         parser.error(str(missing))
     if given["print"]:

@@ -16,7 +16,6 @@ BUDGETED = re.compile(r"B(?:[1-9]|10)[a-z]?")
 def test_every_benchmark_was_measured_and_is_on_the_page() -> None:
     assert KEPT.keys() == MODULES.keys()
     for name, run in KEPT.items():
-        assert f"**{name}.** " in PAGE
         assert PAGE.count(f"\n| {name} | ") == len(run["figures"])
 
 
