@@ -7,7 +7,7 @@ import sys
 
 def main() -> None:
     if sys.argv[1:2] == ["quickstart"]:
-        from socialsite.quickstart.preparation import prepare
+        from socialsite.quickstart.bootstrap import prepare
 
         prepare(sys.argv[2:])
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from accounts.services import AccountService, SessionService
+    from accounts.accounts.service import AccountService
+    from accounts.sessions.service import SessionService
 
 _bound: "WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[AccountService, SessionService]]"
 _bound = WeakKeyDictionary()

@@ -13,7 +13,7 @@ from accounts.errors import FieldErrors
 from accounts.handles import RAW_LENGTH_CAP
 from accounts.models import Account
 from accounts.passwords import PASSWORD_CAP
-from accounts.profile import checked_handle
+from accounts.settings.profile_validation import checked_handle
 
 HANDLE_INPUT = {"autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
 

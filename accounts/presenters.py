@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from accounts.domain import OpenSession
 from accounts.models import Account
-from socialsite.http import time_text
+from socialsite.web.requests import time_text
 
 
 def account_json(account: Account) -> dict[str, object]:

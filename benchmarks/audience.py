@@ -100,9 +100,9 @@ async def followed_site(
     prepare()
     from benchmarks.delivering import deliverer
     from benchmarks.visitors import sign_in
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import Configuration
     from socialsite.services import open_services
-    from timelines.domain.follow import Follow
+    from timelines.graph.follow import Follow
 
     with redis_server() as redis, daphne("socialsite.asgi:application", REDIS_URL=redis.url) as server:
         async with open_services(redis.url, Configuration()) as services:

@@ -26,7 +26,7 @@ YEAR_MS = 365 * 86_400_000
 
 async def measure(plan: Plan) -> list[Figure]:
     prepare()
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import Configuration
     from socialsite.services import open_services
 
     followed = plan.size(FOLLOWED)
@@ -57,8 +57,8 @@ async def _settle(services: "Services", followed: int) -> "tuple[AccountId, int]
     from socialsite.ids import id_at
     from socialsite.store import Command
     from timelines import keys
-    from timelines.domain.follow import Follow
-    from timelines.domain.post import Post
+    from timelines.graph.follow import Follow
+    from timelines.posts.post import Post
 
     chance, now_ms = random.Random(20_261_120), services.clock.now_ms()
     handles = [f"writer_{n}" for n in range(followed)]

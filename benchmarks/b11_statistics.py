@@ -28,7 +28,7 @@ REPEATS = 20
 
 async def measure(plan: Plan) -> list[Figure]:
     prepare()
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import Configuration
     from socialsite.services import open_services
 
     with redis_server() as server:

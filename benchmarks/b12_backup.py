@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from socialsite.services import Services
-    from timelines.services.auditing import AuditReport
+    from timelines.audit import AuditReport
 
 POSTS_A_S = 50
 LOOKED_AT = 500  # posts read at once
@@ -41,7 +41,7 @@ async def measure(plan: Plan) -> list[Figure]:
 
 
 async def _figures(site: "Services", restored: "Services", path: Path) -> list[Figure]:
-    from socialsite.operations.backup_file import BackupReader
+    from socialsite.maintenance.backup_file import BackupReader
 
     before = await standing(site)
     backup, came = await _backup(site, path)
@@ -69,7 +69,7 @@ def total(report: "AuditReport") -> Samples:
 async def standing(services: "Services") -> set[int]:
     """Ids of all posts that can be read."""
     from socialsite.ids import PostId
-    from socialsite.operations.scanning import scanned
+    from socialsite.maintenance.scanning import scanned
 
     found: set[int] = set()
     async for keys in scanned(services.store):
@@ -80,7 +80,7 @@ async def standing(services: "Services") -> set[int]:
 
 async def _backup(services: "Services", path: Path) -> tuple[float, int]:
     """Seconds, and the posts that came meanwhile."""
-    from socialsite.operations.backup import Backup
+    from socialsite.maintenance.backup import Backup
 
     async with posting(services) as came:
         started = time.perf_counter()
@@ -129,9 +129,9 @@ async def _work(services: "Services", stop: asyncio.Event) -> None:
 
 async def _restore(services: "Services", path: Path) -> tuple[float, float]:
     """Seconds to bring the file in, and to rebuild and audit."""
-    from socialsite.operations.backup_file import BackupReader
-    from socialsite.operations.restore import Restore, into_store
-    from timelines.services.recovering import Recovering
+    from socialsite.maintenance.backup_file import BackupReader
+    from socialsite.maintenance.restore import Restore, into_store
+    from timelines.audit.rebuild_after_restore import Recovering
 
     started, file = time.perf_counter(), BackupReader(path)
     await asyncio.to_thread(file.check)
@@ -144,7 +144,7 @@ async def _restore(services: "Services", path: Path) -> tuple[float, float]:
 
 
 async def _audit(services: "Services") -> "tuple[float, AuditReport]":
-    from timelines.services.auditing import Audit
+    from timelines.audit import Audit
 
     started = time.perf_counter()
     report = await Audit.over(services).run()

@@ -16,7 +16,7 @@ from benchmarks.imported import GRAPH, POSTS, cut, import_graph, import_posts, o
 from benchmarks.running import alone
 
 if TYPE_CHECKING:
-    from socialsite.operations.memory import MemoryReport
+    from socialsite.maintenance.memory import MemoryReport
     from socialsite.services import Services
 
 TOLD_AFTER = 1 / 3
@@ -39,8 +39,8 @@ async def measure(plan: Plan) -> list[Figure]:
 
 
 async def _looks(services: "Services") -> "tuple[MemoryReport, MemoryReport]":
-    from socialsite.operations.memory import MemoryMeter
-    from socialsite.ops.memory import MemoryWatch
+    from socialsite.admin.memory import MemoryWatch
+    from socialsite.maintenance.memory import MemoryMeter
 
     exact = await MemoryMeter(services.store).measure(services.clock.now_ms())
     return exact, (await MemoryWatch().look(services)).report
@@ -49,8 +49,8 @@ async def _looks(services: "Services") -> "tuple[MemoryReport, MemoryReport]":
 async def _held(
     services: "Services", reports: "dict[str, MemoryReport]", told_after: int, came: int
 ) -> list[Figure]:
-    from socialsite.operations.forecast import Caps, forecast
-    from socialsite.operations.memory import node_memory
+    from socialsite.maintenance.forecast import Caps, forecast
+    from socialsite.maintenance.memory import node_memory
 
     used = (await node_memory(services.store.nodes[0])).used
     figures: list[Figure] = []

@@ -160,7 +160,7 @@ async def _durability(plan: Plan) -> list[Figure]:
 
 
 def opened(url: str) -> Any:
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import Configuration
     from socialsite.services import open_services
 
     return open_services(url, Configuration())

@@ -36,7 +36,7 @@ class Watched:
         self.last: dict[AccountId, PostId] = {}
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
-        from timelines.domain.jobs import SyndicatePass, SyndicatePost, decode_job
+        from timelines.jobs import SyndicatePass, SyndicatePost, decode_job
 
         job = decode_job(payload)
         following = await self._services.syndication.handle(payload)
@@ -47,8 +47,8 @@ class Watched:
 
     async def deliver(self, author: "AccountId") -> float:
         """Seconds until nothing follows from the post any more."""
-        from timelines.domain.jobs import SyndicatePost, encode_job
-        from timelines.domain.post import Post
+        from timelines.jobs import SyndicatePost, encode_job
+        from timelines.posts.post import Post
 
         post = Post(self._services.ids.next(), author, "The quick brown fox jumps over the lazy dog.")
         self.last[author] = post.id

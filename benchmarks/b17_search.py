@@ -23,7 +23,7 @@ from benchmarks.servers import redis_server
 
 if TYPE_CHECKING:
     from socialsite.store import Store
-    from timelines.domain.post import Post
+    from timelines.posts.post import Post
 
 CORPORA = {"English": "posts/ubuntu-irc.jsonl.gz", "Korean": "posts/nsmc-korean.jsonl.gz"}
 AUTHORS, QUERIES, WANTED = 3_000, 100, 31
@@ -62,7 +62,7 @@ async def _corpus(name: str, plan: Plan) -> list[Figure]:
 def _posts(name: str) -> "Iterator[Post]":
     from accounts.domain import AccountId
     from socialsite.ids import PostId
-    from timelines.domain.post import Post
+    from timelines.posts.post import Post
 
     chance = random.Random(7)
     with gzip.open(data(name), "rt", encoding="utf-8") as file:
@@ -72,8 +72,8 @@ def _posts(name: str) -> "Iterator[Post]":
 
 
 async def _filled(store: "Store", client: Redis, posts: "list[Post]") -> tuple[float, float]:
-    from timelines.repositories.search import PostIndex
-    from timelines.services.importing import batches
+    from timelines.importing.lines import batches
+    from timelines.search.repository import PostIndex
 
     index, before = PostIndex(store), _memory(client)
     client.config_resetstat()
@@ -84,7 +84,7 @@ async def _filled(store: "Store", client: Redis, posts: "list[Post]") -> tuple[f
 
 def _as_zsets(posts: "list[Post]") -> float:
     """The same postings, on a server of their own."""
-    from timelines.repositories.search import digests_of, partition_of, places
+    from timelines.search.repository import digests_of, partition_of, places
 
     with redis_server() as apart, apart.client() as client:
         before = _memory(client)
@@ -98,7 +98,7 @@ def _as_zsets(posts: "list[Post]") -> float:
 
 
 def _queries(posts: "list[Post]") -> dict[str, list[list[str]]]:
-    from timelines.domain.searching import terms_of
+    from timelines.text.tokenizer import terms_of
 
     chance = random.Random(11)
     often = Counter(term for post in posts for term in terms_of(post.text))
@@ -116,8 +116,8 @@ def _queries(posts: "list[Post]") -> dict[str, list[list[str]]]:
 async def _asked(store: "Store", client: Redis, queries: list[list[str]]) -> float:
     """A page of each."""
     from socialsite.ids import MAX_ID
-    from timelines.repositories.search import PostIndex, Sought
-    from timelines.services.search_walk import Walk
+    from timelines.search.partition_merge import Walk
+    from timelines.search.repository import PostIndex, Sought
 
     index = PostIndex(store)
     client.config_resetstat()

@@ -30,7 +30,7 @@ async def measure(plan: Plan) -> list[Figure]:
     prepare()
     from benchmarks.delivering import deliverer
     from benchmarks.full_homes import copy_each, fill_homes, followed_author
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import Configuration
     from socialsite.services import open_services
     from timelines import keys
 

@@ -44,7 +44,7 @@ async def measure(plan: Plan) -> list[Figure]:
 async def _bytes(plan: Plan) -> list[Figure]:
     from accounts.domain import AccountId
     from benchmarks.town import settle
-    from timelines.domain.follow import Follow
+    from timelines.graph.follow import Follow
 
     figures: list[Figure] = []
     async with fresh_services() as (services, server):

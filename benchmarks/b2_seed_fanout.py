@@ -21,7 +21,7 @@ async def measure(plan: Plan) -> list[Figure]:
     from benchmarks import seed
     from benchmarks.delivering import deliverer
     from benchmarks.full_homes import fill_homes, followed_author, old_ids
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import Configuration
     from socialsite.services import open_services
 
     followers, config = plan.size(FOLLOWERS), Configuration()

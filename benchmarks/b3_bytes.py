@@ -39,7 +39,7 @@ async def _all_three() -> tuple[float, float, float]:
 async def _ours(url: str, client: Redis) -> float:
     from accounts.domain import AccountId
     from benchmarks.full_homes import old_ids
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import Configuration
     from socialsite.services import open_services
     from timelines import keys
 

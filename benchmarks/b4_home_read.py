@@ -34,7 +34,7 @@ async def measure(plan: Plan) -> list[Figure]:
     prepare()
     from benchmarks import seed
     from benchmarks.town import build_homes, settle
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import Configuration
     from socialsite.services import open_services
 
     with redis_server() as server:

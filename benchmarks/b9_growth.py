@@ -109,7 +109,7 @@ async def fanning_out(followers: int, plan: Plan) -> "AsyncIterator[Side]":
 
 @asynccontextmanager
 async def fresh_services() -> "AsyncIterator[tuple[Services, RedisServer]]":
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import Configuration
     from socialsite.services import open_services
 
     with redis_server() as server:

@@ -9,10 +9,10 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.recipes.worker import Worker
 from socialsite.services import Services
-from timelines.domain.follow import FIRST_PASS
-from timelines.domain.jobs import SyndicatePost, encode_job
-from timelines.domain.post import Post
+from timelines.graph.follow import FIRST_PASS
+from timelines.jobs import SyndicatePost, encode_job
 from timelines.keys import home_timeline
+from timelines.posts.post import Post
 
 EVERYBODY = 1_000_000
 """More followers than any author of a benchmark has."""

@@ -44,7 +44,7 @@ def cut(name: str, into: Path, plan: Plan, *parts: float) -> list[Path]:
 @asynccontextmanager
 async def one_server() -> "AsyncIterator[Services]":
     """A site on a server of its own."""
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import Configuration
     from socialsite.services import open_services
 
     with redis_server() as server:
@@ -53,8 +53,8 @@ async def one_server() -> "AsyncIterator[Services]":
 
 
 async def import_graph(services: "Services", path: Path) -> None:
-    from timelines.services.importing import LineFile, Tally
-    from timelines.services.importing_graph import GraphImport, GraphOptions
+    from timelines.importing.graph import GraphImport, GraphOptions
+    from timelines.importing.lines import LineFile, Tally
 
     now_ms = services.clock.now_ms()
     await GraphImport.over(services).run(LineFile(path), GraphOptions(), Tally(), now_ms)
@@ -62,9 +62,9 @@ async def import_graph(services: "Services", path: Path) -> None:
 
 async def import_posts(services: "Services", path: Path) -> int:
     """How many posts there are new."""
-    from timelines.services.importing import LineFile, Tally
-    from timelines.services.importing_posts import PostsImport, PostsOptions
-    from timelines.services.importing_rows import RowRules
+    from timelines.importing.lines import LineFile, Tally
+    from timelines.importing.posts import PostsImport, PostsOptions
+    from timelines.importing.rows import RowRules
 
     now_ms, tally = services.clock.now_ms(), Tally()
     rules = RowRules(max_graphemes=services.config.post_max_length, latest_ms=now_ms)

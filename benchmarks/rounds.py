@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
-from socialsite.garbage import settle
+from socialsite.web.gc_tuning import settle
 
 T = TypeVar("T")
 

@@ -7,10 +7,10 @@ from functools import partial
 
 from accounts.domain import AccountId
 from benchmarks.full_homes import old_ids
-from socialsite.configuration import Configuration
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import Command, Key
-from socialsite.store.opening import StoreUrls
+from socialsite.store.factory import StoreUrls
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import Deployment, clients_of, cluster, started

@@ -14,8 +14,8 @@ from socialsite.ids import PostId, id_at
 from socialsite.services import Services
 from socialsite.store import Command
 from timelines import keys
-from timelines.domain.follow import Follow
-from timelines.domain.post import Post, encode_post
+from timelines.graph.follow import Follow
+from timelines.posts.post import Post, encode_post
 
 WEEK_MS = 7 * 86_400_000
 BATCH = 2_000

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 
 from accounts.domain import AccountId
-from accounts.sessions import SessionStore
+from accounts.sessions.django_store import SessionStore
 from socialsite.services import Services
 
 

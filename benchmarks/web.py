@@ -90,7 +90,7 @@ async def populated_site(plan: Plan, *, sampled_into: Path | None = None) -> Asy
     prepare()
     from benchmarks.town import build_homes, settle
     from benchmarks.visitors import sign_in
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import Configuration
     from socialsite.services import open_services
 
     with (

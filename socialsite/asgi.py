@@ -1,4 +1,4 @@
-"""The ASGI application that daphne serves: HTTP here, websockets by timelines.routing.
+"""The ASGI application that daphne serves: HTTP here, websockets by timelines.live.routing.
 
 One dispatch by protocol. Servers that announce start and stop (lifespan) get the services opened and closed
 by it; under daphne its own start and stop do the same (daphne_drain.py). While the store is away the first
@@ -21,16 +21,19 @@ from django.template import engines  # noqa: E402  (Django is set up first)
 from django.utils import translation  # noqa: E402  (Django is set up first)
 from django.utils.timezone import get_default_timezone  # noqa: E402  (Django is set up first)
 
-from socialsite.daphne_drain import drain_at_stop  # noqa: E402
-from socialsite.daphne_limits import bound_requests  # noqa: E402
-from socialsite.garbage import settle  # noqa: E402
-from socialsite.handler import LoopHandler, drop_database_receivers  # noqa: E402  (Django is set up first)
-from socialsite.middleware.limits import Application, Receive, Scope, Send  # noqa: E402
-from socialsite.middleware.services import loop_services  # noqa: E402
-from socialsite.static_files import StaticFiles  # noqa: E402
 from socialsite.store.errors import StoreError, StoreUnavailable  # noqa: E402
-from timelines.consumers import loop_streams  # noqa: E402
-from timelines.routing import websocket_application  # noqa: E402
+from socialsite.web.daphne.graceful_shutdown import drain_at_stop  # noqa: E402
+from socialsite.web.daphne.request_limits import bound_requests  # noqa: E402
+from socialsite.web.gc_tuning import settle  # noqa: E402
+from socialsite.web.handler import (  # noqa: E402  (Django is set up first)
+    LoopHandler,
+    drop_database_receivers,
+)
+from socialsite.web.middleware.limits import Application, Receive, Scope, Send  # noqa: E402
+from socialsite.web.middleware.services import loop_services  # noqa: E402
+from socialsite.web.static_files import StaticFiles  # noqa: E402
+from timelines.live.consumer import loop_streams  # noqa: E402
+from timelines.live.routing import websocket_application  # noqa: E402
 
 OPENING_S = 5.0
 log = structlog.stdlib.get_logger("socialsite.start")

@@ -23,11 +23,11 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
-from socialsite import environment
+from socialsite import settings_parsers as environment
 from socialsite.store import Node, Store, StoreError, StoreUnavailable, StoreUrls, open_store
 from socialsite.store.info import facts_of
-from timelines.repositories.archive import BadArchiveUrl
-from timelines.repositories.archive_opening import archive_at
+from timelines.archive.opening import archive_at
+from timelines.posts.archive import BadArchiveUrl
 
 may_connect = contextvars.ContextVar("may_connect", default=False)
 """Set by the `check` command when the redis tag was asked for by name (management/commands/check.py)."""

@@ -1,6 +1,6 @@
 """The shape of every refusal, and what can be wrong with a request before any app has looked at it.
 
-What HTTP status each becomes stands in ONE table, socialsite/middleware/errors.py.
+What HTTP status each becomes stands in ONE table, socialsite/web/middleware/errors.py.
 """
 
 from collections.abc import Iterable, Mapping

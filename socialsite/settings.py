@@ -11,7 +11,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
-from socialsite import environment
+from socialsite import settings_parsers as environment
 from socialsite.logs import configure_structlog, logging_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -88,22 +88,22 @@ INSTALLED_APPS = [
 # Async-native, all of it: each sync middleware would cost a page two hops between threads. The order matters:
 # errors hang on what is outside of them (headers, language, token), the session on services and address.
 MIDDLEWARE = [
-    "socialsite.middleware.access_log.AccessLogMiddleware",
-    "socialsite.middleware.stock.Security",
-    "socialsite.middleware.headers.HeadersMiddleware",
-    "socialsite.middleware.stock.Locale",
-    "socialsite.middleware.stock.Common",
-    "socialsite.middleware.stock.Csrf",
-    "socialsite.middleware.stock.Messages",
-    "socialsite.middleware.address.AddressMiddleware",
-    "socialsite.middleware.limits.LimitsMiddleware",
-    "socialsite.middleware.deadline.DeadlineMiddleware",
-    "socialsite.middleware.services.ServicesMiddleware",
-    "socialsite.middleware.written_out.WrittenOutMiddleware",
-    "socialsite.middleware.session.SessionMiddleware",
-    "socialsite.middleware.errors.ErrorsMiddleware",
+    "socialsite.web.middleware.access_log.AccessLogMiddleware",
+    "socialsite.web.middleware.django_async.Security",
+    "socialsite.web.middleware.headers.HeadersMiddleware",
+    "socialsite.web.middleware.django_async.Locale",
+    "socialsite.web.middleware.django_async.Common",
+    "socialsite.web.middleware.django_async.Csrf",
+    "socialsite.web.middleware.django_async.Messages",
+    "socialsite.web.middleware.address.AddressMiddleware",
+    "socialsite.web.middleware.limits.LimitsMiddleware",
+    "socialsite.web.middleware.deadline.DeadlineMiddleware",
+    "socialsite.web.middleware.services.ServicesMiddleware",
+    "socialsite.web.middleware.durability.WrittenOutMiddleware",
+    "socialsite.web.middleware.session.SessionMiddleware",
+    "socialsite.web.middleware.errors.ErrorsMiddleware",
 ]
-CSRF_FAILURE_VIEW = "socialsite.views.csrf_failure"
+CSRF_FAILURE_VIEW = "socialsite.web.views.csrf_failure"
 ROOT_URLCONF = "socialsite.urls"
 ASGI_APPLICATION = "socialsite.asgi.application"
 TEMPLATES = [
@@ -132,7 +132,7 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 4
 # Accounts and sessions
 AUTH_USER_MODEL = "accounts.Account"
 AUTHENTICATION_BACKENDS = ["accounts.backends.HandleBackend"]
-SESSION_ENGINE = "accounts.sessions"
+SESSION_ENGINE = "accounts.sessions.django_store"
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
 LOGIN_URL = "/accounts/login/"
 LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "/"
@@ -170,7 +170,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SILENCED_SYSTEM_CHECKS = [
-    # These look for Django's own sync middleware by name; the async-native ones of socialsite.middleware
+    # These look for Django's own sync middleware by name; the async-native ones of socialsite.web.middleware
     # set the same headers and check the same tokens, and tests/web holds them to it.
     "security.W001",
     "security.W002",

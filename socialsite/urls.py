@@ -2,15 +2,15 @@
 
 from django.urls import include, path
 
-from . import views
-from .http import methods
-from .metrics_page import metrics_page
-from .ops.views.about import about
+from socialsite.admin.views.about import about
+from socialsite.web import views
+from socialsite.web.metrics_page import metrics_page
+from socialsite.web.requests import methods
 
 urlpatterns = [
     path("", include("timelines.urls")),
     path("accounts/", include("accounts.urls")),
-    path("ops/", include("socialsite.ops.urls")),
+    path("ops/", include("socialsite.admin.urls")),
     path("about/", methods(GET=about), name="about"),
     path("livez", methods(GET=views.livez), name="livez"),
     path("readyz", methods(GET=views.readyz), name="readyz"),

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from hypothesis import settings
 
-from socialsite.configuration import Configuration
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import Store, StoreUrls, open_store
 from tests.support.reacting import Acts

@@ -1,7 +1,7 @@
 """What can go wrong with posts, timelines, follows and lists.
 
 One class a rule; services raise them. What HTTP status each becomes stands in ONE table,
-socialsite/middleware/errors.py.
+socialsite/web/middleware/errors.py.
 """
 
 from collections.abc import Mapping

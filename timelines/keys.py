@@ -293,7 +293,7 @@ def search_term(partition: int, digest: str) -> Key:
 
     A term with at most RARE_CAP posts stands in `search_rare` instead.
 
-    Filled by the worker and imports, emptied by delete (timelines/repositories/search_add.lua).
+    Filled by the worker and imports, emptied by delete (timelines/search/search_add.lua).
     """
     return Key("search", tag=f"s{partition}", name=f"term:{digest}")
 

@@ -2,24 +2,22 @@
 
 from django.urls import path, register_converter
 
-from socialsite.http import methods
 from socialsite.ids import MAX_ID
-from timelines.views import (
-    feeds,
-    filters,
-    home,
-    lists,
-    notifications,
-    places,
-    posts,
-    profiles,
-    reactions,
-    relations,
-    search,
-    suggestions,
-    tags,
-    visits,
-)
+from socialsite.web.requests import methods
+from timelines.feeds import views as feeds
+from timelines.filters import views as filters
+from timelines.following import suggestion_views as suggestions
+from timelines.following import views as relations
+from timelines.hashtags import views as tags
+from timelines.home import views as home
+from timelines.lists import views as lists
+from timelines.markers import views as places
+from timelines.notifications import views as notifications
+from timelines.pages import view_counts as visits
+from timelines.profiles import views as profiles
+from timelines.publishing import views as posts
+from timelines.reactions import views as reactions
+from timelines.search import views as search
 
 
 class IdConverter:

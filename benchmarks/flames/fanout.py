@@ -12,7 +12,7 @@ FOLLOWERS = 10_000
 async def collect(seconds: float) -> Flame:
     from benchmarks.delivering import deliverer
     from benchmarks.full_homes import fill_homes, followed_author
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import Configuration
     from socialsite.services import open_services
 
     config = Configuration()

@@ -17,7 +17,7 @@ def demo_logins(directory: Path, *, wanted: bool) -> list[Login]:
     A load that was cut short is repeated by the next start.
     """
     file = directory / "demo.json"
-    if wanted and find_spec("timelines.services.demo") is None:
+    if wanted and find_spec("timelines.demo.load") is None:
         return []
     if not file.exists():
         logins = asyncio.run(_load()) if wanted else []
@@ -26,7 +26,7 @@ def demo_logins(directory: Path, *, wanted: bool) -> list[Login]:
 
 
 async def _load() -> list[Login]:
-    from timelines.services.demo import load_demo
+    from timelines.demo.load import load_demo
 
     async with open_services() as services:
         return await load_demo(services, services.clock.now_ms())

@@ -4,9 +4,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from socialsite.quickstart.processes import Part
 from socialsite.store.embedded import EmbeddedServerError
-
-from .parts import Part
 
 BACKOFF_FIRST_S = 0.5
 BACKOFF_MAX_S = 5.0

@@ -7,7 +7,6 @@ is handed out again after its lease; applying it again changes nothing.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from socialsite.recipes.apart import gather_apart
 from socialsite.recipes.buffer import (
     TAGS,
     Batch,
@@ -17,6 +16,7 @@ from socialsite.recipes.buffer import (
     due_commands,
     take_command,
 )
+from socialsite.recipes.partial import gather_apart
 from socialsite.store import Store, StoreError
 
 Apply = Callable[[Sequence[Batch]], Awaitable[list[Batch]]]

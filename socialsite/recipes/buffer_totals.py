@@ -7,8 +7,8 @@ The id is kept beside the totals and changes in the same script, so a batch that
 
 from collections.abc import Callable, Mapping, Sequence
 
-from socialsite.recipes.apart import gather_apart
 from socialsite.recipes.buffer import Batch, Buffers, Change, Entity, change_of
+from socialsite.recipes.partial import gather_apart
 from socialsite.store import Key, Reply, Store, StoreError, load
 
 APPLY = load("buffer_apply.lua", __package__)

@@ -24,7 +24,7 @@ from socialsite.recipes.jobs import (
     payload_of,
     stream_id,
 )
-from socialsite.recipes.liveness import is_dead, mark
+from socialsite.recipes.process_identity import is_dead, mark
 from socialsite.store import Command, CommandRefused, Key, Node, Reply, Script, Store, load
 
 GROUP = "workers"

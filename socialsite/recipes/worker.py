@@ -15,7 +15,7 @@ import structlog
 
 from socialsite.recipes.job_queue import Job, JobQueue, JobRefused
 from socialsite.store import StoreUnavailable
-from socialsite.store.written_out import noting_nodes, written_out
+from socialsite.store.aof import noting_nodes, written_out
 
 Handle = Callable[[bytes], Awaitable[Sequence[bytes]]]
 """Performs one payload and returns the payloads of the jobs that follow from it."""

@@ -3,34 +3,33 @@
 from functools import cached_property
 
 from accounts import keys as account_keys
+from accounts.accounts.service import AccountService
 from accounts.domain import AccountId
-from accounts.services import AccountService
-from socialsite.configuration import Configuration
+from socialsite.analytics.statistics import Statistics
 from socialsite.ids import PostIds
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.memory_guard import MemoryGuard
-from socialsite.statistics.statistics import Statistics
+from socialsite.service_config import Configuration
+from socialsite.services.repositories import AnyClock, Repositories
 from socialsite.store import Store
 from timelines import keys
-from timelines.domain.jobs import PurgeAccount, encode_job
-from timelines.services.boosting import BoostingService
-from timelines.services.hydrating import Hydrator
-from timelines.services.indexing import Indexing
-from timelines.services.list_rules import ListRules
-from timelines.services.live import LiveService
-from timelines.services.notice_rights import NoticeRights
-from timelines.services.noticing import NotificationService
-from timelines.services.owing_notices import NoticesOwed
-from timelines.services.placing import Placing
-from timelines.services.pulling import Pulling
-from timelines.services.reactions import ReactionsService, SeenAccounts
-from timelines.services.reading import ReadingService
-from timelines.services.storing import Storing
-from timelines.services.threads import ThreadService
-from timelines.services.trending import TrendingService
-
-from .repositories import AnyClock, Repositories
+from timelines.hashtags.trends import TrendingService
+from timelines.jobs import PurgeAccount, encode_job
+from timelines.lists.rules import ListRules
+from timelines.live.service import LiveService
+from timelines.notifications.pending import NoticesOwed
+from timelines.notifications.service import NotificationService
+from timelines.notifications.visibility import NoticeRights
+from timelines.publishing.author_timelines import Placing
+from timelines.publishing.post_writer import Storing
+from timelines.reactions.boosting import BoostingService
+from timelines.reactions.service import ReactionsService, SeenAccounts
+from timelines.reading.fan_out_on_read import Pulling
+from timelines.reading.hydration import Hydrator
+from timelines.reading.service import ReadingService
+from timelines.search.indexing import Indexing
+from timelines.threads.service import ThreadService
 
 
 class Ground:

@@ -8,15 +8,14 @@ from dataclasses import replace
 from django.conf import settings
 
 from accounts import current
-from socialsite import metrics
+from socialsite.analytics import prometheus as metrics
 from socialsite.clock import Clock
-from socialsite.configuration import Configuration
-from socialsite.recipes.upkeep import Upkeep
+from socialsite.recipes.task_supervisor import Upkeep
+from socialsite.service_config import Configuration
+from socialsite.services.building import Services, build_services
+from socialsite.services.partitions import check_partitions
+from socialsite.services.starting import explained, require_versions
 from socialsite.store import Node, Store, StoreError, StoreUrls, open_store
-
-from .building import Services, build_services
-from .partitions import check_partitions
-from .starting import explained, require_versions
 
 log = logging.getLogger(__name__)
 

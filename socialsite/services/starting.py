@@ -9,8 +9,8 @@ import contextlib
 from collections.abc import Iterator
 
 from socialsite.store import CommandRefused, Node, Store, StoreError, StoreUnavailable
-from socialsite.store.binaries import EmbeddedServerError
 from socialsite.store.info import facts_of
+from socialsite.store.server_version import EmbeddedServerError
 
 LOWEST_VERSION = (7, 0)
 AWAY = ("cannot connect", "lost the connection", "no answer from", "no node of the cluster")

@@ -3,9 +3,8 @@
 Names for other layers: `Key`, `Store`, `open_store`, the two look-ups, scripts and errors.
 """
 
-from socialsite.store.asked import Asked, Later
-from socialsite.store.batches import Encoded, wire_of, wire_text
 from socialsite.store.connections import KeyDataShardedConnection, KeyShardedConnection, Partition
+from socialsite.store.encoding import Encoded, wire_of, wire_text
 from socialsite.store.errors import (
     CommandRefused,
     Redirected,
@@ -15,10 +14,11 @@ from socialsite.store.errors import (
     Unconfirmed,
     WrongType,
 )
+from socialsite.store.factory import BadUrl, StoreUrls, open_store
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
-from socialsite.store.opening import BadUrl, StoreUrls, open_store
-from socialsite.store.question import Question, joined
+from socialsite.store.pending_reply import Asked, Later
+from socialsite.store.read import Question, joined
 from socialsite.store.scripts import Command, Prepared, Script, load, prepared
 from socialsite.store.store import Store
 

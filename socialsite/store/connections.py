@@ -17,7 +17,7 @@ from socialsite.store.node import Node, Reply
 from socialsite.store.scripts import Command
 
 if TYPE_CHECKING:
-    from socialsite.store.question import Question
+    from socialsite.store.read import Question
     from socialsite.store.store import Store
 
 

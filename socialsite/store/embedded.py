@@ -17,8 +17,8 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from .binaries import EmbeddedServerError, ServerBinary, find_server_binary
-from .server_directory import Record, ServerDirectory, socket_path
+from socialsite.store.server_directory import Record, ServerDirectory, socket_path
+from socialsite.store.server_version import EmbeddedServerError, ServerBinary, find_server_binary
 
 __all__ = ["EmbeddedServer", "EmbeddedServerError", "find_server_binary"]
 

@@ -17,7 +17,7 @@ class Unconfirmed(StoreUnavailable):
 
 
 class LayoutChanged(StoreUnavailable):
-    """Edges were cut anew, the partition meant is no more: look again (timelines/repositories/edges.py)."""
+    """Edges were cut anew, the partition meant is no more: look again (timelines/graph/edges.py)."""
 
 
 class StoreFull(StoreUnavailable):

@@ -10,17 +10,17 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from types import NoneType
 from typing import Any, ClassVar, Protocol
 
-from socialsite.store.batches import Encoded, Parts, encoded
-from socialsite.store.confirming import ConfirmingConnections
+from socialsite.store.aof import noted, wait_until_written
 from socialsite.store.connection import REPLY_TIMEOUT_S, Address, PipelinedConnection
+from socialsite.store.connection_tracker import Opened
+from socialsite.store.encoding import Encoded, Parts, encoded
 from socialsite.store.errors import ScriptMissing, StoreError, StoreUnavailable
 from socialsite.store.key import Key
-from socialsite.store.opened import Opened
 from socialsite.store.scripts import Command, Script
 from socialsite.store.scripts import encode as encode
 from socialsite.store.scripts import whole as whole
 from socialsite.store.transactions import results_of
-from socialsite.store.written_out import noted, wait_until_written
+from socialsite.store.wait_connections import ConfirmingConnections
 
 Reply = Any
 MANY = 100

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
-from .binaries import EmbeddedServerError, Writer, version_of
+from socialsite.store.server_version import EmbeddedServerError, Writer, version_of
 
 SOCKET_PATH_MAX = 100
 """Bytes; the kernel's own limit is 108 on Linux and 104 on macOS."""

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, repeat
 from typing import Any, Protocol
 
-from socialsite.store.asked import Asked
 from socialsite.store.connections import KeyDataShardedConnection, KeyShardedConnection, Layout
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
-from socialsite.store.owners import Groups, KeyOf, OwnerId
-from socialsite.store.question import Answer, Question, answers_of, parts_of
+from socialsite.store.node_lookup import Groups, KeyOf, OwnerId
+from socialsite.store.pending_reply import Asked
+from socialsite.store.read import Answer, Question, answers_of, parts_of
 from socialsite.store.scripts import Command, key_of
-from socialsite.store.topology.single import Single
+from socialsite.store.topology.standalone import Single
 
 WRITES_AT_ONCE = 200  # scripts in one round trip: about 10 ms of the server at most
 

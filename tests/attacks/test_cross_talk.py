@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from tests.support.reacting import Acts
 from tests.support.sockets import Client, Daphne, client, signed_in
 from tests.support.world import Person, World
-from timelines.domain.post import FOLLOWERS
+from timelines.posts.post import FOLLOWERS
 
 SECRETS = ("canary-followers", "canary-answer", "canary-draft", "canary-list-member")
 PLAIN = "for everybody"

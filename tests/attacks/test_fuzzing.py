@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from socialsite.configuration import Configuration
+from socialsite.service_config import Configuration
 from socialsite.services import open_services
 from socialsite.store.key import GRAMMAR
 from tests.support.fuzz import FRAMES, OF_STAFF, Sent, requests

@@ -7,7 +7,7 @@ from tests.browser.conftest import OpenReader
 from tests.support.corpora import posts
 from tests.support.payloads import all_payloads, publishable
 from tests.unit.test_text_conformance import grapheme_cases
-from timelines.domain.text import grapheme_count
+from timelines.text.post_text import grapheme_count
 
 COUNTED = """async (texts) => {
   const { graphemes } = await import('/static/js/composer.js');

@@ -19,7 +19,7 @@ from tests.support.serving import NO_LIMITS
 from tests.support.site import Site, running_site
 from tests.support.visitor import Visitor
 from tests.support.watched import Watched
-from timelines.domain.text import grapheme_count
+from timelines.text.post_text import grapheme_count
 
 WHOLE = os.environ.get("ATTACK_PAYLOADS") == "all"
 PEOPLE = 100 if WHOLE else 8

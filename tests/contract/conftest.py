@@ -16,8 +16,8 @@ from tests.support.people import Directory
 from tests.support.postgres import PostgresServer
 from tests.support.town import Town
 from tests.support.world import World
-from timelines.repositories.follows import Follows
-from timelines.repositories.relations import Relations
+from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.repository import Follows
 
 
 @pytest.fixture

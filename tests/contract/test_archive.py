@@ -12,11 +12,11 @@ import pytest_asyncio
 from django.core.management import CommandError
 
 from accounts.domain import DAY_MS
-from socialsite.configuration import Configuration
 from socialsite.ids import id_at, ms_of
-from socialsite.operations.backup import Backup
-from socialsite.operations.backup_file import BackupReader
-from socialsite.operations.restore import Restore, into_store
+from socialsite.maintenance.backup import Backup
+from socialsite.maintenance.backup_file import BackupReader
+from socialsite.maintenance.restore import Restore, into_store
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
 from tests.support import commands
@@ -24,12 +24,12 @@ from tests.support.commands import within
 from tests.support.town import Town
 from tests.support.world import World, ids_on
 from timelines import keys
-from timelines.domain.post import Post, encode_post
-from timelines.repositories.archive import ArchiveUnavailable
-from timelines.repositories.post_values import PostState
-from timelines.services.archiving import ArchivedBodies, ArchivingService, Moved
-from timelines.services.auditing import Audit
-from timelines.services.recovering import Recovering
+from timelines.archive.service import ArchivedBodies, ArchivingService, Moved
+from timelines.audit import Audit
+from timelines.audit.rebuild_after_restore import Recovering
+from timelines.posts.archive import ArchiveUnavailable
+from timelines.posts.post import Post, encode_post
+from timelines.posts.stored_values import PostState
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

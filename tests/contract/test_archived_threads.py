@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest_asyncio
 
-from socialsite.configuration import Configuration
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
 from tests.support.world import World
-from timelines.services.archiving import ArchivingService
+from timelines.archive.service import ArchivingService
 
 
 @pytest_asyncio.fixture

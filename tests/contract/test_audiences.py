@@ -6,9 +6,9 @@ from socialsite.ids import PostId
 from socialsite.services import Services
 from tests.support.meeting import PLACES
 from tests.support.world import Person, World, ids_on
-from timelines.domain.post import Post
-from timelines.domain.query import parsed
 from timelines.errors import PostNotFound
+from timelines.posts.post import Post
+from timelines.search.query import parsed
 
 SEEN: dict[int, dict[str, set[str]]] = {
     0: {"author": set(PLACES), "follower": set(PLACES), "other": set(PLACES) - {"home"}},

@@ -10,8 +10,8 @@ import pytest
 from django.core.management import CommandError
 
 from accounts import keys as account_keys
-from socialsite.configuration import Configuration
-from socialsite.operations.families import is_ours
+from socialsite.maintenance.families import is_ours
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import Key, StoreUrls
 from tests.support import commands
@@ -20,8 +20,8 @@ from tests.support.damage import DAMAGE
 from tests.support.town import Town
 from tests.support.world import Person, World
 from timelines import keys
-from timelines.services.auditing import Audit
-from timelines.services.auditing.members import was_pushed_out
+from timelines.audit import Audit
+from timelines.audit.members import was_pushed_out
 
 KEYS_PAGE = Path(__file__).resolve().parents[2] / "docs" / "keys.md"
 
@@ -52,7 +52,7 @@ async def test_keys_that_are_none_of_the_sites_are_told_and_left_alone(town: Tow
 
 
 def test_the_families_that_the_audit_calls_its_own_are_those_of_docs_keys() -> None:
-    """A new line in docs/keys.md needs its first word in socialsite/operations/families.py."""
+    """A new line in docs/keys.md needs its first word in socialsite/maintenance/families.py."""
     numbers = {"hex": "0123456789abcdef", "rule": "post", "kind": "posts", "tag": "7", "name": "7"}
     unknown = []
     tables, _, _ = KEYS_PAGE.read_text().partition("## For a moment")

@@ -9,17 +9,17 @@ import pytest
 
 from accounts import keys as account_keys
 from accounts.domain import AccountId, StoredSession
-from accounts.repositories.sessions import encode
-from socialsite.configuration import Configuration
-from socialsite.operations.families import ASIDE_DAYS, aside
+from accounts.sessions.repository import encode
+from socialsite.maintenance.families import ASIDE_DAYS, aside
+from socialsite.service_config import Configuration
 from socialsite.services import open_services
 from socialsite.store import StoreUrls
 from tests.support.town import Town
 from tests.support.world import World
 from timelines import keys
-from timelines.domain.account_list import ListId
-from timelines.repositories.aside import Aside
-from timelines.repositories.drift import AuditDrift
+from timelines.audit.quarantine import Aside
+from timelines.audit.repair_log import AuditDrift
+from timelines.lists.account_list import ListId
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = AccountId(900)

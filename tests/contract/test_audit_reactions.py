@@ -10,9 +10,9 @@ from socialsite.ids import PostId
 from tests.support.town import Town
 from tests.support.world import World
 from timelines import keys
-from timelines.domain.post import UNLISTED, Post
-from timelines.repositories.bookmarks import BOOKMARKS_CAP
-from timelines.services.trimming import Trimming
+from timelines.audit.trimming import Trimming
+from timelines.posts.post import UNLISTED, Post
+from timelines.reactions.bookmark_repository import BOOKMARKS_CAP
 
 
 class Square:

@@ -9,9 +9,9 @@ from tests.support.damage import DAMAGE, Damage
 from tests.support.town import Town
 from tests.support.world import World
 from timelines import keys
-from timelines.repositories.drift import AuditDrift
-from timelines.services.auditing import Audit
-from timelines.services.auditing.sampler import AuditSampler
+from timelines.audit import Audit
+from timelines.audit.repair_log import AuditDrift
+from timelines.audit.sampler import AuditSampler
 
 TEN: dict[str, Damage] = {
     kind: DAMAGE[kind]

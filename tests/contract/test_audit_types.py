@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from accounts import keys as account_keys
-from socialsite.operations.families import ASIDE_DAYS, aside
+from socialsite.maintenance.families import ASIDE_DAYS, aside
 from socialsite.store import Key
 from tests.support.town import Town
 from timelines import keys

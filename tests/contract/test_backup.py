@@ -10,10 +10,10 @@ import pytest
 import pytest_asyncio
 from django.core.management import CommandError
 
-from socialsite.configuration import Configuration
-from socialsite.operations.backup_file import BackupReader
-from socialsite.operations.restore import NotEmpty, Restore, into_store
-from socialsite.operations.scanning import scanned
+from socialsite.maintenance.backup_file import BackupReader
+from socialsite.maintenance.restore import NotEmpty, Restore, into_store
+from socialsite.maintenance.scanning import scanned
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import Key, Store
 from tests.support.backups import load, save, sources
@@ -23,8 +23,8 @@ from tests.support.redis_server import RedisServer
 from tests.support.town import Town
 from tests.support.world import Person, World
 from timelines import keys
-from timelines.services.auditing import Audit
-from timelines.services.recovering import Recovering
+from timelines.audit import Audit
+from timelines.audit.rebuild_after_restore import Recovering
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.operations.backup_file import BackupDamaged, BackupReader, BackupWriter, Header
-from socialsite.operations.families import family_of
-from socialsite.operations.values import Record, commands_to_write, read
+from socialsite.maintenance.backup_file import BackupDamaged, BackupReader, BackupWriter, Header
+from socialsite.maintenance.dump import Record, commands_to_write, read
+from socialsite.maintenance.families import family_of
 from socialsite.store import Key, Store
 from tests.support.backups import save
 from tests.support.topologies import Deployment

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.configuration import Configuration
-from socialsite.operations.backup import Backup
-from socialsite.operations.standing import KeysOnTheMove
+from socialsite.maintenance.backup import Backup
+from socialsite.maintenance.topology_check import KeysOnTheMove
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
 from tests.support.cluster import RedisCluster
 from tests.support.repartition import DIED, mover_killed_at

@@ -6,19 +6,19 @@ import pytest
 
 from accounts.domain import DAY_MS, AccountId
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId
+from socialsite.service_config import Configuration
 from socialsite.services import Services, build_services
 from socialsite.store import Store, StoreFull
 from tests.support.reacting import Acts
 from tests.support.world import World
 from timelines import keys
-from timelines.domain.page import Counts
-from timelines.domain.post import FOLLOWERS, UNLISTED, Post
-from timelines.domain.rights import Place, ReaderState
 from timelines.errors import BoostRefused
-from timelines.repositories.reactions import Kind
-from timelines.services.looking_up import Lookup
+from timelines.pages.page import Counts
+from timelines.posts.post import FOLLOWERS, UNLISTED, Post
+from timelines.reactions.repository import Kind
+from timelines.reading.hydration_state import Lookup
+from timelines.visibility.rights import Place, ReaderState
 
 
 async def test_a_boost_stands_in_its_boosters_timelines_before_the_answer(world: World, acts: Acts) -> None:

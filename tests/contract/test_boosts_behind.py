@@ -10,11 +10,11 @@ from tests.support.reacting import Acts
 from tests.support.seats import home_of, list_of
 from tests.support.world import World
 from timelines import keys
-from timelines.domain.post import Post
-from timelines.repositories.boosts import BEFORE_MOST, earlier_question
-from timelines.repositories.posts import PostRepository
-from timelines.services.boost_showing import LaterBoosts, behind
-from timelines.services.hydrating_for_many import seats_showing
+from timelines.posts.post import Post
+from timelines.posts.repository import PostRepository
+from timelines.reading.batch_hydration import seats_showing
+from timelines.reading.boost_visibility import LaterBoosts, behind
+from timelines.visibility.boosters import BEFORE_MOST, earlier_question
 
 BASE = 1_900_000_000_000
 
@@ -94,7 +94,7 @@ async def test_tombstones_of_before_and_of_what_was_never_written_say_less(store
 async def test_timelines_show_an_author_by_follows_and_lists(
     services: Services, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("timelines.services.hydrating_for_many.AT_ONCE", 2)
+    monkeypatch.setattr("timelines.reading.batch_hydration.AT_ONCE", 2)
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await alice.follows(bob)
     seats = {f"home of {who.handle}": home_of(services, who) for who in (alice, bob, carol)}

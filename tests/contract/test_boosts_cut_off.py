@@ -5,18 +5,18 @@ import asyncio
 import pytest
 
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId, id_at
+from socialsite.service_config import Configuration
 from socialsite.services import Services, build_services
 from socialsite.store import Store
 from tests.support.reacting import Acts
 from tests.support.world import Person, World
 from timelines import keys
-from timelines.domain.jobs import SyndicatePost, encode_job
-from timelines.domain.post import Post
-from timelines.repositories.post_values import PostState
-from timelines.repositories.reactions import Kind
-from timelines.services.boosting import boost_post
+from timelines.jobs import SyndicatePost, encode_job
+from timelines.posts.post import Post
+from timelines.posts.stored_values import PostState
+from timelines.reactions.boosting import boost_post
+from timelines.reactions.repository import Kind
 
 
 async def undo(services: Services, person: Person, post: Post, boost_id: PostId, done: int) -> None:

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from accounts.domain import DAY_MS, AccountId
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId, ms_of
+from socialsite.service_config import Configuration
 from socialsite.services import Services, build_services
 from socialsite.store import Store, open_store
 from tests.support.reacting import Acts
 from tests.support.redis_server import RedisServer
 from tests.support.world import Person, World, ids_on
 from timelines import keys
-from timelines.domain.post import Post
+from timelines.posts.post import Post
 
 PEOPLE = 4
 BEFORE_MOST = 50

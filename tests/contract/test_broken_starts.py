@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from socialsite.migration.connection_gate import Guard
 from socialsite.store import Node, StoreUnavailable
-from socialsite.store.confirming import CONNECTIONS
 from socialsite.store.connection import Address, PipelinedConnection
-from socialsite.store.moving.guard import Guard
+from socialsite.store.wait_connections import CONNECTIONS
 from tests.support.left_open import CLOSED_WITHIN_S, Silent, connected, leaving_nothing_open
 from tests.support.nodes import key
 from tests.support.redis_server import RedisServer

@@ -9,8 +9,8 @@ from socialsite.store import Node, Reply, Store, StoreUnavailable
 from socialsite.store.node import MANY
 from tests.support.nodes import OneNode
 from timelines import keys
-from timelines.repositories.cached import CachedPart, CachedTimelines
-from timelines.repositories.cached_kind import LATE_MS, CachedKind
+from timelines.cached_timelines.repository import CachedPart, CachedTimelines
+from timelines.cached_timelines.spec import LATE_MS, CachedKind
 
 NOW_MS = 1_900_000_000_000
 CAP = 10

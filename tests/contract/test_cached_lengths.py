@@ -12,10 +12,10 @@ from socialsite.store import Command, Node, Reply, Store, StoreUnavailable
 from tests.support.nodes import OneNode
 from tests.support.scripting import ask
 from timelines import keys
-from timelines.repositories import cached_pushing
-from timelines.repositories.cached import CachedTimelines
-from timelines.repositories.cached_kind import LATE_MS, CachedKind
-from timelines.repositories.cached_pushing import PUSH_PART
+from timelines.cached_timelines import pushing as cached_pushing
+from timelines.cached_timelines.pushing import PUSH_PART
+from timelines.cached_timelines.repository import CachedTimelines
+from timelines.cached_timelines.spec import LATE_MS, CachedKind
 
 NOW_MS = 1_900_000_000_000
 CAP, SLACK = 100, 10

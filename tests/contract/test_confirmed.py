@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 import pytest_asyncio
 
-from socialsite.configuration import Configuration
+from socialsite.migration import commands as operation
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUnavailable
-from socialsite.store.moving import operation
 from tests.support.cluster import RedisCluster, wait_until
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer

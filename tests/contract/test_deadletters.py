@@ -8,7 +8,7 @@ from socialsite.services import Services
 from tests.support import commands
 from tests.support.commands import within
 from tests.support.world import World
-from timelines.domain.jobs import PurgeAccount, encode_job
+from timelines.jobs import PurgeAccount, encode_job
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ from tests.support.topologies import Deployment
 from tests.support.world import World
 from timelines import keys
 from timelines.errors import PostNotFound
-from timelines.repositories.post_values import PostState
-from timelines.repositories.posts import Written
+from timelines.posts.repository import Written
+from timelines.posts.stored_values import PostState
 
 
 async def test_a_deleted_post_is_gone_everywhere_and_no_job_revives_it(

@@ -9,7 +9,7 @@ from socialsite.services import Services
 from tests.support.corpora import DATA, corpus
 from tests.support.topologies import Deployment
 from timelines.demo import build
-from timelines.services.demo import FILES, load_demo
+from timelines.demo.load import FILES, load_demo
 
 MINUTE_MS = 60_000
 LICENSED = {

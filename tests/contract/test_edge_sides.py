@@ -9,10 +9,10 @@ from socialsite.store import Command, KeyDataShardedConnection, Reply, Store
 from socialsite.store.connections import partition_of
 from socialsite.store.errors import LayoutChanged
 from timelines import keys
-from timelines.domain.follow import FIRST_PASS, Follow, PassCursor
-from timelines.repositories.edge_side import EdgeSide
-from timelines.repositories.edges import TURNS_MOST, PairEdges
-from timelines.repositories.follows import FIRST, Follows
+from timelines.graph.edge_list import EdgeSide
+from timelines.graph.edges import TURNS_MOST, PairEdges
+from timelines.graph.follow import FIRST_PASS, Follow, PassCursor
+from timelines.graph.repository import FIRST, Follows
 
 ALICE, BOB, CAROL = map(AccountId, (1, 2, 3))
 

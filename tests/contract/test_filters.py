@@ -4,10 +4,10 @@ import pytest
 
 from accounts.domain import AccountId
 from socialsite.services import Services
-from timelines.domain.filters import PHRASE_MAX, Filter
 from timelines.errors import FilterNotFound, FilterRefused, FiltersCapReached
-from timelines.repositories.filters import Filters
-from timelines.services.filters import FilterService
+from timelines.filters.repository import Filters
+from timelines.filters.service import FilterService
+from timelines.visibility.filter import PHRASE_MAX, Filter
 
 ALICE, BOB = AccountId(1), AccountId(2)
 

@@ -6,7 +6,7 @@ from socialsite.services import Services
 from tests.support.world import World, ids_of, ids_on
 from timelines import keys
 from timelines.errors import FollowedTagsCapReached
-from timelines.repositories.followed_tags import FOLLOWED_TAGS_CAP
+from timelines.hashtags.followed import FOLLOWED_TAGS_CAP
 
 
 async def test_following_is_said_once_and_taken_back(world: World, services: Services) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from accounts.domain import AccountId
 from socialsite.store import Key, Store, StoreUrls, open_store
 from timelines import keys
-from timelines.domain.follow import Follow, FollowCounts
-from timelines.repositories.edges import EDGES_PER_SCRIPT
-from timelines.repositories.follows import Follows
+from timelines.graph.edges import EDGES_PER_SCRIPT
+from timelines.graph.follow import Follow, FollowCounts
+from timelines.graph.repository import Follows
 
 PARTITIONS = 16
 ALICE, BOB, CAROL = map(AccountId, (1, 2, 3))

@@ -11,9 +11,9 @@ from socialsite.store import Command, KeyDataShardedConnection, Reply, Store
 from tests.support.paging import ALICE, IDS, ON_ONE_SERVER, newest_first
 from tests.support.topologies import Deployment
 from timelines import keys
-from timelines.domain.follow import FIRST_PASS, Follow, FollowCursor, PassCursor
-from timelines.repositories.edge_side import EdgeSide
-from timelines.repositories.follows import Follows
+from timelines.graph.edge_list import EdgeSide
+from timelines.graph.follow import FIRST_PASS, Follow, FollowCursor, PassCursor
+from timelines.graph.repository import Follows
 
 
 @ON_ONE_SERVER

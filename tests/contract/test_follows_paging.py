@@ -8,8 +8,8 @@ from accounts.domain import AccountId
 from socialsite.store import Store
 from tests.support.paging import ALICE, IDS, ON_ONE_SERVER, newest_first, pages, passes
 from tests.support.topologies import Deployment
-from timelines.domain.follow import FIRST_PASS, Follow, FollowCursor
-from timelines.repositories.follows import Follows
+from timelines.graph.follow import FIRST_PASS, Follow, FollowCursor
+from timelines.graph.repository import Follows
 
 
 async def test_five_thousand_followers_of_one_millisecond_page_exactly_once(follows: Follows) -> None:

@@ -8,12 +8,12 @@ from accounts.domain import DELETED, SUSPENDED, AccountId
 from accounts.errors import AccountNotFound
 from socialsite.store import Store
 from tests.support.people import Directory, Forgotten
-from timelines.domain.follow import Follow, FollowCounts
 from timelines.errors import FollowingCapReached, FollowingYourself
-from timelines.repositories.follows import Follows
-from timelines.repositories.relations import Relations
-from timelines.repositories.requests import FollowRequests
-from timelines.services.following import FollowingService
+from timelines.following.service import FollowingService
+from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.follow import Follow, FollowCounts
+from timelines.graph.follow_requests_repository import FollowRequests
+from timelines.graph.repository import Follows
 
 ALICE, BOB, CAROL = map(AccountId, (1, 2, 3))
 CAP = 5

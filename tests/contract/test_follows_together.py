@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from accounts.domain import AccountId
 from socialsite.store import Store
 from tests.support.topologies import Deployment
-from timelines.domain.follow import Follow, FollowCounts
-from timelines.repositories.follows import Follows
+from timelines.graph.follow import Follow, FollowCounts
+from timelines.graph.repository import Follows
 
 PEOPLE = range(1, 9)
 GRAPH = st.dictionaries(
@@ -28,7 +28,7 @@ async def test_intersections_are_those_of_sets(
 ) -> None:
     """`first`: how many of a partition are read on sight, fewer than all and all."""
     deployment.empty()
-    monkeypatch.setattr("timelines.repositories.follows.FIRST", first)
+    monkeypatch.setattr("timelines.graph.repository.FIRST", first)
     follows = Follows(store, partitions=4, following_cap=100)
     await follows.add_many(Follow(AccountId(a), AccountId(b), at_ms) for (a, b), at_ms in graph.items())
     following = {me: {b for a, b in graph if a == me} for me in PEOPLE}

@@ -13,7 +13,7 @@ from socialsite.services import open_services
 from tests.support.redis_server import RedisServer
 from tests.support.town import Town
 from tests.support.world import World
-from timelines.services.archiving import ArchivingService
+from timelines.archive.service import ArchivingService
 
 PASSWORD = "rather long words 9"
 

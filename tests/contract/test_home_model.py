@@ -14,16 +14,16 @@ import pytest
 
 from accounts.domain import AccountId
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId
+from socialsite.service_config import Configuration
 from socialsite.services import Services, build_services
 from socialsite.store import Command, Node, Reply, Store
 from socialsite.store.connection import Address
 from tests.support.nodes import OneNode
 from tests.support.world import Person, World, ids_on
 from timelines import keys
-from timelines.domain.page import TimelinePage
 from timelines.errors import PostNotFound
+from timelines.pages.page import TimelinePage
 
 SMALL = Configuration(home_cap=8, posts_per_pass=3, turn_ms=0, read_ahead=1)  # trims and floors all the time
 LARGE = Configuration(home_cap=24, posts_per_pass=1, read_ahead=1)  # heads shorter than the list: margins

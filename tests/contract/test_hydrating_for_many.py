@@ -3,14 +3,14 @@
 import pytest
 
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
+from socialsite.service_config import Configuration
 from socialsite.services import Services, build_services
 from socialsite.store import Store
 from tests.support.nodes import CountingNode, OneNode
 from tests.support.seats import home_of, shown_to
 from tests.support.world import World
-from timelines.domain.rights import Place
-from timelines.services.hydrating_for_many import Seat, hydrate_for
+from timelines.reading.batch_hydration import Seat, hydrate_for
+from timelines.visibility.rights import Place
 
 
 async def test_rights_are_those_of_now(services: Services) -> None:

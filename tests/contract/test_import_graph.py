@@ -10,9 +10,9 @@ from accounts.domain import AccountId
 from socialsite.services import Services
 from tests.support.corpora import corpus
 from tests.support.topologies import Deployment
-from timelines.repositories.imports import GraphRanks
-from timelines.services.importing import LineFile, Tally
-from timelines.services.importing_graph import GraphImport, GraphOptions
+from timelines.importing.graph import GraphImport, GraphOptions
+from timelines.importing.lines import LineFile, Tally
+from timelines.importing.repository import GraphRanks
 
 NOW_MS = 1_790_000_000_000
 

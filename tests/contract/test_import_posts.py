@@ -13,14 +13,14 @@ from socialsite.store import Store, StoreUnavailable
 from tests.support.corpora import corpus
 from tests.support.importing import NOW_MS, RULES, import_posts, profile_of, row, written
 from tests.support.topologies import Deployment
-from timelines.domain.thread import Range
-from timelines.repositories.imports import GraphRanks, ImportedPosts
-from timelines.services.importing import LineFile, Tally
-from timelines.services.importing_authors import NoGraph
-from timelines.services.importing_graph import GraphImport, GraphOptions
-from timelines.services.importing_posts import PostsImport, PostsOptions
-from timelines.services.importing_rows import RowRules, handle_of, ms_of_date
-from timelines.services.touched_timelines import TouchedTimelines
+from timelines.fanout.affected_timelines import TouchedTimelines
+from timelines.importing.authors import NoGraph
+from timelines.importing.graph import GraphImport, GraphOptions
+from timelines.importing.lines import LineFile, Tally
+from timelines.importing.posts import PostsImport, PostsOptions
+from timelines.importing.repository import GraphRanks, ImportedPosts
+from timelines.importing.rows import RowRules, handle_of, ms_of_date
+from timelines.threads.thread import Range
 
 
 async def state_of(services: Services) -> dict[str, list[PostId]]:

@@ -5,8 +5,8 @@ from socialsite.ids import PostId
 from socialsite.store import Store
 from tests.support.scripting import ask
 from timelines import keys
-from timelines.domain.post import Post
-from timelines.repositories.imports import GRAPH_RANKS_CAP, GraphRanks, ImportedPosts
+from timelines.importing.repository import GRAPH_RANKS_CAP, GraphRanks, ImportedPosts
+from timelines.posts.post import Post
 
 ALICE = AccountId(7)
 POSTS = [Post(PostId(n), ALICE, f"post {n}") for n in range(1, 6)]

@@ -10,33 +10,33 @@ import pytest
 import pytest_asyncio
 
 from accounts.domain import AccountId
+from socialsite.admin.audit_log import Actor, AuditTrail
 from socialsite.asgi import application
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId
-from socialsite.middleware.services import loop_services
-from socialsite.ops.trail import Actor, AuditTrail
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.buffer_flush import Flushed
-from socialsite.recipes.hub import Hub
 from socialsite.recipes.lock import Lock
-from socialsite.recipes.schedule import Schedule
+from socialsite.recipes.periodic_tasks import Schedule
+from socialsite.recipes.pubsub_listener import Hub
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import Key, open_store
 from socialsite.store.key import GRAMMAR
+from socialsite.web.middleware.services import loop_services
 from tests.support.browser import Browser
 from tests.support.key_document import EVERYWHERE, Line, Watch, table
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.world import World
-from timelines.domain.post import Post
-from timelines.repositories.delivery_lag import DeliveryLag
-from timelines.repositories.drift import AuditDrift
-from timelines.repositories.notice_debts import NoticeDebt
-from timelines.repositories.search import RARE_CAP, partition_of
-from timelines.services.importing import LineFile, Tally
-from timelines.services.importing_graph import GraphImport, GraphOptions
-from timelines.services.importing_posts import PostsImport, PostsOptions
-from timelines.services.importing_rows import RowRules
+from timelines.audit.repair_log import AuditDrift
+from timelines.importing.graph import GraphImport, GraphOptions
+from timelines.importing.lines import LineFile, Tally
+from timelines.importing.posts import PostsImport, PostsOptions
+from timelines.importing.rows import RowRules
+from timelines.live.delivery_lag import DeliveryLag
+from timelines.notifications.pending_repository import NoticeDebt
+from timelines.posts.post import Post
+from timelines.search.repository import RARE_CAP, partition_of
 
 LIMITS = {"post": 100, "follow": 100, "login": 100, "signup": 100, "address": 1000}
 

@@ -6,9 +6,9 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId, id_at
 from socialsite.store import Store
 from timelines import keys
-from timelines.domain.post import Post
-from timelines.repositories.post_values import PostState, decoded
-from timelines.repositories.posts import PostRepository
+from timelines.posts.post import Post
+from timelines.posts.repository import PostRepository
+from timelines.posts.stored_values import PostState, decoded
 
 POST = Post(id_at(1_764_000_000_000, 1), AccountId(7), "words " * 80)
 OTHER = Post(id_at(1_764_000_000_000, 2), AccountId(8), "others")
@@ -49,7 +49,7 @@ async def test_what_stands_there_now_is_told(store: Store, value: bytes | None) 
 
 
 async def test_no_more_are_kept_than_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("timelines.repositories.known_posts.KEPT", 1)
+    monkeypatch.setattr("timelines.posts.known_posts.KEPT", 1)
     posts = PostRepository(store)
     for post in (POST, OTHER):
         await posts.write(post)

@@ -9,8 +9,8 @@ import pytest_asyncio
 from accounts.domain import AccountId, Author
 from socialsite.ids import PostId
 from socialsite.services import Services
-from timelines.domain.account_list import ListId
-from timelines.domain.live import (
+from timelines.lists.account_list import ListId
+from timelines.live.messages import (
     CountsChanged,
     EntryDelivered,
     EntryPublished,
@@ -21,9 +21,9 @@ from timelines.domain.live import (
     decode_live,
     encode_live,
 )
-from timelines.domain.post import Post
-from timelines.services.boosting import boost_post
-from timelines.services.live import home_member, list_member
+from timelines.live.service import home_member, list_member
+from timelines.posts.post import Post
+from timelines.reactions.boosting import boost_post
 
 
 class Ear:

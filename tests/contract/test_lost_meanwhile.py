@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from socialsite.recipes.worker import Worker
 from socialsite.store import Command, Key, Store, StoreUnavailable, StoreUrls, Unconfirmed, open_store
-from socialsite.store.written_out import noting_nodes, written_out
+from socialsite.store.aof import noting_nodes, written_out
 from tests.support.queues import prepared
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import plain_servers

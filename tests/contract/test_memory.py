@@ -12,18 +12,18 @@ import pytest
 import pytest_asyncio
 from django.core.management import CommandError
 
-from socialsite.configuration import Configuration
-from socialsite.operations.forecast import Caps, forecast, table_bytes
-from socialsite.operations.memory import MemoryMeter, node_memory
+from socialsite.maintenance.forecast import Caps, forecast, table_bytes
+from socialsite.maintenance.memory import MemoryMeter, node_memory
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
 from tests.support.cluster import RedisCluster
 from tests.support.commands import run, within
 from tests.support.town import Town
 from tests.support.world import World
-from timelines.services.importing import LineFile, Tally
-from timelines.services.importing_graph import GraphImport, GraphOptions
-from timelines.services.importing_posts import PostsImport, PostsOptions
-from timelines.services.importing_rows import RowRules
+from timelines.importing.graph import GraphImport, GraphOptions
+from timelines.importing.lines import LineFile, Tally
+from timelines.importing.posts import PostsImport, PostsOptions
+from timelines.importing.rows import RowRules
 
 DAY_MS = 86_400_000
 RESERVE = 1 << 20

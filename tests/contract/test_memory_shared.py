@@ -6,19 +6,19 @@ import random
 from datetime import UTC, datetime
 from pathlib import Path
 
-from socialsite.operations.forecast import Caps, forecast
-from socialsite.operations.memory import MemoryMeter, MemoryReport
-from socialsite.ops.memory import MemoryWatch
-from socialsite.ops.memory_shared import SHARED, SharedKeys
+from socialsite.admin.memory import MemoryWatch
+from socialsite.admin.memory_shared import SHARED, SharedKeys
+from socialsite.maintenance.forecast import Caps, forecast
+from socialsite.maintenance.memory import MemoryMeter, MemoryReport
 from socialsite.services import Services
 from tests.support.world import World
 from timelines import keys
-from timelines.domain.post import UNLISTED, Post
-from timelines.repositories.search import PostIndex
-from timelines.services.importing import LineFile, Tally
-from timelines.services.importing_graph import GraphImport, GraphOptions
-from timelines.services.importing_posts import PostsImport, PostsOptions
-from timelines.services.importing_rows import RowRules
+from timelines.importing.graph import GraphImport, GraphOptions
+from timelines.importing.lines import LineFile, Tally
+from timelines.importing.posts import PostsImport, PostsOptions
+from timelines.importing.rows import RowRules
+from timelines.posts.post import UNLISTED, Post
+from timelines.search.repository import PostIndex
 
 AUTHORS, POSTS = 300, 2_400
 

@@ -4,24 +4,15 @@ import asyncio
 
 import pytest
 
+from socialsite.analytics.meter import MOST_WAITING, Meter
+from socialsite.analytics.metrics import ERRORS, LATENCY, LOGINS, PAGES, POSTERS, POSTS, REFUSALS, REQUESTS
+from socialsite.analytics.statistics import Statistics
+from socialsite.analytics.stats import DAY_MS
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.series import ALL
+from socialsite.service_config import Configuration
 from socialsite.services import open_services
-from socialsite.statistics.figures import DAY_MS
-from socialsite.statistics.kinds import (
-    ERRORS,
-    LATENCY,
-    LOGINS,
-    PAGES,
-    POSTERS,
-    POSTS,
-    REFUSALS,
-    REQUESTS,
-)
-from socialsite.statistics.meter import MOST_WAITING, Meter
-from socialsite.statistics.statistics import Statistics
 from socialsite.store import Store, StoreUrls, open_store
 from tests.support.buffering import POST, totals_key
 from tests.support.redis_server import RedisServer

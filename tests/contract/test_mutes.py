@@ -3,8 +3,8 @@
 from socialsite.services import Services
 from tests.support.relating import relation, with_room_for_one
 from tests.support.world import World
-from timelines.domain.rights import FOREVER
-from timelines.repositories.relations import Relations
+from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.visibility.rights import FOREVER
 
 HOUR_MS = 3_600_000
 

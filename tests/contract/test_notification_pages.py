@@ -9,8 +9,8 @@ from tests.support.noticing import Three, reads_all, told, unread
 from tests.support.reacting import Acts
 from tests.support.world import World
 from timelines import keys
-from timelines.domain.live import Notified
-from timelines.repositories.notifications import NOTIFICATIONS_CAP
+from timelines.live.messages import Notified
+from timelines.notifications.repository import NOTIFICATIONS_CAP
 
 
 async def test_the_mark_moves_forward_only_and_new_ones_are_above_it(

@@ -4,9 +4,9 @@ from socialsite.services import Services
 from tests.support.noticing import Three, reads_all, told, unread
 from tests.support.reacting import Acts
 from tests.support.world import World
-from timelines.domain.notifications import Notification
-from timelines.domain.post import FOLLOWERS
-from timelines.services.noticing import MENTIONS_CAP
+from timelines.notifications.notification import Notification
+from timelines.notifications.service import MENTIONS_CAP
+from timelines.posts.post import FOLLOWERS
 
 
 async def test_each_kind_is_told_once(three: Three, acts: Acts, world: World) -> None:

@@ -7,8 +7,8 @@ from socialsite.ids import PostId, id_at
 from socialsite.store import Store
 from tests.support.scripting import ask
 from timelines import keys
-from timelines.domain.notifications import RECURRING, Kind, Notification
-from timelines.repositories.notifications import LOOKED_AT, Notifications, Unread
+from timelines.notifications.notification import RECURRING, Kind, Notification
+from timelines.notifications.repository import LOOKED_AT, Notifications, Unread
 
 NOW_MS = 1_790_000_000_000
 READER, BY, POST = AccountId(7), AccountId(8), PostId(4096)

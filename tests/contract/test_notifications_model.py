@@ -11,7 +11,7 @@ from socialsite.ids import PostId
 from socialsite.services import Services
 from tests.support.reacting import Acts
 from tests.support.world import Person, World
-from timelines.domain.post import Post
+from timelines.posts.post import Post
 
 STEPS = 150
 Told = tuple[str, str, PostId | None]

@@ -5,25 +5,25 @@ from pathlib import Path
 import pytest
 
 from accounts.domain import AccountId
-from socialsite import environment
-from socialsite.operations.backup import Backup
-from socialsite.operations.backup_file import BackupReader
-from socialsite.operations.memory import node_memory
-from socialsite.operations.restore import Restore, into_store
-from socialsite.ops.dashboard import dashboard
-from socialsite.ops.fanouts import running_fan_outs
-from socialsite.ops.memory import MemoryWatch
-from socialsite.ops.memory_sample import MemorySample, unseen_bytes
-from socialsite.ops.moderation import Moderation
-from socialsite.ops.nodes import delivery_shares, node_health, slow_call
-from socialsite.ops.processes import running_processes
-from socialsite.ops.trail import Actor, AuditTrail, trail
+from socialsite import settings_parsers as environment
+from socialsite.admin.audit_log import Actor, AuditTrail, trail
+from socialsite.admin.dashboard import dashboard
+from socialsite.admin.fanouts import running_fan_outs
+from socialsite.admin.memory import MemoryWatch
+from socialsite.admin.memory_sample import MemorySample, unseen_bytes
+from socialsite.admin.moderation import Moderation
+from socialsite.admin.nodes import delivery_shares, node_health, slow_call
+from socialsite.admin.processes import running_processes
+from socialsite.maintenance.backup import Backup
+from socialsite.maintenance.backup_file import BackupReader
+from socialsite.maintenance.memory import node_memory
+from socialsite.maintenance.restore import Restore, into_store
 from socialsite.services import Services
-from socialsite.store.topology.single import Single
+from socialsite.store.topology.standalone import Single
 from tests.support.world import World
 from timelines import keys
-from timelines.domain.jobs import SyndicatePass, encode_job
-from timelines.repositories.passes import GENERATION
+from timelines.graph.passes import GENERATION
+from timelines.jobs import SyndicatePass, encode_job
 
 SAM = Actor(1, "abad1dea")
 

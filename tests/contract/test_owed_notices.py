@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
+from socialsite.service_config import Configuration
 from socialsite.services import Services
 from socialsite.services.ground import Ground
 from socialsite.services.people import build_following
 from tests.support.world import Person, World
-from timelines.domain.post import Post
-from timelines.services.owing_notices import OVERDUE_MS, NoticesOwed
+from timelines.notifications.pending import OVERDUE_MS, NoticesOwed
+from timelines.posts.post import Post
 
 KINDS = "follow", "request", "like"
 

@@ -5,9 +5,9 @@ import pytest
 from accounts.domain import AccountId
 from socialsite.store import Store
 from timelines import keys
-from timelines.domain.follow import FollowCursor
-from timelines.repositories.pulled import PULLED_CAP, PulledAuthors
-from timelines.repositories.scored_accounts import page_of_accounts
+from timelines.graph.account_zset_page import page_of_accounts
+from timelines.graph.follow import FollowCursor
+from timelines.reading.fan_out_on_read_repository import PULLED_CAP, PulledAuthors
 
 KEY = keys.blocks(1)
 ROWS = [(500, 7), (400, 30), (400, 4), (400, 200), (300, 9), (200, 5)]

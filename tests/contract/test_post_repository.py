@@ -10,10 +10,10 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId, id_at
 from socialsite.store import Reply, Store
 from timelines import keys
-from timelines.domain.post import Post, encode_post
-from timelines.repositories.archive_sqlite import SQLiteArchive
-from timelines.repositories.post_values import PostState
-from timelines.repositories.posts import CLAIM_TTL_S, IDEMPOTENCY_TTL_S, Agreement, PostRepository, Written
+from timelines.archive.sqlite import SQLiteArchive
+from timelines.posts.post import Post, encode_post
+from timelines.posts.repository import CLAIM_TTL_S, IDEMPOTENCY_TTL_S, Agreement, PostRepository, Written
+from timelines.posts.stored_values import PostState
 
 ALICE, BOB = AccountId(7), AccountId(8)
 FIRST, SECOND, THIRD = (id_at(1_795_000_000_000, n) for n in range(3))

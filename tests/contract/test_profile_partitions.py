@@ -6,15 +6,15 @@ import pytest
 import pytest_asyncio
 
 from accounts.domain import AccountId
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId
+from socialsite.service_config import Configuration
 from socialsite.services import Services, WrongPartitions, open_services
 from socialsite.store import Store, StoreUrls
 from tests.support.topologies import Deployment
 from tests.support.world import World, ids_of
 from timelines import keys
-from timelines.repositories.profiles import ProfileRepository
-from timelines.services.auditing import Audit
+from timelines.audit import Audit
+from timelines.author_feeds.repository import ProfileRepository
 
 PARTS = 4
 ALICE = AccountId(7)

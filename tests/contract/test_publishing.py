@@ -6,17 +6,17 @@ import hashlib
 import msgspec
 import pytest
 
-from socialsite.configuration import Configuration
 from socialsite.ids import id_at
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import StoreFull, StoreUrls
 from tests.support.topologies import Deployment
 from tests.support.world import Person, World, ids_of
 from timelines import keys
-from timelines.domain.jobs import SyndicatePost, decode_job, encode_job
-from timelines.domain.post import Post, decode_post, encode_post
 from timelines.errors import IdempotencyConflict, PostNotFound, PostRefused
-from timelines.repositories.post_values import PostState
+from timelines.jobs import SyndicatePost, decode_job, encode_job
+from timelines.posts.post import Post, decode_post, encode_post
+from timelines.posts.stored_values import PostState
 
 
 async def jobs_of(services: Services) -> list[bytes]:

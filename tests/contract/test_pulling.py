@@ -7,12 +7,12 @@ import pytest
 
 from accounts.domain import AccountId
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId
+from socialsite.service_config import Configuration
 from socialsite.services import Services, build_services
 from socialsite.store import Store
 from tests.support.world import Person, World, ids_on
-from timelines.services.auditing import Audit
+from timelines.audit import Audit
 
 SMALL = Configuration(home_cap=8, posts_per_pass=1, turn_ms=0, read_ahead=1, pull_grace_ms=3_000)
 PULLING = replace(SMALL, pull_threshold=1)

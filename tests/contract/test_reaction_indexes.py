@@ -8,8 +8,8 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId, id_at
 from socialsite.store import Key, Store
 from timelines import keys
-from timelines.domain.post import Post
-from timelines.repositories.reactions import MOST_LOOKS, Kind, Reactions
+from timelines.posts.post import Post
+from timelines.reactions.repository import MOST_LOOKS, Kind, Reactions
 
 ALICE, BOB = AccountId(7), AccountId(8)
 NOW_MS = 1_795_000_000_000

@@ -10,11 +10,11 @@ from socialsite.services import Services
 from tests.support.reacting import Acts
 from tests.support.world import World
 from timelines import keys
-from timelines.domain.bookmarks import BookmarkCursor
-from timelines.domain.page import Counts
 from timelines.errors import PostNotFound
-from timelines.repositories.bookmarks import Bookmarks
-from timelines.repositories.reactions import Gone, Kind, Reactions
+from timelines.pages.page import Counts
+from timelines.reactions.bookmark_cursor import BookmarkCursor
+from timelines.reactions.bookmark_repository import Bookmarks
+from timelines.reactions.repository import Gone, Kind, Reactions
 
 
 async def test_a_like_is_counted_at_once_and_once(world: World, acts: Acts) -> None:

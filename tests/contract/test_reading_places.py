@@ -8,8 +8,8 @@ from socialsite.services import Services
 from tests.support.topologies import Deployment
 from tests.support.world import Person, World
 from timelines import keys
-from timelines.domain.reading_place import POSITIONS_CAP, ReadingPlace
 from timelines.errors import TimelineNotFound
+from timelines.markers.marker import POSITIONS_CAP, ReadingPlace
 
 ME = AccountId(7)
 

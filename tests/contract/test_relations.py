@@ -10,7 +10,6 @@ from socialsite.services import Services
 from tests.support.relating import relation, request_stands, with_room_for_one
 from tests.support.world import World
 from timelines import keys
-from timelines.domain.follow import FollowCursor
 from timelines.errors import (
     FollowingYourself,
     PostNotFound,
@@ -18,8 +17,9 @@ from timelines.errors import (
     RelatingToYourself,
     RelationsCapReached,
 )
-from timelines.repositories.relations import Relations
-from timelines.services.following import FollowingService
+from timelines.following.service import FollowingService
+from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.follow import FollowCursor
 
 HOUR_MS = 3_600_000
 

@@ -6,8 +6,8 @@ from accounts.domain import AccountId
 from socialsite.store import Key, Store
 from tests.support.scripting import ask
 from timelines import keys
-from timelines.domain.relation import Relation
-from timelines.repositories.relations import AT_ONCE, COUNTED, Relations
+from timelines.graph.blocks_and_mutes_repository import AT_ONCE, COUNTED, Relations
+from timelines.graph.relation import Relation
 
 ALICE, BOB, CAROL = AccountId(7), AccountId(8), AccountId(9)
 

@@ -9,7 +9,7 @@ import pytest_asyncio
 from asgiref.sync import sync_to_async
 from django.core.management import CommandError, call_command
 
-from socialsite.configuration import Configuration
+from socialsite.service_config import Configuration
 from socialsite.services import open_services
 from tests.support.redis_server import RedisServer
 from tests.support.world import Person, World

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from socialsite.clock import FixedClock
-from socialsite.recipes.hub import Hub, Presence, fixed_channel
+from socialsite.recipes.pubsub_listener import Hub, Presence, fixed_channel
 from socialsite.store import Store, StoreUnavailable, open_store
 from socialsite.store.partition.slots import slot_of
 from tests.support.cluster import ClusterMember, RedisCluster

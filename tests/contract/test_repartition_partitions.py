@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 import pytest
 import pytest_asyncio
 
-from socialsite.configuration import Configuration
 from socialsite.management.commands.repartition import FOLLOW_EDGES
+from socialsite.migration import commands as operation
+from socialsite.migration.errors import MoveRefused
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUnavailable
-from socialsite.store.moving import operation
-from socialsite.store.moving.errors import MoveRefused
 from tests.support.moving_town import whole_home
 from tests.support.redis_server import RedisServer
 from tests.support.repartition import DIED, mover_killed_at, site_at
 from tests.support.world import Person, World, ids_of
-from timelines.domain.follow import FIRST_PASS
-from timelines.domain.post import Post
+from timelines.graph.follow import FIRST_PASS
+from timelines.posts.post import Post
 
 GRACE_S = 0.2
 

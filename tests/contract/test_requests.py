@@ -11,10 +11,10 @@ from tests.support.relating import relation, request_stands
 from tests.support.world import World
 from timelines import keys
 from timelines.errors import RequesterAtCap, RequestsCapReached
-from timelines.repositories.relations import Relations
-from timelines.repositories.requests import FollowRequests
-from timelines.services.following import FollowingService
-from timelines.services.requests import RequestService
+from timelines.following.requests import RequestService
+from timelines.following.service import FollowingService
+from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.follow_requests_repository import FollowRequests
 
 
 async def test_a_private_account_is_asked_and_lets_in(world: World, services: Services) -> None:

@@ -14,10 +14,10 @@ from socialsite.store import open_store
 from tests.support.redis_server import RedisServer
 from tests.support.rights_site import STEPS, RightsSite
 from tests.support.world import Person, World
-from timelines.domain.post import Post
-from timelines.domain.rights import Place
 from timelines.errors import PostNotFound
-from timelines.services.hydrating_for_many import Seat, hydrate_for
+from timelines.posts.post import Post
+from timelines.reading.batch_hydration import Seat, hydrate_for
+from timelines.visibility.rights import Place
 
 
 async def compare(site: RightsSite, limit: int) -> None:

@@ -2,7 +2,7 @@
 
 from prometheus_client import REGISTRY
 
-from socialsite import metrics
+from socialsite.analytics import prometheus as metrics
 from socialsite.services import open_services
 from socialsite.store import StoreUrls
 

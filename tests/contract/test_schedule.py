@@ -2,7 +2,7 @@
 
 import asyncio
 
-from socialsite.recipes.schedule import Schedule, Turn, turn_key
+from socialsite.recipes.periodic_tasks import Schedule, Turn, turn_key
 from socialsite.store import Store, StoreUrls, open_store
 
 

@@ -8,8 +8,8 @@ from accounts.domain import AccountId
 from socialsite.store import Store
 from tests.support.scripting import ask, run
 from timelines import keys
-from timelines.repositories.cached import BEGIN, FINISH
-from timelines.repositories.cached_pushing import INSERT, TRIM
+from timelines.cached_timelines.pushing import INSERT, TRIM
+from timelines.cached_timelines.repository import BEGIN, FINISH
 
 HOME = keys.home_timeline(AccountId(42))
 PART = 16

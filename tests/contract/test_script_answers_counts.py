@@ -9,9 +9,9 @@ from socialsite.ids import PostId
 from socialsite.store import Key, Store
 from tests.support.scripting import ask, run
 from timelines import keys
-from timelines.repositories.edge_side import TIES_AFTER
-from timelines.repositories.post_counts import JOIN, LEAVE
-from timelines.repositories.trends import HOURS, NOTE, TOP, Trends
+from timelines.graph.edge_list import TIES_AFTER
+from timelines.hashtags.trends_repository import HOURS, NOTE, TOP, Trends
+from timelines.posts.counts import JOIN, LEAVE
 
 HOUR_MS = 3_600_000
 POST = keys.post(PostId(4096))

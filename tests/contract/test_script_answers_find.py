@@ -10,7 +10,7 @@ from socialsite.ids import MAX_ID
 from socialsite.store import Store
 from tests.support.scripting import ask, run
 from timelines import keys
-from timelines.repositories.search import FIND, packed
+from timelines.search.repository import FIND, packed
 
 BLOCK = 64
 PLENTY = 100_000

@@ -3,7 +3,7 @@
 from accounts.domain import AccountId
 from socialsite.store import Reply, Store
 from tests.support.scripting import ask, run
-from timelines.repositories.readers import STATE, STATE_KEYS
+from timelines.visibility.viewer_state import STATE, STATE_KEYS
 
 READER, NOW_MS = AccountId(1), 1_900_000_000_000
 LIKED, BOOSTED, BOOKMARKS, BLOCKS, BLOCKERS, MUTES, QUIETED, EXCLUSIVE, FILTERS = (

@@ -7,7 +7,7 @@ import pytest
 from socialsite.store import Key, Store
 from tests.support.scripting import ask, run
 from timelines import keys
-from timelines.repositories.search import ADD, REMOVE
+from timelines.search.repository import ADD, REMOVE
 
 PLACE = [keys.search_term(3, "00ff"), keys.search_rare(3, 0)]
 WORD, RARE = PLACE

@@ -7,19 +7,19 @@ from socialsite.ids import PostId
 from socialsite.store import Script, Store
 from tests.support.scripting import ask, run
 from timelines import keys
-from timelines.domain.account_list import ListId
-from timelines.domain.post import Post, encode_post
-from timelines.repositories.aside import SET_ASIDE
-from timelines.repositories.edges import ADD_EDGES, REMOVE_EDGES
-from timelines.repositories.filters import REPLACE
-from timelines.repositories.followed_tags import FOLLOW, FOLLOWED_TAGS_CAP, FollowedTags
-from timelines.repositories.lists import EDIT_LIST, ERASE_LIST
-from timelines.repositories.notifications import ADD, READ, UNREAD
-from timelines.repositories.positions import MOVE
-from timelines.repositories.posts import DELETE, SUPERSEDE, SWAP, WRITE
-from timelines.repositories.reactions import SWAP_SCORE
-from timelines.repositories.search_names import ADD_TAGS, SET_NAMES
-from timelines.services.archiving import TO_BODY, TO_MARKER
+from timelines.archive.service import TO_BODY, TO_MARKER
+from timelines.audit.quarantine import SET_ASIDE
+from timelines.filters.repository import REPLACE
+from timelines.graph.edges import ADD_EDGES, REMOVE_EDGES
+from timelines.hashtags.followed import FOLLOW, FOLLOWED_TAGS_CAP, FollowedTags
+from timelines.lists.account_list import ListId
+from timelines.lists.repository import EDIT_LIST, ERASE_LIST
+from timelines.markers.repository import MOVE
+from timelines.notifications.repository import ADD, READ, UNREAD
+from timelines.posts.post import Post, encode_post
+from timelines.posts.repository import DELETE, SUPERSEDE, SWAP, WRITE
+from timelines.reactions.repository import SWAP_SCORE
+from timelines.search.names import ADD_TAGS, SET_NAMES
 
 POST = keys.post(PostId(4096))
 STATES = {

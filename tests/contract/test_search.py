@@ -8,10 +8,10 @@ from tests.support.importing import import_old_post
 from tests.support.searching import found, search
 from tests.support.world import World, ids_of, ids_on
 from timelines import keys
-from timelines.domain.post import FOLLOWERS, UNLISTED, Post
-from timelines.domain.query import parsed
-from timelines.repositories.search import PostIndex, Sought
-from timelines.services.search_walk import Walk
+from timelines.posts.post import FOLLOWERS, UNLISTED, Post
+from timelines.search.partition_merge import Walk
+from timelines.search.query import parsed
+from timelines.search.repository import PostIndex, Sought
 
 
 async def test_a_published_post_is_found_once_the_worker_has_seen_it(

@@ -12,13 +12,9 @@ from socialsite.store import Store
 from socialsite.store.key import GRAMMAR
 from tests.support.searching import AUTHORS, found, keys_of
 from tests.support.topologies import Deployment
-from timelines.domain.post import Post
-from timelines.domain.query import Query, parsed
-from timelines.repositories.search import (
-    SEARCH_PARTITIONS,
-    PostIndex,
-    partition_of,
-)
+from timelines.posts.post import Post
+from timelines.search.query import Query, parsed
+from timelines.search.repository import SEARCH_PARTITIONS, PostIndex, partition_of
 
 ON_ONE_SERVER = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -3,7 +3,7 @@
 from socialsite.services import Services
 from tests.support.world import Person, World
 from timelines import keys
-from timelines.domain.post import FOLLOWERS, UNLISTED
+from timelines.posts.post import FOLLOWERS, UNLISTED
 
 
 async def names(services: Services, prefix: str, viewer: Person | None = None) -> list[str]:

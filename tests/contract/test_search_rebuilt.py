@@ -5,16 +5,16 @@ from zlib import crc32
 import pytest
 from django.core.management import call_command
 
-from socialsite.configuration import Configuration
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUnavailable, StoreUrls
 from tests.support.redis_server import RedisServer
 from tests.support.searching import found, keys_of, search
 from tests.support.world import Person, World, ids_of
 from timelines import keys
-from timelines.domain.post import Post
-from timelines.domain.query import parsed
-from timelines.repositories.search import (
+from timelines.posts.post import Post
+from timelines.search.query import parsed
+from timelines.search.repository import (
     ADD,
     RARE_CAP,
     SEARCH_PARTITIONS,

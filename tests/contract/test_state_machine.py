@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from socialsite.configuration import Configuration
+from socialsite.service_config import Configuration
 from tests.support.key_document import DOCUMENT, Line
 from tests.support.site_machine import SMALL
 from tests.support.site_machine_faults import FOR_EVERYBODY, ThingsBreak, own_caches

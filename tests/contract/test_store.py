@@ -23,7 +23,7 @@ from socialsite.store import (
 )
 from socialsite.store.connection import Address
 from socialsite.store.node import MANY
-from socialsite.store.topology.single import Single
+from socialsite.store.topology.standalone import Single
 from tests.support.nodes import key
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import Stalls

@@ -9,23 +9,23 @@ import pytest
 import pytest_asyncio
 
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId
-from socialsite.outlet import Frame
+from socialsite.service_config import Configuration
 from socialsite.services import Services, build_services
 from socialsite.store import Command, Reply, Store, StoreUnavailable
+from socialsite.web.socket_writer import Frame
 from tests.support.nodes import CountingNode, OneNode
 from tests.support.reacting import Acts
 from tests.support.world import Person, World
-from timelines.domain.page import TimelinePage
-from timelines.domain.post import Post
-from timelines.domain.rights import Place
-from timelines.live import surfacing
-from timelines.live.room import Room, Socket, Subscription
-from timelines.live.spreading import Spreading
-from timelines.live.surfacing import Surfacing
-from timelines.live.timelines import PUBLIC, OpenTimeline, home_of, list_of
-from timelines.services.hydrating_for_many import Seat
+from timelines.live import replacement_boosts as surfacing
+from timelines.live.broadcaster import Spreading
+from timelines.live.channels import PUBLIC, OpenTimeline, home_of, list_of
+from timelines.live.replacement_boosts import Surfacing
+from timelines.live.socket_registry import Room, Socket, Subscription
+from timelines.pages.page import TimelinePage
+from timelines.posts.post import Post
+from timelines.reading.batch_hydration import Seat
+from timelines.visibility.rights import Place
 
 
 @dataclass

@@ -5,15 +5,15 @@ import re
 
 import pytest
 
-from socialsite.configuration import Configuration
 from socialsite.recipes.jobs import JobRefused
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
 from tests.support.topologies import Deployment
 from tests.support.world import World, ids_of
 from timelines import keys
-from timelines.domain.account_list import ListId
-from timelines.services.syndication import MOST_TOGETHER
+from timelines.fanout.service import MOST_TOGETHER
+from timelines.lists.account_list import ListId
 
 
 async def test_a_post_reaches_every_cached_home_once_over_many_passes(redis_urls: StoreUrls) -> None:

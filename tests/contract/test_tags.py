@@ -11,9 +11,9 @@ from socialsite.store import Store
 from socialsite.store.key import GRAMMAR
 from tests.support.importing import import_old_post
 from tests.support.world import World, ids_of, ids_on
-from timelines.domain.page import ABOVE_ALL
-from timelines.domain.post import Post
-from timelines.repositories.tags import TagTimelines, tag_key
+from timelines.hashtags.repository import TagTimelines, tag_key
+from timelines.pages.page import ABOVE_ALL
+from timelines.posts.post import Post
 
 
 async def tagged(services: Services, tag: str, **cut: int) -> list[PostId]:

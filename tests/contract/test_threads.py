@@ -12,9 +12,9 @@ from socialsite.services import Services
 from tests.support.topologies import Deployment
 from tests.support.world import Person, World
 from timelines import keys
-from timelines.domain.post import Post
-from timelines.domain.thread import ANCESTORS_MOST, DEEPEST, ThreadEntry
-from timelines.repositories.post_counts import join_command
+from timelines.posts.counts import join_command
+from timelines.posts.post import Post
+from timelines.threads.thread import ANCESTORS_MOST, DEEPEST, ThreadEntry
 
 Shown = tuple[PostId, int, bool]
 """Id, depth, and whether it can be read."""

@@ -11,9 +11,9 @@ from socialsite.ids import PostId
 from socialsite.services import Services
 from tests.support.corpora import corpus, posts
 from tests.support.importing import NOW_MS, import_posts
-from timelines.domain.post import Post
-from timelines.repositories.imports import ImportedPosts
-from timelines.services.importing_rows import RowRules
+from timelines.importing.repository import ImportedPosts
+from timelines.importing.rows import RowRules
+from timelines.posts.post import Post
 
 pytestmark = pytest.mark.slow
 

@@ -10,8 +10,8 @@ import pytest_asyncio
 
 from accounts.domain import DAY_MS
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
 from socialsite.ids import id_at
+from socialsite.service_config import Configuration
 from socialsite.services import open_services
 from socialsite.store import Key, Script, Store, StoreUnavailable, open_store
 from socialsite.store.partition.slots import slot_of
@@ -20,9 +20,9 @@ from tests.support.cluster import RedisCluster
 from tests.support.left_open import break_off_anywhere, leaving_nothing_open
 from tests.support.nodes import OneNode, key
 from tests.support.world import World, ids_of
+from timelines.cached_timelines.repository import CachedTimelines
+from timelines.cached_timelines.spec import LATE_MS, CachedKind
 from timelines.keys import HOME_PATTERN, home_timeline
-from timelines.repositories.cached import CachedTimelines
-from timelines.repositories.cached_kind import LATE_MS, CachedKind
 
 COUNT = Script("count", "return redis.call('INCR', KEYS[1])")
 

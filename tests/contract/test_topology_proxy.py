@@ -20,8 +20,8 @@ from socialsite.store import (
     open_store,
 )
 from socialsite.store.connection import Address
-from socialsite.store.topology.proxy import ProxyRefused
-from socialsite.store.topology.proxy_commands import CARRIED, NotBehindProxy, require_carried
+from socialsite.store.topology.twemproxy import ProxyRefused
+from socialsite.store.topology.twemproxy_commands import CARRIED, NotBehindProxy, require_carried
 from tests.support.nodes import key
 from tests.support.proxy_forms import ECHO, FORMS, REFUSED
 from tests.support.redis_server import RedisServer

@@ -5,9 +5,9 @@ import pytest
 from accounts.domain import AccountId
 from socialsite.services import Services
 from tests.support.world import World
-from timelines.domain.post import FOLLOWERS
-from timelines.repositories.trends import HALF_LIFE_HOURS, TAGS_CAP, Trends
-from timelines.services.trending import Trend
+from timelines.hashtags.trends import Trend
+from timelines.hashtags.trends_repository import HALF_LIFE_HOURS, TAGS_CAP, Trends
+from timelines.posts.post import FOLLOWERS
 
 HOUR_MS = 3_600_000
 

@@ -13,7 +13,7 @@ from tests.support.topologies import Deployment
 from tests.support.town import Town
 from tests.support.world import World
 from timelines import keys
-from timelines.services.trimming import Trimming
+from timelines.audit.trimming import Trimming
 
 
 async def trim(town: Town, **options: Any) -> dict[str, int]:

@@ -8,11 +8,12 @@ from socialsite.services import Services
 from tests.support.reacting import Acts
 from tests.support.world import World
 from timelines import keys
-from timelines.domain.jobs import FadeBoosts, PurgeAccount, encode_job
-from timelines.domain.page import Counts
 from timelines.errors import PostNotFound
-from timelines.repositories.reactions import Gone, Kind
-from timelines.services import boosting, purging
+from timelines.fanout import account_purge as purging
+from timelines.jobs import FadeBoosts, PurgeAccount, encode_job
+from timelines.pages.page import Counts
+from timelines.reactions import boosting
+from timelines.reactions.repository import Gone, Kind
 
 
 async def test_unboosting_takes_it_out_everywhere_and_no_job_revives_it(

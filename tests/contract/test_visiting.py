@@ -5,9 +5,9 @@ import pytest
 from accounts.errors import AccountNotFound
 from socialsite.services import Services
 from tests.support.world import Person, World
-from timelines.domain.follow import Follow, FollowCounts
-from timelines.domain.page import Cut
-from timelines.services.visiting import Visit
+from timelines.graph.follow import Follow, FollowCounts
+from timelines.pages.page import Cut
+from timelines.profiles.service import Visit
 
 
 async def visited(services: Services, viewer: Person | None, account: Person) -> Visit:

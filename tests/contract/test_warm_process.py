@@ -13,13 +13,13 @@ from socialsite.store import Store, open_store
 from tests.support.redis_server import RedisServer
 from tests.support.rights_site import SMALL, STEPS, RightsSite
 from tests.support.world import World
-from timelines.domain.page import TimelinePage
+from timelines.pages.page import TimelinePage
 
 Steps = list[tuple[str, int, int, int]]
 Place = tuple[str, AccountId | None, AccountId | None]
 MEMORIES = {  # the largest, and some that start anew all the time
-    "timelines.repositories.known_posts.KEPT": (20_000, 0, 3),
-    "timelines.services.remembering.REMEMBERED": (200_000, 0, 3),
+    "timelines.posts.known_posts.KEPT": (20_000, 0, 3),
+    "timelines.reading.post_facts_cache.REMEMBERED": (200_000, 0, 3),
 }
 
 

@@ -8,8 +8,8 @@ import asyncio
 import pytest
 
 from socialsite.store import Key, Store
+from socialsite.store.aof import FileState, noting_nodes, written_out
 from socialsite.store.info import facts_of
-from socialsite.store.written_out import FileState, noting_nodes, written_out
 
 WRITES = [("SET", Key("posts", tag=str(number), name="counts"), 1) for number in range(50)]
 

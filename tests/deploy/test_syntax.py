@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from socialsite.quickstart import parts
+from socialsite.quickstart import processes as parts
 from tests.deploy.support import DEPLOY, nginx_files, program, users_file
 from tests.support.fleet import BASE_DIR
 from tests.support.ports import free_ports

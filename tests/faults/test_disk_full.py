@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.configuration import Configuration
+from socialsite.service_config import Configuration
 from socialsite.services import open_services
 from socialsite.store import StoreUrls
 from socialsite.store.errors import StoreUnavailable
@@ -25,7 +25,7 @@ from tests.support.serving import serving
 from tests.support.site import wait_until
 from tests.support.visitor import Visitor
 from tests.support.world import World
-from timelines.services.auditing import Audit
+from timelines.audit import Audit
 
 DISK_MB = 6
 MB = 1024 * 1024

@@ -12,11 +12,11 @@ from typing import get_args
 import pytest_asyncio
 import redis
 
-from socialsite.configuration import Configuration
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
 from tests.support.world import Person, World
-from timelines.domain.jobs import FadeBoosts, Job, decode_job, encode_job
+from timelines.jobs import FadeBoosts, Job, decode_job, encode_job
 
 ROUNDS = int(os.environ.get("REPEATED_ROUNDS", "3"))
 AT_ONCE = 4

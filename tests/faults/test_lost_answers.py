@@ -9,7 +9,7 @@ from typing import TypeVar
 import pytest
 import pytest_asyncio
 
-from socialsite.configuration import Configuration
+from socialsite.service_config import Configuration
 from socialsite.services import open_services
 from socialsite.store import StoreUrls
 from socialsite.store.errors import StoreUnavailable

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from socialsite.configuration import Configuration
+from socialsite.service_config import Configuration
 from socialsite.services import open_services
 from socialsite.store import StoreUrls
 from tests.support.outages import jobs_at
@@ -16,7 +16,7 @@ from tests.support.redis_server import RedisServer
 from tests.support.serving import Serving, serving
 from tests.support.site import wait_until
 from tests.support.visitor import PASSWORD, Answer, Visitor
-from timelines.services.auditing import Audit
+from timelines.audit import Audit
 
 MB = 1024 * 1024
 RESERVE = MB

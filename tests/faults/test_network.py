@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.handler import DEADLINE_S
+from socialsite.web.handler import DEADLINE_S
 from tests.support.fault_proxy import Fault, FaultProxy
 from tests.support.outages import jobs_at
 from tests.support.processes import MostThreads

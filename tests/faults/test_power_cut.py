@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.configuration import Configuration
+from socialsite.service_config import Configuration
 from socialsite.services import open_services
 from socialsite.store import StoreUrls
 from tests.support.power_cut import AOF, Sync, Tracer, disk_of, kept_at
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import Stalls
 from tests.support.world import World
-from timelines.services.auditing import Audit
+from timelines.audit import Audit
 
 POWER_S = float(os.environ.get("POWER_SECONDS", "5"))
 WRITERS = 4

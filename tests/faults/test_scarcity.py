@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.handler import DEADLINE_S
+from socialsite.web.handler import DEADLINE_S
 from tests.support.outages import jobs_at
 from tests.support.processes import busy_processors, open_files
 from tests.support.pulse import Pulse

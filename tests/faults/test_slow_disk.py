@@ -2,7 +2,7 @@
 
 With everysec Redis writes to its file before it answers, except while an fsync is going on: then it keeps
 up to two seconds of what it answered in its own memory. The site acknowledges nothing before it is in the
-file (socialsite/store/written_out.py), which the posts of a service without that look show to be needed.
+file (socialsite/store/aof.py), which the posts of a service without that look show to be needed.
 `strace` makes every fsync of the server take longer.
 """
 
@@ -15,8 +15,8 @@ import time
 import httpx
 import pytest
 
-from socialsite.configuration import Configuration
 from socialsite.recipes.worker import Worker
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls, open_store
 from tests.support.queues import prepared
@@ -27,7 +27,7 @@ from tests.support.slow_disk import held_back, slow_disk, until_held_back, work_
 from tests.support.stalls import Stalls
 from tests.support.visitor import Visitor
 from tests.support.world import Person, World
-from timelines.services.auditing import Audit
+from timelines.audit import Audit
 
 FSYNC_S = {"everysec": 1.5, "always": 0.02}
 """How long each fsync takes; a post is several writes, which with always wait for one each."""

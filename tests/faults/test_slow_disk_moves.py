@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.configuration import Configuration
 from socialsite.ids import ms_of
+from socialsite.migration.copying import Copier
+from socialsite.migration.record import Path as Way
+from socialsite.migration.store_pool import Places
+from socialsite.service_config import Configuration
 from socialsite.services import open_services
 from socialsite.store import StoreUrls, open_store
-from socialsite.store.moving.copying import Copier
-from socialsite.store.moving.places import Places
-from socialsite.store.moving.record import Path as Way
-from socialsite.store.opening import topology_of
+from socialsite.store.factory import topology_of
 from tests.support.redis_server import RedisServer
 from tests.support.slow_disk import slow_disk, until_held_back, work_of
 from tests.support.world import World
-from timelines.services.archiving import ArchivingService
+from timelines.archive.service import ArchivingService
 
 FSYNC_S = 1.5
 

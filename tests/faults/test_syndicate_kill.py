@@ -12,8 +12,8 @@ import time
 
 import pytest
 
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
 from tests.support.world import Person, World

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from socialsite.configuration import Configuration
 from socialsite.recipes.buffer import Entity
+from socialsite.service_config import Configuration
 from socialsite.services import open_services
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -20,14 +20,12 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache"
 DOCUMENT = ROOT / "docs" / "quality.md"
 PLACE = re.compile(r"(<!-- mutation -->\n).*?(<!-- /mutation -->)", re.DOTALL)
-SUBJECTS = ("socialsite/recipes", "timelines/repositories")
+SUBJECTS = ("socialsite/recipes/*", "timelines/*/*repository.py", "timelines/*/*.lua")
 
 
 def subjects() -> list[str]:
     """Every module and script under test, the smallest first."""
-    found = [
-        path for folder in SUBJECTS for path in (ROOT / folder).iterdir() if path.suffix in (".py", ".lua")
-    ]
+    found = [path for pattern in SUBJECTS for path in ROOT.glob(pattern) if path.suffix in (".py", ".lua")]
     return [path.relative_to(ROOT).as_posix() for path in sorted(found, key=lambda path: path.stat().st_size)]
 
 

@@ -3,11 +3,13 @@
 from dataclasses import dataclass, field
 
 from accounts import current
+from accounts.accounts.repository import AccountRepository
+from accounts.accounts.service import AccountService
 from accounts.domain import AccountId, SessionLimits
 from accounts.models import Account
-from accounts.repositories import AccountRepository, SessionRepository
-from accounts.services import AccountService, SessionService
-from accounts.sessions import SessionStore
+from accounts.sessions.django_store import SessionStore
+from accounts.sessions.repository import SessionRepository
+from accounts.sessions.service import SessionService
 from socialsite.clock import FixedClock
 from socialsite.store import Store
 

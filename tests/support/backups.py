@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from socialsite.operations.backup import Backup, walked
-from socialsite.operations.backup_file import BackupReader
-from socialsite.operations.families import is_taken
-from socialsite.operations.restore import Restore, into_store
-from socialsite.operations.values import Record, read
+from socialsite.maintenance.backup import Backup, walked
+from socialsite.maintenance.backup_file import BackupReader
+from socialsite.maintenance.dump import Record, read
+from socialsite.maintenance.families import is_taken
+from socialsite.maintenance.restore import Restore, into_store
 from socialsite.services import Services
 from socialsite.store import Store
 

@@ -6,8 +6,8 @@ from accounts import keys as account_keys
 from accounts.domain import AccountId
 from tests.support.town import Town
 from timelines import keys
-from timelines.domain.account_list import ListId
-from timelines.repositories.tags import tag_key
+from timelines.hashtags.repository import tag_key
+from timelines.lists.account_list import ListId
 
 Damage = Callable[[Town], Awaitable[object]]
 EDGE = 1_700_000_000_000

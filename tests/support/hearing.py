@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from socialsite.clock import FixedClock
-from socialsite.recipes.hub import Hub
+from socialsite.recipes.pubsub_listener import Hub
 from socialsite.store import Store, StoreError
 
 NOW_MS = 1_795_000_000_000

@@ -7,10 +7,10 @@ from typing import Any
 
 from accounts.domain import AccountId
 from socialsite.services import Services
-from timelines.domain.post import Post
-from timelines.services.importing import LineFile, Tally
-from timelines.services.importing_posts import PostsImport, PostsOptions
-from timelines.services.importing_rows import RowRules, ms_of_date
+from timelines.importing.lines import LineFile, Tally
+from timelines.importing.posts import PostsImport, PostsOptions
+from timelines.importing.rows import RowRules, ms_of_date
+from timelines.posts.post import Post
 
 NOW_MS = ms_of_date("2026-11-20T12:00:00Z")
 RULES = RowRules(max_graphemes=500, latest_ms=NOW_MS)

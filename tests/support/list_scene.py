@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from tests.support.world import Person, World, ids_on
-from timelines.domain.account_list import AccountList, ListId
-from timelines.domain.page import TimelinePage
-from timelines.domain.post import Post
+from timelines.lists.account_list import AccountList, ListId
+from timelines.pages.page import TimelinePage
+from timelines.posts.post import Post
 
 ReadPage = Callable[..., Awaitable[TimelinePage]]
 

@@ -1,8 +1,8 @@
 """Lists of Alice as tests fill them: she has few, with few members."""
 
 from accounts.domain import AccountId
-from timelines.domain.account_list import ListId
-from timelines.services.lists import ListService
+from timelines.lists.account_list import ListId
+from timelines.lists.service import ListService
 
 ALICE, BOB, CAROL = map(AccountId, (1, 2, 3))
 LISTS_CAP, MEMBERS_CAP = 3, 5

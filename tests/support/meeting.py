@@ -10,11 +10,11 @@ from typing import Self
 from accounts.errors import AccountNotFound
 from socialsite.services import Services
 from tests.support.world import Person, World, ids_on
-from timelines.domain.account_list import ListId
-from timelines.domain.page import TimelinePage
-from timelines.domain.post import Post
-from timelines.domain.query import parsed
 from timelines.errors import PostNotFound
+from timelines.lists.account_list import ListId
+from timelines.pages.page import TimelinePage
+from timelines.posts.post import Post
+from timelines.search.query import parsed
 
 
 @dataclass

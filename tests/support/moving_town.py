@@ -5,14 +5,14 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId
 from socialsite.recipes.worker import Worker
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUnavailable, StoreUrls
 from tests.support.redis_server import RedisServer
 from tests.support.world import Person, World, ids_of
-from timelines.domain.post import Post
+from timelines.posts.post import Post
 
 
 @dataclass

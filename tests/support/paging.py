@@ -4,8 +4,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from accounts.domain import AccountId
-from timelines.domain.follow import FIRST_PASS, FollowCursor
-from timelines.repositories.follows import Follows
+from timelines.graph.follow import FIRST_PASS, FollowCursor
+from timelines.graph.repository import Follows
 
 ALICE = AccountId(1)
 IDS = st.integers(2, 10**6)

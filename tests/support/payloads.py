@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, zip_longest
 
 from tests.support.corpora import corpus_json, corpus_text
-from timelines.domain.text import TextRefused, check_post_text
+from timelines.text.post_text import TextRefused, check_post_text
 
 OURS = (
     '"><img src=x onerror=alert(1)>', "'><svg/onload=alert(1)>", "</script><script>alert(1)</script>",

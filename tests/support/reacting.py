@@ -7,8 +7,8 @@ from socialsite.ids import PostId
 from socialsite.services import Services
 from tests.support.world import Person
 from timelines import keys
-from timelines.domain.page import Counts, HydratedPost
-from timelines.domain.post import Post
+from timelines.pages.page import Counts, HydratedPost
+from timelines.posts.post import Post
 
 
 @dataclass

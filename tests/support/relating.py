@@ -2,8 +2,8 @@
 
 from socialsite.services import Services
 from tests.support.world import Person
-from timelines.domain.relation import Relation
-from timelines.services.relations import RelationsService
+from timelines.following.blocks_and_mutes import RelationsService
+from timelines.graph.relation import Relation
 
 
 async def relation(services: Services, one: Person, other: Person) -> Relation:

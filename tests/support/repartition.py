@@ -8,12 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from socialsite.migration import commands as operation
+from socialsite.migration.commands import Edges, Site
+from socialsite.migration.mover import Report
+from socialsite.migration.progress import OnStep, Step
 from socialsite.store import Key, StoreUnavailable, open_store
-from socialsite.store.moving import operation
-from socialsite.store.moving.mover import Report
-from socialsite.store.moving.operation import Edges, Site
-from socialsite.store.moving.steps import OnStep, Step
-from socialsite.store.opening import COMPONENTS, topology_of
+from socialsite.store.factory import COMPONENTS, topology_of
 
 SLICES = 16
 FOLLOW_EDGES = Edges(

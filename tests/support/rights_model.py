@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from accounts.domain import ACTIVE, SUSPENDED, AccountId, Author, State
 from socialsite.clock import FixedClock
-from timelines.domain.filters import Filter, matching
-from timelines.domain.post import Post
-from timelines.domain.rights import UNFILTERED, Place, ReaderState, may_see
+from timelines.posts.post import Post
+from timelines.visibility.filter import Filter, matching
+from timelines.visibility.rights import UNFILTERED, Place, ReaderState, may_see
 
 Pairs = set[tuple[AccountId, AccountId]]
 

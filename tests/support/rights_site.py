@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
+from socialsite.service_config import Configuration
 from socialsite.services import Services, build_services
 from socialsite.store import Store
 from tests.support.rights_model import RightsModel
 from tests.support.world import Person, World
-from timelines.domain.account_list import ListId
-from timelines.domain.page import TimelinePage
-from timelines.domain.rights import FOREVER
 from timelines.errors import TimelinesError
+from timelines.lists.account_list import ListId
+from timelines.pages.page import TimelinePage
+from timelines.visibility.rights import FOREVER
 
 PEOPLE = 4
 SMALL = Configuration(home_cap=5, list_cap=5, posts_per_pass=1, turn_ms=0, read_ahead=1)

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from tests.support.sockets import Client, Message
-from timelines.domain.page import TimelinePage
+from timelines.pages.page import TimelinePage
 
 PAGE = 100
 BOOSTED = re.compile(r'data-boost-of="(\d+)"')

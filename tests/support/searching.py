@@ -5,10 +5,10 @@ from socialsite.ids import MAX_ID, PostId
 from socialsite.services import Services
 from socialsite.store import Key
 from tests.support.world import Person, ids_on
-from timelines.domain.post import Post
-from timelines.domain.query import Query, parsed
-from timelines.repositories.search import PostIndex, Sought, digests_of, partition_of, places
-from timelines.services.search_walk import Walk
+from timelines.posts.post import Post
+from timelines.search.partition_merge import Walk
+from timelines.search.query import Query, parsed
+from timelines.search.repository import PostIndex, Sought, digests_of, partition_of, places
 
 AUTHORS = {"one": AccountId(1), "two": AccountId(2)}
 

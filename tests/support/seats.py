@@ -2,9 +2,9 @@
 
 from socialsite.services import Services
 from tests.support.world import Person
-from timelines.domain.post import Post
-from timelines.domain.rights import Place
-from timelines.services.hydrating_for_many import Seat, hydrate_for
+from timelines.posts.post import Post
+from timelines.reading.batch_hydration import Seat, hydrate_for
+from timelines.visibility.rights import Place
 
 
 def home_of(services: Services, reader: Person) -> Seat:

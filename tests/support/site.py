@@ -102,8 +102,8 @@ class Site:
         )
         for line in listing.stdout.splitlines():
             pid, parent, command = line.split(None, 2)
-            if int(parent) == self.pid and "socialsite.quickstart.child" in command:
-                found[command.split("socialsite.quickstart.child ")[1].split()[1]] = int(pid)
+            if int(parent) == self.pid and "socialsite.quickstart.child_process" in command:
+                found[command.split("socialsite.quickstart.child_process ")[1].split()[1]] = int(pid)
         return found
 
     def interrupt(self) -> int:

@@ -15,8 +15,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize
 
 from accounts.domain import AccountId
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId
+from socialsite.service_config import Configuration
 from socialsite.services import build_services
 from socialsite.store import open_store
 from tests.support.site_model import SiteModel

@@ -12,9 +12,9 @@ from socialsite.ids import PostId
 from tests.support.site_machine import MOST_PEOPLE, WHICH, WHO
 from tests.support.site_machine_pages import TAG, WORD, PagesAreRight
 from tests.support.site_model import Written
-from timelines.domain.account_list import ListId
-from timelines.domain.post import Post
-from timelines.domain.rights import FOREVER
+from timelines.lists.account_list import ListId
+from timelines.posts.post import Post
+from timelines.visibility.rights import FOREVER
 
 AUDIENCES = st.sampled_from([0, 0, 0, 1, 2])
 Said = list[tuple[int, int, bool]]

@@ -7,9 +7,9 @@ from hypothesis.stateful import invariant, rule
 
 from accounts.domain import AccountId
 from tests.support.site_machine import SiteMachine
-from timelines.domain.account_list import ListId
-from timelines.domain.page import HydratedPost, TimelinePage
-from timelines.domain.query import parsed
+from timelines.lists.account_list import ListId
+from timelines.pages.page import HydratedPost, TimelinePage
+from timelines.search.query import parsed
 
 WORD, TAG = "words", "tea"
 """In every post, and in some of them as a hashtag."""

@@ -5,14 +5,14 @@ import hashlib
 from collections.abc import Callable
 from typing import Any, Self
 
-from socialsite.operations.scanning import scanned
+from socialsite.maintenance.scanning import scanned
 from socialsite.store import Key
 from socialsite.store.connections import partition_of
 from tests.support.world import Person, World
 from timelines import keys
-from timelines.domain.account_list import AccountList
-from timelines.domain.post import Post
-from timelines.services.auditing import Audit, AuditReport
+from timelines.audit import Audit, AuditReport
+from timelines.lists.account_list import AccountList
+from timelines.posts.post import Post
 
 PARTITIONS = 16
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from django.http import HttpResponse, StreamingHttpResponse
 from django.urls import path
 
-from socialsite.http import SiteRequest
+from socialsite.web.requests import SiteRequest
 
 
 class Seen:
@@ -69,5 +69,5 @@ urlpatterns = [
     path("hello", hello), path("sync", sync_hello), path("slow", slow),
     path("stream", stream), path("broken", broken), path("echo", echo),
 ]  # fmt: skip
-handler400 = handler403 = handler404 = "socialsite.views.not_found"
-handler500 = "socialsite.views.defect"
+handler400 = handler403 = handler404 = "socialsite.web.views.not_found"
+handler500 = "socialsite.web.views.defect"

@@ -6,9 +6,9 @@ from accounts.domain import AccountId
 from accounts.models import Account
 from socialsite.ids import PostId
 from socialsite.services import Services
-from timelines.domain.account_list import AccountList
-from timelines.domain.page import TimelinePage
-from timelines.domain.post import Post
+from timelines.lists.account_list import AccountList
+from timelines.pages.page import TimelinePage
+from timelines.posts.post import Post
 
 
 class Person:

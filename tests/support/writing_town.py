@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from socialsite.clock import FixedClock
-from socialsite.recipes.hub import alive, online
+from socialsite.recipes.pubsub_listener import alive, online
 from socialsite.services import Services
 from tests.support.reacting import Acts
 from tests.support.world import Person, World
-from timelines.domain.account_list import AccountList
-from timelines.domain.post import PUBLIC, UNLISTED, Post
+from timelines.lists.account_list import AccountList
+from timelines.posts.post import PUBLIC, UNLISTED, Post
 
 SLOW_MS = 8_000
 """Between two of what happens, at most: of a replay's minute there is the rest."""

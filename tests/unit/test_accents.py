@@ -8,10 +8,10 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timelines.domain.accents import plain, without_marks
-from timelines.domain.filters import Filter, matching
-from timelines.domain.query import Query, QueryRefused, parsed
-from timelines.domain.searching import folded, name_starts, terms_of, tokens_of
+from timelines.search.query import Query, QueryRefused, parsed
+from timelines.text.accents import plain, without_marks
+from timelines.text.tokenizer import folded, name_starts, terms_of, tokens_of
+from timelines.visibility.filter import Filter, matching
 
 EVERY_CHARACTER = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
 BASES = ("a", "ø", "ι", "и", "е", "і\u0308", "ا", "ٱ", "و", "ש", "か", "क", "1", " ")

@@ -5,10 +5,10 @@ import hashlib
 import pytest
 
 from accounts import keys
-from accounts.device import DEVICE_CAP, device_of
 from accounts.domain import DAY_MS, SESSION_SCHEMA, SessionLimits, StoredSession
 from accounts.models import Account
-from accounts.tokens import Token
+from accounts.sessions.device import DEVICE_CAP, device_of
+from accounts.sessions.tokens import Token
 from socialsite.store.key import GRAMMAR
 
 NOW_MS = 1_800_000_000_000

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 from django.core.exceptions import RequestAborted
 
-from socialsite.middleware.limits import BodyRefused, declared_length, read_bounded, refusal_of_head
+from socialsite.web.middleware.limits import BodyRefused, declared_length, read_bounded, refusal_of_head
 
 MAX = 1_000
 

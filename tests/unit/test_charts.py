@@ -1,6 +1,6 @@
 """Path data of charts: what is drawn from which numbers."""
 
-from socialsite.ops.charts import HEIGHT, WIDTH, area, line
+from socialsite.admin.charts import HEIGHT, WIDTH, area, line
 
 
 def test_a_line_goes_from_the_left_to_the_right_edge() -> None:

@@ -4,7 +4,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from socialsite.middleware.address import client_address
+from socialsite.web.middleware.address import client_address
 
 PROXIES = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
 

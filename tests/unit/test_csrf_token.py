@@ -11,7 +11,7 @@ from django.middleware.csrf import (
     _unmask_cipher_token,
 )
 
-from socialsite.csrf import masked
+from socialsite.web.csrf import masked
 
 
 def test_django_finds_the_secret_under_every_mask():

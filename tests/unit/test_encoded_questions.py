@@ -2,18 +2,18 @@
 
 import pytest
 
+from accounts.accounts.repository import AccountRepository
 from accounts.domain import AccountId
-from accounts.repositories import AccountRepository
 from socialsite.ids import PostId
 from socialsite.store import Encoded, Question, Store
-from socialsite.store.batches import Parts, encoded
+from socialsite.store.encoding import Parts, encoded
 from socialsite.store.scripts import Command
-from socialsite.store.topology.single import Single
-from timelines.repositories.follows import Follows
-from timelines.repositories.post_counts import counts_question
-from timelines.repositories.posts import PostRepository
-from timelines.repositories.readers import state_question
-from timelines.repositories.relations import Relations
+from socialsite.store.topology.standalone import Single
+from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.repository import Follows
+from timelines.posts.counts import counts_question
+from timelines.posts.repository import PostRepository
+from timelines.visibility.viewer_state import state_question
 
 POSTS = [PostId(9_007_199_254_740_991), PostId(1), PostId(0)]
 PEOPLE = [AccountId(number) for number in (1, 42, 99, 100, 1_000_000)]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from socialsite import environment
+from socialsite import settings_parsers as environment
 
 ROOT = Path(__file__).resolve().parents[2]
 

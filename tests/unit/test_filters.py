@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timelines.domain.filters import Filter, matching
-from timelines.domain.searching import folded
 from timelines.errors import FilterRefused
-from timelines.services.filters import checked
+from timelines.filters.service import checked
+from timelines.text.tokenizer import folded
+from timelines.visibility.filter import Filter, matching
 
 NOW = 1_000
 

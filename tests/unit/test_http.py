@@ -7,7 +7,7 @@ from django.test import RequestFactory
 
 from accounts.errors import SignInNeeded
 from socialsite.errors import Malformed, NotAllowed
-from socialsite.http import (
+from socialsite.web.requests import (
     form_data,
     is_own_url,
     json_response,

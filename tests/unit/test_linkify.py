@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.markup import Markup
-from timelines.domain.linkify import REL, hashtags, linkify, mentions, shown_url
-from timelines.domain.scanning import LINKS_CAP, normalize_tag, scan
+from timelines.text.linkify import REL, hashtags, linkify, mentions, shown_url
+from timelines.text.token_scanner import LINKS_CAP, normalize_tag, scan
 
 
 def hrefs(text: str) -> list[str]:

@@ -3,8 +3,8 @@
 import pytest
 
 from accounts.domain import AccountId
-from timelines.domain.account_list import AccountList, ListId, Operation
-from timelines.domain.list_algebra import LEAVES_MOST, CannotBeMade, Made, check, expression
+from timelines.lists.account_list import AccountList, ListId, Operation
+from timelines.lists.algebra import LEAVES_MOST, CannotBeMade, Made, check, expression
 
 OWNER, OTHER = AccountId(1), AccountId(2)
 A, B, C, V, W = map(ListId, (1, 2, 3, 10, 11))

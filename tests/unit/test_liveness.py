@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.recipes.liveness import is_dead, mark
+from socialsite.recipes.process_identity import is_dead, mark
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a start or a zombie cannot be seen")
 
@@ -39,7 +39,7 @@ def test_a_process_of_somebody_else_is_alive_whenever_it_began() -> None:
 
 @linux
 def test_a_process_that_ended_is_dead_even_before_its_parent_looks() -> None:
-    program = "from socialsite.recipes.liveness import mark; print(mark())"
+    program = "from socialsite.recipes.process_identity import mark; print(mark())"
     child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     marked = child.stdout.read().strip()

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 
-from socialsite.metrics import ManyHistogram
+from socialsite.analytics.prometheus import ManyHistogram
 
 BUCKETS = (0.5, 1, 2)
 SECONDS = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0, 2.0, 3.0])  # sums are exact, whatever their order

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from socialsite.outlet import QUEUE_CAP_BYTES, Frame, PlainOutlet, text_frame
+from socialsite.web.socket_writer import QUEUE_CAP_BYTES, Frame, PlainOutlet, text_frame
 
 
 class Server:

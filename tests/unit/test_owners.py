@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from socialsite.store import Key, Node
 from socialsite.store.connection import Address
-from socialsite.store.owners import MOST, Groups, OwnersByNode, grouped
+from socialsite.store.node_lookup import MOST, Groups, OwnersByNode, grouped
 
 NODES = [Node(Address.parse(f"redis://server:{number}")) for number in range(1, 5)]
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from timelines.domain.follow import FIRST_PASS, PassCursor
-from timelines.repositories.passes import GENERATION, read_under, shares_of, written_under
+from timelines.graph.follow import FIRST_PASS, PassCursor
+from timelines.graph.passes import GENERATION, read_under, shares_of, written_under
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import json, os, sys
-from socialsite.quickstart.preparation import prepare
+from socialsite.quickstart.bootstrap import prepare
 prepare(sys.argv[1:])
 print(json.dumps(dict(os.environ)))
 """

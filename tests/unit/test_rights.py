@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from accounts.domain import AccountId, Author
 from socialsite.ids import PostId
-from timelines.domain.post import FOLLOWERS, PUBLIC, UNLISTED, Post
-from timelines.domain.rights import Place, ReaderState, may_see, sees_all_followed
+from timelines.posts.post import FOLLOWERS, PUBLIC, UNLISTED, Post
+from timelines.visibility.rights import Place, ReaderState, may_see, sees_all_followed
 
 PEOPLE = st.integers(1, 4).map(AccountId)
 SOME = st.frozensets(PEOPLE, max_size=1)

@@ -2,12 +2,12 @@
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.outlet import Frame
-from timelines.domain.page import TimelinePage
-from timelines.domain.rights import Place
-from timelines.live.room import GONE_CAP, HELD_CAP, SENT_CAP, Room, Socket, Subscription
-from timelines.live.timelines import OpenTimeline
-from timelines.services.hydrating_for_many import Seat
+from socialsite.web.socket_writer import Frame
+from timelines.live.channels import OpenTimeline
+from timelines.live.socket_registry import GONE_CAP, HELD_CAP, SENT_CAP, Room, Socket, Subscription
+from timelines.pages.page import TimelinePage
+from timelines.reading.batch_hydration import Seat
+from timelines.visibility.rights import Place
 
 
 class Seen:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialsite.ids import MAX_ID, ms_of
-from timelines.domain.query import LENGTH_CAP, NARROWING_CAP, Query, QueryRefused, parsed
-from timelines.domain.searching import folded, name_starts, narrowing_terms, terms_of, tokens_of
+from timelines.search.query import LENGTH_CAP, NARROWING_CAP, Query, QueryRefused, parsed
+from timelines.text.tokenizer import folded, name_starts, narrowing_terms, terms_of, tokens_of
 
 texts = st.text(max_size=80) | st.text(alphabet="ab 日本語カー나ไทย#@_-.\"é'", max_size=40)
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from django.conf import settings
 
 from accounts.domain import DAY_MS, SessionLimits
-from socialsite import outlet
-from socialsite.environment import RATE_DEFAULTS
-from socialsite.handler import DEADLINE_S
-from socialsite.middleware.limits import HEAD_MAX_BYTES, HEADERS_MAX
-from timelines.domain.text import MARKS_PER_CLUSTER_CAP, TEXT_BYTES_CAP
+from socialsite.settings_parsers import RATE_DEFAULTS
+from socialsite.web import socket_writer as outlet
+from socialsite.web.handler import DEADLINE_S
+from socialsite.web.middleware.limits import HEAD_MAX_BYTES, HEADERS_MAX
 from timelines.live.requests import MESSAGE_CAP_BYTES, WATCHED_CAP
 from timelines.live.stream import SUBSCRIPTIONS_CAP
+from timelines.text.post_text import MARKS_PER_CLUSTER_CAP, TEXT_BYTES_CAP
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "security.md").read_text()

@@ -4,7 +4,7 @@ import pytest
 from django.utils.safestring import SafeString
 from django.utils.translation import override
 
-from socialsite.shells import Shells, Slot, Viewer
+from socialsite.web.page_cache import Shells, Slot, Viewer
 
 PAGE = "{{ viewer.handle }}:{% if box.next %}<a href='{{ box.next }}'>{% endif %}{{ title }}{{ box.html }}"
 

@@ -4,13 +4,13 @@ import asyncio
 
 from accounts.domain import AccountId
 from socialsite.clock import FixedClock
-from socialsite.outlet import Frame
-from timelines.domain.page import TimelinePage
-from timelines.domain.rights import Place
-from timelines.live.room import Room, Socket, Subscription
-from timelines.live.subscribing import Subscriber
-from timelines.live.timelines import OpenTimeline
-from timelines.services.hydrating_for_many import Seat
+from socialsite.web.socket_writer import Frame
+from timelines.live.channels import OpenTimeline
+from timelines.live.socket_registry import Room, Socket, Subscription
+from timelines.live.subscriptions import Subscriber
+from timelines.pages.page import TimelinePage
+from timelines.reading.batch_hydration import Seat
+from timelines.visibility.rights import Place
 
 
 class Outlet:

@@ -10,7 +10,7 @@ from django.utils import translation
 from django.utils.safestring import SafeString
 
 from accounts.domain import Author
-from timelines.presenters import ACTIONS_SLOT
+from timelines.pages.presenters import ACTIONS_SLOT
 from timelines.templatetags.timelines_tags import hue, initial, iso, ms_datetime, number
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timelines.domain.text import (
+from timelines.text.post_text import (
     MARKS_PER_CLUSTER_CAP,
     TEXT_BYTES_CAP,
     TextRefused,

@@ -3,7 +3,7 @@
 import re
 
 from tests.support.corpora import corpus_json, corpus_text, posts
-from timelines.domain.text import TextRefused, grapheme_count, normalize_text
+from timelines.text.post_text import TextRefused, grapheme_count, normalize_text
 
 CHANGED_SINCE_15_0 = {
     "÷ 2701 × 200D × 2701 ÷": "upper blade scissors lost Extended_Pictographic in later versions of Unicode",

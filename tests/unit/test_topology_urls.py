@@ -3,11 +3,11 @@
 import pytest
 
 from socialsite.store import BadUrl, Key, StoreUrls
-from socialsite.store.opening import components_at, topology_of
+from socialsite.store.factory import components_at, topology_of
 from socialsite.store.topology.addresses import ManyUrl
-from socialsite.store.topology.proxy import Proxy
 from socialsite.store.topology.sentinel import Sentinel
 from socialsite.store.topology.shards import Shards
+from socialsite.store.topology.twemproxy import Proxy
 
 
 def test_servers_share_credentials_and_database() -> None:

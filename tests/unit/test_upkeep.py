@@ -3,7 +3,7 @@
 import asyncio
 from itertools import pairwise
 
-from socialsite.recipes.upkeep import PAUSE_S, Upkeep
+from socialsite.recipes.task_supervisor import PAUSE_S, Upkeep
 
 
 async def test_work_that_stumbles_is_begun_again_after_the_same_pause_each_time() -> None:

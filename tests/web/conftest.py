@@ -7,9 +7,9 @@ import pytest_asyncio
 
 from socialsite.asgi import application
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
-from socialsite.middleware.services import loop_services
+from socialsite.service_config import Configuration
 from socialsite.services import Services, build_services, open_services
+from socialsite.web.middleware.services import loop_services
 from tests.support.browser import Browser
 from tests.support.redis_server import RedisServer
 from tests.support.sockets import Daphne, running

@@ -4,9 +4,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from socialsite.configuration import Configuration
-from socialsite.middleware.services import loop_services
+from socialsite.service_config import Configuration
 from socialsite.services import open_services
+from socialsite.web.middleware.services import loop_services
 
 
 async def test_following_answers_with_how_it_stands(alice, bob):

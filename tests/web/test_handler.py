@@ -10,7 +10,7 @@ import pytest
 from django.core import signals
 
 from socialsite.asgi import application
-from socialsite.handler import LoopHandler
+from socialsite.web.handler import LoopHandler
 from tests.support import views
 from tests.support.views import seen
 
@@ -20,7 +20,7 @@ Message = dict[str, Any]
 @pytest.fixture(autouse=True)
 def urlconf(settings):
     settings.ROOT_URLCONF = views.__name__
-    settings.MIDDLEWARE = ["socialsite.middleware.errors.ErrorsMiddleware"]
+    settings.MIDDLEWARE = ["socialsite.web.middleware.errors.ErrorsMiddleware"]
     seen.clear()
 
 
@@ -162,7 +162,7 @@ async def test_a_defect_is_500_and_tells_nothing(client, site, settings):
 
 
 async def test_a_view_that_passes_its_deadline_is_cancelled_and_503(site, settings):
-    settings.MIDDLEWARE = ["socialsite.middleware.deadline.DeadlineMiddleware", *settings.MIDDLEWARE]
+    settings.MIDDLEWARE = ["socialsite.web.middleware.deadline.DeadlineMiddleware", *settings.MIDDLEWARE]
     transport = httpx.ASGITransport(LoopHandler(deadline_s=0.05), raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://testserver") as client:
         answer = await client.get("/slow", headers={"Accept": "application/json"})

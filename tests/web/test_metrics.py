@@ -10,7 +10,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from socialsite import health
+from socialsite.web import health
 from tests.support.browser import Browser
 from tests.support.fleet import BASE_DIR, Fleet
 from tests.support.world import World

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from socialsite.configuration import Configuration
-from socialsite.middleware.services import loop_services
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
+from socialsite.web.middleware.services import loop_services
 from tests.support.browser import Browser, hidden
 from tests.support.redis_server import RedisServer
 from tests.support.world import World

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from accounts.domain import AccountId
-from socialsite.ops.trail import AuditTrail
+from socialsite.admin.audit_log import AuditTrail
 from socialsite.services import Services
 from tests.support.browser import Browser
 from tests.support.routes import routes
 from tests.support.visitor import PASSWORD
 from tests.support.world import World
-from timelines.domain.jobs import SyndicatePass, encode_job
+from timelines.jobs import SyndicatePass, encode_job
 
 PAGES = ("/ops/", "/ops/statistics/", "/ops/accounts/", "/ops/deadletters/", "/ops/trail/")
 

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import pytest_asyncio
 
-from socialsite.configuration import Configuration
-from socialsite.health import COMPONENTS, readiness, state_of
-from socialsite.middleware.services import loop_services
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
+from socialsite.web.health import COMPONENTS, readiness, state_of
+from socialsite.web.middleware.services import loop_services
 from tests.support.browser import Browser
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import Stalls

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 import pytest_asyncio
 
 from accounts.domain import AccountId
-from socialsite.configuration import Configuration
-from socialsite.middleware.services import loop_services
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
+from socialsite.web.middleware.services import loop_services
 from tests.support.browser import Browser
 from tests.support.replicas import ReplicatedServer, reads, replicated_server
 from tests.support.world import World

@@ -5,9 +5,9 @@ from urllib.parse import quote
 
 import pytest
 
-from socialsite.configuration import Configuration
-from socialsite.middleware.services import loop_services
+from socialsite.service_config import Configuration
 from socialsite.services import open_services
+from socialsite.web.middleware.services import loop_services
 from tests.support.browser import Browser
 
 DAY = "2026-01-31"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from socialsite.configuration import Configuration
-from socialsite.middleware.services import loop_services
+from socialsite.service_config import Configuration
 from socialsite.services import open_services
+from socialsite.web.middleware.services import loop_services
 from tests.support.browser import cookies_of
 from tests.support.visitor import PASSWORD
 

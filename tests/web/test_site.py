@@ -4,7 +4,7 @@ import pytest
 
 from accounts.errors import AccountsError
 from socialsite.errors import RequestError
-from socialsite.middleware.errors import EXPECTED, STATUS, status_of
+from socialsite.web.middleware.errors import EXPECTED, STATUS, status_of
 from tests.support.browser import JSON
 from timelines.errors import TimelinesError
 

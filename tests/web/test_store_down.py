@@ -8,10 +8,10 @@ from os import kill
 
 import pytest_asyncio
 
-from socialsite.configuration import Configuration
-from socialsite.handler import DEADLINE_S
-from socialsite.middleware.services import loop_services
+from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
+from socialsite.web.handler import DEADLINE_S
+from socialsite.web.middleware.services import loop_services
 from tests.support.browser import Browser, cookies_of
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import Stalls

@@ -3,8 +3,8 @@
 import msgspec
 
 from socialsite.ids import PostId
-from socialsite.outlet import Frame
-from timelines.domain.page import Counts
+from socialsite.web.socket_writer import Frame
+from timelines.pages.page import Counts
 
 BAD_MESSAGE = "bad_message"
 SIGNED_OUT = "signed_out"

@@ -13,9 +13,9 @@ from itertools import islice
 from socialsite.ids import PostId
 from socialsite.store.errors import StoreError
 from timelines.live import frames
-from timelines.live.room import Room, Socket
-from timelines.live.surfacing import Surfacing
-from timelines.services.hydrating import Hydrator
+from timelines.live.replacement_boosts import Surfacing
+from timelines.live.socket_registry import Room, Socket
+from timelines.reading.hydration import Hydrator
 
 SOCKETS_AT_ONCE = 20
 """Looked at in one question; after a restart most of them show the same posts."""

@@ -2,13 +2,13 @@
 
 from django.utils import translation
 
-from socialsite.outlet import Frame
-from timelines.domain.notifications import Noticed
-from timelines.domain.page import HydratedPost, ViewerState
+from socialsite.web.socket_writer import Frame
 from timelines.live import frames
-from timelines.live.room import Subscription
-from timelines.notices import notice_html
-from timelines.presenters import entry_html
+from timelines.live.socket_registry import Subscription
+from timelines.notifications.notification import Noticed
+from timelines.notifications.presenters import notice_html
+from timelines.pages.page import HydratedPost, ViewerState
+from timelines.pages.presenters import entry_html
 
 
 def entry_frame(timeline: str, entry: HydratedPost | Noticed, language: str) -> Frame:

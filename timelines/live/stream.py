@@ -7,26 +7,27 @@ import asyncio
 import logging
 from typing import Protocol
 
-from accounts.services import AccountService, SessionService
+from accounts.accounts.service import AccountService
+from accounts.sessions.service import SessionService
 from socialsite.ids import PostId
-from socialsite.recipes.hub import Now
-from socialsite.recipes.upkeep import Upkeep
+from socialsite.recipes.pubsub_listener import Now
+from socialsite.recipes.task_supervisor import Upkeep
 from socialsite.store.errors import StoreError
+from timelines.hashtags.service import TagService
+from timelines.lists.service import ListService
 from timelines.live import frames
-from timelines.live.announcing import SIGNED_OUT, Announcer
+from timelines.live.broadcaster import Spreading
+from timelines.live.channels import Timelines
+from timelines.live.dispatcher import SIGNED_OUT, Announcer
 from timelines.live.missed_deletions import MissedDeletions
+from timelines.live.replacement_boosts import Surfacing
 from timelines.live.requests import BadMessage, Subscribe, Unsubscribe, Watch, parse, post_id
-from timelines.live.room import Room, Socket
-from timelines.live.spreading import Spreading
-from timelines.live.subscribing import Subscriber
-from timelines.live.surfacing import Surfacing
-from timelines.live.timelines import Timelines
-from timelines.services.hydrating import Hydrator
-from timelines.services.lists import ListService
-from timelines.services.live import LiveService
-from timelines.services.noticing import NotificationService
-from timelines.services.reading import ReadingService
-from timelines.services.tagging import TagService
+from timelines.live.service import LiveService
+from timelines.live.socket_registry import Room, Socket
+from timelines.live.subscriptions import Subscriber
+from timelines.notifications.service import NotificationService
+from timelines.reading.hydration import Hydrator
+from timelines.reading.service import ReadingService
 
 SESSIONS_EVERY_S = 4.0
 SUBSCRIPTIONS_CAP = 20

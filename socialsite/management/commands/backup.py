@@ -5,13 +5,13 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from socialsite.maintenance.backup import Backup
+from socialsite.maintenance.backup_file import BackupReader
+from socialsite.maintenance.scanning import key_count
+from socialsite.maintenance.topology_check import KeysOnTheMove
 from socialsite.management.operator_command import OperatorCommand
-from socialsite.operations.backup import Backup
-from socialsite.operations.backup_file import BackupReader
-from socialsite.operations.scanning import key_count
-from socialsite.operations.standing import KeysOnTheMove
 from socialsite.services import Services
-from timelines.services.archiving import ArchivedBodies
+from timelines.archive.service import ArchivedBodies
 
 WALKS = 3
 

@@ -10,12 +10,12 @@ from django.core.management.base import CommandError, CommandParser
 from rich.console import Console
 from rich.table import Table
 
+from socialsite.maintenance.forecast import Caps, Forecast, forecast
+from socialsite.maintenance.memory import POST_FAMILY, SAMPLE, MemoryMeter, MemoryReport
+from socialsite.maintenance.scanning import key_count
 from socialsite.management.operator_command import OperatorCommand
-from socialsite.operations.forecast import Caps, Forecast, forecast
-from socialsite.operations.memory import POST_FAMILY, SAMPLE, MemoryMeter, MemoryReport
-from socialsite.operations.scanning import key_count
 from socialsite.services import Services
-from timelines.services.owned_keys import owned_keys
+from timelines.audit.account_keys import owned_keys
 
 COLD_DAYS = 90
 MARKER_BYTES = 72

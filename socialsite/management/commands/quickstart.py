@@ -15,9 +15,9 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from socialsite.management.site_command import SiteCommand
-from socialsite.quickstart import parts
-from socialsite.quickstart.child import GRACE_S
-from socialsite.quickstart.preparation import DEFAULT_DIRECTORY, directory_of, raise_file_limit
+from socialsite.quickstart import processes as parts
+from socialsite.quickstart.bootstrap import DEFAULT_DIRECTORY, directory_of, raise_file_limit
+from socialsite.quickstart.child_process import GRACE_S
 from socialsite.quickstart.supervisor import Supervisor
 from socialsite.store.embedded import EmbeddedServer
 from socialsite.store.errors import StoreError

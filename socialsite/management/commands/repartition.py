@@ -11,16 +11,16 @@ from rich.console import Console
 from rich.progress import Progress
 
 from socialsite.management.site_command import SiteCommand
+from socialsite.migration import commands as operation
+from socialsite.migration.commands import Edges, Site
+from socialsite.migration.estimate import Survey
+from socialsite.migration.mover import Report
+from socialsite.migration.progress import OnStep, Step
+from socialsite.migration.repartitioning import GRACE_S
 from socialsite.services import partitions_key, placed_urls
 from socialsite.store.embedded import EmbeddedServer
 from socialsite.store.errors import StoreError
-from socialsite.store.moving import operation
-from socialsite.store.moving.mover import Report
-from socialsite.store.moving.operation import Edges, Site
-from socialsite.store.moving.reshaping import GRACE_S
-from socialsite.store.moving.steps import OnStep, Step
-from socialsite.store.moving.survey import Survey
-from socialsite.store.opening import COMPONENTS, topology_of
+from socialsite.store.factory import COMPONENTS, topology_of
 
 MB = 1_000_000
 MOST_PARTITIONS = 4_096

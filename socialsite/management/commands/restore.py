@@ -10,12 +10,12 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from socialsite.maintenance.backup_file import BackupDamaged, BackupReader, Ending
+from socialsite.maintenance.restore import NotEmpty, Restore, into_store
 from socialsite.management.operator_command import OperatorCommand
-from socialsite.operations.backup_file import BackupDamaged, BackupReader, Ending
-from socialsite.operations.restore import NotEmpty, Restore, into_store
 from socialsite.services import Services
-from timelines.services.archiving import ArchivedBodies
-from timelines.services.recovering import Recovering
+from timelines.archive.service import ArchivedBodies
+from timelines.audit.rebuild_after_restore import Recovering
 
 
 class Command(OperatorCommand):

@@ -12,7 +12,7 @@ from typing import Any
 from socialsite.store.connection import Address
 from socialsite.store.errors import StoreError, StoreUnavailable
 from socialsite.store.node import Admission, Node, Reply
-from socialsite.store.owners import Groups, KeyOf, OwnerId, OwnersByNode
+from socialsite.store.node_lookup import Groups, KeyOf, OwnerId, OwnersByNode
 from socialsite.store.partition.slots import SLOTS, slot_of_tag
 from socialsite.store.replicas import ClusterReplica, Replicas
 from socialsite.store.topology.cluster_node import ClusterNode

@@ -13,7 +13,7 @@ from socialsite.store.connection import Address, PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
 from socialsite.store.node import Node, Reply, encode
 from socialsite.store.scripts import Command
-from socialsite.store.topology.single import Single
+from socialsite.store.topology.standalone import Single
 
 ASK_TIMEOUT_S = 0.5
 """To connect to a Sentinel, and again for its answer; then the next one is asked."""

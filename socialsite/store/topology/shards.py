@@ -11,7 +11,7 @@ from functools import lru_cache
 from socialsite.store.connection import Address, PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
 from socialsite.store.node import Node, Reply, encode
-from socialsite.store.owners import Groups, KeyOf, OwnerId, OwnersByNode
+from socialsite.store.node_lookup import Groups, KeyOf, OwnerId, OwnersByNode
 from socialsite.store.scripts import Command
 from socialsite.store.topology.shard_checks import require_one_map, require_own_keys, require_place
 from socialsite.store.topology.shard_map import FORMED, HeldMap, ShardMap, read_map, shard_key

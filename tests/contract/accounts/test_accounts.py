@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from accounts import keys
+from accounts.accounts.repository import AccountRepository
 from accounts.domain import AccountId
 from accounts.errors import AccountNotFound, FieldErrors, HandleTaken
-from accounts.repositories import AccountRepository
 from socialsite.store import StoreUnavailable
 from tests.support.account_world import NOW_MS, PASSWORD, AccountWorld
 

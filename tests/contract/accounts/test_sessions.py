@@ -6,8 +6,8 @@ from django.core.exceptions import SynchronousOnlyOperation
 
 from accounts import keys
 from accounts.domain import DAY_MS, AccountId
-from accounts.sessions import SessionStore
-from accounts.tokens import Token
+from accounts.sessions.django_store import SessionStore
+from accounts.sessions.tokens import Token
 from tests.support.account_world import NOW_MS
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from socialsite.recipes.hub import MARKER, Presence, alive, fixed_channel, online, process_channel
+from socialsite.recipes.pubsub_listener import MARKER, Presence, alive, fixed_channel, online, process_channel
 from socialsite.store import Store, StoreUnavailable, open_store
 from tests.support.hearing import NOW_MS, opened, until
 from tests.support.redis_server import RedisServer

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from socialsite.clock import FixedClock
-from socialsite.recipes.hub import alive
+from socialsite.recipes.pubsub_listener import alive
 from socialsite.store import StoreError, open_store
 from tests.support.hearing import NEVER_S, Process, until, until_told
 from tests.support.redis_server import RedisServer
@@ -58,7 +58,7 @@ async def test_a_store_that_is_away_is_asked_now_and_then_and_not_all_the_time(
     try:
         await process.hub.open()
         own_server.kill()
-        with caplog.at_level(logging.WARNING, "socialsite.recipes.hub"):
+        with caplog.at_level(logging.WARNING, "socialsite.recipes.pubsub_listener"):
             await asyncio.sleep(1.5)
         assert 1 <= len(caplog.records) <= 10
         assert process.gaps == 0

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from socialsite.clock import FixedClock
-from socialsite.recipes.hub import MARKER, Presence, alive, fixed_channel, online, process_channel
 from socialsite.recipes.presence import LISTED_S, PRESENCE_TTL_S
+from socialsite.recipes.pubsub_listener import MARKER, Presence, alive, fixed_channel, online, process_channel
 from socialsite.store import Store
 from tests.support.hearing import NEVER_S, NOW_MS, Process, Start, until, until_told
 from tests.support.scripting import ask

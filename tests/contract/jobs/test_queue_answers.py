@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from socialsite.recipes.job_queue import GROUP, Job, JobQueue
-from socialsite.recipes.liveness import mark
+from socialsite.recipes.process_identity import mark
 from socialsite.store import Store
 from tests.support.queues import ALICE, BOB, take_one
 from tests.support.scripting import ask

@@ -5,11 +5,11 @@ import pytest
 from socialsite.store import Store
 from tests.support.listing import ALICE, LISTS_CAP, MEMBERS_CAP
 from tests.support.people import Directory, Forgotten, Unheard
-from timelines.domain.account_list import ListId
-from timelines.repositories.follows import Follows
-from timelines.repositories.lists import ListMembers, Lists
-from timelines.services.list_rules import ListRules
-from timelines.services.lists import ListService
+from timelines.graph.repository import Follows
+from timelines.lists.account_list import ListId
+from timelines.lists.repository import ListMembers, Lists
+from timelines.lists.rules import ListRules
+from timelines.lists.service import ListService
 
 
 @pytest.fixture

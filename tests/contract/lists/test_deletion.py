@@ -9,11 +9,11 @@ from tests.support.listing import ALICE, BOB, CAROL, add
 from tests.support.people import Directory, Forgotten
 from tests.support.topologies import Deployment
 from timelines import keys
-from timelines.domain.account_list import ListId
-from timelines.domain.follow import FIRST_PASS
 from timelines.errors import ListNotFound
-from timelines.repositories.lists import TRACE_MS, ListMembers, Lists
-from timelines.services.lists import ListService
+from timelines.graph.follow import FIRST_PASS
+from timelines.lists.account_list import ListId
+from timelines.lists.repository import TRACE_MS, ListMembers, Lists
+from timelines.lists.service import ListService
 
 
 async def test_a_deleted_list_leaves_nothing_behind(

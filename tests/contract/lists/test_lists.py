@@ -7,10 +7,10 @@ import pytest
 from accounts.domain import AccountId
 from socialsite.store import Store
 from timelines import keys
-from timelines.domain.account_list import LISTS_PER_ACCOUNT, AccountList, ListId, ListPage
-from timelines.domain.follow import FIRST_PASS, Follow
-from timelines.repositories.follows import OVER_THE_CAP, Follows
-from timelines.repositories.lists import ListMembers, Lists
+from timelines.graph.follow import FIRST_PASS, Follow
+from timelines.graph.repository import OVER_THE_CAP, Follows
+from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListId, ListPage
+from timelines.lists.repository import ListMembers, Lists
 
 ALICE, BOB = AccountId(1), AccountId(2)
 

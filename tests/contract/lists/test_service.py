@@ -6,10 +6,10 @@ from accounts.domain import DELETED, SUSPENDED, AccountId
 from accounts.errors import AccountNotFound
 from tests.support.listing import ALICE, BOB, CAROL, MEMBERS_CAP, add
 from tests.support.people import Directory, Forgotten
-from timelines.domain.account_list import ListId
 from timelines.errors import ListNotFound, ListsCapReached, ListTitleInvalid, MembersCapReached
-from timelines.repositories.lists import ListMembers
-from timelines.services.lists import ListService
+from timelines.lists.account_list import ListId
+from timelines.lists.repository import ListMembers
+from timelines.lists.service import ListService
 
 
 async def test_a_list_is_its_owners_secret(service: ListService, news: ListId) -> None:

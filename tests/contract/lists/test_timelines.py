@@ -8,9 +8,9 @@ from tests.support.list_scene import Scene
 from tests.support.topologies import Deployment
 from tests.support.world import World, ids_on
 from timelines import keys
-from timelines.domain.account_list import OPERATIONS, REPLIES, AccountList
-from timelines.domain.list_algebra import combined
 from timelines.errors import ListInvalid, ListIsVirtual
+from timelines.lists.account_list import OPERATIONS, REPLIES, AccountList
+from timelines.lists.algebra import combined
 
 
 @pytest.fixture(params=range(6))

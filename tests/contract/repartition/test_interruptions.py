@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
+from socialsite.migration import commands as operation
+from socialsite.migration.errors import MoveRefused
+from socialsite.migration.placement_registry import Board
+from socialsite.migration.store_pool import Lock
 from socialsite.store import StoreUnavailable
-from socialsite.store.moving import operation
-from socialsite.store.moving.board import Board
-from socialsite.store.moving.errors import MoveRefused
-from socialsite.store.moving.places import Lock
-from socialsite.store.opening import topology_of
+from socialsite.store.factory import topology_of
 from tests.support.moving_town import Town, life_goes_on, names_at
 from tests.support.redis_server import RedisServer
 from tests.support.repartition import DIED, move, mover_killed_at, site_at

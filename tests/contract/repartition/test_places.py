@@ -2,9 +2,9 @@
 
 import pytest
 
+from socialsite.migration import commands as operation
+from socialsite.migration.progress import Step
 from socialsite.store import Key, StoreUrls
-from socialsite.store.moving import operation
-from socialsite.store.moving.steps import Step
 from tests.support.cluster import RedisCluster
 from tests.support.moving_town import Town, life_goes_on, names_at, town_at
 from tests.support.redis_server import RedisServer

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.configuration import Configuration
-from socialsite.recipes.hub import Hub, Presence, process_channel
+from socialsite.migration.lease import Lease
+from socialsite.recipes.pubsub_listener import Hub, Presence, process_channel
+from socialsite.service_config import Configuration
 from socialsite.services import open_services
 from socialsite.store import Key, Store, StoreUnavailable, open_store
-from socialsite.store.moving.lease import Lease
-from socialsite.store.opening import topology_of
+from socialsite.store.factory import topology_of
 from tests.support.left_open import Silent
 from tests.support.moving_town import Town, names_at
 from tests.support.redis_server import RedisServer

@@ -6,7 +6,7 @@ import socket
 import time
 from pathlib import Path
 
-from socialsite.outlet import STALLED_S
+from socialsite.web.socket_writer import STALLED_S
 from tests.support.frames import FINAL, PONG, TEXT, frame, upgrade
 from tests.support.sockets import Client, Daphne, client
 from tests.support.stalls import Stalls

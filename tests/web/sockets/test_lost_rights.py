@@ -5,7 +5,7 @@ import contextlib
 import time
 from statistics import median
 
-from accounts.tokens import Token
+from accounts.sessions.tokens import Token
 from tests.support.sockets import Client, client, signed_in
 from tests.support.stalls import Stalls
 

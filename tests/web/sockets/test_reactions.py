@@ -1,7 +1,7 @@
 """Counts and boosts on open sockets, through real daphne processes."""
 
 from tests.support.sockets import Client, Message, client, signed_in
-from timelines.domain.post import Post
+from timelines.posts.post import Post
 
 
 async def counts_of(reader: Client, post: Post) -> Message:

@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from socialsite.ids import id_at
-from socialsite.recipes.hub import alive, online
+from socialsite.recipes.pubsub_listener import alive, online
 from tests.support.sockets import Client, client, signed_in
 
 

@@ -11,7 +11,7 @@ from socialsite.services import Services
 from tests.support.reacting import Acts
 from tests.support.sockets import Client, Daphne, client, signed_in
 from tests.support.world import Person, World
-from timelines.domain.post import FOLLOWERS, UNLISTED, Post
+from timelines.posts.post import FOLLOWERS, UNLISTED, Post
 
 
 @dataclass

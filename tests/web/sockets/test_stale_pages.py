@@ -14,13 +14,13 @@ import pytest
 import pytest_asyncio
 
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
+from socialsite.service_config import Configuration
 from socialsite.services import build_services
 from socialsite.store import Store
 from tests.support.screen import Page, Read, Screen, shortened
 from tests.support.sockets import Client, Daphne, client, signed_in
 from tests.support.writing_town import Town
-from timelines.domain.post import FOLLOWERS
+from timelines.posts.post import FOLLOWERS
 
 ROUNDS = int(os.environ.get("SOCKET_ROUNDS", "6"))
 LIVE = 25

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import pytest_asyncio
 
 from socialsite.ids import PostId
-from socialsite.recipes.hub import alive
+from socialsite.recipes.pubsub_listener import alive
 from socialsite.services import Services
 from tests.support.reacting import Acts
 from tests.support.sockets import Client, client, signed_in
 from tests.support.world import Person, World
-from timelines.domain.post import Post
+from timelines.posts.post import Post
 
 
 @dataclass
