@@ -24,7 +24,8 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
 from socialsite import settings_parsers as environment
-from socialsite.store import Node, Store, StoreError, StoreUnavailable, StoreUrls, open_store
+from socialsite.migration.opening import open_store
+from socialsite.store import Node, Store, StoreError, StoreUnavailable, StoreUrls
 from socialsite.store.info import facts_of
 from timelines.archive.opening import archive_at
 from timelines.posts.archive import BadArchiveUrl

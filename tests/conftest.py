@@ -10,9 +10,10 @@ import pytest
 import pytest_asyncio
 from hypothesis import settings
 
+from socialsite.migration.opening import open_store
 from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
-from socialsite.store import Store, StoreUrls, open_store
+from socialsite.store import Store, StoreUrls
 from tests.support.reacting import Acts
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import TOPOLOGIES, Deployment, clients_of

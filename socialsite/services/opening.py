@@ -10,12 +10,13 @@ from django.conf import settings
 from accounts import current
 from socialsite.analytics import prometheus as metrics
 from socialsite.clock import Clock
+from socialsite.migration.opening import open_store
 from socialsite.recipes.task_supervisor import Upkeep
 from socialsite.service_config import Configuration
 from socialsite.services.building import Services, build_services
 from socialsite.services.partitions import check_partitions
 from socialsite.services.starting import explained, require_versions
-from socialsite.store import Node, Store, StoreError, StoreUrls, open_store
+from socialsite.store import Node, Store, StoreError, StoreUrls
 
 log = logging.getLogger(__name__)
 

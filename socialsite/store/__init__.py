@@ -14,7 +14,7 @@ from socialsite.store.errors import (
     Unconfirmed,
     WrongType,
 )
-from socialsite.store.factory import BadUrl, StoreUrls, open_store
+from socialsite.store.factory import BadUrl, StoreUrls
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
 from socialsite.store.pending_reply import Asked, Later
@@ -26,5 +26,5 @@ __all__ = [
     "Asked", "BadUrl", "Command", "CommandRefused", "Encoded", "Key", "KeyDataShardedConnection",
     "KeyShardedConnection", "Later", "Node", "Partition", "Prepared", "Question", "Redirected", "Reply",
     "Script", "Store", "StoreError", "StoreFull", "StoreUnavailable", "StoreUrls", "Unconfirmed", "WrongType",
-    "joined", "load", "open_store", "prepared", "wire_of", "wire_text",
+    "joined", "load", "prepared", "wire_of", "wire_text",
 ]  # fmt: skip

@@ -11,9 +11,9 @@ import pytest
 import pytest_asyncio
 
 from socialsite.clock import FixedClock
+from socialsite.migration.opening import open_store
 from socialsite.service_config import Configuration
 from socialsite.services import Services, build_services
-from socialsite.store import open_store
 from socialsite.web.middleware.services import loop_services
 from tests.support.world import World
 from tests.web.conftest import OpenBrowser

@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import pytest_asyncio
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.memory_guard import MemoryGuard
 from socialsite.recipes.partial import by_node, gather_apart
-from socialsite.store import Key, Store, StoreFull, StoreUnavailable, open_store
+from socialsite.store import Key, Store, StoreFull, StoreUnavailable
 from socialsite.store.factory import StoreUrls
 from socialsite.store.partition.slots import slot_of
 from tests.support.cluster import RedisCluster

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from socialsite.store import CommandRefused, Question, Store, StoreUnavailable, open_store
+from socialsite.migration.opening import open_store
+from socialsite.store import CommandRefused, Question, Store, StoreUnavailable
 from tests.support.nodes import key
 from tests.support.redis_server import RedisServer
 

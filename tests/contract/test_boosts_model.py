@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from accounts.domain import DAY_MS, AccountId
 from socialsite.clock import FixedClock
 from socialsite.ids import PostId, ms_of
+from socialsite.migration.opening import open_store
 from socialsite.service_config import Configuration
 from socialsite.services import Services, build_services
-from socialsite.store import Store, open_store
+from socialsite.store import Store
 from tests.support.reacting import Acts
 from tests.support.redis_server import RedisServer
 from tests.support.world import Person, World, ids_on

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.buffer import LEASE_MS, Batch, Buffers, Entity, buffer, pending, taken
 from socialsite.recipes.buffer_flush import Flushed, Flusher
 from socialsite.recipes.buffer_totals import Totals
-from socialsite.store import Store, StoreUrls, open_store
+from socialsite.store import Store, StoreUrls
 from tests.support.buffering import NOW, POST, read, stored, totals_key, views
 
 STEPS = ("add", "add", "take", "apply", "forget", "die", "read", "wait", "flush")

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Iterable
 
 from accounts.domain import AccountId
-from socialsite.store import Key, Store, StoreUrls, open_store
+from socialsite.migration.opening import open_store
+from socialsite.store import Key, Store, StoreUrls
 from timelines import keys
 from timelines.graph.edges import EDGES_PER_SCRIPT
 from timelines.graph.follow import Follow, FollowCounts

@@ -13,6 +13,7 @@ from accounts.domain import AccountId
 from socialsite.admin.audit_log import Actor, AuditTrail
 from socialsite.asgi import application
 from socialsite.ids import PostId
+from socialsite.migration.opening import open_store
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.buffer_flush import Flushed
 from socialsite.recipes.lock import Lock
@@ -20,7 +21,7 @@ from socialsite.recipes.periodic_tasks import Schedule
 from socialsite.recipes.pubsub_listener import Hub
 from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
-from socialsite.store import Key, open_store
+from socialsite.store import Key
 from socialsite.store.key import GRAMMAR
 from socialsite.web.middleware.services import loop_services
 from tests.support.browser import Browser

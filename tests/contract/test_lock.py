@@ -5,8 +5,9 @@ import asyncio
 import pytest
 import redis
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.lock import Lock, Locked, LockLost, fence_key, lock_key
-from socialsite.store import Store, StoreUrls, open_store
+from socialsite.store import Store, StoreUrls
 from tests.support.stalls import Stalls
 from tests.support.topologies import Deployment
 

@@ -10,8 +10,9 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 import pytest
 import pytest_asyncio
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.worker import Worker
-from socialsite.store import Command, Key, Store, StoreUnavailable, StoreUrls, Unconfirmed, open_store
+from socialsite.store import Command, Key, Store, StoreUnavailable, StoreUrls, Unconfirmed
 from socialsite.store.aof import noting_nodes, written_out
 from tests.support.queues import prepared
 from tests.support.redis_server import RedisServer

@@ -9,11 +9,12 @@ from socialsite.analytics.metrics import ERRORS, LATENCY, LOGINS, PAGES, POSTERS
 from socialsite.analytics.statistics import Statistics
 from socialsite.analytics.stats import DAY_MS
 from socialsite.clock import FixedClock
+from socialsite.migration.opening import open_store
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.series import ALL
 from socialsite.service_config import Configuration
 from socialsite.services import open_services
-from socialsite.store import Store, StoreUrls, open_store
+from socialsite.store import Store, StoreUrls
 from tests.support.buffering import POST, totals_key
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import Deployment

@@ -9,6 +9,7 @@ import pytest_asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.rate_limit import (
     GRANTED,
     MINUTE_MS,
@@ -19,7 +20,7 @@ from socialsite.recipes.rate_limit import (
     hit_command,
     verdict_of,
 )
-from socialsite.store import Store, StoreUrls, open_store
+from socialsite.store import Store, StoreUrls
 from tests.support.rate_model import RateModel
 from tests.support.topologies import Deployment
 

@@ -10,8 +10,9 @@ import pytest
 import pytest_asyncio
 
 from socialsite.clock import FixedClock
+from socialsite.migration.opening import open_store
 from socialsite.recipes.pubsub_listener import Hub, Presence, fixed_channel
-from socialsite.store import Store, StoreUnavailable, open_store
+from socialsite.store import Store, StoreUnavailable
 from socialsite.store.partition.slots import slot_of
 from tests.support.cluster import ClusterMember, RedisCluster
 

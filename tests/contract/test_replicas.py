@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from socialsite.store import BadUrl, Key, Question, Store, StoreError, open_store
+from socialsite.migration.opening import open_store
+from socialsite.store import BadUrl, Key, Question, Store, StoreError
 from socialsite.store.partition.slots import slot_of
 from socialsite.store.replicas import MOST_LAG_S
 from tests.support.cluster import SLOTS, RedisCluster

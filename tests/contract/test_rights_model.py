@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.domain import AccountId
-from socialsite.store import open_store
+from socialsite.migration.opening import open_store
 from tests.support.redis_server import RedisServer
 from tests.support.rights_site import STEPS, RightsSite
 from tests.support.world import Person, World

@@ -2,8 +2,9 @@
 
 import asyncio
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.periodic_tasks import Schedule, Turn, turn_key
-from socialsite.store import Store, StoreUrls, open_store
+from socialsite.store import Store, StoreUrls
 
 
 async def test_a_turn_is_done_once_a_period(redis_urls: StoreUrls) -> None:

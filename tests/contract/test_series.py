@@ -10,6 +10,7 @@ import redis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.rollups import DAY, HOUR, MINUTE, SECOND, Rollup
 from socialsite.recipes.series import (
     ALL,
@@ -30,7 +31,7 @@ from socialsite.recipes.series import (
     rank_commands,
     ranked_key,
 )
-from socialsite.store import Key, Store, StoreUrls, open_store
+from socialsite.store import Key, Store, StoreUrls
 from tests.support.topologies import Deployment
 
 POSTS = Kind("posts", by_second=True)

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import pytest_asyncio
 
+from socialsite.migration.opening import open_store
 from socialsite.store import (
     BadUrl,
     CommandRefused,
@@ -19,7 +20,6 @@ from socialsite.store import (
     StoreFull,
     StoreUnavailable,
     StoreUrls,
-    open_store,
 )
 from socialsite.store.connection import Address
 from socialsite.store.node import MANY

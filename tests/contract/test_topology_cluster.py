@@ -11,9 +11,10 @@ import pytest_asyncio
 from accounts.domain import DAY_MS
 from socialsite.clock import FixedClock
 from socialsite.ids import id_at
+from socialsite.migration.opening import open_store
 from socialsite.service_config import Configuration
 from socialsite.services import open_services
-from socialsite.store import Key, Script, Store, StoreUnavailable, open_store
+from socialsite.store import Key, Script, Store, StoreUnavailable
 from socialsite.store.partition.slots import slot_of
 from socialsite.store.topology.cluster import REFRESH_AT_MOST_EVERY_S
 from tests.support.cluster import RedisCluster

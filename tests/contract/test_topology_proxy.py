@@ -7,18 +7,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from socialsite.migration.opening import open_store
 from socialsite.services import open_services
-from socialsite.store import (
-    CommandRefused,
-    Key,
-    Node,
-    Script,
-    Store,
-    StoreError,
-    StoreUnavailable,
-    StoreUrls,
-    open_store,
-)
+from socialsite.store import CommandRefused, Key, Node, Script, Store, StoreError, StoreUnavailable, StoreUrls
 from socialsite.store.connection import Address
 from socialsite.store.topology.twemproxy import ProxyRefused
 from socialsite.store.topology.twemproxy_commands import CARRIED, NotBehindProxy, require_carried

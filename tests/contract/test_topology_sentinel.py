@@ -9,7 +9,8 @@ import pytest
 import pytest_asyncio
 import redis
 
-from socialsite.store import CommandRefused, Key, Node, Store, StoreError, StoreUnavailable, open_store
+from socialsite.migration.opening import open_store
+from socialsite.store import CommandRefused, Key, Node, Store, StoreError, StoreUnavailable
 from socialsite.store.pubsub import GAP, Subscription
 from tests.support.left_open import Silent, break_off_anywhere, leaving_nothing_open
 from tests.support.nodes import key

@@ -8,8 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.domain import AccountId
+from socialsite.migration.opening import open_store
 from socialsite.services import Services, build_services
-from socialsite.store import Store, open_store
+from socialsite.store import Store
 from tests.support.redis_server import RedisServer
 from tests.support.rights_site import SMALL, STEPS, RightsSite
 from tests.support.world import World

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.buffer import LEASE_MS, Buffers, Change, Entity
 from socialsite.recipes.buffer_flush import Flusher
 from socialsite.recipes.buffer_totals import Totals
-from socialsite.store import Store, open_store
+from socialsite.store import Store
 from tests.support.buffering import NOW, totals_key
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,7 +24,7 @@ FLUSHER = """
 import asyncio, sys
 from socialsite.recipes.buffer_flush import Flusher
 from socialsite.recipes.buffer_totals import Totals
-from socialsite.store import open_store
+from socialsite.migration.opening import open_store
 from tests.support.buffering import totals_key
 
 async def main(url, now_ms):

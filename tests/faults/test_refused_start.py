@@ -18,8 +18,9 @@ from pathlib import Path
 
 import pytest
 
+from socialsite.migration.opening import open_store
 from socialsite.services.starting import ServerTooOld, require_versions
-from socialsite.store import Store, open_store
+from socialsite.store import Store
 from socialsite.store.partition import even
 from socialsite.store.topology.shard_map import ShardMap
 from tests.support.cluster import ClusterMember, RedisCluster

@@ -15,10 +15,11 @@ import time
 import httpx
 import pytest
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.worker import Worker
 from socialsite.service_config import Configuration
 from socialsite.services import Services, open_services
-from socialsite.store import StoreUrls, open_store
+from socialsite.store import StoreUrls
 from tests.support.queues import prepared
 from tests.support.redis_server import RedisServer
 from tests.support.serving import serving

@@ -9,11 +9,12 @@ import pytest
 
 from socialsite.ids import ms_of
 from socialsite.migration.copying import Copier
+from socialsite.migration.opening import open_store
 from socialsite.migration.record import Path as Way
 from socialsite.migration.store_pool import Places
 from socialsite.service_config import Configuration
 from socialsite.services import open_services
-from socialsite.store import StoreUrls, open_store
+from socialsite.store import StoreUrls
 from socialsite.store.factory import topology_of
 from tests.support.redis_server import RedisServer
 from tests.support.slow_disk import slow_disk, until_held_back, work_of

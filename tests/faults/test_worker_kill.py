@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.worker import Worker
-from socialsite.store import Store, open_store
+from socialsite.store import Store
 from tests.support.crew import Crew, until
 from tests.support.queues import prepared
 from tests.support.redis_server import RedisServer, write_out

@@ -11,8 +11,9 @@ from pathlib import Path
 from socialsite.migration import commands as operation
 from socialsite.migration.commands import Edges, Site
 from socialsite.migration.mover import Report
+from socialsite.migration.opening import open_store
 from socialsite.migration.progress import OnStep, Step
-from socialsite.store import Key, StoreUnavailable, open_store
+from socialsite.store import Key, StoreUnavailable
 from socialsite.store.factory import COMPONENTS, topology_of
 
 SLICES = 16

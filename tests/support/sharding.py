@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from socialsite.store import Store, open_store
+from socialsite.migration.opening import open_store
+from socialsite.store import Store
 from socialsite.store.topology.shard_map import MapRefused, ShardMap, shard_key
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import shards_url

@@ -16,9 +16,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize
 from accounts.domain import AccountId
 from socialsite.clock import FixedClock
 from socialsite.ids import PostId
+from socialsite.migration.opening import open_store
 from socialsite.service_config import Configuration
 from socialsite.services import build_services
-from socialsite.store import open_store
 from tests.support.site_model import SiteModel
 from tests.support.topologies import Deployment
 from tests.support.world import World

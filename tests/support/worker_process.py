@@ -12,9 +12,9 @@ import sys
 import time
 from collections.abc import Sequence
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.job_queue import JobQueue, JobRefused
 from socialsite.recipes.worker import Worker
-from socialsite.store import open_store
 
 
 class WordHandler:

@@ -138,7 +138,7 @@ async def test_all_processes_of_a_machine_are_one_page_and_counters_never_fall(r
 def test_a_directory_that_cannot_be_used_stops_nobody(tmp_path):
     (tmp_path / "file").write_text("")
     answer = subprocess.run(
-        [sys.executable, "-c", "from socialsite import metrics; metrics.POSTS.inc()"],
+        [sys.executable, "-c", "from socialsite.analytics import prometheus; prometheus.POSTS.inc()"],
         cwd=BASE_DIR,
         env={**os.environ, "METRICS_DIR": str(tmp_path / "file" / "below")},
         capture_output=True,

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.pubsub_listener import MARKER, Presence, alive, fixed_channel, online, process_channel
-from socialsite.store import Store, StoreUnavailable, open_store
+from socialsite.store import Store, StoreUnavailable
 from tests.support.hearing import NOW_MS, opened, until
 from tests.support.redis_server import RedisServer
 

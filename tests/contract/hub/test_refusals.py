@@ -6,8 +6,9 @@ import logging
 import pytest
 
 from socialsite.clock import FixedClock
+from socialsite.migration.opening import open_store
 from socialsite.recipes.pubsub_listener import alive
-from socialsite.store import StoreError, open_store
+from socialsite.store import StoreError
 from tests.support.hearing import NEVER_S, Process, until, until_told
 from tests.support.redis_server import RedisServer
 

@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.job_queue import JobQueue
-from socialsite.store import Store, StoreUrls, open_store
+from socialsite.store import Store, StoreUrls
 from tests.support.queues import QUICK, prepared
 
 

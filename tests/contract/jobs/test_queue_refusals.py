@@ -10,8 +10,9 @@ import pytest
 import pytest_asyncio
 import redis
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.job_queue import GROUP, JobQueue
-from socialsite.store import CommandRefused, Store, StoreUnavailable, open_store
+from socialsite.store import CommandRefused, Store, StoreUnavailable
 from tests.support.queues import ALICE
 from tests.support.redis_server import RedisServer
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from socialsite.migration.lease import Lease
+from socialsite.migration.opening import open_store
 from socialsite.recipes.pubsub_listener import Hub, Presence, process_channel
 from socialsite.service_config import Configuration
 from socialsite.services import open_services
-from socialsite.store import Key, Store, StoreUnavailable, open_store
+from socialsite.store import Key, Store, StoreUnavailable
 from socialsite.store.factory import topology_of
 from tests.support.left_open import Silent
 from tests.support.moving_town import Town, names_at

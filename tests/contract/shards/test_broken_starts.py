@@ -2,7 +2,8 @@
 
 import pytest
 
-from socialsite.store import Key, StoreUnavailable, open_store
+from socialsite.migration.opening import open_store
+from socialsite.store import Key, StoreUnavailable
 from tests.support.left_open import Silent, break_off_anywhere, leaving_nothing_open
 from tests.support.redis_server import RedisServer
 from tests.support.repartition import move

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from socialsite.store import Store, StoreUnavailable, open_store
+from socialsite.migration.opening import open_store
+from socialsite.store import Store, StoreUnavailable
 from socialsite.store.connection import Address
 from socialsite.store.partition import Ranged, even
 from socialsite.store.partition.slots import SLOTS, slot_of_tag

@@ -10,7 +10,8 @@ import redis
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 
-from socialsite.store import StoreUnavailable, open_store
+from socialsite.migration.opening import open_store
+from socialsite.store import StoreUnavailable
 from socialsite.store.partition import Listed, even
 from socialsite.store.topology.shard_map import ShardMap, bitmap_key
 from tests.support.nodes import key

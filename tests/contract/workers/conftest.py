@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.job_queue import JobQueue, Patience
-from socialsite.store import StoreUrls, open_store
+from socialsite.store import StoreUrls
 
 QUICK = Patience(heartbeat_ms=400, adopt_ms=50, stuck_ms=2_000, lost_ms=300, retry_ms=(10, 20, 30, 40))
 

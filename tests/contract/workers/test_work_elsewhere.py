@@ -9,9 +9,10 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 import pytest
 import pytest_asyncio
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.worker import Worker
-from socialsite.store import Key, Store, StoreUrls, open_store
+from socialsite.store import Key, Store, StoreUrls
 from tests.support.queues import prepared
 from tests.support.redis_server import RedisServer
 from tests.support.working import drain

@@ -4,9 +4,9 @@ import asyncio
 import time
 from collections.abc import Sequence
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.job_queue import JobQueue, Patience
 from socialsite.recipes.worker import TAKE_WAIT_MS, Worker
-from socialsite.store import open_store
 from tests.contract.workers.conftest import QUICK
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import Stalls

@@ -10,9 +10,10 @@ import pytest
 import redis
 from structlog.testing import capture_logs
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.job_queue import Job, JobQueue, Patience
 from socialsite.recipes.worker import Handle, Worker
-from socialsite.store import StoreUnavailable, open_store
+from socialsite.store import StoreUnavailable
 from tests.contract.workers.conftest import QUICK
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import Stalls
