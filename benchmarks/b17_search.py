@@ -72,7 +72,7 @@ def _posts(name: str) -> "Iterator[Post]":
 
 
 async def _filled(store: "Store", client: Redis, posts: "list[Post]") -> tuple[float, float]:
-    from timelines.importing.lines import batches
+    from socialsite.batches import batches
     from timelines.search.repository import PostIndex
 
     index, before = PostIndex(store), _memory(client)

@@ -9,6 +9,7 @@ The random start keeps two processes that publish in the same millisecond apart 
 about 1 in 4,096 and is found when the id is claimed, which then takes the next id).
 """
 
+import re
 import secrets
 from typing import NewType, Protocol
 
@@ -56,3 +57,14 @@ class PostIds:
         self._low += 1
         self._left -= 1
         return id_at(self._last_ms, self._low)
+
+
+_ID = re.compile(r"[0-9]{1,16}", re.ASCII)
+
+
+def find_id(text: str) -> int | None:
+    """A number in 0..2^53-1 as clients write ids; None for anything else."""
+    if not _ID.fullmatch(text):
+        return None
+    number = int(text)
+    return number if number <= MAX_ID else None

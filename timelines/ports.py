@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from accounts.domain import AccountId, Author
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 from timelines.posts.post import Post
 
 

@@ -14,10 +14,12 @@ from timelines.lists import views as lists
 from timelines.markers import views as places
 from timelines.notifications import views as notifications
 from timelines.pages import view_counts as visits
+from timelines.pages.dates import dated
 from timelines.profiles import views as profiles
 from timelines.publishing import views as posts
 from timelines.reactions import views as reactions
 from timelines.search import views as search
+from timelines.threads import views as threads
 
 
 class IdConverter:
@@ -52,8 +54,8 @@ register_converter(HandleConverter, "handle")
 
 app_name = "timelines"
 urlpatterns = [
-    path("", methods(GET=places.dated(home.home)), name="home"),
-    path("public/", methods(GET=places.dated(home.public)), name="public"),
+    path("", methods(GET=dated(home.home)), name="home"),
+    path("public/", methods(GET=dated(home.public)), name="public"),
     path("positions/", methods(POST=places.move), name="positions"),
     path("preferences/", methods(POST=places.prefer), name="preferences"),
     path("accounts/suggestions/", methods(GET=suggestions.suggestions), name="suggestions"),
@@ -67,11 +69,11 @@ urlpatterns = [
     path("posts/<id:post_id>/unbookmark/", methods(POST=reactions.unbookmark), name="unbookmark"),
     path("bookmarks/", methods(GET=reactions.bookmarks), name="bookmarks"),
     path("clicks/", methods(POST=visits.clicked), name="clicks"),
-    path("@<handle:handle>/", methods(GET=places.dated(profiles.profile)), name="profile"),
+    path("@<handle:handle>/", methods(GET=dated(profiles.profile)), name="profile"),
     path("@<handle:handle>/followers/", methods(GET=profiles.followers), name="followers"),
     path("@<handle:handle>/following/", methods(GET=profiles.following), name="following"),
-    path("@<handle:handle>/follow/", methods(POST=profiles.follow), name="follow"),
-    path("@<handle:handle>/unfollow/", methods(POST=profiles.unfollow), name="unfollow"),
+    path("@<handle:handle>/follow/", methods(POST=relations.follow), name="follow"),
+    path("@<handle:handle>/unfollow/", methods(POST=relations.unfollow), name="unfollow"),
     path("@<handle:handle>/block/", methods(POST=relations.block), name="block"),
     path("@<handle:handle>/unblock/", methods(POST=relations.unblock), name="unblock"),
     path("@<handle:handle>/mute/", methods(POST=relations.mute), name="mute"),
@@ -92,7 +94,7 @@ urlpatterns = [
     path("accounts/filters/<id:number>/edit/", methods(POST=filters.edit), name="filter-edit"),
     path("accounts/filters/<id:number>/delete/", methods(POST=filters.delete), name="filter-delete"),
     path("@<handle:handle>/feed.atom", methods(GET=feeds.account), name="feed"),
-    path("@<handle:handle>/<id:post_id>/", methods(GET=posts.show), name="post"),
+    path("@<handle:handle>/<id:post_id>/", methods(GET=threads.show), name="post"),
     path("@<handle:handle>/<id:post_id>/likes/", methods(GET=reactions.likes), name="likes"),
     path("@<handle:handle>/<id:post_id>/boosts/", methods(GET=reactions.boosts), name="boosts"),
     path("notifications/", methods(GET=notifications.index), name="notifications"),
@@ -103,16 +105,16 @@ urlpatterns = [
         methods(GET=notifications.settings_page, POST=notifications.edit_settings),
         name="notification-settings",
     ),
-    path("tags/", methods(GET=places.dated(tags.followed)), name="tags"),
+    path("tags/", methods(GET=dated(tags.followed)), name="tags"),
     path("tags/trending/", methods(GET=tags.trending), name="trending"),
     path("tags/<str:tag>/follow/", methods(POST=tags.follow), name="tag-follow"),
     path("tags/<str:tag>/unfollow/", methods(POST=tags.unfollow), name="tag-unfollow"),
-    path("tags/<str:tag>/", methods(GET=places.dated(tags.show)), name="tag"),
+    path("tags/<str:tag>/", methods(GET=dated(tags.show)), name="tag"),
     path("tags/<str:tag>/feed.atom", methods(GET=feeds.tag), name="tag-feed"),
     path("search/", methods(GET=search.search), name="search"),
     path("search/complete/", methods(GET=search.complete), name="complete"),
     path("lists/", methods(GET=lists.index, POST=lists.create), name="lists"),
-    path("lists/<id:list_id>/", methods(GET=places.dated(lists.show)), name="list"),
+    path("lists/<id:list_id>/", methods(GET=dated(lists.show)), name="list"),
     path("lists/<id:list_id>/edit/", methods(POST=lists.edit), name="list-edit"),
     path("lists/<id:list_id>/delete/", methods(POST=lists.delete), name="list-delete"),
     path("lists/<id:list_id>/members/", methods(POST=lists.add_member), name="list-members"),

@@ -224,3 +224,10 @@ def time_text(ms: int) -> str:
     """Unix milliseconds as clients get them: 2026-11-20T15:14:00.123Z."""
     moment = datetime.fromtimestamp(ms // 1000, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
+
+
+def done(
+    request: SiteRequest, data: object, *, default: str, status: int = HTTPStatus.OK
+) -> HttpResponseBase:
+    """JSON, or 303 to the form's `next`, else to `default`."""
+    return json_response(data, status) if wants_json(request) else see_other(request, default)

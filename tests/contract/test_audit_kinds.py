@@ -19,7 +19,7 @@ from tests.support.world import World
 from timelines import keys
 from timelines.audit.quarantine import Aside
 from timelines.audit.repair_log import AuditDrift
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = AccountId(900)

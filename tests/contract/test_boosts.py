@@ -14,8 +14,7 @@ from tests.support.reacting import Acts
 from tests.support.world import World
 from timelines import keys
 from timelines.errors import BoostRefused
-from timelines.pages.page import Counts
-from timelines.posts.post import FOLLOWERS, UNLISTED, Post
+from timelines.posts.post import FOLLOWERS, UNLISTED, Counts, Post
 from timelines.reactions.repository import Kind
 from timelines.reading.hydration_state import Lookup
 from timelines.visibility.rights import Place, ReaderState

@@ -20,7 +20,7 @@ from timelines.importing.lines import LineFile, Tally
 from timelines.importing.posts import PostsImport, PostsOptions
 from timelines.importing.repository import GraphRanks, ImportedPosts
 from timelines.importing.rows import RowRules, handle_of, ms_of_date
-from timelines.threads.thread import Range
+from timelines.posts.replies import Range
 
 
 async def state_of(services: Services) -> dict[str, list[PostId]]:

@@ -9,7 +9,7 @@ import pytest_asyncio
 from accounts.domain import AccountId, Author
 from socialsite.ids import PostId
 from socialsite.services import Services
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 from timelines.live.messages import (
     CountsChanged,
     EntryDelivered,

@@ -11,7 +11,7 @@ from tests.support.reacting import Acts
 from tests.support.world import World
 from timelines import keys
 from timelines.errors import PostNotFound
-from timelines.pages.page import Counts
+from timelines.posts.post import Counts
 from timelines.reactions.bookmark_cursor import BookmarkCursor
 from timelines.reactions.bookmark_repository import Bookmarks
 from timelines.reactions.repository import Gone, Kind, Reactions

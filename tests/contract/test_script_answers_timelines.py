@@ -12,7 +12,7 @@ from timelines.audit.quarantine import SET_ASIDE
 from timelines.filters.repository import REPLACE
 from timelines.graph.edges import ADD_EDGES, REMOVE_EDGES
 from timelines.hashtags.followed import FOLLOW, FOLLOWED_TAGS_CAP, FollowedTags
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 from timelines.lists.repository import EDIT_LIST, ERASE_LIST
 from timelines.markers.repository import MOVE
 from timelines.notifications.repository import ADD, READ, UNREAD

@@ -13,7 +13,7 @@ from tests.support.topologies import Deployment
 from tests.support.world import World, ids_of
 from timelines import keys
 from timelines.fanout.service import MOST_TOGETHER
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 
 
 async def test_a_post_reaches_every_cached_home_once_over_many_passes(redis_urls: StoreUrls) -> None:

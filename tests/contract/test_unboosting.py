@@ -11,7 +11,7 @@ from timelines import keys
 from timelines.errors import PostNotFound
 from timelines.fanout import account_purge as purging
 from timelines.jobs import FadeBoosts, PurgeAccount, encode_job
-from timelines.pages.page import Counts
+from timelines.posts.post import Counts
 from timelines.reactions import boosting
 from timelines.reactions.repository import Gone, Kind
 

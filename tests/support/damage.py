@@ -7,7 +7,7 @@ from accounts.domain import AccountId
 from tests.support.town import Town
 from timelines import keys
 from timelines.hashtags.repository import tag_key
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 
 Damage = Callable[[Town], Awaitable[object]]
 EDGE = 1_700_000_000_000

@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from tests.support.world import Person, World, ids_on
-from timelines.lists.account_list import AccountList, ListId
+from timelines.ids import ListId
+from timelines.lists.account_list import AccountList
 from timelines.pages.page import TimelinePage
 from timelines.posts.post import Post
 

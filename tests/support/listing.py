@@ -1,7 +1,7 @@
 """Lists of Alice as tests fill them: she has few, with few members."""
 
 from accounts.domain import AccountId
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 from timelines.lists.service import ListService
 
 ALICE, BOB, CAROL = map(AccountId, (1, 2, 3))

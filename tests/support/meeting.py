@@ -11,7 +11,7 @@ from accounts.errors import AccountNotFound
 from socialsite.services import Services
 from tests.support.world import Person, World, ids_on
 from timelines.errors import PostNotFound
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 from timelines.pages.page import TimelinePage
 from timelines.posts.post import Post
 from timelines.search.query import parsed

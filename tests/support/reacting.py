@@ -7,8 +7,8 @@ from socialsite.ids import PostId
 from socialsite.services import Services
 from tests.support.world import Person
 from timelines import keys
-from timelines.pages.page import Counts, HydratedPost
-from timelines.posts.post import Post
+from timelines.pages.page import HydratedPost
+from timelines.posts.post import Counts, Post
 
 
 @dataclass

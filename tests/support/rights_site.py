@@ -14,7 +14,7 @@ from socialsite.store import Store
 from tests.support.rights_model import RightsModel
 from tests.support.world import Person, World
 from timelines.errors import TimelinesError
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 from timelines.pages.page import TimelinePage
 from timelines.visibility.rights import FOREVER
 

@@ -12,7 +12,7 @@ from socialsite.ids import PostId
 from tests.support.site_machine import MOST_PEOPLE, WHICH, WHO
 from tests.support.site_machine_pages import TAG, WORD, PagesAreRight
 from tests.support.site_model import Written
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 from timelines.posts.post import Post
 from timelines.visibility.rights import FOREVER
 

@@ -7,7 +7,7 @@ from hypothesis.stateful import invariant, rule
 
 from accounts.domain import AccountId
 from tests.support.site_machine import SiteMachine
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 from timelines.pages.page import HydratedPost, TimelinePage
 from timelines.search.query import parsed
 

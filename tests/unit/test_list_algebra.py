@@ -3,7 +3,8 @@
 import pytest
 
 from accounts.domain import AccountId
-from timelines.lists.account_list import AccountList, ListId, Operation
+from timelines.ids import ListId
+from timelines.lists.account_list import AccountList, Operation
 from timelines.lists.algebra import LEAVES_MOST, CannotBeMade, Made, check, expression
 
 OWNER, OTHER = AccountId(1), AccountId(2)

@@ -5,8 +5,8 @@ import pytest
 from accounts.domain import AccountId, Author
 from socialsite.ids import PostId, id_at
 from timelines.live.replay import REPLAYED_CAP, REWIND_MS, missed, newest
-from timelines.pages.page import Counts, HydratedPost, TimelinePage
-from timelines.posts.post import Post
+from timelines.pages.page import HydratedPost, TimelinePage
+from timelines.posts.post import Counts, Post
 
 NOW_MS = 1_795_000_000_000
 BOB = Author(AccountId(1), "bob", "", "active", 1)

@@ -17,7 +17,7 @@ from timelines.audit.reader import ABSENT, Looking, read
 from timelines.audit.repairs import Places
 from timelines.author_feeds.merging import nearest
 from timelines.cached_timelines.repository import MARGIN_MS, CachedTimelines
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 from timelines.pages.page import ABOVE_ALL
 from timelines.posts.post import Post
 from timelines.posts.stored_values import PostState

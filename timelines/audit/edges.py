@@ -15,7 +15,7 @@ from timelines.audit.discrepancy import Finding, Repair
 from timelines.audit.members import first_pages, name_of
 from timelines.audit.reader import ABSENT, Looking
 from timelines.audit.repairs import Places
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 
 KeyOf = Callable[[str, int], Key]
 Standing = Callable[[Looking, Iterable[int]], Awaitable[set[int]]]

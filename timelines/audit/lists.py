@@ -10,7 +10,7 @@ from timelines.audit.discrepancy import Finding
 from timelines.audit.members import name_of, pages
 from timelines.audit.reader import ABSENT, Looking
 from timelines.audit.repairs import Places
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 
 MEMBERS_PER_ROUND = 500
 FIELDS = ("owner", "title", "created_ms", "deleted")

@@ -14,9 +14,10 @@ import msgspec
 
 from accounts.domain import AccountId
 from accounts.errors import HandleTaken
+from socialsite.batches import batches
 from timelines.demo.people import LOGINS, Person
 from timelines.importing.graph import GraphImport, GraphOptions
-from timelines.importing.lines import LineFile, Tally, batches
+from timelines.importing.lines import LineFile, Tally
 from timelines.importing.posts import PostsImport, PostsOptions, shift_to
 from timelines.importing.rows import RowRules
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from accounts.domain import AccountId
+from socialsite.batches import batches
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.graph.follow import FIRST_PASS, PassCursor, PassPage
 from timelines.graph.repository import Follows
-from timelines.importing.lines import batches
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 from timelines.lists.repository import ListMembers
 
 OWNERS_PER_PASS = 1_000

@@ -12,7 +12,7 @@ from timelines.author_feeds.merging import nearest
 from timelines.author_feeds.repository import ProfileRepository, PublicRepository
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.hashtags.repository import TagTimelines
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 from timelines.lists.repository import Lists
 from timelines.pages.page import ABOVE_ALL
 from timelines.posts.repository import PostRepository

@@ -21,6 +21,7 @@ from timelines.fanout.account_purge import Purging
 from timelines.fanout.time_slice import TURN_MS, beside, take_turn, turn_end, turn_is_over
 from timelines.graph.follow import FIRST_PASS, PassCursor, PassPage
 from timelines.graph.repository import Follows
+from timelines.ids import ListId
 from timelines.jobs import (
     FadeBoosts,
     Phase,
@@ -30,7 +31,6 @@ from timelines.jobs import (
     decode_job,
     encode_job,
 )
-from timelines.lists.account_list import ListId
 from timelines.lists.repository import ListMembers
 from timelines.live.delivery_lag import DeliveryLag
 from timelines.ports import PostMeter

@@ -12,7 +12,7 @@ from accounts.domain import AccountId
 from socialsite.web.requests import SiteRequest
 from timelines.feeds.atom import SiteFeed, account_feed, tag_feed
 from timelines.hashtags.views import by_tag
-from timelines.profiles.views import by_handle
+from timelines.pages.handles import by_handle
 
 
 @by_handle

@@ -6,30 +6,11 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext_lazy as _
 
-from timelines.errors import FilterRefused, MuteRefused, PostRefused
-from timelines.posts.post import AUDIENCES
+from timelines.errors import FilterRefused
 from timelines.visibility.filter import Action, Filter
 
 DURATION_MOST = 366 * 86_400
 _SECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
-
-
-def audience_of(fields: Mapping[str, str]) -> int | None:
-    """`audience` of a post; None where it is left to the site. Raises PostRefused."""
-    name = fields.get("audience", "")
-    if not name:
-        return None
-    if name not in AUDIENCES:
-        raise PostRefused({"audience": _("This is none of: public, unlisted, followers.")})
-    return AUDIENCES[name]
-
-
-def mute_until(fields: Mapping[str, str], now_ms: int) -> int | None:
-    """`duration` in seconds, as the ms at which it is over; None for good. Raises MuteRefused."""
-    try:
-        return _until(fields.get("duration", ""), now_ms)
-    except ValueError:
-        raise MuteRefused from None
 
 
 @dataclass(frozen=True, slots=True)

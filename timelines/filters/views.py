@@ -9,6 +9,7 @@ from socialsite.web.middleware.errors import status_of
 from socialsite.web.requests import (
     SiteRequest,
     answer_as,
+    done,
     form_data,
     own_id,
     page_response,
@@ -18,7 +19,6 @@ from socialsite.web.requests import (
 )
 from timelines.errors import FilterNotFound, FilterRefused, FiltersCapReached
 from timelines.filters.forms import FilterForm
-from timelines.pages.action_response import done
 from timelines.pages.presenters import Json
 from timelines.pages.responses import Page
 from timelines.visibility.filter import Filter

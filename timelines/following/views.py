@@ -1,13 +1,17 @@
 """Keeping others away: blocks, mutes, hidden boosts, followers sent off; and the pages that list them."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from accounts.domain import AccountId
+from accounts.models import Account
+from socialsite.web.limits import Counted
 from socialsite.web.requests import (
     SiteRequest,
+    done,
     form_data,
     json_response,
     own_id,
@@ -15,12 +19,12 @@ from socialsite.web.requests import (
     time_text,
     wants_json,
 )
-from timelines.filters.forms import mute_until
+from timelines.following.forms import mute_until
 from timelines.graph.follow import FollowPage
-from timelines.pages.presenters import author_json
+from timelines.pages.handles import HandleView, by_handle
+from timelines.pages.presenters import author_json, profile_url
 from timelines.pages.queries import follow_cursor_of, limit_of
 from timelines.pages.responses import Page, link
-from timelines.profiles.views import HandleView, by_handle, related
 from timelines.visibility.rights import FOREVER
 
 Change = Callable[[SiteRequest, AccountId, AccountId], Awaitable[object]]
@@ -141,3 +145,36 @@ def _json(account: Page) -> Page:
     until_ms = account["until_ms"]
     rest = {name: value for name, value in account.items() if name != "until_ms"}
     return {**rest, "muted_until": time_text(until_ms) if until_ms is not None else None}
+
+
+@by_handle
+async def follow(request: SiteRequest, handle: str) -> HttpResponseBase:
+    me, services = own_id(request), request.services
+    async with Counted(request, "follow"):
+        account = await services.accounts.get_by_handle(handle)
+        await services.following.follow(
+            follower_id=me, followed_id=AccountId(account.id), now_ms=services.clock.now_ms()
+        )
+    return await related(request, account)
+
+
+@by_handle
+async def unfollow(request: SiteRequest, handle: str) -> HttpResponseBase:
+    me, services = own_id(request), request.services
+    async with Counted(request, "follow"):
+        account = await services.accounts.get_standing(handle)  # one may turn away from a suspended account
+        await services.following.unfollow(follower_id=me, followed_id=AccountId(account.id))
+    return await related(request, account)
+
+
+async def related(request: SiteRequest, account: Account, *, goes_to: str | None = None) -> HttpResponseBase:
+    """How it stands. A private account is asked first: `requested` is there then, `following` is false."""
+    me, services, other_id = own_id(request), request.services, AccountId(account.id)
+    counts, relation = await asyncio.gather(
+        services.following.counts(other_id),
+        services.relations.relation(me, other_id, services.clock.now_ms()),
+    )
+    data = {"following": relation.follows, "followers": counts.followers}
+    if relation.requested and not relation.follows:
+        data["requested"] = True
+    return done(request, data, default=goes_to or profile_url(account.handle))

@@ -10,11 +10,10 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from socialsite.web.limits import Counted
-from socialsite.web.requests import SiteRequest, json_response, own_id, respond, viewer_id, wants_json
+from socialsite.web.requests import SiteRequest, done, json_response, own_id, respond, viewer_id, wants_json
 from timelines.errors import TagNotFound
 from timelines.hashtags.trend_views import trends_json, trends_slot
 from timelines.markers.views import place_in
-from timelines.pages.action_response import done
 from timelines.pages.presenters import tag_json, tag_url
 from timelines.pages.queries import PageQuery
 from timelines.pages.responses import canonical_url, timeline, timeline_json

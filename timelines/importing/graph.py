@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Self
 from accounts.accounts.service import AccountService
 from accounts.domain import AccountId
 from accounts.handles import HandleInvalid, normalize_handle
+from socialsite.batches import batches
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.graph.follow import Follow
 from timelines.graph.repository import Follows
-from timelines.importing.lines import LineFile, LineRefused, Tally, batches
+from timelines.importing.lines import LineFile, LineRefused, Tally
 from timelines.importing.repository import GraphRanks
 
 if TYPE_CHECKING:

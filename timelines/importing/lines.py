@@ -3,9 +3,8 @@
 import gzip
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 
@@ -70,13 +69,6 @@ class LineFile:
                 elif (line := line.strip()) and not line.startswith(b"#"):
                     yield number, line
             self.on_bytes(raw.tell())
-
-
-def batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """The items in lists of `size`, the last one shorter."""
-    iterator = iter(items)
-    while batch := list(islice(iterator, size)):
-        yield batch
 
 
 def _unpacked(raw: BinaryIO) -> BinaryIO:

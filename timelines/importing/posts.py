@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Self
 
 from accounts.accounts.service import AccountService
 from accounts.domain import AccountId
+from socialsite.batches import batches
 from socialsite.ids import PostId
 from timelines.author_feeds.repository import PublicRepository
 from timelines.fanout.affected_timelines import TouchedTimelines
 from timelines.importing.authors import ImportAuthors, assigned_by_rank
-from timelines.importing.lines import LineFile, LineRefused, Tally, batches
+from timelines.importing.lines import LineFile, LineRefused, Tally
 from timelines.importing.repository import GraphRanks, ImportedPosts, Source
 from timelines.importing.rows import PostRow, RowRules, newest_ms
 from timelines.importing.threads import threaded

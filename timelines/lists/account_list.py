@@ -2,12 +2,11 @@
 
 import re
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, NewType
+from typing import Final, Literal, NamedTuple
 
 from accounts.domain import AccountId
+from timelines.ids import ListId
 from timelines.text.post_text import grapheme_count, normalize_text
-
-ListId = NewType("ListId", int)
 
 TITLE_MAX_GRAPHEMES = 50
 TITLE_MAX_BYTES = 1000  # a grapheme has no length of its own: 50 of them could be a megabyte

@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Literal
 
 from accounts.domain import AccountId
-from timelines.lists.account_list import AccountList, ListId, Operation
+from timelines.ids import ListId
+from timelines.lists.account_list import AccountList, Operation
 
 PARTS_LEAST, PARTS_MOST = 2, 8
 LEAVES_MOST = 8

@@ -6,12 +6,12 @@ from dataclasses import replace
 from django.utils.translation import gettext as _
 
 from timelines.errors import ListInvalid, ListIsVirtual, ListTitleInvalid
+from timelines.ids import ListId
 from timelines.lists.account_list import (
     OPERATIONS,
     REPLIES,
     TITLE_MAX_GRAPHEMES,
     AccountList,
-    ListId,
     Replies,
     title_of,
 )

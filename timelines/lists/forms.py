@@ -1,9 +1,18 @@
 """The fields of a list's forms: as the list has them, or as they were sent and refused."""
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from django.http import QueryDict
+from django.utils.translation import gettext_lazy as _
+
+from socialsite.ids import find_id
+from timelines.errors import ListInvalid
+from timelines.ids import ListId
 from timelines.lists.account_list import AccountList
 from timelines.pages.presenters import Json
+from timelines.pages.queries import _bad_cursor
 from timelines.pages.responses import Page
 
 
@@ -34,3 +43,60 @@ def sent_settings(shown: Json, sent: Mapping[str, str]) -> Json:
     if "exclusive" in sent:
         said["exclusive"] = sent["exclusive"] == "1"
     return {**shown, **said}
+
+
+def list_cursor_of(query: QueryDict) -> ListId | None:
+    """`?cursor=` of the page of lists. Raises Malformed."""
+    text = query.get("cursor")
+    if text is None:
+        return None
+    number = find_id(text)
+    if number is None:
+        raise _bad_cursor()
+    return ListId(number)
+
+
+@dataclass(frozen=True, slots=True)
+class ListForm:
+    """A list as it was sent; None where a field was not. ListService checks what they say.
+
+    `parts` are ids in one text, or by form the `first` one and a field `part-<id>` for each other.
+    """
+
+    title: str | None
+    replies: str | None
+    exclusive: bool | None
+    operation: str | None
+    parts: tuple[ListId, ...] | None
+
+    @classmethod
+    def of(cls, fields: Mapping[str, str]) -> "ListForm":
+        """Raises ListInvalid."""
+        exclusive = fields.get("exclusive")
+        return cls(
+            fields.get("title"),
+            fields.get("replies"),
+            None if exclusive is None else exclusive not in ("", "0", "false"),
+            fields.get("operation") or None,
+            parts_of(fields),
+        )
+
+    @property
+    def says_nothing(self) -> bool:
+        return (self.title, self.replies, self.exclusive, self.operation, self.parts) == (None,) * 5
+
+
+def parts_of(fields: Mapping[str, str]) -> tuple[ListId, ...] | None:
+    """The lists that one is to be made of, the first one first. Raises ListInvalid."""
+    if "parts" in fields:
+        texts = re.split(r"[\s,]+", fields["parts"].strip())
+    elif "first" in fields:
+        others = [name.removeprefix("part-") for name in fields if name.startswith("part-")]
+        texts = [fields["first"], *(other for other in others if other != fields["first"])]
+    else:
+        return None
+    ids = [find_id(text) for text in texts]
+    known = tuple(ListId(id) for id in ids if id is not None)
+    if len(known) < len(ids):
+        raise ListInvalid({"parts": _("This list does not exist.")})
+    return known

@@ -9,11 +9,13 @@ from django.http import HttpResponse
 from socialsite.errors import Refusal
 from socialsite.web.middleware.errors import status_of
 from socialsite.web.requests import SiteRequest, answer_as, own_id, respond, wants_json
-from timelines.lists.account_list import AccountList, ListId
+from timelines.ids import ListId
+from timelines.lists.account_list import AccountList
 from timelines.lists.forms import marked, sent_choices, sent_settings
+from timelines.lists.presenters import list_json
 from timelines.markers.views import place_in
 from timelines.pages.page import DEFAULT_LIMIT
-from timelines.pages.presenters import Json, author_json, list_json
+from timelines.pages.presenters import Json, author_json
 from timelines.pages.queries import PageQuery, follow_cursor_of
 from timelines.pages.responses import Page, link, timeline, timeline_json
 

@@ -17,7 +17,8 @@ from timelines.graph.edge_intersections import counts
 from timelines.graph.edges import PairEdges
 from timelines.graph.follow import FIRST_PASS, FollowCursor, FollowPage, PassCursor, PassPage
 from timelines.graph.repository import OVER_THE_CAP, page_of
-from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListId, ListPage, Operation, Replies
+from timelines.ids import ListId
+from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListPage, Operation, Replies
 
 EDIT_LIST = load("edit_list.lua", __package__)
 ERASE_LIST = load("erase_list.lua", __package__)

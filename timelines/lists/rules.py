@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from accounts.domain import AccountId
 from socialsite.store import Question, Reply
 from timelines.graph.repository import Follows
-from timelines.lists.account_list import AccountList, ListId
+from timelines.ids import ListId
+from timelines.lists.account_list import AccountList
 from timelines.lists.algebra import LEVELS_MOST, CannotBeMade, Made, expression
 from timelines.lists.repository import ListMembers, Lists
-from timelines.reading.hydration import Rights
+from timelines.visibility.rights import Rights
 
 NOBODY = Made("union", ())
 

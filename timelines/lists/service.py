@@ -10,7 +10,8 @@ from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
 from timelines.errors import ListNotFound, ListsCapReached, MembersCapReached
 from timelines.graph.follow import FollowCursor, FollowPage
-from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListId, ListPage
+from timelines.ids import ListId
+from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListPage
 from timelines.lists.checks import (
     check_has_members,
     check_is_virtual,

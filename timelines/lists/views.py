@@ -12,6 +12,7 @@ from accounts.errors import AccountNotFound
 from socialsite.web.middleware.errors import status_of
 from socialsite.web.requests import (
     SiteRequest,
+    done,
     form_data,
     json_response,
     own_id,
@@ -21,8 +22,9 @@ from socialsite.web.requests import (
     wants_json,
 )
 from timelines.errors import ListInvalid, ListsCapReached, ListTitleInvalid, MembersCapReached
-from timelines.lists.account_list import AccountList, ListId
-from timelines.lists.forms import sent_choices
+from timelines.ids import ListId
+from timelines.lists.account_list import AccountList
+from timelines.lists.forms import ListForm, list_cursor_of, sent_choices
 from timelines.lists.page_views import (
     choices_of,
     list_json_of,
@@ -31,9 +33,8 @@ from timelines.lists.page_views import (
     show_list,
     show_list_again,
 )
-from timelines.pages.action_response import done
 from timelines.pages.presenters import Json
-from timelines.pages.queries import ListForm, PageQuery, limit_of, list_cursor_of
+from timelines.pages.queries import PageQuery, limit_of
 from timelines.pages.responses import Page, link
 
 LEAST_FOR_PARTS = 2

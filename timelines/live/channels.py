@@ -10,7 +10,7 @@ from accounts.errors import AccountNotFound
 from socialsite.ids import MAX_ID
 from timelines.errors import ListNotFound
 from timelines.hashtags.service import TagService
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 from timelines.lists.service import ListService
 from timelines.live import frames
 from timelines.live.service import home_member, list_member

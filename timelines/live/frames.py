@@ -4,7 +4,7 @@ import msgspec
 
 from socialsite.ids import PostId
 from socialsite.web.socket_writer import Frame
-from timelines.pages.page import Counts
+from timelines.posts.post import Counts
 
 BAD_MESSAGE = "bad_message"
 SIGNED_OUT = "signed_out"

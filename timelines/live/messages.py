@@ -9,7 +9,7 @@ import msgspec
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 
 
 class EntryPublished(msgspec.Struct, frozen=True, array_like=True, tag="entry1"):

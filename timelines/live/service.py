@@ -11,7 +11,7 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.recipes.pubsub_listener import Hub, Now, Presence, fixed_channel, process_channel
 from socialsite.store import Key, Store, StoreError
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 from timelines.live.delivery_lag import DeliveryLag
 from timelines.live.messages import (
     CountsChanged,

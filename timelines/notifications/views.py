@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from socialsite.errors import Malformed
-from socialsite.ids import MAX_ID, PostId
+from socialsite.ids import MAX_ID, PostId, find_id
 from socialsite.web.page_cache import Slot
 from socialsite.web.requests import (
     SiteRequest,
@@ -20,10 +20,11 @@ from socialsite.web.requests import (
     see_other,
     wants_json,
 )
+from timelines.notifications.forms import notice_cursor_of
 from timelines.notifications.notification import KINDS, MENTIONS, WANTED, Kind, NoticePage, Wanted
 from timelines.notifications.presenters import notice_json, rows_html
 from timelines.pages.page import MOST
-from timelines.pages.queries import find_id, limit_of, notice_cursor_of
+from timelines.pages.queries import limit_of
 from timelines.pages.responses import Page, link, slot
 
 PAGE, SETTINGS = "/notifications/", "/accounts/notifications/"

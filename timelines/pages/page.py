@@ -4,7 +4,7 @@ import msgspec
 
 from accounts.domain import Author
 from socialsite.ids import MAX_ID, PostId
-from timelines.posts.post import Post
+from timelines.posts.post import Counts, Post
 
 DEFAULT_LIMIT = 30
 MOST = 100
@@ -43,12 +43,6 @@ class Cut(msgspec.Struct, frozen=True, gc=False):
         if self.after is not None:
             return self.after
         return ABOVE_ALL if self.before is None else self.before
-
-
-class Counts(msgspec.Struct, frozen=True, gc=False):
-    replies: int = 0
-    boosts: int = 0
-    likes: int = 0
 
 
 class ViewerState(msgspec.Struct, frozen=True, gc=False):

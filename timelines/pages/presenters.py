@@ -21,10 +21,9 @@ from socialsite.web.page_cache import Html
 from socialsite.web.requests import time_text
 from timelines.graph.follow import FollowCounts
 from timelines.graph.relation import Relation
-from timelines.lists.account_list import AccountList
 from timelines.pages.entry_actions import actions_html
-from timelines.pages.page import Counts, HydratedPost, ViewerState
-from timelines.posts.post import AUDIENCE_NAMES, Post
+from timelines.pages.page import HydratedPost, ViewerState
+from timelines.posts.post import AUDIENCE_NAMES, Counts, Post
 from timelines.text.linkify import linkify
 from timelines.visibility.rights import FOREVER
 
@@ -149,22 +148,6 @@ def posts_json(entries: Iterable[HydratedPost]) -> list[msgspec.Raw]:
 def _encoded_json(entry: HydratedPost) -> msgspec.Raw:
     """The key holds all that it says, of its reader and of the moment, too."""
     return msgspec.Raw(msgspec.json.encode(post_json(entry)))
-
-
-def list_json(
-    found: AccountList, members: int, *, exclusive: bool = False, missing: Iterable[int] = ()
-) -> Json:
-    """`operation` and `parts` say what a virtual list is made of, `missing` which parts were deleted."""
-    return {
-        "id": str(found.id),
-        "title": found.title,
-        "members": members,
-        "replies": found.replies,
-        "exclusive": exclusive,
-        "operation": found.operation,
-        "parts": [str(part) for part in found.parts],
-        "missing": [str(part) for part in missing],
-    }
 
 
 # HTML

@@ -9,11 +9,10 @@ from django.utils.translation import ngettext
 from accounts.domain import AccountId
 from socialsite.analytics.stats import Visits
 from socialsite.errors import Malformed
-from socialsite.ids import PostId
+from socialsite.ids import PostId, find_id
 from socialsite.recipes.buffer import Entity
 from socialsite.web.page_cache import Slot
 from socialsite.web.requests import SiteRequest, form_data, viewer_id, wants_json
-from timelines.pages.queries import find_id
 from timelines.templatetags.timelines_tags import number
 from timelines.text.linkify import has_links
 

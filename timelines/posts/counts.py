@@ -8,7 +8,7 @@ from socialsite.store import Command, Encoded, Key, Question, load
 from socialsite.store.encoding import wires_of
 from socialsite.store.scripts import Prepared, prepared
 from timelines import keys
-from timelines.pages.page import Counts
+from timelines.posts.post import Counts
 
 JOIN = load("join_set.lua", __package__)
 LEAVE = load("leave_set.lua", __package__)

@@ -59,3 +59,9 @@ _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Post)
 encode_post = _encoder.encode
 decode_post = lru_cache(maxsize=KEPT)(_decoder.decode)
+
+
+class Counts(msgspec.Struct, frozen=True, gc=False):
+    replies: int = 0
+    boosts: int = 0
+    likes: int = 0

@@ -5,6 +5,7 @@ A deleted reply leaves `replies`, so that its number stays right; while somethin
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from socialsite.ids import PostId
 from socialsite.store import Command, Store
@@ -13,7 +14,15 @@ from timelines.posts.counts import join_command
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.posts.stored_values import parent_of
-from timelines.threads.thread import Range
+
+
+class Range(NamedTuple):
+    """Replies to `parent` with ids above `above` that were not read yet: at most `limit` are needed."""
+
+    parent: PostId
+    above: int
+    depth: int
+    limit: int = 0
 
 
 class Threads:

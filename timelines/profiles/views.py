@@ -1,23 +1,16 @@
 """Accounts as others see them: profile, followers, following; following them and no longer."""
 
-import asyncio
-from collections.abc import Callable, Coroutine
-from functools import wraps
-from typing import Any
-
-from django.http import HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from accounts.domain import AccountId
 from accounts.models import Account
 from socialsite.recipes.buffer import Entity
-from socialsite.web.limits import Counted
-from socialsite.web.requests import SiteRequest, own_id, respond, viewer_id, wants_json
+from socialsite.web.requests import SiteRequest, respond, viewer_id, wants_json
 from timelines.graph.follow import FollowPage
-from timelines.pages.action_response import done
+from timelines.pages.handles import by_handle
 from timelines.pages.page import Cut, TimelinePage
-from timelines.pages.presenters import profile_json, profile_url, relation_json
+from timelines.pages.presenters import profile_json, relation_json
 from timelines.pages.queries import PageQuery, follow_cursor_of, limit_of
 from timelines.pages.responses import (
     accounts_response,
@@ -32,22 +25,6 @@ from timelines.pages.view_counts import looked_at
 
 KNOWN = 3  # followers one knows, shown by name
 NOTHING = TimelinePage((), None, None)
-HandleView = Callable[[SiteRequest, str], Coroutine[Any, Any, HttpResponseBase]]
-
-
-def by_handle(view: HandleView) -> HandleView:
-    """A page's handle in other case answers 301 to lower case; an action takes any case."""
-
-    @wraps(view)
-    async def canonical(request: SiteRequest, handle: str) -> HttpResponseBase:
-        lower = handle.lower()
-        if lower != handle and request.method in ("GET", "HEAD"):
-            return HttpResponsePermanentRedirect(
-                request.get_full_path().replace(f"@{handle}", f"@{lower}", 1)
-            )
-        return await view(request, lower)
-
-    return canonical
 
 
 @by_handle
@@ -126,36 +103,3 @@ async def _accounts(
     next_url = link(request, cursor=page.next.encode() if page.next else None)
     heading = {"title": title, "kind": kind, "page_title": f"{title} · @{account.handle}"}
     return accounts_response(request, shown, next_url, account=profile_of(account), **heading)
-
-
-@by_handle
-async def follow(request: SiteRequest, handle: str) -> HttpResponseBase:
-    me, services = own_id(request), request.services
-    async with Counted(request, "follow"):
-        account = await services.accounts.get_by_handle(handle)
-        await services.following.follow(
-            follower_id=me, followed_id=AccountId(account.id), now_ms=services.clock.now_ms()
-        )
-    return await related(request, account)
-
-
-@by_handle
-async def unfollow(request: SiteRequest, handle: str) -> HttpResponseBase:
-    me, services = own_id(request), request.services
-    async with Counted(request, "follow"):
-        account = await services.accounts.get_standing(handle)  # one may turn away from a suspended account
-        await services.following.unfollow(follower_id=me, followed_id=AccountId(account.id))
-    return await related(request, account)
-
-
-async def related(request: SiteRequest, account: Account, *, goes_to: str | None = None) -> HttpResponseBase:
-    """How it stands. A private account is asked first: `requested` is there then, `following` is false."""
-    me, services, other_id = own_id(request), request.services, AccountId(account.id)
-    counts, relation = await asyncio.gather(
-        services.following.counts(other_id),
-        services.relations.relation(me, other_id, services.clock.now_ms()),
-    )
-    data = {"following": relation.follows, "followers": counts.followers}
-    if relation.requested and not relation.follows:
-        data["requested"] = True
-    return done(request, data, default=goes_to or profile_url(account.handle))

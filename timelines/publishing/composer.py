@@ -8,9 +8,9 @@ from typing import Any
 from django.conf import settings
 from django.urls import get_script_prefix, reverse
 
+from socialsite.ids import find_id
 from socialsite.web.page_cache import Slot
 from socialsite.web.requests import SiteRequest
-from timelines.pages.queries import find_id
 from timelines.posts.post import AUDIENCE_NAMES, AUDIENCES, FOLLOWERS, PUBLIC
 
 

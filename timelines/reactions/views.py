@@ -9,14 +9,14 @@ from django.utils.translation import gettext as _
 from socialsite.ids import PostId
 from socialsite.web.limits import Counted
 from socialsite.web.page_cache import Slot
-from socialsite.web.requests import SiteRequest, own_id, respond, viewer_id
+from socialsite.web.requests import SiteRequest, done, own_id, respond, viewer_id
 from timelines.graph.follow import FollowPage
-from timelines.pages.action_response import done
 from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import Json, entries_html, post_json, post_url, posts_json
-from timelines.pages.queries import bookmark_cursor_of, follow_cursor_of, limit_of
+from timelines.pages.queries import follow_cursor_of, limit_of
 from timelines.pages.responses import Page, accounts_response, link, slot, with_following
 from timelines.reactions.bookmark_cursor import BookmarkCursor, BookmarksPage
+from timelines.reactions.forms import bookmark_cursor_of
 
 ReadAccounts = Callable[..., Awaitable[FollowPage]]
 

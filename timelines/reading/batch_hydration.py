@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 from accounts.domain import AccountId, Author
 from socialsite.ids import PostId
 from socialsite.store import Question
-from timelines.pages.page import Counts, HydratedPost
+from timelines.pages.page import HydratedPost
 from timelines.posts.counts import counts_question
-from timelines.posts.post import FOLLOWERS, Post
+from timelines.posts.post import FOLLOWERS, Counts, Post
 from timelines.reading.boost_visibility import BoostShowing
-from timelines.reading.hydration import Hydrator, Rights, entry_of, everybody
+from timelines.reading.hydration import Hydrator, entry_of
 from timelines.reading.hydration_state import Lookup, Reach
 from timelines.reading.post_facts_cache import Remembered
 from timelines.visibility.boosters import earlier_question
-from timelines.visibility.rights import FOLLOWED, Place, ReaderState
+from timelines.visibility.rights import FOLLOWED, Place, ReaderState, Rights, everybody
 from timelines.visibility.viewer_state import state_question
 
 AT_ONCE = 500

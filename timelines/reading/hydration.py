@@ -5,7 +5,7 @@ the page, never from process memory. Only what post N says, who wrote it and wha
 long as it stands: it can never change, and it lets nearly every page be read in one round trip.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
 from accounts.domain import AccountId, Author
@@ -19,21 +19,13 @@ from timelines.posts.repository import PostRepository
 from timelines.reading.boost_visibility import BoostShowing
 from timelines.reading.hydration_state import Lookup, Reach
 from timelines.reading.post_facts_cache import Remembered
-from timelines.visibility.rights import FOLLOWED, Place, may_carry
+from timelines.visibility.rights import FOLLOWED, Place, Rights, everybody, may_carry
 
 OWN, NOTHING_DONE = ViewerState(own=True), ViewerState(own=False)
-
-Rights = Callable[[Collection[AccountId]], Question[set[AccountId]]]
-"""Which of some authors a timeline may show."""
 
 
 class Authors(Protocol):
     def authors_question(self, ids: Iterable[AccountId]) -> Question[dict[AccountId, Author]]: ...
-
-
-def everybody(authors: Collection[AccountId]) -> Question[set[AccountId]]:
-    """Rights of timelines that show any active author."""
-    return Question((), lambda _: set(authors))
 
 
 class Hydrator:

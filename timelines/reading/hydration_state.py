@@ -12,9 +12,8 @@ from socialsite.ids import PostId
 from socialsite.store import Question, Store
 from timelines.graph.repository import Follows
 from timelines.lists.repository import ListMembers
-from timelines.pages.page import Counts
 from timelines.posts.counts import counts_question
-from timelines.posts.post import FOLLOWERS, PUBLIC, Post
+from timelines.posts.post import FOLLOWERS, PUBLIC, Counts, Post
 from timelines.posts.repository import PostRepository
 from timelines.reading.post_facts_cache import Remembered
 from timelines.visibility.filter import Filter, matching

@@ -11,11 +11,11 @@ from timelines.cached_timelines.repository import CachedTimelines
 from timelines.errors import PostNotFound
 from timelines.graph.repository import Follows
 from timelines.hashtags.repository import TagTimelines
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 from timelines.lists.rules import ListRule, ListRules
 from timelines.pages.page import DEFAULT_LIMIT, Cut, HydratedPost, TimelinePage, asked_for, page_of
 from timelines.reading.fan_out_on_read import Pulling
-from timelines.reading.hydration import Hydrator, Rights, everybody
+from timelines.reading.hydration import Hydrator
 from timelines.reading.skeletons import (
     CachedSkeleton,
     MergedSkeleton,
@@ -25,7 +25,7 @@ from timelines.reading.skeletons import (
     TagSkeleton,
     TagsSkeleton,
 )
-from timelines.visibility.rights import Place
+from timelines.visibility.rights import Place, Rights, everybody
 
 MOST_ROUNDS = (
     40  # reads for one page when nearly everything is hidden; then the page ends early, with a cursor

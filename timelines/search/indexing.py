@@ -11,11 +11,11 @@ import structlog
 
 from accounts.accounts.repository import AccountRepository
 from accounts.domain import AccountId, Author
+from socialsite.batches import batches
 from socialsite.ids import PostId
 from socialsite.recipes.periodic_tasks import Turn
 from socialsite.store import StoreUnavailable
 from socialsite.store.aof import until_written_out
-from timelines.importing.lines import batches
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.search.names import NameIndex

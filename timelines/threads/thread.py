@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from socialsite.ids import PostId
 from timelines.pages.page import HydratedPost
+from timelines.posts.replies import Range
 
 ANCESTORS_MOST = 20
 """Ancestors shown above a post; the way to earlier ones is a link."""
@@ -25,15 +26,6 @@ class Node(NamedTuple):
 
     id: PostId
     depth: int
-
-
-class Range(NamedTuple):
-    """Replies to `parent` with ids above `above` that were not read yet: at most `limit` are needed."""
-
-    parent: PostId
-    above: int
-    depth: int
-    limit: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,14 @@
 """Who may see what: one pure function, asked on every path, at every read (DESIGN 2.6)."""
 
+from collections.abc import Callable, Collection
 from enum import Enum, auto
 
 import msgspec
 
 from accounts.domain import AccountId, Author
 from socialsite.ids import PostId
-from timelines.lists.account_list import ListId
+from socialsite.store import Question
+from timelines.ids import ListId
 from timelines.posts.post import FOLLOWERS, Post
 from timelines.visibility.filter import Filter
 
@@ -132,3 +134,12 @@ def may_see(post: Post, author: Author, *, reader: ReaderState | None, follows: 
     if author.id in reader.muted:
         return False
     return not (post.boost_of is not None and place in FOLLOWED and author.id in reader.quieted)
+
+
+Rights = Callable[[Collection[AccountId]], Question[set[AccountId]]]
+"""Which of some authors a timeline may show."""
+
+
+def everybody(authors: Collection[AccountId]) -> Question[set[AccountId]]:
+    """Rights of timelines that show any active author."""
+    return Question((), lambda _: set(authors))

@@ -7,7 +7,7 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.store import Command, Encoded, Key, Question, Reply, load, wire_of, wire_text
 from timelines import keys
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 from timelines.visibility.filter import decode_filter
 from timelines.visibility.rights import ReaderState
 

@@ -18,7 +18,7 @@ from socialsite.admin.presenters.accounts import author_line_json, author_row, c
 from socialsite.admin.views.paging import next_url
 from socialsite.web.page_cache import Slot
 from socialsite.web.requests import SeeOther, SiteRequest, json_response, own_id, respond, wants_json
-from timelines.pages.queries import list_cursor_of
+from timelines.lists.forms import list_cursor_of
 
 SHOWN = 30
 QUERY_MAX = 21  # a handle, and its @

@@ -6,7 +6,7 @@ from socialsite.store import Store
 from tests.support.listing import ALICE, LISTS_CAP, MEMBERS_CAP
 from tests.support.people import Directory, Forgotten, Unheard
 from timelines.graph.repository import Follows
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 from timelines.lists.repository import ListMembers, Lists
 from timelines.lists.rules import ListRules
 from timelines.lists.service import ListService

@@ -11,7 +11,7 @@ from tests.support.topologies import Deployment
 from timelines import keys
 from timelines.errors import ListNotFound
 from timelines.graph.follow import FIRST_PASS
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 from timelines.lists.repository import TRACE_MS, ListMembers, Lists
 from timelines.lists.service import ListService
 

@@ -9,7 +9,8 @@ from socialsite.store import Store
 from timelines import keys
 from timelines.graph.follow import FIRST_PASS, Follow
 from timelines.graph.repository import OVER_THE_CAP, Follows
-from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListId, ListPage
+from timelines.ids import ListId
+from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListPage
 from timelines.lists.repository import ListMembers, Lists
 
 ALICE, BOB = AccountId(1), AccountId(2)

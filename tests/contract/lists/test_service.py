@@ -7,7 +7,7 @@ from accounts.errors import AccountNotFound
 from tests.support.listing import ALICE, BOB, CAROL, MEMBERS_CAP, add
 from tests.support.people import Directory, Forgotten
 from timelines.errors import ListNotFound, ListsCapReached, ListTitleInvalid, MembersCapReached
-from timelines.lists.account_list import ListId
+from timelines.ids import ListId
 from timelines.lists.repository import ListMembers
 from timelines.lists.service import ListService
 
