@@ -17,8 +17,8 @@ from redis import Redis
 
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples
-from benchmarks.imported import data
-from benchmarks.running import alone
+from benchmarks.imported import data_path
+from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 CORPORA = {"English": "posts/ubuntu-irc.jsonl.gz", "Korean": "posts/nsmc-korean.jsonl.gz"}
 AUTHORS, QUERIES, WANTED = 3_000, 100, 31
-COMMON = 60
+COMMON_WORD_COUNT = 60
 
 
 async def measure(plan: Plan) -> list[Figure]:
@@ -43,7 +43,7 @@ async def _corpus(name: str, plan: Plan) -> list[Figure]:
     with redis_server() as server, server.client() as client:
         store = await open_store(server.url)
         try:
-            bytes_a_post, us_a_post = await _filled(store, client, posts)
+            bytes_a_post, us_a_post = await _fill_index(store, client, posts)
             figures = [
                 Figure(
                     f"{what}: index", "bytes/post", Samples.of(bytes_a_post), None,
@@ -52,7 +52,7 @@ async def _corpus(name: str, plan: Plan) -> list[Figure]:
                 Figure(f"{what}: filling, 500 at once", "server µs/post", Samples.of(us_a_post)),
             ]  # fmt: skip
             for kind, queries in _queries(posts).items():
-                took = Samples.all([await _asked(store, client, queries) for _ in range(plan.rounds)])
+                took = Samples.all([await _time_queries(store, client, queries) for _ in range(plan.rounds)])
                 figures.append(Figure(f"{what}: {kind}", "server µs/query", took))
         finally:
             await store.close()
@@ -65,13 +65,13 @@ def _posts(name: str) -> "Iterator[Post]":
     from timelines.posts.post import Post
 
     chance = random.Random(7)
-    with gzip.open(data(name), "rt", encoding="utf-8") as file:
+    with gzip.open(data_path(name), "rt", encoding="utf-8") as file:
         for number, line in enumerate(file):
             id = PostId((1 << 50) + (number << 12) + chance.randrange(1 << 12))
             yield Post(id, AccountId(1 + chance.randrange(AUTHORS)), json.loads(line)["text"][:500])
 
 
-async def _filled(store: "Store", client: Redis, posts: "list[Post]") -> tuple[float, float]:
+async def _fill_index(store: "Store", client: Redis, posts: "list[Post]") -> tuple[float, float]:
     from socialsite.batches import batches
     from timelines.search.repository import PostIndex
 
@@ -79,7 +79,7 @@ async def _filled(store: "Store", client: Redis, posts: "list[Post]") -> tuple[f
     client.config_resetstat()
     for some in batches(posts, 500):
         await index.add(some)
-    return (_memory(client) - before) / len(posts), _spent_us(client) / len(posts)
+    return (_memory(client) - before) / len(posts), _server_cpu_us(client) / len(posts)
 
 
 def _as_zsets(posts: "list[Post]") -> float:
@@ -102,7 +102,7 @@ def _queries(posts: "list[Post]") -> dict[str, list[list[str]]]:
 
     chance = random.Random(11)
     often = Counter(term for post in posts for term in terms_of(post.text))
-    common = [term for term, _ in often.most_common(COMMON)]
+    common = [term for term, _ in often.most_common(COMMON_WORD_COUNT)]
     rare = [term for term, count in often.items() if count == 3]
     return {
         "one common word": [[chance.choice(common)] for _ in range(QUERIES)],
@@ -113,7 +113,7 @@ def _queries(posts: "list[Post]") -> dict[str, list[list[str]]]:
     }
 
 
-async def _asked(store: "Store", client: Redis, queries: list[list[str]]) -> float:
+async def _time_queries(store: "Store", client: Redis, queries: list[list[str]]) -> float:
     """A page of each."""
     from socialsite.ids import MAX_ID
     from timelines.search.partition_merge import Walk
@@ -125,16 +125,16 @@ async def _asked(store: "Store", client: Redis, queries: list[list[str]]) -> flo
         walk, found = Walk(index, Sought(tuple(terms), None, 0), MAX_ID), 0
         while not walk.ended and found < WANTED:
             found += len(await walk.ids(WANTED - found))
-    return _spent_us(client) / len(queries)
+    return _server_cpu_us(client) / len(queries)
 
 
 def _memory(client: Redis) -> int:
     return int(client.info("memory")["used_memory"])
 
 
-def _spent_us(client: Redis) -> int:
+def _server_cpu_us(client: Redis) -> int:
     return int(client.info("commandstats")["cmdstat_evalsha"]["usec"])
 
 
 if __name__ == "__main__":
-    alone("B17", measure)
+    run_alone("B17", measure)

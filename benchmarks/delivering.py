@@ -38,7 +38,7 @@ class Deliverer:
     async def deliver(self, author: AccountId | None = None) -> float:
         """Seconds from the job's entry into the outbox until nothing follows from it any more."""
         self._through.clear()
-        post = Post(self._services.ids.next(), author or self._author, TEXT)
+        post = Post(self._services.ids.next_id(), author or self._author, TEXT)
         self._last[post.author_id] = post.id
         job = encode_job(SyndicatePost.of(post))
         started = time.perf_counter()
@@ -62,7 +62,7 @@ async def require_in_homes(services: Services, author: AccountId, post_id: PostI
 
 
 @contextlib.asynccontextmanager
-async def deliverer(services: Services, author: AccountId) -> AsyncIterator[Deliverer]:
+async def running_deliverer(services: Services, author: AccountId) -> AsyncIterator[Deliverer]:
     """With its worker running."""
     found = Deliverer(services, author)
     worker = Worker(services.outbox, found.handle)

@@ -6,11 +6,11 @@ from typing import Self
 from django.conf import settings
 
 DAY_MS = 86_400_000
-GRACE_MS = 15_000
+PULL_GRACE_MS = 15_000
 
 
 @dataclass(frozen=True, slots=True)
-class Configuration:
+class ServiceConfig:
     """Caps, sizes and limits (`socialsite.settings` has their documentation)."""
 
     post_max_length: int = 500
@@ -23,9 +23,9 @@ class Configuration:
     list_members_cap: int = 1000
     following_cap: int = 5000
     posts_per_pass: int = 1000
-    turn_ms: int = 20
+    time_slice_ms: int = 20
     pull_threshold: int = 0
-    pull_grace_ms: int = GRACE_MS
+    pull_grace_ms: int = PULL_GRACE_MS
     follow_partitions: int = 16
     profile_partitions: int = 1
     require_replicas: int = 0
@@ -34,7 +34,7 @@ class Configuration:
     rate_limits: dict[str, int | None] = field(default_factory=dict)
 
     @property
-    def born_with(self) -> dict[str, int]:
+    def immutable_settings(self) -> dict[str, int]:
         """Numbers that are fixed at a site's birth, since its keys name them."""
         return {"FOLLOW_PARTITIONS": self.follow_partitions, "PROFILE_PARTITIONS": self.profile_partitions}
 

@@ -15,7 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 Network = IPv4Network | IPv6Network
 
-RATE_DEFAULTS = {
+DEFAULT_RATE_LIMITS = {
     "post": "30/m",
     "follow": "60/m",
     "login": "10/m",
@@ -36,12 +36,12 @@ COMPONENTS = (
 )  # fmt: skip
 """Families of keys placed together; each may have its own REDIS_<COMPONENT>_URL."""
 
-SINGLE_SCHEMES = ("redis", "rediss", "unix")
-OWN_PARAMETERS = ("replica", "replicas")
+SINGLE_SERVER_SCHEMES = ("redis", "rediss", "unix")
+REPLICA_PARAMETERS = ("replica", "replicas")
 """Query parameters of our URLs that a plain client does not know."""
 
 
-def rate(name: str, text: str) -> int | None:
+def parse_rate(name: str, text: str) -> int | None:
     """Grants a minute from "30/m"; None for "off"."""
     if text.strip().lower() == "off":
         return None
@@ -51,7 +51,7 @@ def rate(name: str, text: str) -> int | None:
     return int(found[1])
 
 
-def memory(name: str, text: str) -> int:
+def parse_bytes(name: str, text: str) -> int:
     """Bytes from "16mb", with the units of redis.conf."""
     found = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", text.lower())
     if not found or found[2] not in MEMORY_UNITS:
@@ -59,26 +59,26 @@ def memory(name: str, text: str) -> int:
     return int(found[1]) * MEMORY_UNITS[found[2]]
 
 
-def whole(name: str, text: str) -> int:
+def parse_int(name: str, text: str) -> int:
     try:
         return int(text)
     except ValueError:
         raise ImproperlyConfigured(f'{name} must be a whole number, not "{text}".') from None
 
 
-def misnamed(names: Iterable[str]) -> list[str]:
+def find_unknown_redis_variables(names: Iterable[str]) -> list[str]:
     """Variables that look like REDIS_<COMPONENT>_URL and place nothing."""
     found = ((name, re.fullmatch(r"REDIS_([A-Z_]+)_URL", name)) for name in names)
     return sorted(name for name, match in found if match and match[1].lower() not in COMPONENTS)
 
 
-def at_least(name: str, number: int, lowest: int) -> int:
+def require_at_least(name: str, number: int, lowest: int) -> int:
     if number < lowest:
         raise ImproperlyConfigured(f"{name} must be {lowest} or more, not {number}.")
     return number
 
 
-def networks(name: str, texts: Iterable[str]) -> list[Network]:
+def parse_networks(name: str, texts: Iterable[str]) -> list[Network]:
     """The CIDRs of trusted proxies; a plain address is a network of one."""
     try:
         return [ip_network(text.strip()) for text in texts if text.strip()]
@@ -86,43 +86,43 @@ def networks(name: str, texts: Iterable[str]) -> list[Network]:
         raise ImproperlyConfigured(f"{name} must be comma-separated networks: {error}.") from error
 
 
-def kept_secret_key(url: str) -> str:
+def read_secret_key(url: str) -> str:
     """The key that quickstart keeps in an embedded server's directory; "" where there is none."""
     scheme, _, directory = url.partition("://")
     file = Path(directory).expanduser() / "secret_key"
     return file.read_text().strip() if scheme == "embedded" and file.is_file() else ""
 
 
-def archive_beside(url: str, base: Path) -> str:
+def default_archive_url(url: str, base: Path) -> str:
     """ARCHIVE_URL where none is given: a file in the data directory, made at its first use."""
     scheme, _, directory = url.partition("://")
     data = Path(directory).expanduser() if scheme == "embedded" else base / "data"
     return f"sqlite://{data / 'archive.sqlite3'}"
 
 
-def caches(url: str, *, chosen: bool) -> dict[str, dict[str, Any]]:
+def build_cache_settings(url: str, *, is_explicit: bool) -> dict[str, dict[str, Any]]:
     """CACHES on `url` where django-redis can speak to it, else in the process's own memory.
 
     `chosen`: the address was given for the cache itself, so one that cannot serve is an error.
     The cache may vanish at any moment and holds no pickles.
     """
-    name = "REDIS_CACHE_URL" if chosen else "REDIS_URL"
+    name = "REDIS_CACHE_URL" if is_explicit else "REDIS_URL"
     try:
         scheme = urlsplit(url).scheme
     except ValueError as error:
         raise ImproperlyConfigured(f"{name} cannot be read: its host is no name or address.") from error
-    if scheme in SINGLE_SCHEMES:
-        return {"default": _redis_cache(_plain(url))}
+    if scheme in SINGLE_SERVER_SCHEMES:
+        return {"default": _redis_cache(_strip_replica_parameters(url))}
     if scheme == "redis+sentinel":
         return {"default": _sentinel_cache(url)}
-    if chosen:
+    if is_explicit:
         raise ImproperlyConfigured(f'{name} must be a single server or Sentinel, not "{scheme}://".')
     return {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 
 
-def _plain(url: str) -> str:
+def _strip_replica_parameters(url: str) -> str:
     parts = urlsplit(url)
-    query = [(key, value) for key, value in parse_qsl(parts.query) if key not in OWN_PARAMETERS]
+    query = [(key, value) for key, value in parse_qsl(parts.query) if key not in REPLICA_PARAMETERS]
     return urlunsplit(parts._replace(query=urlencode(query)))
 
 
@@ -145,7 +145,7 @@ def _sentinel_cache(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
     credentials, _, addresses = parts.netloc.rpartition("@")
     username, _, password = credentials.partition(":")
-    sentinels = [_address(text) for text in addresses.split(",")]
+    sentinels = [_parse_sentinel_address(text) for text in addresses.split(",")]
     return _redis_cache(
         f"redis://{parts.path.strip('/')}/0",
         CLIENT_CLASS="django_redis.client.SentinelClient",
@@ -156,7 +156,7 @@ def _sentinel_cache(url: str) -> dict[str, Any]:
     )
 
 
-def _address(text: str) -> tuple[str, int]:
+def _parse_sentinel_address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if not host or not port.isdigit():
         raise ImproperlyConfigured(f'A Sentinel address must be "host:port", not "{text}".')

@@ -11,7 +11,7 @@ from timelines.posts.post import Post
 class Authors(Protocol):
     """AccountService."""
 
-    async def authors(self, ids: Iterable[AccountId]) -> Mapping[AccountId, Author]: ...
+    async def find_authors(self, ids: Iterable[AccountId]) -> Mapping[AccountId, Author]: ...
 
 
 class Homes(Protocol):
@@ -39,11 +39,11 @@ class FollowNotices(Protocol):
 class PostMeter(Protocol):
     """The meter of this process (socialsite/statistics)."""
 
-    def published(self, author_id: int) -> None:
+    def count_post(self, author_id: int) -> None:
         """Told by whoever wrote the post: the publishing process or the worker, so it counts once."""
         ...
 
-    def delivered(self, entries: int, late_ms: int) -> None:
+    def count_deliveries(self, entries: int, latency_ms: int) -> None:
         """`entries` reached their timelines, `late_ms` after the post was published."""
         ...
 

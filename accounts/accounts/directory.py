@@ -7,7 +7,7 @@ from accounts.accounts.repository import AccountRepository
 from accounts.domain import DELETED, AccountId, Author
 from accounts.errors import AccountNotFound
 from accounts.models import Account
-from socialsite.store.read import Question
+from socialsite.store.read import Read
 
 
 class AccountDirectory:
@@ -29,22 +29,22 @@ class AccountDirectory:
 
     async def find_by_handle(self, handle: str) -> Account | None:
         """In any state."""
-        return await found(self._accounts.find_by_handle, handle)
+        return await find_normalized(self._accounts.find_by_handle, handle)
 
     async def get_by_handle(self, handle: str) -> Account:
         """Raises AccountNotFound for absent, suspended and deleted ones alike."""
-        account = await found(self._accounts.find_known, handle)
+        account = await find_normalized(self._accounts.find_by_cached_handle, handle)
         if account is None or not account.is_active:
             raise AccountNotFound
         return account
 
-    def known_id(self, handle: str) -> AccountId | None:
+    def cached_id(self, handle: str) -> AccountId | None:
         """Whose the handle was when this process last looked: nearly sure, and not asked."""
-        return self._accounts.known_id(handle)
+        return self._accounts.cached_id(handle)
 
-    async def get_standing(self, handle: str) -> Account:
+    async def get_undeleted_by_handle(self, handle: str) -> Account:
         """As get_by_handle, but a suspended account is found, too: whoever is tied to it may undo that."""
-        account = await found(self._accounts.find_known, handle)
+        account = await find_normalized(self._accounts.find_by_cached_handle, handle)
         if account is None or account.state == DELETED:
             raise AccountNotFound
         return account
@@ -53,22 +53,22 @@ class AccountDirectory:
         """In any state; absent ones are left out."""
         return await self._accounts.find_many(ids)
 
-    def find_question(self, account_id: AccountId) -> Question[Account | None]:
+    def read_account(self, account_id: AccountId) -> Read[Account | None]:
         """`find`, for a round trip that asks other things too."""
-        return self._accounts.find_question(account_id)
+        return self._accounts.read_account(account_id)
 
-    def authors_question(self, ids: Iterable[AccountId]) -> Question[dict[AccountId, Author]]:
+    def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]:
         """`authors`, for a round trip that asks other things too."""
-        return self._accounts.authors_question(ids)
+        return self._accounts.read_authors(ids)
 
-    async def authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
+    async def find_authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
         """What pages show of these accounts, in any state; absent ones are left out."""
-        return await self._accounts.authors(ids)
+        return await self._accounts.find_authors(ids)
 
 
-async def found(find: Callable[[str], Awaitable[Account | None]], handle: str) -> Account | None:
+async def find_normalized(find: Callable[[str], Awaitable[Account | None]], handle: str) -> Account | None:
     """What `find` says of a handle, however it is written; None, too, where no handle is written so."""
     try:
         return await find(handles.normalize_handle(handle))
-    except handles.HandleInvalid:
+    except handles.InvalidHandle:
         return None

@@ -14,21 +14,21 @@ from accounts.domain import ACTIVE, DELETED, SUSPENDED, AccountId
 from accounts.errors import FieldErrors, HandleTaken
 from accounts.models import Account
 from accounts.ports import (
-    AccountDeleted,
-    AccountMade,
-    AccountsNamed,
-    SessionsEnded,
-    ignore_deleted,
-    ignore_ended,
-    ignore_made,
-    ignore_named,
-    tell_ended,
+    OnAccountCreated,
+    OnAccountDeleted,
+    OnNamesChanged,
+    OnSessionsEnded,
+    ignore_account_created,
+    ignore_account_deleted,
+    ignore_names_changed,
+    ignore_sessions_ended,
+    notify_sessions_ended,
 )
 from accounts.sessions.repository import SessionRepository
-from accounts.settings.profile_validation import checked_handle, checked_texts
+from accounts.settings.profile_validation import validate_handle, validate_profile_texts
 from socialsite.clock import Clock, FixedClock
 
-IMPORTED_AT_ONCE = 1000
+ACCOUNTS_PER_IMPORT_BATCH = 1000
 
 log = structlog.get_logger("accounts.security")
 
@@ -41,18 +41,18 @@ class AccountService(AccountDirectory):
         accounts: AccountRepository,
         sessions: SessionRepository,
         clock: Clock | FixedClock,
-        on_ended: SessionsEnded = ignore_ended,
-        on_deleted: AccountDeleted = ignore_deleted,
-        on_made: AccountMade = ignore_made,
-        on_named: AccountsNamed = ignore_named,
+        on_sessions_ended: OnSessionsEnded = ignore_sessions_ended,
+        on_account_deleted: OnAccountDeleted = ignore_account_deleted,
+        on_account_created: OnAccountCreated = ignore_account_created,
+        on_names_changed: OnNamesChanged = ignore_names_changed,
     ) -> None:
         super().__init__(accounts)
         self._sessions = sessions
         self._clock = clock
-        self._on_ended = on_ended
-        self._on_deleted = on_deleted
-        self._on_made = on_made
-        self._on_named = on_named
+        self._on_sessions_ended = on_sessions_ended
+        self._on_account_deleted = on_account_deleted
+        self._on_account_created = on_account_created
+        self._on_names_changed = on_names_changed
 
     @sensitive_variables("password")
     async def sign_up(
@@ -63,15 +63,15 @@ class AccountService(AccountDirectory):
         display_name: str = "",
         now_ms: int,
         staff: bool = False,
-        may_be_reserved: bool = False,
+        allow_reserved: bool = False,
     ) -> Account:
         """A new account; without a password nobody can sign in to it. Raises FieldErrors, HandleTaken.
 
         Reserved handles bind sign-up, not the operator's commands. Password rules are the form's.
         """
-        handle = checked_handle(handle, may_be_reserved=may_be_reserved)
-        texts = checked_texts({"display_name": display_name if display_name.strip() else handle})
-        if await self._accounts.is_claimed(handle):  # before a hash is paid for; the claim itself decides
+        handle = validate_handle(handle, allow_reserved=allow_reserved)
+        texts = validate_profile_texts({"display_name": display_name if display_name.strip() else handle})
+        if await self._accounts.is_handle_claimed(handle):  # before a hash is paid for; the claim itself decides
             raise HandleTaken
         account = Account(
             handle=handle,
@@ -82,8 +82,8 @@ class AccountService(AccountDirectory):
         )
         if await self._accounts.create(account) is None:
             raise HandleTaken
-        self._on_made()
-        await self._on_named([AccountId(account.id)])
+        self._on_account_created()
+        await self._on_names_changed([AccountId(account.id)])
         log.info("signed_up", account=account.id)
         return account
 
@@ -92,14 +92,14 @@ class AccountService(AccountDirectory):
 
         For imports and demonstrations: any handle, no hash to pay for, safe to repeat. Raises FieldErrors.
         """
-        wanted = list(dict.fromkeys(checked_handle(handle, may_be_reserved=True) for handle in handles))
+        wanted = list(dict.fromkeys(validate_handle(handle, allow_reserved=True) for handle in handles))
         owners: dict[str, AccountId] = {}
-        for start in range(0, len(wanted), IMPORTED_AT_ONCE):
-            some = wanted[start : start + IMPORTED_AT_ONCE]
-            owners |= await self._accounts.owners(some)
-            new = [await _without_password(handle, now_ms) for handle in some if handle not in owners]
+        for start in range(0, len(wanted), ACCOUNTS_PER_IMPORT_BATCH):
+            some = wanted[start : start + ACCOUNTS_PER_IMPORT_BATCH]
+            owners |= await self._accounts.find_ids_by_handle(some)
+            new = [await _account_without_password(handle, now_ms) for handle in some if handle not in owners]
             owners |= await self._accounts.create_many(new)
-            await self._on_named([owners[account.handle] for account in new])
+            await self._on_names_changed([owners[account.handle] for account in new])
         return owners
 
     # Credentials
@@ -118,26 +118,26 @@ class AccountService(AccountDirectory):
     async def check_password(self, account: Account | None, raw: str) -> bool:
         """Whether this is the account's password; a hash by older rules is renewed on the way."""
         stored = account.password if account else None
-        right, outdated = await passwords.check(raw, stored)
+        right, outdated = await passwords.check_password(raw, stored)
         if account and right and outdated:
             renewed = await passwords.hash_password(raw)
-            if await self._accounts.set_password(AccountId(account.id), renewed, replaces=account.password):
+            if await self._accounts.set_password(AccountId(account.id), renewed, expected_hash=account.password):
                 account.password = renewed
         return right
 
     @sensitive_variables("old", "new")
     async def change_password(
-        self, *, account: Account, old: str, new: str, keep: str | None = None
+        self, *, account: Account, old: str, new: str, keep_session_id: str | None = None
     ) -> Account:
         """The account with its new password; its sessions end, all but the one with the id `keep`."""
         if not await self.check_password(account, old):
-            _refuse("old_password")
-        return await self._replace_password(account, new, keep, replaces=account.password)
+            _raise_wrong_password("old_password")
+        return await self._replace_password(account, new, keep_session_id, expected_hash=account.password)
 
     @sensitive_variables("new")
-    async def set_password(self, *, account: Account, new: str, keep: str | None = None) -> Account:
+    async def set_password(self, *, account: Account, new: str, keep_session_id: str | None = None) -> Account:
         """As change_password, by an operator: without the old one."""
-        return await self._replace_password(account, new, keep, replaces="")
+        return await self._replace_password(account, new, keep_session_id, expected_hash="")
 
     # What an account tells of itself, and its end
 
@@ -155,25 +155,25 @@ class AccountService(AccountDirectory):
         Its followers stay, either way; of those who wait to be let in, none is when it opens to everybody.
         Raises FieldErrors, AccountNotFound (also for a deleted account).
         """
-        texts = checked_texts({"display_name": display_name, "bio": bio, "link": link})
+        texts = validate_profile_texts({"display_name": display_name, "bio": bio, "link": link})
         if private is not None:
             texts["private"] = "1" if private else "0"
         await self._accounts.edit(account_id, texts)
-        await self._on_named([account_id])
+        await self._on_names_changed([account_id])
         return await self.get(account_id)
 
     async def suspend(self, *, account_id: AccountId) -> bool:
         """Hide the account and sign it out everywhere, until it is reinstated. Whether that is new."""
         changed = await self._accounts.change_state(account_id, SUSPENDED, {})
         await self._end_sessions(account_id)
-        await self._on_named([account_id])
+        await self._on_names_changed([account_id])
         log.info("suspended", account=account_id)
         return changed
 
     async def reinstate(self, *, account_id: AccountId) -> bool:
         """Undo a suspension. Whether there was one."""
         changed = await self._accounts.change_state(account_id, ACTIVE, {})
-        await self._on_named([account_id])
+        await self._on_names_changed([account_id])
         log.info("reinstated", account=account_id)
         return changed
 
@@ -187,31 +187,31 @@ class AccountService(AccountDirectory):
         unusable = await passwords.hash_password(None)
         changed = await self._accounts.change_state(account_id, DELETED, {**nothing, "password": unusable})
         await self._end_sessions(account_id)
-        await self._on_deleted(account_id)
-        await self._on_named([account_id])
+        await self._on_account_deleted(account_id)
+        await self._on_names_changed([account_id])
         log.info("deleted", account=account_id, at_ms=now_ms)
         return changed
 
     async def _replace_password(
-        self, account: Account, new: str, keep: str | None, *, replaces: str
+        self, account: Account, new: str, keep_session_id: str | None, *, expected_hash: str
     ) -> Account:
         account_id, encoded = AccountId(account.id), await passwords.hash_password(new)
-        if not await self._accounts.set_password(account_id, encoded, replaces=replaces):
-            _refuse("old_password")  # another change came first: this one is no longer the password
-        await self._end_sessions(account_id, keep=keep)
+        if not await self._accounts.set_password(account_id, encoded, expected_hash=expected_hash):
+            _raise_wrong_password("old_password")  # another change came first: this one is no longer the password
+        await self._end_sessions(account_id, keep_session_id=keep_session_id)
         log.info("password_changed", account=account_id)
         return await self.get(account_id)
 
-    async def _end_sessions(self, account_id: AccountId, keep: str | None = None) -> None:
-        ended = await self._sessions.end_all(account_id, but=keep)
-        for session_id in ended if keep else (None,):
-            await tell_ended(self._on_ended, account_id, session_id)
+    async def _end_sessions(self, account_id: AccountId, keep_session_id: str | None = None) -> None:
+        ended = await self._sessions.end_all(account_id, except_id=keep_session_id)
+        for session_id in ended if keep_session_id else (None,):
+            await notify_sessions_ended(self._on_sessions_ended, account_id, session_id)
 
 
-async def _without_password(handle: str, now_ms: int) -> Account:
+async def _account_without_password(handle: str, now_ms: int) -> Account:
     unusable = await passwords.hash_password(None)
     return Account(handle=handle, display_name=handle, password=unusable, created_ms=now_ms)
 
 
-def _refuse(field: str) -> NoReturn:
+def _raise_wrong_password(field: str) -> NoReturn:
     raise FieldErrors({field: _("This is not your password.")})

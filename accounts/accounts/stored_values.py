@@ -5,14 +5,14 @@ from functools import lru_cache
 from typing import Final
 
 from accounts import keys
-from accounts.domain import ACTIVE, AccountId, Author, State
+from accounts.domain import ACTIVE, AccountId, AccountState, Author
 from accounts.models import Account
-from socialsite.store.encoding import wires_of
-from socialsite.store.scripts import Command, Prepared, load, prepared
+from socialsite.store.encoding import encoded_cache
+from socialsite.store.scripts import Command, PreparedCommand, load_script, prepare_command
 
-CREATE = load("create_account.lua", __package__)
+CREATE_SCRIPT = load_script("create_account.lua", __package__)
 
-FIELDS: Final = (
+ACCOUNT_FIELDS: Final = (
     "handle",
     "display_name",
     "bio",
@@ -25,16 +25,20 @@ FIELDS: Final = (
     "private",
 )
 AUTHOR_FIELDS: Final = ("handle", "display_name", "state", "version", "private")
-STATES: Final[Mapping[bytes, State]] = {b"active": "active", b"suspended": "suspended", b"deleted": "deleted"}
+STATE_BY_BYTES: Final[Mapping[bytes, AccountState]] = {
+    b"active": "active",
+    b"suspended": "suspended",
+    b"deleted": "deleted",
+}
 
 
-def create_command(account: Account) -> Command:
+def create_account_command(account: Account) -> Command:
     """For a pipeline; its reply tells whether the id was free."""
-    return CREATE.command([keys.account(AccountId(account.id))], flat(fields_of(account)))
+    return CREATE_SCRIPT.command([keys.account(AccountId(account.id))], flatten_fields(encode_account(account)))
 
 
-def fields_of(account: Account) -> dict[str, str]:
-    """What `account_from` reads back."""
+def encode_account(account: Account) -> dict[str, str]:
+    """What `decode_account` reads back."""
     return {
         "handle": account.handle,
         "display_name": account.display_name,
@@ -49,19 +53,19 @@ def fields_of(account: Account) -> dict[str, str]:
     }
 
 
-def flat(fields: Mapping[str, str]) -> list[str]:
+def flatten_fields(fields: Mapping[str, str]) -> list[str]:
     """Field, value, field, value, ... as the scripts take them."""
     return [part for pair in fields.items() for part in pair]
 
 
 @lru_cache(maxsize=20_000)
-def read_command(account_id: AccountId) -> Prepared:
-    """FIELDS; `account_from` takes the reply."""
-    return prepared("HMGET", keys.account(account_id), *FIELDS)
+def read_account_command(account_id: AccountId) -> PreparedCommand:
+    """FIELDS; `decode_account` takes the reply."""
+    return prepare_command("HMGET", keys.account(account_id), *ACCOUNT_FIELDS)
 
 
 @lru_cache(maxsize=4_096)
-def account_from(
+def decode_account(
     account_id: AccountId,
     handle: bytes,
     display_name: bytes,
@@ -91,16 +95,16 @@ def account_from(
 
 
 @lru_cache(maxsize=20_000)
-def author_command(account_id: AccountId) -> Prepared:
-    """AUTHOR_FIELDS; `author_from` takes the reply."""
-    return prepared("HMGET", keys.account(account_id), *AUTHOR_FIELDS)
+def read_author_command(account_id: AccountId) -> PreparedCommand:
+    """AUTHOR_FIELDS; `decode_author` takes the reply."""
+    return prepare_command("HMGET", keys.account(account_id), *AUTHOR_FIELDS)
 
 
-author_wire = wires_of(author_command)
+encode_author_command = encoded_cache(read_author_command)
 
 
 @lru_cache(maxsize=20_000)
-def author_from(
+def decode_author(
     account_id: AccountId,
     handle: bytes | None,
     display_name: bytes,
@@ -112,4 +116,4 @@ def author_from(
     if handle is None:
         return None
     is_private = private == b"1"
-    return Author(account_id, handle.decode(), display_name.decode(), STATES[state], int(version), is_private)
+    return Author(account_id, handle.decode(), display_name.decode(), STATE_BY_BYTES[state], int(version), is_private)

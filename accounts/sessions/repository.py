@@ -11,23 +11,23 @@ import msgspec
 
 from accounts import keys
 from accounts.domain import AccountId, SessionLimits, StoredSession
-from accounts.sessions.tokens import Token
+from accounts.sessions.tokens import SessionToken
 from socialsite.store.key import Key
 from socialsite.store.node import Reply
-from socialsite.store.scripts import Command, load
+from socialsite.store.scripts import Command, load_script
 from socialsite.store.store import Store
 
-OPEN = load("open_session.lua", __package__)
-SAVE = load("save_session.lua", __package__)
-TOUCH = load("touch_session.lua", __package__)
-END = load("end_sessions.lua", __package__)
+OPEN_SESSION_SCRIPT = load_script("open_session.lua", __package__)
+SAVE_SESSION_SCRIPT = load_script("save_session.lua", __package__)
+TOUCH_SESSION_SCRIPT = load_script("touch_session.lua", __package__)
+END_SESSIONS_SCRIPT = load_script("end_sessions.lua", __package__)
 
 _decoder = msgspec.msgpack.Decoder(StoredSession)
 encode = msgspec.msgpack.encode
 
 
 @dataclass(frozen=True, slots=True)
-class FoundSession:
+class SessionRecord:
     """A session that is in its account's index and has a value."""
 
     stored: StoredSession
@@ -39,45 +39,52 @@ class SessionRepository:
         self._sessions = store.component("sessions")
         self.limits = limits or SessionLimits()
 
-    async def open(self, token: Token, stored: StoredSession, now_ms: int) -> None:
+    async def open(self, token: SessionToken, stored: StoredSession, now_ms: int) -> None:
         """Store a new session; an account at its cap loses the one unused for longest."""
         session, index = self._keys(token.account_id, token.session_id)
         ttl_ms = self.limits.ttl_ms(stored.created_ms, now_ms)
-        args = (token.session_id, encode(stored), now_ms, ttl_ms, self.limits.idle_ms, self.limits.cap)
-        await self._sessions[index].run(OPEN, [session, index], args)
+        args = (
+            token.session_id,
+            encode(stored),
+            now_ms,
+            ttl_ms,
+            self.limits.idle_timeout_ms,
+            self.limits.max_sessions,
+        )
+        await self._sessions[index].run(OPEN_SESSION_SCRIPT, [session, index], args)
 
-    async def save(self, token: Token, stored: StoredSession) -> bool:
+    async def save(self, token: SessionToken, stored: StoredSession) -> bool:
         """Replace the value of a session; False when it has ended."""
         session, index = self._keys(token.account_id, token.session_id)
         args = (token.session_id, encode(stored))
-        return bool(await self._sessions[index].run(SAVE, [session, index], args))
+        return bool(await self._sessions[index].run(SAVE_SESSION_SCRIPT, [session, index], args))
 
     async def touch(self, account_id: AccountId, session_id: str, created_ms: int, now_ms: int) -> bool:
         """Note a use; False when the session has ended."""
         session, index = self._keys(account_id, session_id)
-        args = (session_id, now_ms, self.limits.ttl_ms(created_ms, now_ms), self.limits.idle_ms)
-        return bool(await self._sessions[index].run(TOUCH, [session, index], args))
+        args = (session_id, now_ms, self.limits.ttl_ms(created_ms, now_ms), self.limits.idle_timeout_ms)
+        return bool(await self._sessions[index].run(TOUCH_SESSION_SCRIPT, [session, index], args))
 
-    async def find(self, account_id: AccountId, session_id: str) -> FoundSession | None:
+    async def find(self, account_id: AccountId, session_id: str) -> SessionRecord | None:
         commands = self.read_commands(account_id, session_id)
-        return self.session_of(*await self._sessions.gather(commands))
+        return self.parse_session(*await self._sessions.gather(commands))
 
-    async def stored(self, account_id: AccountId) -> list[tuple[str, FoundSession]]:
+    async def list_sessions(self, account_id: AccountId) -> list[tuple[str, SessionRecord]]:
         """(id, session) of every stored session, last used first."""
-        ids = await self._ids(account_id)
+        ids = await self._read_session_ids(account_id)
         commands = [command for i in ids for command in self.read_commands(account_id, i)]
         replies = await self._sessions.gather(commands)
-        found = ((i, self.session_of(*replies[2 * n : 2 * n + 2])) for n, i in enumerate(ids))
+        found = ((i, self.parse_session(*replies[2 * n : 2 * n + 2])) for n, i in enumerate(ids))
         return [(session_id, session) for session_id, session in found if session is not None]
 
     async def end(self, account_id: AccountId, session_id: str) -> bool:
         """Whether the session was open."""
         return bool(await self._end(account_id, [session_id]))
 
-    async def end_all(self, account_id: AccountId, *, but: str | None = None) -> Sequence[str]:
+    async def end_all(self, account_id: AccountId, *, except_id: str | None = None) -> Sequence[str]:
         """End every session but one; the ids of those that ended, but for one opened this very moment."""
-        ids = [session_id for session_id in await self._ids(account_id) if session_id != but]
-        await self._end(account_id, ids, all_but=but or "")
+        ids = [session_id for session_id in await self._read_session_ids(account_id) if session_id != except_id]
+        await self._end(account_id, ids, except_id=except_id or "")
         return ids
 
     def read_commands(self, account_id: AccountId, session_id: str) -> list[Command]:
@@ -85,25 +92,25 @@ class SessionRepository:
         session, index = self._keys(account_id, session_id)
         return [("ZSCORE", index, session_id), ("GET", session)]
 
-    def session_of(self, score: Reply, value: Reply) -> FoundSession | None:
+    def parse_session(self, score: Reply, value: Reply) -> SessionRecord | None:
         if score is None or value is None:
             return None
         try:
-            return FoundSession(_decoder.decode(value), int(float(score)))
+            return SessionRecord(_decoder.decode(value), int(float(score)))
         except msgspec.MsgspecError:  # written by a later or damaged version of the site: sign in again
             return None
 
-    async def _ids(self, account_id: AccountId) -> Sequence[str]:
+    async def _read_session_ids(self, account_id: AccountId) -> Sequence[str]:
         index = keys.session_index(account_id)
-        newest = ("ZRANGE", index, 0, self.limits.cap - 1, "REV")
+        newest = ("ZRANGE", index, 0, self.limits.max_sessions - 1, "REV")
         return [reply.decode() for reply in await self._sessions[index].execute(*newest)]
 
-    async def _end(self, account_id: AccountId, ids: Sequence[str], all_but: str | None = None) -> int:
+    async def _end(self, account_id: AccountId, ids: Sequence[str], except_id: str | None = None) -> int:
         index = keys.session_index(account_id)
         sessions = [keys.session(account_id, session_id) for session_id in ids]
-        args = ("these" if all_but is None else "all", all_but or "", *ids)
+        args = ("these" if except_id is None else "all", except_id or "", *ids)
         # Confirmed where replicas are required: one that takes over must not bring back who signed out.
-        (ended,) = await self._sessions.write(index, END.command([index, *sessions], args))
+        (ended,) = await self._sessions.write(index, END_SESSIONS_SCRIPT.command([index, *sessions], args))
         return int(ended)
 
     def _keys(self, account_id: AccountId, session_id: str) -> tuple[Key, Key]:

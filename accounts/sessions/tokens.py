@@ -12,30 +12,30 @@ from typing import Self
 
 from accounts.domain import AccountId
 
-_COOKIE = re.compile(r"([1-9][0-9]{0,15})\.([A-Za-z0-9_-]{43})")
+_COOKIE_PATTERN = re.compile(r"([1-9][0-9]{0,15})\.([A-Za-z0-9_-]{43})")
 
-SESSION_ID = re.compile(r"[0-9a-f]{64}")
+SESSION_ID_PATTERN = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class SessionToken:
     """A session's token. Its secret is left out of every repr."""
 
     account_id: AccountId
     secret: str = field(repr=False)
 
     @classmethod
-    def new(cls, account_id: AccountId) -> Self:
+    def generate(cls, account_id: AccountId) -> Self:
         return cls(account_id, secrets.token_urlsafe(32))
 
     @classmethod
-    def find(cls, cookie: str | None) -> Self | None:
+    def parse(cls, cookie: str | None) -> Self | None:
         """The token a cookie holds; None for anything that this site never gave out."""
-        match = _COOKIE.fullmatch(cookie or "")
+        match = _COOKIE_PATTERN.fullmatch(cookie or "")
         return cls(AccountId(int(match[1])), match[2]) if match else None
 
     @property
-    def cookie(self) -> str:
+    def cookie_value(self) -> str:
         return f"{self.account_id}.{self.secret}"
 
     @property

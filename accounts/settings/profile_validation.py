@@ -6,15 +6,15 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import handles, text
 from accounts.errors import FieldErrors
-from socialsite.errors import Text
+from socialsite.errors import LazyText
 
-HANDLE_WORDS: Mapping[str, Text] = {
+HANDLE_ERROR_MESSAGES: Mapping[str, LazyText] = {
     "empty": _("Please choose a handle."),
     "too_long": _("A handle has at most 20 characters."),
     "characters": _("A handle is made of the letters a to z, digits and underscores."),
     "reserved": _("This handle is reserved."),
 }
-TEXT_WORDS: Mapping[str, Mapping[str, Text]] = {
+TEXT_ERROR_MESSAGES: Mapping[str, Mapping[str, LazyText]] = {
     "display_name": {
         "empty": _("Please enter a name."),
         "too_long": _("A name has at most 50 characters."),
@@ -29,33 +29,33 @@ TEXT_WORDS: Mapping[str, Mapping[str, Text]] = {
         "link": _("Enter a web address that starts with https:// or http://."),
     },
 }
-CLEANERS: Mapping[str, Callable[[str], str]] = {
+TEXT_CLEANERS: Mapping[str, Callable[[str], str]] = {
     "display_name": text.clean_name,
     "bio": text.clean_bio,
     "link": text.clean_link,
 }
 
 
-def checked_handle(raw: str, *, may_be_reserved: bool = False) -> str:
+def validate_handle(raw: str, *, allow_reserved: bool = False) -> str:
     """The stored form of a handle for a new account. Raises FieldErrors."""
     try:
         handle = handles.normalize_handle(raw.strip().removeprefix("@"))
-    except handles.HandleInvalid as error:
-        raise FieldErrors({"handle": HANDLE_WORDS[error.code]}) from None
-    if not may_be_reserved and handles.is_reserved(handle):
-        raise FieldErrors({"handle": HANDLE_WORDS["reserved"]})
+    except handles.InvalidHandle as error:
+        raise FieldErrors({"handle": HANDLE_ERROR_MESSAGES[error.code]}) from None
+    if not allow_reserved and handles.is_reserved(handle):
+        raise FieldErrors({"handle": HANDLE_ERROR_MESSAGES["reserved"]})
     return handle
 
 
-def checked_texts(raw: Mapping[str, str]) -> dict[str, str]:
+def validate_profile_texts(raw: Mapping[str, str]) -> dict[str, str]:
     """The stored form of the profile's texts, by field. Raises FieldErrors with all that is wrong."""
     cleaned: dict[str, str] = {}
-    wrong: dict[str, Text] = {}
+    wrong: dict[str, LazyText] = {}
     for name, value in raw.items():
         try:
-            cleaned[name] = CLEANERS[name](value)
-        except text.TextRefused as error:
-            wrong[name] = TEXT_WORDS[name][error.code]
+            cleaned[name] = TEXT_CLEANERS[name](value)
+        except text.InvalidText as error:
+            wrong[name] = TEXT_ERROR_MESSAGES[name][error.code]
     if wrong:
         raise FieldErrors(wrong)
     return cleaned

@@ -7,63 +7,63 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts.domain import AccountId
 from accounts.errors import FieldErrors
-from accounts.forms import DeleteForm, PasswordForm, SessionForm, SettingsForm
+from accounts.forms import ChangePasswordForm, DeleteAccountForm, EndSessionForm, SettingsForm
 from accounts.presenters import account_json, sessions_json
-from accounts.sessions.signing import session_of, sign_out, stay_signed_in
-from accounts.view_answers import Correctable, again, checked, done, show
-from socialsite.web.limits import take
-from socialsite.web.requests import SiteRequest, form_data, methods, respond, viewer_of
+from accounts.sessions.signing import get_session, renew_session, sign_out
+from accounts.view_answers import FORM_ERRORS, action_response, redisplay_form, render_form, validate_form
+from socialsite.web.limits import enforce_rate_limit
+from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, require_viewer, respond
 
-SETTINGS, SESSIONS = "/accounts/settings/", "/accounts/sessions/"
+SETTINGS_PATH, SESSIONS_PATH = "/accounts/settings/", "/accounts/sessions/"
 
 
 async def settings_page(request: SiteRequest) -> HttpResponse:
-    account = viewer_of(request)
-    form = SettingsForm(initial=_profile(request))
-    return show(request, "accounts/settings.html", form, lambda: {"account": account_json(account)})
+    account = require_viewer(request)
+    form = SettingsForm(initial=_profile_initial(request))
+    return render_form(request, "accounts/settings.html", form, lambda: {"account": account_json(account)})
 
 
 async def edit_profile(request: SiteRequest) -> HttpResponse:
     """200 with the account as it is then. A field that is not sent stays as it was."""
-    account = viewer_of(request)
-    form = SettingsForm(_profile(request) | form_data(request))
+    account = require_viewer(request)
+    form = SettingsForm(_profile_initial(request) | get_form_data(request))
     try:
-        texts = checked(form)
+        texts = validate_form(form)
         edited = await request.services.accounts.edit_profile(account_id=AccountId(account.id), **texts)
-    except Correctable as error:
-        return again(request, "accounts/settings.html", form, error)
+    except FORM_ERRORS as error:
+        return redisplay_form(request, "accounts/settings.html", form, error)
     messages.success(request, _("Your profile is saved."), fail_silently=True)
-    return done(request, SETTINGS, {"account": account_json(edited)})
+    return action_response(request, SETTINGS_PATH, {"account": account_json(edited)})
 
 
 async def password_page(request: SiteRequest) -> HttpResponse:
-    return show(request, "accounts/password.html", PasswordForm(account=viewer_of(request)))
+    return render_form(request, "accounts/password.html", ChangePasswordForm(account=require_viewer(request)))
 
 
 @sensitive_variables()
 async def change_password(request: SiteRequest) -> HttpResponse:
     """Signs out everywhere but here; here goes on in a new token."""
-    account = viewer_of(request)
-    form = PasswordForm(form_data(request), account=account)
+    account = require_viewer(request)
+    form = ChangePasswordForm(get_form_data(request), account=account)
     try:
-        fields = checked(form)
-        await take(request, "login")
+        fields = validate_form(form)
+        await enforce_rate_limit(request, "login")
         changed = await request.services.accounts.change_password(
             account=account,
             old=fields["old_password"],
             new=fields["new_password1"],
-            keep=session_of(request).session_id,
+            keep_session_id=get_session(request).session_id,
         )
-    except Correctable as error:
-        return again(request, "accounts/password.html", form, error)
-    await stay_signed_in(request, changed)
+    except FORM_ERRORS as error:
+        return redisplay_form(request, "accounts/password.html", form, error)
+    await renew_session(request, changed)
     messages.success(request, _("Your password is changed."), fail_silently=True)
-    return done(request, SETTINGS, {})
+    return action_response(request, SETTINGS_PATH, {})
 
 
 async def sessions_page(request: SiteRequest) -> HttpResponse:
-    account_id = AccountId(viewer_of(request).id)
-    found = await request.services.sessions.open_sessions(account_id, current=session_of(request).session_id)
+    account_id = AccountId(require_viewer(request).id)
+    found = await request.services.sessions.list_sessions(account_id, current=get_session(request).session_id)
     return respond(
         request, "accounts/sessions.html", page=lambda: {"sessions": found}, data=lambda: sessions_json(found)
     )
@@ -71,41 +71,41 @@ async def sessions_page(request: SiteRequest) -> HttpResponse:
 
 async def end_session(request: SiteRequest) -> HttpResponse:
     """Ends one session, or all of them, this one too. One that is over already is a success."""
-    account_id = AccountId(viewer_of(request).id)
-    session_id = checked(SessionForm(form_data(request)))["session"]
-    here = session_id in ("all", session_of(request).session_id)
+    account_id = AccountId(require_viewer(request).id)
+    session_id = validate_form(EndSessionForm(get_form_data(request)))["session"]
+    here = session_id in ("all", get_session(request).session_id)
     if session_id == "all":
         await request.services.sessions.end_all(account_id)
     else:
         await request.services.sessions.end(account_id, session_id)
     if here:
         await sign_out(request)
-    return done(request, "/" if here else SESSIONS, {})
+    return action_response(request, "/" if here else SESSIONS_PATH, {})
 
 
 async def delete_page(request: SiteRequest) -> HttpResponse:
-    viewer_of(request)
-    return show(request, "accounts/delete.html", DeleteForm())
+    require_viewer(request)
+    return render_form(request, "accounts/delete.html", DeleteAccountForm())
 
 
 @sensitive_variables()
 async def delete_account(request: SiteRequest) -> HttpResponse:
-    account, services = viewer_of(request), request.services
-    form = DeleteForm(form_data(request))
+    account, services = require_viewer(request), request.services
+    form = DeleteAccountForm(get_form_data(request))
     try:
-        password = checked(form)["password"]
-        await take(request, "login")
+        password = validate_form(form)["password"]
+        await enforce_rate_limit(request, "login")
         if not await services.accounts.check_password(account, password):
             raise FieldErrors({"password": _("This is not your password.")})
-    except Correctable as error:
-        return again(request, "accounts/delete.html", form, error)
+    except FORM_ERRORS as error:
+        return redisplay_form(request, "accounts/delete.html", form, error)
     await services.accounts.delete(account_id=AccountId(account.id), now_ms=services.clock.now_ms())
     await sign_out(request)
-    return done(request, "/", {})
+    return action_response(request, "/", {})
 
 
-def _profile(request: SiteRequest) -> dict[str, str]:
-    account = viewer_of(request)
+def _profile_initial(request: SiteRequest) -> dict[str, str]:
+    account = require_viewer(request)
     return {
         "display_name": account.display_name,
         "bio": account.bio,
@@ -114,7 +114,7 @@ def _profile(request: SiteRequest) -> dict[str, str]:
     }
 
 
-settings = methods(GET=settings_page, POST=edit_profile)
-password = methods(GET=password_page, POST=change_password)
-sessions = methods(GET=sessions_page, POST=end_session)
-delete = methods(GET=delete_page, POST=delete_account)
+settings = dispatch_by_method(GET=settings_page, POST=edit_profile)
+password = dispatch_by_method(GET=password_page, POST=change_password)
+sessions = dispatch_by_method(GET=sessions_page, POST=end_session)
+delete = dispatch_by_method(GET=delete_page, POST=delete_account)

@@ -8,12 +8,12 @@ from django.http import Http404
 from django.http.response import HttpResponseBase
 
 from socialsite.admin.audit_log import Actor
-from socialsite.web.requests import P, SiteRequest, View, viewer_of
+from socialsite.web.requests import AsyncView, P, SiteRequest, require_viewer
 
 StaffView = Callable[Concatenate[SiteRequest, P], Coroutine[Any, Any, HttpResponseBase]]
 
 
-def staff_only(view: View[P]) -> StaffView[P]:
+def staff_only(view: AsyncView[P]) -> StaffView[P]:
     """404 unless the account that asks is staff at this moment; it was read with this very request."""
 
     @wraps(view)
@@ -25,6 +25,6 @@ def staff_only(view: View[P]) -> StaffView[P]:
     return guarded
 
 
-def actor_of(request: SiteRequest) -> Actor:
+def get_actor(request: SiteRequest) -> Actor:
     """For the audit trail."""
-    return Actor(viewer_of(request).id, request.request_id)
+    return Actor(require_viewer(request).id, request.request_id)

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 import structlog
 
-from socialsite.recipes.jobs import stream_id
-from socialsite.store import Key, Store, load
+from socialsite.recipes.jobs import validated_stream_id
+from socialsite.store import Key, Store, load_script
 
-TRAIL_CAP = 10_000
-NOTE = load("note_order.lua", __package__)
+AUDIT_LOG_MAX_ENTRIES = 10_000
+ADD_ENTRY_SCRIPT = load_script("note_order.lua", __package__)
 
 log = structlog.stdlib.get_logger("socialsite.security")
 
 
-def trail() -> Key:
-    """STREAM: by (account id), action, target, request. The newest TRAIL_CAP; written by /ops/ alone."""
+def audit_log_key() -> Key:
+    """STREAM: by (account id), action, target, request. The newest AUDIT_LOG_MAX_ENTRIES; written by /ops/ alone."""
     return Key("jobs", tag="audit", name="trail")
 
 
@@ -31,11 +31,11 @@ class Actor:
 
 
 @dataclass(frozen=True, slots=True)
-class TrailEntry:
+class AuditLogEntry:
     """`action` is a fixed word; `target` is `account:<id>` or `letter:<id>`."""
 
     id: str
-    by: int
+    actor_id: int
     action: str
     target: str
     request_id: str
@@ -46,25 +46,27 @@ class TrailEntry:
         return int(self.id.partition("-")[0])
 
 
-class AuditTrail:
-    def __init__(self, store: Store, cap: int = TRAIL_CAP) -> None:
+class AuditLog:
+    def __init__(self, store: Store, cap: int = AUDIT_LOG_MAX_ENTRIES) -> None:
         self._store = store
-        self._cap = cap
+        self._max_entries = cap
 
-    async def note(self, actor: Actor, action: str, target: str) -> None:
+    async def record(self, actor: Actor, action: str, target: str) -> None:
         """Write an order down, on as many replicas as any write of this site."""
-        key, by = trail(), actor.account_id
+        key, by = audit_log_key(), actor.account_id
         entry = ("by", by, "action", action, "target", target, "request", actor.request_id)
-        await self._store.write(key, NOTE.command([key], [self._cap, *entry]))
+        await self._store.write(key, ADD_ENTRY_SCRIPT.command([key], [self._max_entries, *entry]))
         log.warning("staff_action", account=by, action=action, target=target)
 
-    async def page(self, limit: int, cursor: str | None = None) -> list[TrailEntry]:
+    async def page(self, limit: int, cursor: str | None = None) -> list[AuditLogEntry]:
         """Newest first, strictly older than the entry `cursor`. Raises ValueError for what is no cursor."""
-        newest = f"({stream_id(cursor)}" if cursor else "+"
-        rows = await self._store.node(trail()).execute("XREVRANGE", trail(), newest, "-", "COUNT", limit)
-        return [_entry(id, fields) for id, fields in rows]
+        newest = f"({validated_stream_id(cursor)}" if cursor else "+"
+        rows = await self._store.node(audit_log_key()).execute(
+            "XREVRANGE", audit_log_key(), newest, "-", "COUNT", limit
+        )
+        return [_parse_entry(id, fields) for id, fields in rows]
 
 
-def _entry(id: bytes, fields: list[bytes]) -> TrailEntry:
+def _parse_entry(id: bytes, fields: list[bytes]) -> AuditLogEntry:
     found = {n.decode(): v.decode() for n, v in zip(fields[::2], fields[1::2], strict=True)}
-    return TrailEntry(id.decode(), int(found["by"]), found["action"], found["target"], found["request"])
+    return AuditLogEntry(id.decode(), int(found["by"]), found["action"], found["target"], found["request"])

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-WIDTH, HEIGHT = 300, 60
+CHART_WIDTH, CHART_HEIGHT = 300, 60
 HEADROOM = 4
 """Above the highest point, so that its stroke is whole."""
 
 
-def line(values: Sequence[float | None], top: float) -> str:
+def line_path(values: Sequence[float | None], top: float) -> str:
     """Path data from left to right; None is a gap. `top` is the value at the upper edge."""
     parts: list[str] = []
     is_drawing = False
@@ -20,15 +20,15 @@ def line(values: Sequence[float | None], top: float) -> str:
     return "".join(parts)
 
 
-def area(values: Sequence[float], top: float) -> str:
+def area_path(values: Sequence[float], top: float) -> str:
     """The same line, closed along the ground."""
-    return f"{line(values, top)}L{WIDTH} {HEIGHT}L0 {HEIGHT}Z" if values else ""
+    return f"{line_path(values, top)}L{CHART_WIDTH} {CHART_HEIGHT}L0 {CHART_HEIGHT}Z" if values else ""
 
 
 def _x(at: int, count: int) -> str:
-    return f"{WIDTH * at / max(1, count - 1):.1f}".removesuffix(".0")
+    return f"{CHART_WIDTH * at / max(1, count - 1):.1f}".removesuffix(".0")
 
 
 def _y(value: float, top: float) -> str:
-    height = (HEIGHT - HEADROOM) * value / top if top else 0.0
-    return f"{HEIGHT - height:.1f}".removesuffix(".0")
+    height = (CHART_HEIGHT - HEADROOM) * value / top if top else 0.0
+    return f"{CHART_HEIGHT - height:.1f}".removesuffix(".0")

@@ -4,48 +4,48 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from socialsite.recipes.series import DistinctKind, Kind, RankedKind
+from socialsite.recipes.series import DistinctMetric, Metric, RankedMetric
 
-SIGNUPS = Kind("signups")
-LOGINS = Kind("logins")
-POSTS = Kind("posts", by_second=True)
-DELIVERIES = Kind("deliveries", by_second=True)
+SIGNUPS = Metric("signups")
+LOGINS = Metric("logins")
+POSTS = Metric("posts", by_second=True)
+DELIVERIES = Metric("deliveries", by_second=True)
 """Entries brought to home and list timelines."""
-REQUESTS = Kind("requests", by_second=True)
+REQUESTS = Metric("requests", by_second=True)
 """Every answered request but probes and static files."""
-PAGES = Kind("pages", by_second=True)
+PAGE_VIEWS = Metric("pages", by_second=True)
 """Page views: pages read with success."""
-SOCKETS = Kind("sockets")
+SOCKETS_OPENED = Metric("sockets")
 """Sockets opened."""
-REFUSALS = Kind("refusals")
+REFUSALS = Metric("refusals")
 """Requests and messages that a limit refused; member: the rule. ALL: all of them."""
-ERRORS = Kind("errors")
+ERRORS = Metric("errors")
 """Answers of 500 and above; member: the status. ALL: all of them."""
 
-SITE = (SIGNUPS, LOGINS, POSTS, DELIVERIES, REQUESTS, PAGES, SOCKETS, REFUSALS, ERRORS)
+SITE_METRICS = (SIGNUPS, LOGINS, POSTS, DELIVERIES, REQUESTS, PAGE_VIEWS, SOCKETS_OPENED, REFUSALS, ERRORS)
 """Those whose member ALL is a figure of the whole site."""
 
-ACTIVE = DistinctKind("active")
+ACTIVE_ACCOUNTS = DistinctMetric("active")
 """Accounts that asked for anything, by hour and day."""
-BUSY = RankedKind("busy")
+ACCOUNTS_BY_REQUESTS = RankedMetric("busy")
 """Accounts by requests."""
-POSTERS = RankedKind("posters")
+ACCOUNTS_BY_POSTS = RankedMetric("posters")
 """Accounts by posts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Histogram:
+class DurationHistogram:
     """Durations by bucket; a bucket's member is its upper bound in ms, inclusive, the last one's "more"."""
 
-    kind: Kind
+    metric: Metric
     bounds_ms: tuple[int, ...]
 
     @property
-    def members(self) -> tuple[str, ...]:
+    def bucket_names(self) -> tuple[str, ...]:
         return (*map(str, self.bounds_ms), "more")
 
-    def member(self, ms: float) -> str:
-        return self.members[bisect_left(self.bounds_ms, ms)]
+    def bucket_name(self, ms: float) -> str:
+        return self.bucket_names[bisect_left(self.bounds_ms, ms)]
 
     def quantile(self, counts: Sequence[int], share: float) -> float | None:
         """The duration that `share` of all do not exceed, interpolated within its bucket; None of nothing.
@@ -62,8 +62,8 @@ class Histogram:
         return float(self.bounds_ms[-1])
 
 
-LATENCY = Histogram(
-    Kind("latency", by_second=True),
+DELIVERY_LATENCY = DurationHistogram(
+    Metric("latency", by_second=True),
     (5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000),
 )
 """From a post's id to its entry in a home, counted for each home it reached."""

@@ -16,55 +16,55 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-LIBRARY_DIR = "PROMETHEUS_MULTIPROC_DIR"
+PROMETHEUS_DIR_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 """What prometheus_client looks for; it is set here, before that is imported."""
-COUNTED = ("counter", "histogram")
-IDENTITY = f"{re.sub('[^A-Za-z0-9-]', '-', platform.node())}-{os.getpid()}"
+SUMMED_METRIC_TYPES = ("counter", "histogram")
+PROCESS_IDENTITY = f"{re.sub('[^A-Za-z0-9-]', '-', platform.node())}-{os.getpid()}"
 """This process, in the names of its files; containers that share the directory differ by their host names."""
 
 log = logging.getLogger(__name__)
-_mark: list[int] = []
+_lock_descriptor: list[int] = []
 """The descriptor that holds our lock: open until the process ends."""
 
 
-def directory() -> Path | None:
+def get_directory() -> Path | None:
     """Where the processes of this machine meet; None: this one counts for itself."""
-    return Path(os.environ[LIBRARY_DIR]) if os.environ.get(LIBRARY_DIR) else None
+    return Path(os.environ[PROMETHEUS_DIR_VARIABLE]) if os.environ.get(PROMETHEUS_DIR_VARIABLE) else None
 
 
-def join() -> None:
+def setup() -> None:
     """Take part, if METRICS_DIR says where. Before the first metric is made."""
-    os.environ.pop(LIBRARY_DIR, None)
+    os.environ.pop(PROMETHEUS_DIR_VARIABLE, None)
     place = os.environ.get("METRICS_DIR")
-    if not place or _mark:
+    if not place or _lock_descriptor:
         return
     try:
         Path(place).mkdir(mode=0o770, parents=True, exist_ok=True)
-        with alone(Path(place)):
-            bury_the_dead(Path(place))
-            _mark.append(
-                os.open(_mark_of(Path(place), IDENTITY), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
+        with lock_directory(Path(place)):
+            merge_dead_processes(Path(place))
+            _lock_descriptor.append(
+                os.open(_alive_file(Path(place), PROCESS_IDENTITY), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
             )
-            fcntl.flock(_mark[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(_lock_descriptor[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         log.warning("METRICS_DIR cannot be used, this process tells its own metrics only: %s", error)
         return
-    os.environ[LIBRARY_DIR] = place
+    os.environ[PROMETHEUS_DIR_VARIABLE] = place
     from prometheus_client import values
 
     made: Any = values.MultiProcessValue  # untyped
-    values.ValueClass = made(lambda: IDENTITY)
+    values.ValueClass = made(lambda: PROCESS_IDENTITY)
 
 
 @contextmanager
-def alone(place: Path) -> Iterator[None]:
+def lock_directory(place: Path) -> Iterator[None]:
     """Nobody else adds up or buries meanwhile: a count must not be seen in two files, or in none."""
     with (place / "lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def bury_the_dead(place: Path) -> None:
+def merge_dead_processes(place: Path) -> None:
     """Add what dead processes counted to the past, and drop their gauges."""
     for mark in place.glob("*.alive"):
         with mark.open("a") as lock:
@@ -72,15 +72,15 @@ def bury_the_dead(place: Path) -> None:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 continue
-            _bury(place, mark.stem)
+            _merge_process(place, mark.stem)
             mark.unlink()
 
 
-def _bury(place: Path, identity: str) -> None:
+def _merge_process(place: Path, identity: str) -> None:
     from prometheus_client import mmap_dict
 
     mapped: Any = mmap_dict.MmapedDict  # untyped
-    for kind in COUNTED:
+    for kind in SUMMED_METRIC_TYPES:
         file = place / f"{kind}_{identity}.db"
         if not file.exists():
             continue
@@ -94,5 +94,5 @@ def _bury(place: Path, identity: str) -> None:
         file.unlink()
 
 
-def _mark_of(place: Path, identity: str) -> Path:
+def _alive_file(place: Path, identity: str) -> Path:
     return place / f"{identity}.alive"

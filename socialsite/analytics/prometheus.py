@@ -15,19 +15,19 @@ from pathlib import Path
 
 from socialsite.analytics import multiprocess as metrics_shared
 
-metrics_shared.join()
+metrics_shared.setup()
 
 from prometheus_client import Counter, Gauge, Histogram  # noqa: E402  (joined first)
 
-LOOK_EVERY_S = 1.0
-PUBLISH = "timelines:publish"
+SAMPLE_INTERVAL_S = 1.0
+PUBLISH_VIEW_NAME = "timelines:publish"
 """The view that takes a new post."""
-COUNTED_AT_ONCE = 200
+ROUND_TRIPS_PER_BATCH = 200
 """Round trips of a node that wait to be counted, at most."""
-PAGE_SIZE = os.sysconf("SC_PAGE_SIZE")
+MEMORY_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
-class ManyHistogram(Histogram):
+class BatchHistogram(Histogram):
     """A histogram that takes many values at once, with one addition for each bucket that they fall into.
 
     The library has no such thing: this writes its own fields, as `Histogram.observe` does.
@@ -47,17 +47,17 @@ REQUESTS = Histogram(
     ("view", "status"),
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20),
 )
-PUBLISHING = Histogram(
+PUBLISH_SECONDS = Histogram(
     "socialsite_publish_seconds",
     "From the request to the acknowledgement of a new post",
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20),
 )
-TO_HOMES = Histogram(
+POST_TO_HOME_SECONDS = Histogram(
     "socialsite_post_to_home_seconds",
     "From a post's id to its entry in homes and lists, once a pass",
     buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300),
 )
-ROUND_TRIPS = ManyHistogram(
+ROUND_TRIPS = BatchHistogram(
     "socialsite_redis_round_trip_seconds",
     "Answers of the Redis servers, as those who wait for them see it",
     ("node",),
@@ -80,41 +80,41 @@ SOCKETS = Gauge("socialsite_sockets", "Websockets open now", multiprocess_mode="
 MEMORY = Gauge("socialsite_process_resident_bytes", "Memory of each process", multiprocess_mode="liveall")
 OPEN_FILES = Gauge("socialsite_process_open_files", "Open files of each process", multiprocess_mode="liveall")
 
-_waiting: dict[str, list[float]] = {}
+_pending_round_trips: dict[str, list[float]] = {}
 """Round trips that are not in the histogram yet, in seconds, by node."""
-_requests = cache(REQUESTS.labels)
-_round_trips = cache(ROUND_TRIPS.labels)
-_failures = cache(REDIS_FAILURES.labels)
-refusals_of = cache(REFUSALS.labels)
-errors_of = cache(ERRORS.labels)
+_request_histogram = cache(REQUESTS.labels)
+_round_trip_histogram = cache(ROUND_TRIPS.labels)
+_failure_counter = cache(REDIS_FAILURES.labels)
+refusal_counter = cache(REFUSALS.labels)
+error_counter = cache(ERRORS.labels)
 
 
-def request_answered(view: str, status: int, seconds: float, *, signed_in: bool) -> None:
-    _requests(view, f"{status // 100}xx").observe(seconds)
-    if view == PUBLISH and status < 400 and signed_in:  # others are sent to log in, with a 303 as well
-        PUBLISHING.observe(seconds)
+def observe_request(view: str, status: int, seconds: float, *, signed_in: bool) -> None:
+    _request_histogram(view, f"{status // 100}xx").observe(seconds)
+    if view == PUBLISH_VIEW_NAME and status < 400 and signed_in:  # others are sent to log in, with a 303 as well
+        PUBLISH_SECONDS.observe(seconds)
 
 
-def round_trip(node: str, seconds: float, came: bool) -> None:
+def observe_round_trip(node: str, seconds: float, has_answer: bool) -> None:
     """`came`: whether there was an answer. A page makes several: they are counted many at once."""
-    if not came:
-        _failures(node).inc()
+    if not has_answer:
+        _failure_counter(node).inc()
         return
-    waiting = _waiting.setdefault(node, [])
+    waiting = _pending_round_trips.setdefault(node, [])
     waiting.append(seconds)
-    if len(waiting) >= COUNTED_AT_ONCE:
-        count_round_trips()
+    if len(waiting) >= ROUND_TRIPS_PER_BATCH:
+        flush_round_trips()
 
 
-def count_round_trips() -> None:
+def flush_round_trips() -> None:
     """Bring what waits into the histogram: once a second, and before anybody looks at it."""
-    for node, waiting in _waiting.items():
-        _round_trips(node).observe_many(waiting)
+    for node, waiting in _pending_round_trips.items():
+        _round_trip_histogram(node).observe_many(waiting)
         waiting.clear()
 
 
 @contextmanager
-def open_socket() -> Iterator[None]:
+def track_open_socket() -> Iterator[None]:
     SOCKETS_OPENED.inc()
     SOCKETS.inc()
     try:
@@ -123,21 +123,21 @@ def open_socket() -> Iterator[None]:
         SOCKETS.dec()
 
 
-async def keep_looking() -> None:
+async def sample_forever() -> None:
     """For ever: what nobody calls us for. Whoever starts this task owns and cancels it."""
     loop = asyncio.get_running_loop()
     while True:
         asked = loop.time()
-        await asyncio.sleep(LOOK_EVERY_S)
-        LOOP_LAG.observe(max(0.0, loop.time() - asked - LOOK_EVERY_S))
-        look_at_process()
-        count_round_trips()
+        await asyncio.sleep(SAMPLE_INTERVAL_S)
+        LOOP_LAG.observe(max(0.0, loop.time() - asked - SAMPLE_INTERVAL_S))
+        sample_process()
+        flush_round_trips()
 
 
-def look_at_process(proc: Path = Path("/proc/self")) -> None:
+def sample_process(proc: Path = Path("/proc/self")) -> None:
     """Memory and files; where there is no /proc (macOS) they stay 0."""
     try:
-        MEMORY.set(int((proc / "statm").read_text().split()[1]) * PAGE_SIZE)
+        MEMORY.set(int((proc / "statm").read_text().split()[1]) * MEMORY_PAGE_BYTES)
         OPEN_FILES.set(len(os.listdir(proc / "fd")))
     except OSError:
         return

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from typing import Self
 
 from socialsite.analytics.meter import Meter
-from socialsite.analytics.stats import Figures
-from socialsite.ids import Now
+from socialsite.analytics.stats import Stats
+from socialsite.ids import TimeSource
 from socialsite.recipes.buffer import Buffers
 from socialsite.recipes.buffer_flush import Flusher
-from socialsite.recipes.buffer_totals import KeyOfTotals, Totals
-from socialsite.recipes.periodic_tasks import Turn
+from socialsite.recipes.buffer_totals import BufferTotals, TotalsKeyBuilder
+from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.store import Store
 
-FLUSH_EVERY_S = 10.0
+BUFFER_FLUSH_INTERVAL_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,28 +21,28 @@ class Statistics:
     """`places`: where the totals of a kind of entity live."""
 
     meter: Meter
-    figures: Figures
+    stats: Stats
     buffers: Buffers
     flusher: Flusher
-    clock: Now
+    clock: TimeSource
 
     @classmethod
-    def over(cls, store: Store, clock: Now, places: Mapping[str, KeyOfTotals]) -> Self:
-        totals = Totals(store, places)
+    def create(cls, store: Store, clock: TimeSource, totals_keys: Mapping[str, TotalsKeyBuilder]) -> Self:
+        totals = BufferTotals(store, totals_keys)
         return cls(
             meter=Meter(store, clock),
-            figures=Figures(store, totals),
+            stats=Stats(store, totals),
             buffers=Buffers(store),
             flusher=Flusher(store, totals.apply),
             clock=clock,
         )
 
     @property
-    def turns(self) -> tuple[Turn, ...]:
+    def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
         """The workers' part."""
-        return (Turn("flush", FLUSH_EVERY_S, self._flush),)
+        return (PeriodicTask("flush", BUFFER_FLUSH_INTERVAL_S, self._flush),)
 
     async def _flush(self) -> None:
         flushed = await self.flusher.flush(self.clock.now_ms())
-        if flushed.trouble is not None:
-            raise flushed.trouble
+        if flushed.error is not None:
+            raise flushed.error

@@ -19,21 +19,21 @@ from typing import IO, Self, TypeVar
 
 import msgspec
 
-from socialsite.maintenance.dump import Record
+from socialsite.maintenance.dump import KeyRecord
 
 MAGIC = b"SOCIALSITE BACKUP\n"
-VERSION = 1
+FORMAT_VERSION = 1
 BLOCK_BYTES = 1 << 20  # before compression
-BLOCK_BYTES_CAP = 1 << 30
+MAX_BLOCK_BYTES = 1 << 30
 
 T = TypeVar("T")
 
 
-class BackupDamaged(Exception):
+class InvalidBackup(Exception):
     """Not a backup, not a whole one, or one of a later version. The message says which."""
 
 
-class Header(msgspec.Struct, frozen=True):
+class BackupHeader(msgspec.Struct, frozen=True):
     """`partitions`: FOLLOW_PARTITIONS and PROFILE_PARTITIONS of the site; its keys name them."""
 
     version: int
@@ -41,7 +41,7 @@ class Header(msgspec.Struct, frozen=True):
     partitions: dict[str, int]
 
 
-class Ending(msgspec.Struct, frozen=True):
+class BackupFooter(msgspec.Struct, frozen=True):
     """`counts`: keys by family."""
 
     counts: dict[str, int]
@@ -49,27 +49,27 @@ class Ending(msgspec.Struct, frozen=True):
 
 
 _encoder = msgspec.msgpack.Encoder()
-_records = msgspec.msgpack.Decoder(list[Record])
-_header = msgspec.msgpack.Decoder(Header)
-_ending = msgspec.msgpack.Decoder(Ending)
+_records_decoder = msgspec.msgpack.Decoder(list[KeyRecord])
+_header_decoder = msgspec.msgpack.Decoder(BackupHeader)
+_footer_decoder = msgspec.msgpack.Decoder(BackupFooter)
 
 
 class BackupWriter:
     """Writes beside the name and takes it at the end: a backup of that name is replaced by a whole one or not
     at all. Readable by its owner only: it holds what the accounts keep secret."""
 
-    def __init__(self, path: Path, header: Header) -> None:
+    def __init__(self, path: Path, header: BackupHeader) -> None:
         self._path = path
-        self._part = path.with_name(path.name + ".part")
-        self._part.unlink(missing_ok=True)
-        handle = os.open(self._part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        self._temporary_path = path.with_name(path.name + ".part")
+        self._temporary_path.unlink(missing_ok=True)
+        handle = os.open(self._temporary_path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         self._file: IO[bytes] = os.fdopen(handle, "wb")
         self._hash = hashlib.sha256()
-        self._waiting: list[Record] = []
-        self._bytes = 0
+        self._pending_records: list[KeyRecord] = []
+        self._pending_bytes = 0
         self.counts: Counter[str] = Counter()
-        self._put(MAGIC)
-        self._block(_encoder.encode(header))
+        self._write(MAGIC)
+        self._write_block(_encoder.encode(header))
 
     def __enter__(self) -> Self:
         return self
@@ -80,37 +80,37 @@ class BackupWriter:
         else:
             self._file.close()
             with contextlib.suppress(OSError):
-                self._part.unlink()
+                self._temporary_path.unlink()
 
-    def add(self, family: str, records: Sequence[Record]) -> None:
+    def add(self, family: str, records: Sequence[KeyRecord]) -> None:
         self.counts[family] += len(records)
         for record in records:
-            self._waiting.append(record)
-            self._bytes += sum(map(len, record.parts)) + len(record.key)
-            if self._bytes >= BLOCK_BYTES:
+            self._pending_records.append(record)
+            self._pending_bytes += sum(map(len, record.parts)) + len(record.key)
+            if self._pending_bytes >= BLOCK_BYTES:
                 self._flush()
 
     def _flush(self) -> None:
-        if self._waiting:
-            self._block(_encoder.encode(self._waiting))
-        self._waiting, self._bytes = [], 0
+        if self._pending_records:
+            self._write_block(_encoder.encode(self._pending_records))
+        self._pending_records, self._pending_bytes = [], 0
 
-    def _block(self, content: bytes) -> None:
+    def _write_block(self, content: bytes) -> None:
         packed = zlib.compress(content, 6)
-        self._put(len(packed).to_bytes(4) + zlib.crc32(packed).to_bytes(4) + packed)
+        self._write(len(packed).to_bytes(4) + zlib.crc32(packed).to_bytes(4) + packed)
 
-    def _put(self, data: bytes) -> None:
+    def _write(self, data: bytes) -> None:
         self._hash.update(data)
         self._file.write(data)
 
     def _finish(self) -> None:
         self._flush()
-        self._put((0).to_bytes(4))
-        self._block(_encoder.encode(Ending(dict(self.counts), self._hash.hexdigest())))
+        self._write((0).to_bytes(4))
+        self._write_block(_encoder.encode(BackupFooter(dict(self.counts), self._hash.hexdigest())))
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
-        self._part.replace(self._path)
+        self._temporary_path.replace(self._path)
 
 
 class BackupReader:
@@ -123,80 +123,80 @@ class BackupReader:
     def size(self) -> int:
         return self._path.stat().st_size
 
-    def check(self) -> tuple[Header, Ending]:
-        """Raises BackupDamaged where anything is missing or was changed; OSError."""
+    def verify(self) -> tuple[BackupHeader, BackupFooter]:
+        """Raises InvalidBackup where anything is missing or was changed; OSError."""
         counted = 0
         with self._path.open("rb") as file:
-            reading = _Reading(file)
-            header = reading.header()
-            while (block := reading.block()) is not None:
-                counted += len(records_of(block))
+            reading = _BlockReader(file)
+            header = reading.read_header()
+            while (block := reading.read_block()) is not None:
+                counted += len(decode_records(block))
             digest = reading.digest
-            ending = reading.decoded(_ending, reading.block())
+            ending = reading.decode(_footer_decoder, reading.read_block())
             if file.read(1):
-                raise BackupDamaged("something follows after its end")
+                raise InvalidBackup("something follows after its end")
         if ending.sha256 != digest:
-            raise BackupDamaged("its checksum is wrong")
+            raise InvalidBackup("its checksum is wrong")
         if counted != sum(ending.counts.values()):
-            raise BackupDamaged("records are missing")
+            raise InvalidBackup("records are missing")
         return header, ending
 
-    def blocks(self) -> Iterator[tuple[int, list[Record]]]:
+    def iterate_blocks(self) -> Iterator[tuple[int, list[KeyRecord]]]:
         """(bytes of the file read so far, records)"""
         with self._path.open("rb") as file:
-            reading = _Reading(file)
-            reading.header()
-            while (block := reading.block()) is not None:
-                yield file.tell(), records_of(block)
+            reading = _BlockReader(file)
+            reading.read_header()
+            while (block := reading.read_block()) is not None:
+                yield file.tell(), decode_records(block)
 
 
-class _Reading:
+class _BlockReader:
     """One reading of a file from its beginning."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._hash = hashlib.sha256()
-        if self._take(len(MAGIC)) != MAGIC:
-            raise BackupDamaged("it is no backup of this site")
+        if self._read_exactly(len(MAGIC)) != MAGIC:
+            raise InvalidBackup("it is no backup of this site")
 
     @property
     def digest(self) -> str:
         return self._hash.hexdigest()
 
-    def header(self) -> Header:
-        header = self.decoded(_header, self.block())
-        if header.version != VERSION:
-            raise BackupDamaged(f"its version is {header.version}, this release reads {VERSION}")
+    def read_header(self) -> BackupHeader:
+        header = self.decode(_header_decoder, self.read_block())
+        if header.version != FORMAT_VERSION:
+            raise InvalidBackup(f"its version is {header.version}, this release reads {FORMAT_VERSION}")
         return header
 
-    def block(self) -> bytes | None:
+    def read_block(self) -> bytes | None:
         """The next block; None at the mark of the end."""
-        length = int.from_bytes(self._take(4))
+        length = int.from_bytes(self._read_exactly(4))
         if length == 0:
             return None
-        if length > BLOCK_BYTES_CAP:
-            raise BackupDamaged("a block has an impossible length")
-        crc, packed = int.from_bytes(self._take(4)), self._take(length)
+        if length > MAX_BLOCK_BYTES:
+            raise InvalidBackup("a block has an impossible length")
+        crc, packed = int.from_bytes(self._read_exactly(4)), self._read_exactly(length)
         if zlib.crc32(packed) != crc:
-            raise BackupDamaged("the checksum of a block is wrong")
+            raise InvalidBackup("the checksum of a block is wrong")
         return zlib.decompress(packed)
 
-    def decoded(self, decoder: "msgspec.msgpack.Decoder[T]", block: bytes | None) -> T:
+    def decode(self, decoder: "msgspec.msgpack.Decoder[T]", block: bytes | None) -> T:
         try:
             return decoder.decode(block or b"")
         except msgspec.MsgspecError as error:
-            raise BackupDamaged(f"a block cannot be read: {error}") from error
+            raise InvalidBackup(f"a block cannot be read: {error}") from error
 
-    def _take(self, count: int) -> bytes:
+    def _read_exactly(self, count: int) -> bytes:
         data = self._file.read(count)
         if len(data) != count:
-            raise BackupDamaged("it ends too early")
+            raise InvalidBackup("it ends too early")
         self._hash.update(data)
         return data
 
 
-def records_of(block: bytes) -> list[Record]:
+def decode_records(block: bytes) -> list[KeyRecord]:
     try:
-        return _records.decode(block)
+        return _records_decoder.decode(block)
     except msgspec.MsgspecError as error:
-        raise BackupDamaged(f"a block cannot be read: {error}") from error
+        raise InvalidBackup(f"a block cannot be read: {error}") from error

@@ -5,54 +5,54 @@ from collections.abc import AsyncIterator, Callable
 
 from socialsite.store import Key, Node, Store
 
-KEYS_PER_STEP = 500
-RANDOM_PER_STEP = 200
+KEYS_PER_SCAN = 500
+RANDOM_KEYS_PER_BATCH = 200
 
-OnStep = Callable[[int], None]
+OnProgress = Callable[[int], None]
 """Hears how many keys were met."""
 
 
-def ignore_step(count: int) -> None:
+def ignore_progress(count: int) -> None:
     """Nobody watches."""
 
 
-async def steps(node: Node, on_step: OnStep, pattern: str | None = None) -> AsyncIterator[list[bytes]]:
+async def scan_raw_keys(node: Node, on_progress: OnProgress, pattern: str | None = None) -> AsyncIterator[list[bytes]]:
     """The keys of a node as they come, those of others among them; a step may be empty."""
     cursor, match = b"0", ("MATCH", pattern) if pattern else ()
     while True:
-        cursor, found = await node.execute("SCAN", cursor, "COUNT", KEYS_PER_STEP, *match)
-        on_step(len(found))
+        cursor, found = await node.execute("SCAN", cursor, "COUNT", KEYS_PER_SCAN, *match)
+        on_progress(len(found))
         yield found
         if cursor == b"0":
             return
 
 
-async def scanned(
-    store: Store, on_step: OnStep = ignore_step, *, pattern: str | None = None
+async def scan_store(
+    store: Store, on_progress: OnProgress = ignore_progress, *, pattern: str | None = None
 ) -> AsyncIterator[list[Key]]:
     """Every key that stands from the beginning to the end of the walk; some may come twice."""
     for node in store.nodes:
-        async for found in steps(node, on_step, pattern):
-            if keys := keys_of(found):
+        async for found in scan_raw_keys(node, on_progress, pattern):
+            if keys := parse_keys(found):
                 yield keys
 
 
-async def sampled(store: Store, count: int, on_step: OnStep = ignore_step) -> AsyncIterator[list[Key]]:
+async def sample_keys(store: Store, count: int, on_progress: OnProgress = ignore_progress) -> AsyncIterator[list[Key]]:
     """About `count` keys picked at random."""
-    for node, share in await _shares(store, count):
-        for start in range(0, share, RANDOM_PER_STEP):
-            picks = min(RANDOM_PER_STEP, share - start)
+    for node, share in await _picks_by_node(store, count):
+        for start in range(0, share, RANDOM_KEYS_PER_BATCH):
+            picks = min(RANDOM_KEYS_PER_BATCH, share - start)
             found = await node.pipeline([("RANDOMKEY",)] * picks)
-            on_step(picks)
-            yield keys_of(list(dict.fromkeys(key for key in found if key is not None)))
+            on_progress(picks)
+            yield parse_keys(list(dict.fromkeys(key for key in found if key is not None)))
 
 
-async def key_count(store: Store) -> int:
+async def count_keys(store: Store) -> int:
     """How many keys all nodes hold, keys of others among them."""
     return sum([int(await node.execute("DBSIZE")) for node in store.nodes])
 
 
-async def _shares(store: Store, count: int) -> list[tuple[Node, int]]:
+async def _picks_by_node(store: Store, count: int) -> list[tuple[Node, int]]:
     """How many to pick on each node, by its size; what is rounded off goes to one of them."""
     sizes = [int(await node.execute("DBSIZE")) for node in store.nodes]
     shares = [count * size // max(1, sum(sizes)) for size in sizes]
@@ -60,7 +60,7 @@ async def _shares(store: Store, count: int) -> list[tuple[Node, int]]:
     return [(node, share) for node, share, size in zip(store.nodes, shares, sizes, strict=True) if size]
 
 
-def keys_of(found: list[bytes]) -> list[Key]:
+def parse_keys(found: list[bytes]) -> list[Key]:
     """Those that are keys of a site; a server may hold others, too."""
     keys: list[Key] = []
     for text in found:

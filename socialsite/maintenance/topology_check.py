@@ -6,34 +6,34 @@ Told are slots of a cluster, its masters, and moves of `repartition`. A proxy's 
 from socialsite.store import Node, Store, StoreError
 from socialsite.store.topology.cluster import Cluster
 
-Standing = tuple[object, ...]
+TopologyFingerprint = tuple[object, ...]
 """Where everything stands; another one later: keys may have changed their servers in between."""
-OWN_FACTS = 8
+CLUSTER_NODES_FIXED_FIELDS = 8
 """Of a line of CLUSTER NODES; what follows are slots, and in brackets those that are being moved."""
 
 
-class KeysOnTheMove(StoreError):
+class TopologyChanging(StoreError):
     """What walks over all keys would miss some."""
 
 
-async def standing(store: Store) -> Standing:
-    """Raises KeysOnTheMove where something moves now."""
-    epoch, is_moving = store.keeper.map_now if store.keeper else (0, False)
+async def topology_fingerprint(store: Store) -> TopologyFingerprint:
+    """Raises TopologyChanging where something moves now."""
+    epoch, is_moving = store.topology_follower.migration_state if store.topology_follower else (0, False)
     slots: list[bytes] = []
     for place in store.topologies:
         if isinstance(place, Cluster):
-            slots += [await _slots_of(node) for node in place.nodes]
+            slots += [await _read_slots(node) for node in place.nodes]
     if is_moving or any(b"[" in each for each in slots):
-        raise KeysOnTheMove("keys are changing their servers: wait until the move is done, then repeat this")
+        raise TopologyChanging("keys are changing their servers: wait until the move is done, then repeat this")
     return epoch, tuple(str(node.address) for node in store.nodes), tuple(slots)
 
 
-async def require_same(store: Store, before: Standing) -> None:
-    """Raises KeysOnTheMove."""
-    if await standing(store) != before:
-        raise KeysOnTheMove("keys changed their servers meanwhile, some may be missing: repeat this")
+async def require_unchanged(store: Store, before: TopologyFingerprint) -> None:
+    """Raises TopologyChanging."""
+    if await topology_fingerprint(store) != before:
+        raise TopologyChanging("keys changed their servers meanwhile, some may be missing: repeat this")
 
 
-async def _slots_of(node: Node) -> bytes:
+async def _read_slots(node: Node) -> bytes:
     lines: list[bytes] = (await node.execute("CLUSTER", "NODES")).splitlines()
-    return next(b" ".join(line.split(b" ")[OWN_FACTS:]) for line in lines if b"myself" in line)
+    return next(b" ".join(line.split(b" ")[CLUSTER_NODES_FIXED_FIELDS:]) for line in lines if b"myself" in line)

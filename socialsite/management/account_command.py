@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.errors import AccountsError
 from accounts.models import Account
-from accounts.passwords import PASSWORD_CAP
+from accounts.passwords import PASSWORD_MAX_LENGTH
 from socialsite.management.site_command import SiteCommand
 from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
@@ -29,7 +29,7 @@ class AccountCommand(SiteCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         options["handle"] = options["handle"].removeprefix("@")
-        self.prepare(options)
+        self.prepare_options(options)
         try:
             line = asyncio.run(self._run(options))
         except AccountsError as error:
@@ -40,19 +40,19 @@ class AccountCommand(SiteCommand):
         if options["verbosity"] > 0:
             self.stdout.write(line)
 
-    def prepare(self, options: dict[str, Any]) -> None:
+    def prepare_options(self, options: dict[str, Any]) -> None:
         """What is asked of the operator, before anything is opened."""
 
     @abstractmethod
-    async def act(self, services: Services, options: dict[str, Any]) -> str:
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> str:
         """Do it, or with options["dry_run"] only look; the line to print."""
 
     async def _run(self, options: dict[str, Any]) -> str:
         async with open_services() as services:
-            return await self.act(services, options)
+            return await self.handle_async(services, options)
 
 
-async def existing(services: Services, handle: str) -> Account:
+async def get_existing_account(services: Services, handle: str) -> Account:
     """The account in any state but deleted. Raises CommandError."""
     account = await services.accounts.find_by_handle(handle)
     if account is None:
@@ -68,7 +68,7 @@ def add_password_arguments(parser: CommandParser) -> None:
     given.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
 
 
-def password_of(command: BaseCommand, options: dict[str, Any]) -> str:
+def read_password(command: BaseCommand, options: dict[str, Any]) -> str:
     """The password as given, or asked for at a terminal. Raises CommandError where there is none.
 
     A weak one is the operator's to choose: it is only warned of.
@@ -81,8 +81,8 @@ def password_of(command: BaseCommand, options: dict[str, Any]) -> str:
         password = getpass.getpass("Password: ")
     else:
         raise CommandError("Give the password by --password-stdin or --password.")
-    if not 0 < len(password) <= PASSWORD_CAP:
-        raise CommandError(f"A password has 1 to {PASSWORD_CAP} characters.")
+    if not 0 < len(password) <= PASSWORD_MAX_LENGTH:
+        raise CommandError(f"A password has 1 to {PASSWORD_MAX_LENGTH} characters.")
     try:
         validate_password(password, Account(handle=options["handle"]))
     except ValidationError as error:

@@ -19,7 +19,7 @@ from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
 from timelines.importing.lines import LineFile, Tally
 
-REFUSED_SHOWN = 20
+REFUSED_LINES_SHOWN = 20
 """Refused lines on the terminal, unless it is asked for all of them."""
 
 
@@ -38,8 +38,8 @@ class ImportCommand(SiteCommand):
         self.options = options
         try:
             self.size = options["file"].stat().st_size
-            with self._report() as report:
-                tally = Tally(on_refused=self._teller(report))
+            with self._open_report() as report:
+                tally = Tally(on_refused=self._refused_line_reporter(report))
                 asyncio.run(self._import(tally))
         except StoreError as error:
             raise CommandError(f"The store cannot be used: {error}. Run it again to go on.") from error
@@ -49,7 +49,7 @@ class ImportCommand(SiteCommand):
         except KeyboardInterrupt:
             raise CommandError("Stopped. Run it again to go on; nothing comes twice.") from None
         if options["verbosity"] > 0:
-            self._say(tally)
+            self._print_summary(tally)
 
     @abstractmethod
     async def run_import(self, services: Services, file: LineFile, tally: Tally) -> None:
@@ -70,7 +70,7 @@ class ImportCommand(SiteCommand):
         return Progress(*columns, console=console, disable=quiet)
 
     @contextlib.contextmanager
-    def _report(self) -> Iterator[IO[str] | None]:
+    def _open_report(self) -> Iterator[IO[str] | None]:
         path: Path | None = self.options["report"]
         if path is None:
             yield None
@@ -78,9 +78,9 @@ class ImportCommand(SiteCommand):
         with path.open("w", encoding="utf-8") as report:
             yield report
 
-    def _teller(self, report: IO[str] | None) -> Any:
+    def _refused_line_reporter(self, report: IO[str] | None) -> Any:
         numbers = itertools.count(1)
-        most = {0: 0, 1: REFUSED_SHOWN}.get(self.options["verbosity"], sys.maxsize)
+        most = {0: 0, 1: REFUSED_LINES_SHOWN}.get(self.options["verbosity"], sys.maxsize)
 
         def tell(number: int, reason: str) -> None:
             if report is not None:
@@ -90,7 +90,7 @@ class ImportCommand(SiteCommand):
 
         return tell
 
-    def _say(self, tally: Tally) -> None:
+    def _print_summary(self, tally: Tally) -> None:
         """What became of the lines, one count a line."""
         if self.options["dry_run"]:
             self.stdout.write("Dry run: nothing was written.")
@@ -99,7 +99,7 @@ class ImportCommand(SiteCommand):
         self.stdout.write(f"refused: {tally.refused.total()}")
         for reason, count in tally.refused.most_common():
             self.stdout.write(f"  {reason}: {count}")
-        left_out = tally.refused.total() - REFUSED_SHOWN
+        left_out = tally.refused.total() - REFUSED_LINES_SHOWN
         if self.options["verbosity"] == 1 and left_out > 0:
             report = self.options["report"]
             others = f"{report} has them all" if report else "--report FILE keeps them all"

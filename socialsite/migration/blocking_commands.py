@@ -5,10 +5,10 @@ from typing import Any
 
 import hiredis
 
-from socialsite.store.key import GRAMMAR, Key
+from socialsite.store.key import KEY_PATTERN, Key
 from socialsite.store.scripts import Command, Script
 
-READS = frozenset(
+READ_COMMANDS = frozenset(
     {
         "BITCOUNT", "CLIENT", "CLUSTER", "CONFIG", "DBSIZE", "DUMP", "EXISTS", "EXPIRETIME", "GET",
         "GETBIT", "GETRANGE", "HEXISTS", "HGET", "HGETALL", "HKEYS", "HLEN", "HMGET", "HRANDFIELD",
@@ -26,32 +26,32 @@ READS = frozenset(
 def is_write(command: Command) -> bool:
     if command[0] == "EVALSHA" and isinstance(command[1], Script):
         return not command[1].is_read_only
-    return command[0] not in READS
+    return command[0] not in READ_COMMANDS
 
 
-def key_in(command: Command) -> Key | None:
+def find_key(command: Command) -> Key | None:
     """The key that routes a command; None for one that speaks of a server."""
     for part in command:
         if isinstance(part, Key):
             return part
     for part in command[1:]:
         text = part.decode(errors="replace") if isinstance(part, bytes) else part
-        if isinstance(text, str) and GRAMMAR.fullmatch(text):
+        if isinstance(text, str) and KEY_PATTERN.fullmatch(text):
             return Key.parse(text)
     return None
 
 
-def keys_in(command: Command) -> Iterator[Key]:
+def find_keys(command: Command) -> Iterator[Key]:
     """All of them, where they are typed as everywhere in the repositories."""
     return (part for part in command if isinstance(part, Key))
 
 
-def routing_key(commands: Iterable[Command]) -> Key | None:
+def first_key(commands: Iterable[Command]) -> Key | None:
     """The key that routes commands on one tag."""
-    return next((key for command in commands if (key := key_in(command)) is not None), None)
+    return next((key for command in commands if (key := find_key(command)) is not None), None)
 
 
-def decoded(payload: bytes) -> list[Command]:
+def decode_commands(payload: bytes) -> list[Command]:
     """The commands of a pass that was encoded by hand, their keys as keys."""
     reader, commands = hiredis.Reader(), []
     reader.feed(payload)
@@ -60,7 +60,7 @@ def decoded(payload: bytes) -> list[Command]:
     return commands
 
 
-def hurried(command: Sequence[Any], most_ms: int) -> Command:
+def with_block_ms(command: Sequence[Any], most_ms: int) -> Command:
     """A waiting command (BLOCK ms) that waits less."""
     parts = list(command)
     if "BLOCK" in parts:
@@ -74,5 +74,5 @@ def _with_keys(parts: Sequence[bytes]) -> Command:
     made: list[Any] = [name.decode()]
     for part in rest:
         text = part.decode(errors="replace")
-        made.append(Key.parse(text) if GRAMMAR.fullmatch(text) else part)
+        made.append(Key.parse(text) if KEY_PATTERN.fullmatch(text) else part)
     return tuple(made)

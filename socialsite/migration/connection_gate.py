@@ -7,7 +7,7 @@ from socialsite.store.errors import StoreUnavailable
 from socialsite.store.node import encode
 
 
-class Guard:
+class ConnectionGate:
     """Of one arrangement of a store: connections of its nodes are named, and let through under a lease."""
 
     def __init__(self, name: str, require_lease: Callable[[], Awaitable[None]]) -> None:
@@ -19,7 +19,7 @@ class Guard:
         """The arrangement is over: what connects now would write to where data has left."""
         self.is_closed = True
 
-    async def admit(self, connection: PipelinedConnection) -> None:
+    async def authorize(self, connection: PipelinedConnection) -> None:
         """Named first: no connection is used that could not be found and cut. Raises StoreUnavailable."""
         await connection.send(encode(("CLIENT", "SETNAME", self.name)), 1)
         await self._require_lease()

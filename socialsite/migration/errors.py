@@ -3,11 +3,11 @@
 from socialsite.store.errors import StoreError
 
 
-class MoveRefused(StoreError):
+class MigrationRefused(StoreError):
     """Nothing was changed, or what was begun is safe: the message says how to go on."""
 
 
-class MoverReplaced(MoveRefused):
+class MigratorReplaced(MigrationRefused):
     """Another mover is at work, or this one stood still for too long."""
 
     def __init__(self) -> None:
@@ -17,7 +17,7 @@ class MoverReplaced(MoveRefused):
         )
 
 
-class SlowFollowers(StoreError):
+class ProcessesNotFollowing(StoreError):
     """Processes did not follow a step in time."""
 
     def __init__(self, processes: list[str]) -> None:

@@ -11,23 +11,23 @@ from collections.abc import Callable, Iterable
 
 from socialsite.store.node import Node
 
-NAME = "site-"
+SITE_NAME_PREFIX = "site-"
 
 
-def name_of(process: str, move_id: str = "") -> str:
+def client_name(process: str, move_id: str = "") -> str:
     """CLIENT SETNAME of a connection; without a move, how the names of a process begin."""
-    return f"{NAME}{process}.{move_id}"
+    return f"{SITE_NAME_PREFIX}{process}.{move_id}"
 
 
-async def cut(nodes: Iterable[Node], is_meant: Callable[[int, str], bool]) -> None:
+async def kill_clients(nodes: Iterable[Node], is_meant: Callable[[int, str], bool]) -> None:
     """Cut all connections that are meant by id and name."""
     for node in nodes:
         listed = await node.execute("CLIENT", "LIST")
-        for id in [id for id, name in _clients(listed) if is_meant(id, name)]:
+        for id in [id for id, name in _parse_client_list(listed) if is_meant(id, name)]:
             await node.execute("CLIENT", "KILL", "ID", id, "SKIPME", "yes")
 
 
-def _clients(listed: bytes) -> Iterable[tuple[int, str]]:
+def _parse_client_list(listed: bytes) -> Iterable[tuple[int, str]]:
     """(id, name) of CLIENT LIST."""
     for line in listed.decode(errors="replace").splitlines():
         fields = dict(part.split("=", 1) for part in line.split(" ") if "=" in part)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from socialsite.migration.blocking_commands import decoded, routing_key
+from socialsite.migration.blocking_commands import decode_commands, first_key
 from socialsite.store.connection import Address
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from socialsite.store.store import Store
 
 
-class Forward(Node):
+class ForwardingNode(Node):
     """In the place of a node whose data went elsewhere, for callers that still hold it."""
 
     def __init__(self, store: "Store", address: Address) -> None:
@@ -24,45 +24,47 @@ class Forward(Node):
 
     async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
         commands = list(commands)
-        if all(routing_key((command,)) for command in commands):
+        if all(first_key((command,)) for command in commands):
             return await self._store.gather(commands)
-        return await self._at(commands).pipeline(commands)
+        return await self._node_of(commands).pipeline(commands)
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
-        return await self._at(commands).transaction(commands)
+        return await self._node_of(commands).transaction(commands)
 
-    async def confirmed(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
-        return await self._at(commands).confirmed(commands, replicas)
+    async def pipeline_with_wait(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
+        return await self._node_of(commands).pipeline_with_wait(commands, replicas)
 
     async def blocking(self, *command: Any, timeout_s: float) -> Reply:
-        return await self._at((command,)).blocking(*command, timeout_s=timeout_s)
+        return await self._node_of((command,)).blocking(*command, timeout_s=timeout_s)
 
-    async def send_encoded(self, payload: bytes, replies: int, *, confirm: int = 0) -> list[Reply]:
-        commands = decoded(payload)
+    async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
+        commands = decode_commands(payload)
         groups: dict[int, tuple[Node, list[int]]] = {}
         for place, command in enumerate(commands):
-            node = self._at((command,))
+            node = self._node_of((command,))
             groups.setdefault(id(node), (node, []))[1].append(place)
-        return await send_in_groups(list(groups.values()), commands, confirm)
+        return await send_to_nodes(list(groups.values()), commands, required_replicas)
 
-    def carrier(self, key: Key) -> Node:
-        return self._store.carrier(key)
+    def serving_node(self, key: Key) -> Node:
+        return self._store.serving_node(key)
 
-    async def locate(self) -> Address:
+    async def resolve_address(self) -> Address:
         raise StoreUnavailable(f"what stood at {self.address} went elsewhere")
 
-    def _at(self, commands: Sequence[Command]) -> Node:
-        key = routing_key(commands)
+    def _node_of(self, commands: Sequence[Command]) -> Node:
+        key = first_key(commands)
         return self._store.topology("accounts").nodes[0] if key is None else self._store.node(key)
 
 
-async def send_in_groups(
+async def send_to_nodes(
     groups: Sequence[tuple[Node, Sequence[int]]], commands: Sequence[Command], confirm: int
 ) -> list[Reply]:
     """Encoded commands to several nodes at once, replies in order; error replies stand in the list."""
     answers = await asyncio.gather(
         *(
-            node.send_encoded(encoded(commands[place] for place in places), len(places), confirm=confirm)
+            node.send_encoded(
+                encode_commands(commands[place] for place in places), len(places), required_replicas=confirm
+            )
             for node, places in groups
         )
     )
@@ -73,5 +75,5 @@ async def send_in_groups(
     return replies
 
 
-def encoded(commands: Iterable[Command]) -> bytes:
+def encode_commands(commands: Iterable[Command]) -> bytes:
     return b"".join(encode(command) for command in commands)

@@ -12,38 +12,38 @@ from socialsite.store.errors import StoreUnavailable
 from socialsite.store.node import Node
 
 
-class Traffic:
+class InFlight:
     """What was sent under one state of the map, counted by slice."""
 
     def __init__(self) -> None:
-        self._under_way: Counter[int] = Counter()
-        self._ended = asyncio.Event()
-        self.unread: set[Node] = set()
+        self._counts: Counter[int] = Counter()
+        self._completed = asyncio.Event()
+        self.nodes_to_drain: set[Node] = set()
         """Nodes whose answer nobody waits for any more: it still comes, in its turn."""
-        self.is_doubtful = False
+        self.has_lost_replies = False
         """An answer was lost with its connection: the command may still be carried out."""
 
     @contextlib.contextmanager
-    def sending(self, slices: Collection[int], node: Node) -> Iterator[None]:
-        self._under_way.update(slices)
+    def track(self, slices: Collection[int], node: Node) -> Iterator[None]:
+        self._counts.update(slices)
         try:
             yield
         except asyncio.CancelledError:
-            self.unread.add(node)
+            self.nodes_to_drain.add(node)
             raise
         except StoreUnavailable as error:
-            self.is_doubtful |= type(error) is StoreUnavailable  # the others are what a server answered
+            self.has_lost_replies |= type(error) is StoreUnavailable  # the others are what a server answered
             raise
         finally:
-            self._under_way.subtract(slices)
-            self._ended.set()
+            self._counts.subtract(slices)
+            self._completed.set()
 
-    async def ended(self, slices: Collection[int] | None = None) -> None:
+    async def wait_until_idle(self, slices: Collection[int] | None = None) -> None:
         """Returns when nothing on these slices (on any) is under way."""
         while self.is_busy(slices):
-            self._ended.clear()
-            await self._ended.wait()
+            self._completed.clear()
+            await self._completed.wait()
 
     def is_busy(self, slices: Collection[int] | None = None) -> bool:
-        counts = self._under_way
+        counts = self._counts
         return any(counts[number] > 0 for number in (counts if slices is None else slices))

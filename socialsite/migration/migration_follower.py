@@ -8,211 +8,211 @@ import asyncio
 import contextlib
 import logging
 
-from socialsite.migration.in_flight import Traffic
-from socialsite.migration.lease import Lease
-from socialsite.migration.record import FROZEN, NOTHING, TURNED, Placement
-from socialsite.migration.topology_switcher import Arranger, TopologyOf
+from socialsite.migration.in_flight import InFlight
+from socialsite.migration.lease import ProcessLease
+from socialsite.migration.record import EMPTY_PLACEMENT_MAP, READS_SWITCHED, WRITES_BLOCKED, PlacementMap
+from socialsite.migration.topology_switcher import TopologyFactory, TopologySwitcher
 from socialsite.store.errors import StoreError, StoreUnavailable
 from socialsite.store.store import Store, Topology
 
-RENEW_EVERY_S = 0.5
-WATCH_MS = 300
-RETRY_S = 0.1
-MOST_FORWARDS = 8
+LEASE_RENEWAL_INTERVAL_S = 0.5
+CHANGE_WAIT_MS = 300
+RETRY_DELAY_S = 0.1
+MAX_FORWARDS = 8
 
 log = logging.getLogger(__name__)
 
 
-class Keeper:
+class MigrationFollower:
     """Of one store. `take` the lease before its topologies are opened, `keep` after, `close` in the end."""
 
-    def __init__(self, home: str, topology_of: TopologyOf) -> None:
-        self.lease = Lease(home, topology_of)
-        self._topology_of = topology_of
-        self._arranger = Arranger(self.lease.process, topology_of, self._require_lease)
+    def __init__(self, home: str, topology_of: TopologyFactory) -> None:
+        self.lease = ProcessLease(home, topology_of)
+        self._create_topology = topology_of
+        self._switcher = TopologySwitcher(self.lease.process_id, topology_of, self._require_lease)
         self._store: Store | None = None
-        self._under_way: list[Traffic] = []
-        self._changed: set[int] = set()
-        self._turns = 0
-        self._turned = 0
-        self._told: set[str] = set()
+        self._in_flight: list[InFlight] = []
+        self._changed_slices: set[int] = set()
+        self._state_changes = 0
+        self._applied_epoch = 0
+        self._written_keys: set[str] = set()
         self._wake = asyncio.Event()
-        self._keeping: asyncio.Task[None] | None = None
-        self._following: asyncio.Task[None] | None = None
-        self._watching: asyncio.Task[None] | None = None
+        self._renew_task: asyncio.Task[None] | None = None
+        self._follow_task: asyncio.Task[None] | None = None
+        self._watch_task: asyncio.Task[None] | None = None
 
-    async def take(self, topologies: list[Topology]) -> None:
+    async def acquire_lease(self, topologies: list[Topology]) -> None:
         """Before the first connection of these."""
         for topology in topologies:
-            self._arranger.guard_first(topology)
-        self.lease.guard = self._arranger.now.guard
-        await self.lease.take()
+            self._switcher.set_first_gate(topology)
+        self.lease.gate = self._switcher.active.gate
+        await self.lease.acquire()
 
-    async def keep(self, store: Store, placed: dict[str, str]) -> None:
+    async def start_following(self, store: Store, placed: dict[str, str]) -> None:
         """Arrange the store as the map says, and from now on whenever it changes. Raises StoreError."""
         self._store = store
-        self._arranger.begin(store, self.lease.home, placed)
-        if self.lease.known is not NOTHING:
-            await self._follow()
-        self._keeping = asyncio.create_task(self._keep())
+        self._switcher.set_store(store, self.lease.home_url, placed)
+        if self.lease.known_map is not EMPTY_PLACEMENT_MAP:
+            await self._follow_map()
+        self._renew_task = asyncio.create_task(self._renew_forever())
 
     @property
-    def map_now(self) -> tuple[int, bool]:
-        return self.lease.known.epoch, self.lease.known.move is not None
+    def migration_state(self) -> tuple[int, bool]:
+        return self.lease.known_map.epoch, self.lease.known_map.move is not None
 
     async def close(self) -> None:
-        tasks = [task for task in (self._keeping, self._following, self._watching) if task is not None]
+        tasks = [task for task in (self._renew_task, self._follow_task, self._watch_task) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self.lease.leave()
+        await self.lease.release()
 
     async def _require_lease(self) -> None:
-        await self.lease.require()
+        await self.lease.require_held()
 
-    async def _keep(self) -> None:
+    async def _renew_forever(self) -> None:
         while True:
             self._wake.clear()
             try:
                 await self.lease.renew()
-                await self._act()
+                await self._apply_map()
             except StoreError as error:
                 log.debug("the lease could not be renewed: %s", error)
-                await asyncio.sleep(RETRY_S)
+                await asyncio.sleep(RETRY_DELAY_S)
             else:
-                await self._wait()
+                await self._wait_for_change()
 
-    async def _act(self) -> None:
+    async def _apply_map(self) -> None:
         """Take over what the map says; give back a slice whose mover died."""
         lease = self.lease
-        move = lease.known.move
-        if move is not None and not lease.has_mover and {FROZEN, TURNED} & set(move.slices):
-            if await (await lease.board()).thaw(lease.known):
+        move = lease.known_map.move
+        if move is not None and not lease.has_migrator and {WRITES_BLOCKED, READS_SWITCHED} & set(move.slices):
+            if await (await lease.registry()).roll_back(lease.known_map):
                 log.warning("the mover of the data went away: its slice stays where it was")
             await lease.renew()
-        self._turn()
-        if lease.known.epoch != lease.seen and (self._following is None or self._following.done()):
-            self._following = asyncio.create_task(self._follow_or_say())
+        self._apply_slice_states()
+        if lease.known_map.epoch != lease.followed_epoch and (self._follow_task is None or self._follow_task.done()):
+            self._follow_task = asyncio.create_task(self._follow_and_log())
 
-    async def _wait(self) -> None:
+    async def _wait_for_change(self) -> None:
         """Until there is something to do: at once when the map changes, while something moves."""
-        if self.lease.known.move is not None and (self._watching is None or self._watching.done()):
-            self._watching = asyncio.create_task(self._watch(self.lease.known.epoch))
-            self._watching.add_done_callback(lambda _: self._wake.set())
+        if self.lease.known_map.move is not None and (self._watch_task is None or self._watch_task.done()):
+            self._watch_task = asyncio.create_task(self._watch(self.lease.known_map.epoch))
+            self._watch_task.add_done_callback(lambda _: self._wake.set())
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(RENEW_EVERY_S):
+            async with asyncio.timeout(LEASE_RENEWAL_INTERVAL_S):
                 await self._wake.wait()
 
     async def _watch(self, epoch: int) -> None:
         try:
-            await (await self.lease.board()).wait_for_change(epoch, WATCH_MS)
+            await (await self.lease.registry()).wait_for_change(epoch, CHANGE_WAIT_MS)
         except StoreError:
-            await asyncio.sleep(RETRY_S)
+            await asyncio.sleep(RETRY_DELAY_S)
 
-    def _turn(self) -> None:
+    def _apply_slice_states(self) -> None:
         """Take over new states of slices at once; what was sent before is waited for in `_drain`."""
-        record, relay = self.lease.known, self._arranger.now.relay
-        if not self._stands(record) or self._store is None or record.epoch == self._turned:
+        record, relay = self.lease.known_map, self._switcher.active.router
+        if not self._is_current(record) or self._store is None or record.epoch == self._applied_epoch:
             return
-        self._turned, self._store.layouts = record.epoch, record.layouts_now
+        self._applied_epoch, self._store.partition_layouts = record.epoch, record.current_layouts
         if relay is None or record.move is None:
             return
         if record.move.reshape is not None:  # told at every epoch, so that the copy can catch up
-            self._told |= relay.touched.pop(0, set())
-        pairs = enumerate(zip(relay.slices, record.move.slices, strict=True))
-        self._changed |= {n for n, (a, b) in pairs if a != b or record.move.reshape is not None}
-        self._under_way.append(relay.turn(record.move.slices))
-        self._turns += 1
-        self._store.tell_watchers()
+            self._written_keys |= relay.touched_keys.pop(0, set())
+        pairs = enumerate(zip(relay.slice_states, record.move.slices, strict=True))
+        self._changed_slices |= {n for n, (a, b) in pairs if a != b or record.move.reshape is not None}
+        self._in_flight.append(relay.set_slice_states(record.move.slices))
+        self._state_changes += 1
+        self._store.notify_topology_change()
 
     # Following
 
-    async def _follow_or_say(self) -> None:
+    async def _follow_and_log(self) -> None:
         try:
-            await self._follow()
+            await self._follow_map()
         except StoreError as error:
             log.warning("the map of the store cannot be followed: %s", error)
-            await asyncio.sleep(RETRY_S)
+            await asyncio.sleep(RETRY_DELAY_S)
         self._wake.set()
 
-    async def _follow(self) -> None:
+    async def _follow_map(self) -> None:
         """Arrange the store as known, and be able to say so: nothing older is under way."""
-        record = self.lease.known
+        record = self.lease.known_map
         if record.forward:
-            await self._go_where_it_went(record)
+            await self._follow_forward(record)
             return
-        if not self._stands(record):
-            await self._rebuild(record, self.lease.home)
-        self._turn()
+        if not self._is_current(record):
+            await self._switch_topologies(record, self.lease.home_url)
+        self._apply_slice_states()
         await self._drain(record)
-        self.lease.seen = max(self.lease.seen, record.epoch)
+        self.lease.followed_epoch = max(self.lease.followed_epoch, record.epoch)
 
-    def _stands(self, record: Placement) -> bool:
-        return not record.forward and self._arranger.stands(record, self.lease.home)
+    def _is_current(self, record: PlacementMap) -> bool:
+        return not record.forward and self._switcher.is_current(record, self.lease.home_url)
 
-    async def _rebuild(self, record: Placement, home: str) -> None:
-        before = await self._arranger.rebuild(record, home)
-        self.lease.guard = self._arranger.now.guard
-        self._under_way, self._changed = [], set()
-        await self._arranger.bury(before)
+    async def _switch_topologies(self, record: PlacementMap, home: str) -> None:
+        before = await self._switcher.switch(record, home)
+        self.lease.gate = self._switcher.active.gate
+        self._in_flight, self._changed_slices = [], set()
+        await self._switcher.close_when_idle(before)
 
-    async def _go_where_it_went(self, record: Placement) -> None:
+    async def _follow_forward(self, record: PlacementMap) -> None:
         """The map went to another store: a lease there first, then everything else, then leave here."""
-        for _ in range(MOST_FORWARDS):
-            lease = Lease(record.forward, self._topology_of, self.lease.process)
+        for _ in range(MAX_FORWARDS):
+            lease = ProcessLease(record.forward, self._create_topology, self.lease.process_id)
             try:
                 await lease.renew()
-                if not lease.known.forward:
-                    await self._move_in(lease)
+                if not lease.known_map.forward:
+                    await self._switch_home(lease)
                     return
             except BaseException:
-                await lease.leave()
+                await lease.release()
                 raise
-            record = lease.known
-            await lease.leave()
+            record = lease.known_map
+            await lease.release()
         raise StoreUnavailable("the maps of the stores send this process in a circle")
 
-    async def _move_in(self, lease: Lease) -> None:
-        if not self._arranger.stands(lease.known, lease.home):
-            await self._rebuild(lease.known, lease.home)
-        lease.guard, lease.seen = self._arranger.now.guard, lease.known.epoch
+    async def _switch_home(self, lease: ProcessLease) -> None:
+        if not self._switcher.is_current(lease.known_map, lease.home_url):
+            await self._switch_topologies(lease.known_map, lease.home_url)
+        lease.gate, lease.followed_epoch = self._switcher.active.gate, lease.known_map.epoch
         before, self.lease = self.lease, lease
-        self._turn()
-        if self._watching is not None:
-            self._watching.cancel()
-            await asyncio.gather(self._watching, return_exceptions=True)
-        await before.leave()
+        self._apply_slice_states()
+        if self._watch_task is not None:
+            self._watch_task.cancel()
+            await asyncio.gather(self._watch_task, return_exceptions=True)
+        await before.release()
 
-    async def _drain(self, record: Placement) -> None:
+    async def _drain(self, record: PlacementMap) -> None:
         """Returns when nothing is under way that the map does not allow any more."""
-        turns, changed, traffics = self._turns, set(self._changed), list(self._under_way)
+        turns, changed, traffics = self._state_changes, set(self._changed_slices), list(self._in_flight)
         for traffic in traffics:
-            await traffic.ended(changed)
-            for node in tuple(traffic.unread):
-                await node.settle()
-                traffic.unread.discard(node)
-        if any(traffic.is_doubtful for traffic in traffics):
-            self.lease.let_end()  # the mover then cuts what we have open, and all is arranged anew
+            await traffic.wait_until_idle(changed)
+            for node in tuple(traffic.nodes_to_drain):
+                await node.drain()
+                traffic.nodes_to_drain.discard(node)
+        if any(traffic.has_lost_replies for traffic in traffics):
+            self.lease.suspend()  # the mover then cuts what we have open, and all is arranged anew
             raise StoreUnavailable("an answer was lost while data moves: asking to be cut off")
-        await self._note_touched(record)
-        self._under_way = [traffic for traffic in self._under_way if traffic.is_busy()]
-        if turns == self._turns:
-            self._changed.clear()
+        await self._report_touched_keys(record)
+        self._in_flight = [traffic for traffic in self._in_flight if traffic.is_busy()]
+        if turns == self._state_changes:
+            self._changed_slices.clear()
 
-    async def _note_touched(self, record: Placement) -> None:
+    async def _report_touched_keys(self, record: PlacementMap) -> None:
         """Tell the mover which keys were written here since the move began: all that it may have missed."""
-        relay, move, board = self._arranger.now.relay, record.move, await self.lease.board()
+        relay, move, board = self._switcher.active.router, record.move, await self.lease.registry()
         if relay is None or move is None:
             return
-        numbers = [number for number in relay.touched if move.slices[number] == FROZEN]
-        notes = {number: relay.touched.pop(number) for number in numbers}
+        numbers = [number for number in relay.touched_keys if move.slices[number] == WRITES_BLOCKED]
+        notes = {number: relay.touched_keys.pop(number) for number in numbers}
         if move.reshape is not None:
-            notes, self._told = {0: notes.get(0, set()) | self._told}, set()
+            notes, self._written_keys = {0: notes.get(0, set()) | self._written_keys}, set()
         while notes:
             number, touched = notes.popitem()
             try:
-                await board.note_touched(number, touched)
+                await board.add_touched_keys(number, touched)
             except BaseException:
                 for left, keys in {**notes, number: touched}.items():
-                    relay.touched.setdefault(left, set()).update(keys)
+                    relay.touched_keys.setdefault(left, set()).update(keys)
                 raise

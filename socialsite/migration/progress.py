@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class MigrationProgress:
     """What was just done, to which slice (-1: to all), and how many slices of all have moved by now."""
 
     name: str
-    number: int
-    done: int
-    total: int
+    slice_number: int
+    done_slices: int
+    total_slices: int
 
 
-OnStep = Callable[[Step], None]
+OnProgress = Callable[[MigrationProgress], None]

@@ -11,161 +11,168 @@ Knows no application: `sides` are the names of the two ends of its edges ("follo
 import asyncio
 from dataclasses import dataclass, field
 
-from socialsite.migration.edge_copying import EdgeCopier, Owner
-from socialsite.migration.errors import MoveRefused, MoverReplaced, SlowFollowers
-from socialsite.migration.followers import Followers
-from socialsite.migration.placement_registry import Board
-from socialsite.migration.progress import OnStep, Step
-from socialsite.migration.record import FROZEN, MOVED, SOURCE, TURNED, Placement, Reshape
-from socialsite.migration.store_pool import Lock, Places
+from socialsite.migration.edge_copying import EdgeCopier, EdgeOwner
+from socialsite.migration.errors import MigrationRefused, MigratorReplaced, ProcessesNotFollowing
+from socialsite.migration.followers import ProcessBarrier
+from socialsite.migration.placement_registry import PlacementRegistry
+from socialsite.migration.progress import MigrationProgress, OnProgress
+from socialsite.migration.record import (
+    DONE,
+    READS_SWITCHED,
+    SOURCE,
+    WRITES_BLOCKED,
+    PlacementMap,
+    Repartition,
+)
+from socialsite.migration.store_pool import MigrationLock, StorePool
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
 
-GRACE_S = 60.0
+OLD_PARTITIONS_GRACE_S = 60.0
 """Longer than any job or request that may still read the old partitions."""
-FIRST_WITHIN_S = 15.0
-FROZEN_MOST_S = 2.5
-FEW = 50
+FOLLOW_TIMEOUT_S = 15.0
+MAX_WRITE_BLOCK_S = 2.5
+MAX_OWNERS_WHILE_BLOCKED = 50
 """Owners whose edges are copied while writers wait: a few milliseconds each."""
-MOST_ROUNDS = 30
-TRIES = 8
-PAUSE_S = 0.5
+MAX_COPY_ROUNDS = 30
+MAX_TRIES = 8
+RETRY_DELAY_S = 0.5
 
 
 @dataclass(slots=True)
-class Reshaped:
+class RepartitionReport:
     """What was done: edges by the name of their outgoing side."""
 
     edges: dict[str, int] = field(default_factory=dict)
     rounds: int = 0
-    retried: int = 0
+    retries: int = 0
 
 
-class Reshaper:
+class Repartitioner:
     """Of one record whose move is a reshaping. The caller holds the lock."""
 
     def __init__(
         self,
-        board: Board,
-        places: Places,
-        lock: Lock,
-        record: Placement,
+        board: PlacementRegistry,
+        places: StorePool,
+        lock: MigrationLock,
+        record: PlacementMap,
         sides: dict[str, str],
         recorded: Key,
-        on_step: OnStep | None = None,
+        on_step: OnProgress | None = None,
     ) -> None:
         assert record.move is not None
         assert record.move.reshape is not None
-        self._board = board
-        self._places = places
+        self._registry = board
+        self._stores = places
         self._lock = lock
-        self._record = record
-        self._reshape: Reshape = record.move.reshape
-        self._recorded = recorded
-        self._store = places.store(record.url_of(self._reshape.component))
-        self._copier = EdgeCopier(self._store, self._reshape, sides)
-        self._is_whole = False
-        self._followers = Followers(board, places, self._distrust)
-        self._on_step = on_step or (lambda step: None)
-        self.report = Reshaped()
+        self._placement_map = record
+        self._repartition: Repartition = record.move.reshape
+        self._count_key = recorded
+        self._store = places.store(record.url_of(self._repartition.component))
+        self._copier = EdgeCopier(self._store, self._repartition, sides)
+        self._is_copy_complete = False
+        self._barrier = ProcessBarrier(board, places, self._invalidate_copy)
+        self._on_progress = on_step or (lambda step: None)
+        self.report = RepartitionReport()
 
     @property
-    def record(self) -> Placement:
-        return self._record
+    def placement_map(self) -> PlacementMap:
+        return self._placement_map
 
     async def run(self, grace_s: float) -> None:
         """Until the old partitions are gone. May be run again by another mover at any point."""
-        assert self._record.move is not None
-        await self._advance(self._record.move.slices[0] if self._state == MOVED else SOURCE)
-        await self._followers.follow(self._record.epoch, FIRST_WITHIN_S)
-        await self._places.cut_all_but(self._record.move.id)
-        if self._state != MOVED:
-            await self._turn_over()
-        self._on_step(Step("waiting", -1, 1, 1))
+        assert self._placement_map.move is not None
+        await self._write_state(self._placement_map.move.slices[0] if self._state == DONE else SOURCE)
+        await self._barrier.wait_for_epoch(self._placement_map.epoch, FOLLOW_TIMEOUT_S)
+        await self._stores.kill_clients_outside(self._placement_map.move.id)
+        if self._state != DONE:
+            await self._switch_over()
+        self._on_progress(MigrationProgress("waiting", -1, 1, 1))
         await asyncio.sleep(grace_s)
-        for url in (self._record.url_of(self._reshape.component), self._places.home):
-            await self._places.confirm(url)
-        await self._copier.clear(self._reshape.source)
-        layouts = {**self._record.layouts, self._reshape.component: self._reshape.target}
-        await self._write(self._record.after(move=None, layouts=layouts))
-        await self._followers.follow(self._record.epoch, FIRST_WITHIN_S)
+        for url in (self._placement_map.url_of(self._repartition.component), self._stores.home_url):
+            await self._stores.wait_until_durable(url)
+        await self._copier.delete_layout(self._repartition.source)
+        layouts = {**self._placement_map.layouts, self._repartition.component: self._repartition.target}
+        await self._write_map(self._placement_map.next_epoch(move=None, layouts=layouts))
+        await self._barrier.wait_for_epoch(self._placement_map.epoch, FOLLOW_TIMEOUT_S)
 
     @property
     def _state(self) -> int:
-        assert self._record.move is not None
-        return self._record.move.slices[0]
+        assert self._placement_map.move is not None
+        return self._placement_map.move.slices[0]
 
     # Copying
 
-    async def _turn_over(self) -> None:
-        for _ in range(TRIES):
+    async def _switch_over(self) -> None:
+        for _ in range(MAX_TRIES):
             await self._catch_up()
-            if await self._try():
+            if await self._try_switch():
                 return
-            self.report.retried += 1
-            await asyncio.sleep(PAUSE_S)
-        raise MoveRefused(
+            self.report.retries += 1
+            await asyncio.sleep(RETRY_DELAY_S)
+        raise MigrationRefused(
             "the edges could not be turned over in a moment: everything is as before; repeat it when the "
             "site is quieter"
         )
 
     async def _catch_up(self) -> None:
         """Copy everything, then what was written meanwhile, until that is little."""
-        for _ in range(MOST_ROUNDS):
-            if not self._is_whole:
-                self._is_whole = True
+        for _ in range(MAX_COPY_ROUNDS):
+            if not self._is_copy_complete:
+                self._is_copy_complete = True
                 self.report.edges = await self._copier.copy_all()
-                self._on_step(Step("copying", -1, 0, 1))
-            await self._advance(SOURCE)
-            await self._followers.follow(self._record.epoch, FIRST_WITHIN_S)
-            owners = await self._touched()
+                self._on_progress(MigrationProgress("copying", -1, 0, 1))
+            await self._write_state(SOURCE)
+            await self._barrier.wait_for_epoch(self._placement_map.epoch, FOLLOW_TIMEOUT_S)
+            owners = await self._pop_touched_owners()
             await self._copier.copy(owners)
             self.report.rounds += 1
-            if self._is_whole and len(owners) <= FEW:
+            if self._is_copy_complete and len(owners) <= MAX_OWNERS_WHILE_BLOCKED:
                 return
 
-    async def _try(self) -> bool:
+    async def _try_switch(self) -> bool:
         try:
-            async with asyncio.timeout(FROZEN_MOST_S):
-                await self._advance(FROZEN)
-                await self._followers.follow(self._record.epoch, FROZEN_MOST_S)
-                if not self._is_whole:
-                    raise SlowFollowers([])
-                owners = await self._touched()
+            async with asyncio.timeout(MAX_WRITE_BLOCK_S):
+                await self._write_state(WRITES_BLOCKED)
+                await self._barrier.wait_for_epoch(self._placement_map.epoch, MAX_WRITE_BLOCK_S)
+                if not self._is_copy_complete:
+                    raise ProcessesNotFollowing([])
+                owners = await self._pop_touched_owners()
                 await self._copier.copy(owners)
                 await self._copier.compare(owners)
-                await self._places.confirm(self._record.url_of(self._reshape.component))
-                await self._advance(TURNED)
-                await self._followers.follow(self._record.epoch, FROZEN_MOST_S)
-                self._on_step(Step("turning", -1, 0, 1))
-        except (TimeoutError, SlowFollowers, StoreUnavailable):
-            self._record = await self._board.read()
-            self._is_whole = False  # what was touched may have been read and not copied
-            await self._advance(SOURCE)
-            await self._followers.follow(self._record.epoch, FIRST_WITHIN_S)
+                await self._stores.wait_until_durable(self._placement_map.url_of(self._repartition.component))
+                await self._write_state(READS_SWITCHED)
+                await self._barrier.wait_for_epoch(self._placement_map.epoch, MAX_WRITE_BLOCK_S)
+                self._on_progress(MigrationProgress("turning", -1, 0, 1))
+        except (TimeoutError, ProcessesNotFollowing, StoreUnavailable):
+            self._placement_map = await self._registry.read_map()
+            self._is_copy_complete = False  # what was touched may have been read and not copied
+            await self._write_state(SOURCE)
+            await self._barrier.wait_for_epoch(self._placement_map.epoch, FOLLOW_TIMEOUT_S)
             return False
-        node = self._store.node(self._recorded)
-        await node.execute("SET", self._recorded, self._reshape.target.count)
-        await self._advance(MOVED)
-        await self._followers.follow(self._record.epoch, FIRST_WITHIN_S)  # who waited has heard where to
+        node = self._store.node(self._count_key)
+        await node.execute("SET", self._count_key, self._repartition.target.count)
+        await self._write_state(DONE)
+        await self._barrier.wait_for_epoch(self._placement_map.epoch, FOLLOW_TIMEOUT_S)  # who waited has heard where to
         return True
 
-    async def _touched(self) -> set[Owner]:
+    async def _pop_touched_owners(self) -> set[EdgeOwner]:
         """Owners of edges that were written since the last round."""
-        names = await self._board.take_touched(0)
-        return {owner for name in names for owner in self._copier.owner(Key.parse(name))}
+        names = await self._registry.pop_touched_keys(0)
+        return {owner for name in names for owner in self._copier.parse_owner(Key.parse(name))}
 
     # Steps
 
-    def _distrust(self) -> None:
+    def _invalidate_copy(self) -> None:
         """A process died without saying what it wrote."""
-        self._is_whole = False
+        self._is_copy_complete = False
 
-    async def _advance(self, state: int) -> None:
-        assert self._record.move is not None
-        await self._write(self._record.after(move=self._record.move.with_states({0: state})))
+    async def _write_state(self, state: int) -> None:
+        assert self._placement_map.move is not None
+        await self._write_map(self._placement_map.next_epoch(move=self._placement_map.move.with_states({0: state})))
 
-    async def _write(self, record: Placement) -> None:
-        if not await self._board.advance(record, self._record.epoch, self._lock.token):
-            raise MoverReplaced
-        self._record = record
+    async def _write_map(self, record: PlacementMap) -> None:
+        if not await self._registry.advance_epoch(record, self._placement_map.epoch, self._lock.token):
+            raise MigratorReplaced
+        self._placement_map = record

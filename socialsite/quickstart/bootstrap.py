@@ -14,21 +14,21 @@ from pathlib import Path
 
 from socialsite.settings_parsers import COMPONENTS
 
-DEFAULT_DIRECTORY = Path(__file__).resolve().parents[2] / "data"
+DEFAULT_DATA_DIRECTORY = Path(__file__).resolve().parents[2] / "data"
 SECRET_KEY_FILE = "secret_key"  # noqa: S105  (a file's name)
-OPEN_FILES = (65536, 10240, 4096)
+OPEN_FILE_LIMITS = (65536, 10240, 4096)
 """Soft limits to try, highest first: every websocket is one; macOS refuses above 10,240."""
 
 
-def prepare(arguments: Sequence[str]) -> None:
+def prepare_environment(arguments: Sequence[str]) -> None:
     """Set the environment of a quickstart with these command-line arguments."""
     if {"-h", "--help"} & set(arguments):
         os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(50))
         return
-    directory = directory_of(arguments)
+    directory = parse_data_directory(arguments)
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        key = secret_key(directory)
+        key = load_secret_key(directory)
     except OSError as error:
         sys.exit(f"quickstart: {directory} cannot be used: {error.strerror}.")
     os.environ.setdefault("SECRET_KEY", key)
@@ -44,15 +44,15 @@ def prepare(arguments: Sequence[str]) -> None:
     }
 
 
-def directory_of(arguments: Sequence[str]) -> Path:
+def parse_data_directory(arguments: Sequence[str]) -> Path:
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
-    parser.add_argument("--data", type=Path, default=DEFAULT_DIRECTORY)
+    parser.add_argument("--data", type=Path, default=DEFAULT_DATA_DIRECTORY)
     with contextlib.suppress(argparse.ArgumentError):  # the command's own parser says what is wrong
         return Path(parser.parse_known_args(arguments)[0].data).expanduser().resolve()
-    return DEFAULT_DIRECTORY
+    return DEFAULT_DATA_DIRECTORY
 
 
-def secret_key(directory: Path) -> str:
+def load_secret_key(directory: Path) -> str:
     """The directory's key, made at its first use; sessions stay valid from one start to the next."""
     file = directory / SECRET_KEY_FILE
     try:
@@ -66,7 +66,7 @@ def secret_key(directory: Path) -> str:
 def raise_file_limit() -> None:
     """Raise the soft limit of open files as far as the system lets us."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    for wanted in OPEN_FILES:
+    for wanted in OPEN_FILE_LIMITS:
         if hard != resource.RLIM_INFINITY and wanted > hard:
             wanted = hard
         if soft == resource.RLIM_INFINITY or wanted <= soft:

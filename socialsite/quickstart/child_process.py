@@ -10,17 +10,17 @@ import sys
 import threading
 import time
 
-GRACE_S = 3.0
+TERMINATION_GRACE_S = 3.0
 """To end by SIGTERM, before the process is cut short."""
 
 
-def watch(fd: int) -> None:
+def exit_with_supervisor(fd: int) -> None:
     """End this process when the pipe closes."""
 
     def wait() -> None:
         os.read(fd, 1)
         os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(GRACE_S)
+        time.sleep(TERMINATION_GRACE_S)
         os._exit(1)
 
     threading.Thread(target=wait, name="supervisor-watch", daemon=True).start()
@@ -28,7 +28,7 @@ def watch(fd: int) -> None:
 
 def main() -> None:
     fd, role, *arguments = sys.argv[1:]
-    watch(int(fd))
+    exit_with_supervisor(int(fd))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
     sys.argv = [role, *arguments]
     if role == "web":

@@ -15,7 +15,7 @@ STOP_TIMEOUT_S = 15.0
 """For a child to finish what it has in hand."""
 
 
-class Part(Protocol):
+class SiteProcess(Protocol):
     name: str
 
     def start(self) -> None: ...
@@ -23,7 +23,7 @@ class Part(Protocol):
     def stop(self) -> None: ...
 
 
-class ServerPart:
+class RedisProcess:
     """The directory's Redis."""
 
     name = "redis"
@@ -41,16 +41,14 @@ class ServerPart:
         self._server.stop()
 
 
-class ChildPart:
+class ChildProcess:
     """A child process in a session of its own: Ctrl-C reaches the supervisor alone, which ends it in turn."""
 
-    def __init__(
-        self, name: str, arguments: Sequence[str], pipe: int, *, inherits: Sequence[int] = ()
-    ) -> None:
+    def __init__(self, name: str, arguments: Sequence[str], pipe: int, *, inherited_fds: Sequence[int] = ()) -> None:
         self.name = name
         self._arguments = arguments
         self._pipe = pipe
-        self._inherits = inherits
+        self._inherited_fds = inherited_fds
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -58,7 +56,7 @@ class ChildPart:
             [sys.executable, "-m", "socialsite.quickstart.child_process", str(self._pipe), *self._arguments],
             cwd=BASE_DIR,
             stdin=subprocess.DEVNULL,
-            pass_fds=[self._pipe, *self._inherits],
+            pass_fds=[self._pipe, *self._inherited_fds],
             start_new_session=True,
         )
 
@@ -76,7 +74,7 @@ class ChildPart:
             self._process.wait()
 
 
-def web(pipe: int, listening: int) -> ChildPart:
+def make_web_process(pipe: int, listening: int) -> ChildProcess:
     """daphne on the supervisor's socket: while it starts again, browsers wait and are not refused."""
     arguments = [
         "web",
@@ -88,11 +86,11 @@ def web(pipe: int, listening: int) -> ChildPart:
         "--websocket-max-frame-size", "4096",
         "socialsite.asgi:application",
     ]  # fmt: skip
-    return ChildPart("web", arguments, pipe, inherits=[listening])
+    return ChildProcess("web", arguments, pipe, inherited_fds=[listening])
 
 
-def worker(pipe: int) -> ChildPart:
-    return ChildPart("worker", ["worker", "syndicate", "--verbosity", "0"], pipe)
+def make_worker_process(pipe: int) -> ChildProcess:
+    return ChildProcess("worker", ["worker", "syndicate", "--verbosity", "0"], pipe)
 
 
 def open_pipe() -> tuple[int, int]:

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from socialsite.store import Command, Key, Node, Reply, Store, StoreError
-from socialsite.store.scripts import key_of
+from socialsite.store.scripts import routing_key
 
 T = TypeVar("T")
 
 
-async def gather_apart(store: Store, commands: Sequence[Command]) -> list[Reply | StoreError]:
+async def gather_partial(store: Store, commands: Sequence[Command]) -> list[Reply | StoreError]:
     """One round trip a node, replies in order; an error of a node stands in the place of all its replies."""
     replies: list[Reply | StoreError] = [None] * len(commands)
 
@@ -25,21 +25,21 @@ async def gather_apart(store: Store, commands: Sequence[Command]) -> list[Reply 
         for position, answer in zip(positions, answers, strict=True):
             replies[position] = answer
 
-    groups, homeless = by_node(store, range(len(commands)), lambda position: key_of(commands[position]))
+    groups, homeless = group_by_node(store, range(len(commands)), lambda position: routing_key(commands[position]))
     for position, error in homeless:
         replies[position] = error
     await asyncio.gather(*(ask(node, positions) for node, positions in groups))
     return replies
 
 
-Groups = list[tuple[Node, list[T]]]
-Homeless = list[tuple[T, StoreError]]
+NodeGroups = list[tuple[Node, list[T]]]
+Unroutable = list[tuple[T, StoreError]]
 
 
-def by_node(store: Store, things: Sequence[T], key: Callable[[T], Key]) -> tuple[Groups[T], Homeless[T]]:
+def group_by_node(store: Store, things: Sequence[T], key: Callable[[T], Key]) -> tuple[NodeGroups[T], Unroutable[T]]:
     """Things by the node of their key, each in its order; and those whose slot nobody holds now."""
     groups: dict[int, tuple[Node, list[T]]] = {}
-    homeless: Homeless[T] = []
+    homeless: Unroutable[T] = []
     for thing in things:
         try:
             node = store.node(key(thing))

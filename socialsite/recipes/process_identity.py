@@ -13,16 +13,16 @@ from pathlib import Path
 
 
 @cache
-def mark() -> str:
+def process_identity() -> str:
     """This process, as others can look for it."""
-    return f"{_place()} {os.getpid()} {_start(os.getpid()) or '?'}"
+    return f"{_host_identity()} {os.getpid()} {_read_start_time(os.getpid()) or '?'}"
 
 
-def is_dead(marked: str) -> bool:
+def is_dead_process(marked: str) -> bool:
     """True only if the process surely runs no more."""
     place, _, process = marked.partition(" ")
     pid, _, start = process.partition(" ")
-    if place != _place() or not pid.isdigit():
+    if place != _host_identity() or not pid.isdigit():
         return False
     try:
         os.kill(int(pid), 0)
@@ -30,12 +30,12 @@ def is_dead(marked: str) -> bool:
         return True
     except PermissionError:  # somebody else's, so it is there
         return False
-    found = _start(int(pid))
+    found = _read_start_time(int(pid))
     return found is not None and start not in ("?", found)
 
 
 @cache
-def _place() -> str:
+def _host_identity() -> str:
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         place = f"{boot} {os.readlink('/proc/self/ns/pid')}"
@@ -44,7 +44,7 @@ def _place() -> str:
     return hashlib.sha256(place.encode()).hexdigest()[:16]
 
 
-def _start(pid: int) -> str | None:
+def _read_start_time(pid: int) -> str | None:
     """When the process began, in the kernel's ticks; "ended" for a zombie; None where it cannot be seen."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()

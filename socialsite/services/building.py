@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from accounts.accounts.service import AccountService
 from accounts.sessions.service import SessionService
 from socialsite.analytics.statistics import Statistics
-from socialsite.ids import PostIds
+from socialsite.ids import PostIdGenerator
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.rate_limit import RateLimiter, Rule
-from socialsite.service_config import Configuration
+from socialsite.service_config import ServiceConfig
 from socialsite.services.delivery import build_publishing, build_rebuilding, build_syndication
 from socialsite.services.ground import Ground
 from socialsite.services.people import (
@@ -51,9 +51,9 @@ from timelines.threads.service import ThreadService
 class Services:
     """What delivery calls; `request.services` in views, `open_services()` in commands."""
 
-    config: Configuration
+    config: ServiceConfig
     clock: AnyClock
-    ids: PostIds
+    ids: PostIdGenerator
     store: Store
     repositories: Repositories
     accounts: AccountService
@@ -87,7 +87,7 @@ class Services:
     owed_notices: NoticesOwed
 
 
-def build_services(store: Store, clock: AnyClock, config: Configuration) -> Services:
+def build_services(store: Store, clock: AnyClock, config: ServiceConfig) -> Services:
     """Everything, wired."""
     ground = Ground(store, clock, config)
     at, relations = ground.at, build_relations(ground)
@@ -98,7 +98,7 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
         store=store,
         repositories=at,
         accounts=ground.accounts,
-        sessions=SessionService(at.sessions, at.accounts, clock, on_ended=ground.live.session_ended),
+        sessions=SessionService(at.sessions, at.accounts, clock, on_sessions_ended=ground.live.session_ended),
         publishing=build_publishing(ground),
         reactions=ground.reactions,
         reading=ground.reading,

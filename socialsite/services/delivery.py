@@ -39,7 +39,7 @@ def build_syndication(ground: Ground) -> SyndicationService:
         meter=ground.statistics.meter,
         clock=ground.clock,
         posts_per_pass=ground.config.posts_per_pass,
-        turn_ms=ground.config.turn_ms,
+        turn_ms=ground.config.time_slice_ms,
         noticing=(ground.notifications.notice, ground.trending.notice),
     )
 

@@ -6,7 +6,7 @@ from typing import Self
 from accounts.accounts.repository import AccountRepository
 from accounts.sessions.repository import SessionRepository
 from socialsite.clock import Clock, FixedClock
-from socialsite.service_config import Configuration
+from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
 from timelines import keys
 from timelines.archive.opening import archive_at
@@ -71,7 +71,7 @@ class Repositories:
     notice_debts: NoticeDebts
 
     @classmethod
-    def over(cls, store: Store, clock: AnyClock, config: Configuration) -> Self:
+    def over(cls, store: Store, clock: AnyClock, config: ServiceConfig) -> Self:
         ttl_ms, ahead = config.home_ttl_ms, config.read_ahead
         homes = CachedKind(keys.home_timeline, keys.HOME_PATTERN, config.home_cap, ttl_ms, ahead)
         of_lists = CachedKind(keys.list_timeline, keys.LIST_PATTERN, config.list_cap, ttl_ms, ahead)

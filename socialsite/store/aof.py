@@ -14,113 +14,120 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from socialsite.store.errors import StoreError, Unconfirmed
-from socialsite.store.info import facts_of
+from socialsite.store.errors import NotDurable, StoreError
+from socialsite.store.info import parse_info
 
 if TYPE_CHECKING:
     from socialsite.store.node import Node
 
-Noted = dict["Node", int]
+TouchedNodes = dict["Node", int]
 """Nodes that answered, with how many connections they had lost before."""
-WITHIN_S = 3.0
+AOF_WRITE_TIMEOUT_S = 3.0
 """Redis puts a write off for two seconds; after that it is the disk that takes no more."""
-LOOK_EVERY_S = 0.01
-ANSWERED: ContextVar["Noted | None"] = ContextVar("answered", default=None)
+AOF_POLL_INTERVAL_S = 0.01
+TOUCHED_NODES: ContextVar["TouchedNodes | None"] = ContextVar("answered", default=None)
 """Where the nodes that answer something are noted: those of one request, or of one job."""
 
 
-class FileState(NamedTuple):
+class AofState(NamedTuple):
     """Of a server's append-only file. `held`: bytes that are answered for but not written yet."""
 
-    is_kept: bool
-    base: int
-    size: int
-    held: int
-    is_syncing: bool
-    has_failed: bool
+    is_enabled: bool
+    base_size: int
+    current_size: int
+    unwritten_bytes: int
+    is_fsync_pending: bool
+    has_write_failed: bool
 
     @property
-    def is_behind(self) -> bool:
+    def has_unwritten_data(self) -> bool:
         """Without an fsync in the way everything is written before the reply that said so leaves."""
-        return self.is_kept and self.held > 0 and (self.is_syncing or self.has_failed)
+        return self.is_enabled and self.unwritten_bytes > 0 and (self.is_fsync_pending or self.has_write_failed)
 
 
-ALL_WRITTEN = FileState(is_kept=True, base=0, size=0, held=0, is_syncing=False, has_failed=False)
-NOTHING_HELD = (b"\r\naof_buffer_length:0\r\n", b"\r\naof_enabled:0\r\n")
+ALL_WRITTEN = AofState(
+    is_enabled=True,
+    base_size=0,
+    current_size=0,
+    unwritten_bytes=0,
+    is_fsync_pending=False,
+    has_write_failed=False,
+)
+NOTHING_UNWRITTEN_LINES = (b"\r\naof_buffer_length:0\r\n", b"\r\naof_enabled:0\r\n")
 
 
 @contextmanager
-def noting_nodes() -> Iterator[Noted]:
+def track_nodes() -> Iterator[TouchedNodes]:
     """The nodes that answer something in here, also to tasks that begin in here."""
-    nodes: Noted = {}
-    token = ANSWERED.set(nodes)
+    nodes: TouchedNodes = {}
+    token = TOUCHED_NODES.set(nodes)
     try:
         yield nodes
     finally:
-        ANSWERED.reset(token)
+        TOUCHED_NODES.reset(token)
 
 
 @asynccontextmanager
-async def until_written_out() -> AsyncIterator[None]:
+async def wait_for_aof_at_exit() -> AsyncIterator[None]:
     """Ends once what is written in here is in the files. Raises Unconfirmed, StoreUnavailable."""
-    with noting_nodes() as nodes:
+    with track_nodes() as nodes:
         yield
-    await written_out(nodes)
+    await wait_for_aof(nodes)
 
 
-async def noted(node: "Node", answer: Awaitable[list[Any]]) -> list[Any]:
+async def track_node(node: "Node", answer: Awaitable[list[Any]]) -> list[Any]:
     """The replies of a node. One that gave none, or only refused, has nothing that could be acknowledged."""
-    losses = node.losses
+    losses = node.disconnect_count
     replies = await answer
-    if (answered := ANSWERED.get()) is not None and node not in answered and is_answer(replies):
+    if (answered := TOUCHED_NODES.get()) is not None and node not in answered and has_success_reply(replies):
         answered[node] = losses
     return replies
 
 
-def is_answer(replies: Sequence[Any]) -> bool:
+def has_success_reply(replies: Sequence[Any]) -> bool:
     return not all(isinstance(reply, StoreError) for reply in replies)
 
 
-async def written_out(nodes: Mapping["Node", int], *, besides: "Collection[Node]" = ()) -> None:
+async def wait_for_aof(nodes: Mapping["Node", int], *, unchecked_nodes: "Collection[Node]" = ()) -> None:
     """Returns once what these nodes answered is in their files. Raises Unconfirmed, StoreUnavailable.
 
-    `besides`: those that are not looked at, and yet have to be the same as when they answered.
+    `unchecked_nodes`: those that are not looked at, and yet have to be the same as when they answered.
     """
-    looked_at = [node for node in nodes if node not in besides]
+    looked_at = [node for node in nodes if node not in unchecked_nodes]
     if len(looked_at) == 1:  # without a task of its own
-        await looked_at[0].written_out()
+        await looked_at[0].wait_for_aof()
     else:
-        await asyncio.gather(*(node.written_out() for node in looked_at))
+        await asyncio.gather(*(node.wait_for_aof() for node in looked_at))
     for node, losses in nodes.items():
-        if node.successor is None and node.losses != losses:
-            raise Unconfirmed(f"the connection to {node} was lost after it had answered")
+        if node.replaced_by is None and node.disconnect_count != losses:
+            raise NotDurable(f"the connection to {node} was lost after it had answered")
 
 
-async def wait_until_written(node: "Node") -> None:
-    """As `written_out`, for one server."""
-    state = first = await look(node)
-    until = time.monotonic() + WITHIN_S
-    while state.is_behind:
-        if state.base != first.base or state.size < first.size:  # the file was rewritten
+async def wait_for_node_aof(node: "Node") -> None:
+    """As `wait_for_aof`, for one server."""
+    state = first = await read_aof_state(node)
+    until = time.monotonic() + AOF_WRITE_TIMEOUT_S
+    while state.has_unwritten_data:
+        if state.base_size != first.base_size or state.current_size < first.current_size:  # the file was rewritten
             first = state
-        if state.size - first.size >= first.held:
+        if state.current_size - first.current_size >= first.unwritten_bytes:
             return
         if time.monotonic() > until:
-            raise Unconfirmed(f"{node} could not write to its append-only file in time")
-        await asyncio.sleep(LOOK_EVERY_S)
-        state = await look(node)
+            raise NotDurable(f"{node} could not write to its append-only file in time")
+        await asyncio.sleep(AOF_POLL_INTERVAL_S)
+        state = await read_aof_state(node)
 
 
-async def look(node: "Node") -> FileState:
+async def read_aof_state(node: "Node") -> AofState:
     reply: bytes = await node.execute("INFO", "persistence")
-    if any(line in reply for line in NOTHING_HELD):  # nearly always, and sooner seen than all lines are read
+    if any(line in reply for line in NOTHING_UNWRITTEN_LINES):  # nearly always, and sooner seen than all lines are read
         return ALL_WRITTEN
-    facts = facts_of(reply)
-    return FileState(
-        is_kept=facts.get("aof_enabled") == "1",
-        base=int(facts.get("aof_base_size", 0)),
-        size=int(facts.get("aof_current_size", 0)),
-        held=int(facts.get("aof_buffer_length", 0)),
-        is_syncing=facts.get("aof_pending_bio_fsync", "0") != "0",
-        has_failed=facts.get("aof_last_write_status", "ok") != "ok",
+    facts = parse_info(reply)
+    return AofState(
+        is_enabled=facts.get("aof_enabled") == "1",
+        base_size=int(facts.get("aof_base_size", 0)),
+        current_size=int(facts.get("aof_current_size", 0)),
+        unwritten_bytes=int(facts.get("aof_buffer_length", 0)),
+        is_fsync_pending=facts.get("aof_pending_bio_fsync", "0") != "0",
+        has_write_failed=facts.get("aof_last_write_status", "ok") != "ok",
     )

@@ -13,18 +13,18 @@ from socialsite.store.connection import PipelinedConnection
 from socialsite.store.errors import StoreUnavailable
 
 
-class Opened:
+class ConnectionTracker:
     """Of one node. Also those that it does not send to any more, because their server was demoted."""
 
     def __init__(self) -> None:
         self.is_closed = False
-        self._living: WeakSet[PipelinedConnection] = WeakSet()
+        self._connections: WeakSet[PipelinedConnection] = WeakSet()
         """The event loop holds whatever is open; what was lost falls out by itself."""
 
     @property
-    def usable(self) -> list[PipelinedConnection]:
+    def open_connections(self) -> list[PipelinedConnection]:
         """Those that take commands, for whatever they were opened."""
-        return [each for each in tuple(self._living) if each.is_open]
+        return [each for each in tuple(self._connections) if each.is_open]
 
     async def open(
         self,
@@ -33,11 +33,11 @@ class Opened:
         on_lost: Callable[[PipelinedConnection], None],
     ) -> PipelinedConnection:
         """One that `prepare` is done with and that lives, or none at all. Raises StoreUnavailable."""
-        self._require_use()
+        self._require_open()
         connection = await PipelinedConnection.open(await locate(), on_lost)
-        self._living.add(connection)
+        self._connections.add(connection)
         try:
-            self._require_use()
+            self._require_open()
             await prepare(connection)
             if not connection.is_open:  # nobody would ever hear again that it was lost
                 raise StoreUnavailable(f"lost the connection to {connection.name}")
@@ -46,17 +46,17 @@ class Opened:
             raise
         return connection
 
-    def hang_up(self) -> None:
+    def drop_connections(self) -> None:
         """The next command connects anew. What a demoted server still owes comes in all the same."""
-        for connection in self.usable:
+        for connection in self.open_connections:
             connection.close()
 
     def close(self) -> None:
         """For ever, all of them."""
         self.is_closed = True
-        for connection in tuple(self._living):
+        for connection in tuple(self._connections):
             connection.close()
 
-    def _require_use(self) -> None:
+    def _require_open(self) -> None:
         if self.is_closed:
             raise StoreUnavailable("the store was closed: open another")

@@ -5,47 +5,47 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from socialsite.store.encoding import Parts
+from socialsite.store.encoding import PipelineChain
 from socialsite.store.node import Reply
 from socialsite.store.scripts import Command
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
-class Question(msgspec.Struct, Generic[Answer], frozen=True):
+class Read(msgspec.Struct, Generic[Result], frozen=True):
     """`understand` gets the replies to `commands`, in their order.
 
     `may_lag`: reads whose answer may be a second old, so a replica may give it (docs/topologies.md).
     """
 
     commands: Sequence[Command]
-    understand: Callable[[Sequence[Reply]], Answer]
+    parse: Callable[[Sequence[Reply]], Result]
     may_lag: bool = False
 
 
-def joined(*questions: Question[Any]) -> Question[list[Any]]:
+def combine(*questions: Read[Any]) -> Read[list[Any]]:
     """Several questions as one; it may lag where each of them may."""
-    return Question(
-        parts_of(questions),
-        lambda replies: answers_of(questions, replies),
+    return Read(
+        combine_commands(questions),
+        lambda replies: parse_replies(questions, replies),
         all(question.may_lag for question in questions),
     )
 
 
-def parts_of(questions: Sequence[Question[Any]]) -> Parts:
+def combine_commands(questions: Sequence[Read[Any]]) -> PipelineChain:
     """The commands of some questions; those of joined ones lie flat, so that their bytes are still seen."""
     parts: list[Sequence[Command]] = []
     for question in questions:
         commands = question.commands
-        parts += commands.parts if type(commands) is Parts else (commands,)
-    return Parts(parts)
+        parts += commands.pipelines if type(commands) is PipelineChain else (commands,)
+    return PipelineChain(parts)
 
 
-def answers_of(questions: Sequence[Question[Any]], replies: Sequence[Reply]) -> list[Any]:
+def parse_replies(questions: Sequence[Read[Any]], replies: Sequence[Reply]) -> list[Any]:
     """What each of some questions gets of the replies to all of them, understood."""
     answers, start = [], 0
     for question in questions:
         end = start + len(question.commands)
-        answers.append(question.understand(replies[start:end]))
+        answers.append(question.parse(replies[start:end]))
         start = end
     return answers

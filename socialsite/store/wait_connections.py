@@ -12,40 +12,40 @@ from typing import Any
 import hiredis
 
 from socialsite.store.connection import REPLY_TIMEOUT_S, PipelinedConnection
-from socialsite.store.errors import Redirected, StoreError, Unconfirmed
+from socialsite.store.errors import ClusterRedirection, NotDurable, StoreError
 
 encode: Callable[[tuple[Any, ...]], bytes] = hiredis.pack_command
-CONNECTIONS = 8  # writes that may wait for replicas side by side, a node
-CONFIRM_WITHIN_MS = 1_000
+WAIT_CONNECTIONS_PER_NODE = 8  # writes that may wait for replicas side by side, a node
+WAIT_TIMEOUT_MS = 1_000
 
 
-class ConfirmingConnections:
+class WaitConnections:
     """A few connections to one server, used in turn."""
 
     def __init__(self, open_one: Callable[[], Awaitable[PipelinedConnection]]) -> None:
-        self._open_one = open_one
-        self.connections: list[PipelinedConnection | None] = [None] * CONNECTIONS
-        self._turn = cycle(range(CONNECTIONS))
+        self._open_connection = open_one
+        self.connections: list[PipelinedConnection | None] = [None] * WAIT_CONNECTIONS_PER_NODE
+        self._next_index = cycle(range(WAIT_CONNECTIONS_PER_NODE))
 
     async def send(self, payload: bytes, replies: int, replicas: int) -> list[Any]:
         """The replies to encoded commands, once `replicas` replicas have what they wrote.
 
         Error replies stand in the list. Raises Unconfirmed, StoreUnavailable.
         """
-        wait = encode(("WAIT", replicas, CONFIRM_WITHIN_MS))
-        connection = await self._open(next(self._turn))
+        wait = encode(("WAIT", replicas, WAIT_TIMEOUT_MS))
+        connection = await self._get_connection(next(self._next_index))
         *answers, held = await connection.send(payload + wait, replies + 1, REPLY_TIMEOUT_S)
         if isinstance(held, StoreError):
             raise held
-        wrote = not any(isinstance(answer, Redirected) for answer in answers)
+        wrote = not any(isinstance(answer, ClusterRedirection) for answer in answers)
         if wrote and int(held) < replicas:
-            raise Unconfirmed(f"{held} of {replicas} replicas of {connection.name} confirmed in time")
+            raise NotDurable(f"{held} of {replicas} replicas of {connection.name} confirmed in time")
         return answers
 
-    async def _open(self, place: int) -> PipelinedConnection:
+    async def _get_connection(self, place: int) -> PipelinedConnection:
         connection = self.connections[place]
         if connection is None or not connection.is_open:
-            opened = await self._open_one()
+            opened = await self._open_connection()
             connection = self.connections[place]
             if connection is not None and connection.is_open:  # another write was quicker
                 opened.close()

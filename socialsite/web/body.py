@@ -12,44 +12,44 @@ from urllib.parse import parse_qsl
 import msgspec
 from django.conf import settings
 
-from socialsite.errors import Malformed
+from socialsite.errors import MalformedRequest
 
 if TYPE_CHECKING:
     from socialsite.web.requests import SiteRequest
 
-NUMBER_MAX = 1 << 64  # larger ones are no ids of anything, and slow to write out
+JSON_INTEGER_MAX = 1 << 64  # larger ones are no ids of anything, and slow to write out
 
-_object = msgspec.json.Decoder(dict[str, str | int | None])
+_json_object_decoder = msgspec.json.Decoder(dict[str, str | int | None])
 
 
-def read_form(request: "SiteRequest") -> dict[str, str]:
+def parse_body(request: "SiteRequest") -> dict[str, str]:
     """The fields of a request's body; the last of a name counts, a JSON null is an absent field.
 
     Raises Malformed.
     """
     match request.content_type:
         case "application/json":
-            return _checked(_json_fields(request.body))
+            return _reject_invalid_text(_parse_json(request.body))
         case "multipart/form-data":
-            return _checked(_multipart_fields(request))
+            return _reject_invalid_text(_parse_multipart(request))
         case "application/x-www-form-urlencoded":
-            return _checked(_urlencoded_fields(request.body))
+            return _reject_invalid_text(_parse_urlencoded(request.body))
     if request.body:
-        raise Malformed
+        raise MalformedRequest
     return {}
 
 
-def _json_fields(body: bytes) -> Iterable[tuple[str, str]]:
+def _parse_json(body: bytes) -> Iterable[tuple[str, str]]:
     try:
-        fields = _object.decode(body)
+        fields = _json_object_decoder.decode(body)
     except ValueError as error:  # msgspec's own errors, and UnicodeDecodeError
-        raise Malformed from error
-    if any(isinstance(value, int) and abs(value) > NUMBER_MAX for value in fields.values()):
-        raise Malformed
+        raise MalformedRequest from error
+    if any(isinstance(value, int) and abs(value) > JSON_INTEGER_MAX for value in fields.values()):
+        raise MalformedRequest
     return [(name, str(value)) for name, value in fields.items() if value is not None]
 
 
-def _urlencoded_fields(body: bytes) -> Iterable[tuple[str, str]]:
+def _parse_urlencoded(body: bytes) -> Iterable[tuple[str, str]]:
     try:
         return parse_qsl(
             body.decode(),
@@ -58,10 +58,10 @@ def _urlencoded_fields(body: bytes) -> Iterable[tuple[str, str]]:
             max_num_fields=settings.DATA_UPLOAD_MAX_NUMBER_FIELDS,
         )
     except ValueError as error:  # UnicodeDecodeError is one
-        raise Malformed from error
+        raise MalformedRequest from error
 
 
-def _multipart_fields(request: "SiteRequest") -> Iterable[tuple[str, str]]:
+def _parse_multipart(request: "SiteRequest") -> Iterable[tuple[str, str]]:
     """Django's parser puts U+FFFD where bytes are no UTF-8, so the body is looked at where it holds text
     alone.
     """
@@ -70,18 +70,18 @@ def _multipart_fields(request: "SiteRequest") -> Iterable[tuple[str, str]]:
         try:
             getattr(request, "_body", b"").decode()
         except UnicodeDecodeError as error:
-            raise Malformed from error
+            raise MalformedRequest from error
     return [(name, str(value)) for name, value in fields.items()]
 
 
-def _checked(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
+def _reject_invalid_text(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
     """No text with NUL or half a surrogate pair."""
     checked = dict(fields)
     whole = "".join(checked) + "".join(checked.values())
     try:
         whole.encode()
     except UnicodeEncodeError as error:
-        raise Malformed from error
+        raise MalformedRequest from error
     if "\x00" in whole:
-        raise Malformed
+        raise MalformedRequest
     return checked

@@ -10,36 +10,36 @@ from operator import add
 from django.http import HttpRequest
 from django.middleware.csrf import CSRF_ALLOWED_CHARS, CSRF_SECRET_LENGTH, get_token
 
-CHARS = CSRF_ALLOWED_CHARS.encode()
-COUNT = len(CHARS)
-UNEVEN = bytes(range(256 - 256 % COUNT, 256))
+TOKEN_CHARS = CSRF_ALLOWED_CHARS.encode()
+TOKEN_CHAR_COUNT = len(TOKEN_CHARS)
+BIASED_BYTES = bytes(range(256 - 256 % TOKEN_CHAR_COUNT, 256))
 """Random bytes that are thrown away: with them some characters would come more often."""
-PLACES = bytes(byte % COUNT for byte in range(256))
+BYTE_TO_INDEX = bytes(byte % TOKEN_CHAR_COUNT for byte in range(256))
 """Of each byte the place among the characters that it stands for."""
-NAMES = bytes(CHARS[byte % COUNT] for byte in range(256))
+INDEX_TO_CHAR = bytes(TOKEN_CHARS[byte % TOKEN_CHAR_COUNT] for byte in range(256))
 """Of each place the character, sums of two places included."""
-PLACE_OF = bytes(max(CHARS.find(byte), 0) for byte in range(256))
+CHAR_TO_INDEX = bytes(max(TOKEN_CHARS.find(byte), 0) for byte in range(256))
 
 
-def page_token(request: HttpRequest) -> str:
+def get_page_token(request: HttpRequest) -> str:
     """What forms of this page carry; the first token of a browser is made by Django."""
     secret = request.META.get("CSRF_COOKIE")
     if secret is None:
         return get_token(request)
     request.META["CSRF_COOKIE_NEEDS_UPDATE"] = True
-    return masked(secret)
+    return mask_secret(secret)
 
 
-def masked(secret: str) -> str:
+def mask_secret(secret: str) -> str:
     """The mask, then the secret moved by it: `_unmask_cipher_token` of Django takes it off again."""
-    mask = _places(len(secret))
-    moved = bytes(map(add, secret.encode().translate(PLACE_OF), mask))
-    return (mask + moved).translate(NAMES).decode()
+    mask = _random_indexes(len(secret))
+    moved = bytes(map(add, secret.encode().translate(CHAR_TO_INDEX), mask))
+    return (mask + moved).translate(INDEX_TO_CHAR).decode()
 
 
-def _places(count: int) -> bytes:
+def _random_indexes(count: int) -> bytes:
     """Random places among the characters, all equally likely."""
     found = b""
     while len(found) < count:
-        found += os.urandom(CSRF_SECRET_LENGTH * 2).translate(None, UNEVEN)
-    return found[:count].translate(PLACES)
+        found += os.urandom(CSRF_SECRET_LENGTH * 2).translate(None, BIASED_BYTES)
+    return found[:count].translate(BYTE_TO_INDEX)

@@ -7,11 +7,11 @@ page's time. Cycles (tracebacks, closed connections) are still collected, a litt
 
 import gc
 
-THRESHOLDS = 50_000, 20, 20
+GC_THRESHOLDS = 50_000, 20, 20
 
 
-def settle() -> None:
+def freeze_startup_objects() -> None:
     """To be called once, when everything is imported."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*THRESHOLDS)
+    gc.set_threshold(*GC_THRESHOLDS)

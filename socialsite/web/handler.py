@@ -25,29 +25,29 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix, set_urlconf
 
-from socialsite.web.middleware.errors import EXPECTED
+from socialsite.web.middleware.errors import HANDLED_ERRORS
 from socialsite.web.middleware.limits import (
-    BodyRefused,
+    InvalidBody,
     Message,
     Receive,
     Scope,
     Send,
-    declared_length,
-    read_bounded,
-    refusal_of_head,
+    check_head,
+    parse_content_length,
+    read_body,
 )
 from socialsite.web.requests import SiteRequest
 
-DEADLINE_S = 6.0
+REQUEST_DEADLINE_S = 6.0
 """For all that a request does (middleware/deadline.py): one call of the store that hangs, and little more."""
 
-WATCH_AFTER_S = 0.2
+DISCONNECT_WATCH_DELAY_S = 0.2
 """For so long nobody looks whether a client is still there."""
 
-Chain = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
+MiddlewareChain = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
 
-def drop_database_receivers() -> None:
+def disconnect_database_receivers() -> None:
     """Disconnect the receivers that tidy up after SQL and caches: there is nothing to tidy, and each is a
     hop.
     """
@@ -57,12 +57,12 @@ def drop_database_receivers() -> None:
     signals.request_finished.disconnect(close_caches)
 
 
-class LoopHandler(ASGIHandler):
+class AsyncHandler(ASGIHandler):
     """HTTP on the event loop; only a sync view still goes to a thread."""
 
     request_class = SiteRequest
 
-    def __init__(self, deadline_s: float = DEADLINE_S) -> None:
+    def __init__(self, deadline_s: float = REQUEST_DEADLINE_S) -> None:
         super().__init__()
         self.deadline_s = deadline_s
 
@@ -74,15 +74,15 @@ class LoopHandler(ASGIHandler):
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body within its limit, answer, and stop answering when the client is gone."""
         if scope["method"] == "HEAD":
-            send = without_body(send)
+            send = drop_response_body(send)
         max_bytes: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        refused, body = refusal_of_head(scope, max_bytes), b""
+        refused, body = check_head(scope, max_bytes), b""
         if refused is None:
             try:
-                body = await read_bounded(receive, declared_length(scope), max_bytes)
+                body = await read_body(receive, parse_content_length(scope), max_bytes)
             except RequestAborted:
                 return
-            except BodyRefused as error:
+            except InvalidBody as error:
                 refused = error.status
         set_script_prefix(get_script_prefix(scope))
         await signals.request_started.asend(sender=self.__class__, scope=scope)
@@ -92,21 +92,21 @@ class LoopHandler(ASGIHandler):
             bad_request.close()
             return
         assert isinstance(request, SiteRequest)
-        request._body, request.refused = body, refused
+        request._body, request.refused_status = body, refused
         request.deadline = asyncio.get_running_loop().time() + self.deadline_s
-        await self._answer_unless_gone(request, receive, send)
+        await self._respond_until_disconnect(request, receive, send)
 
-    async def _answer_unless_gone(self, request: SiteRequest, receive: Receive, send: Send) -> None:
+    async def _respond_until_disconnect(self, request: SiteRequest, receive: Receive, send: Send) -> None:
         """Race the answer against the disconnect, as the stock handler does, and wait for both to end."""
-        watch, response = Watch(receive), None
+        watch, response = DisconnectWatcher(receive), None
         try:
             response = await self.run_get_response(request)
             await self.send_response(response, send)
         except asyncio.CancelledError:
-            if not watch.is_over:
+            if not watch.is_disconnected:
                 raise
         finally:
-            await watch.end()
+            await watch.stop()
         if response is None:
             signals.request_finished.send(sender=self.__class__)
             request.close()
@@ -118,7 +118,7 @@ class LoopHandler(ASGIHandler):
         if response.streaming:
             await super().send_response(response, send)
             return
-        headers = [(header_name(name), value.encode("latin1")) for name, value in response.items()]
+        headers = [(encode_header_name(name), value.encode("latin1")) for name, value in response.items()]
         for cookie in response.cookies.values():
             headers.append((b"Set-Cookie", cookie.output(header="").encode("ascii").strip()))
         start = {"type": "http.response.start", "status": response.status_code, "headers": headers}
@@ -128,7 +128,7 @@ class LoopHandler(ASGIHandler):
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         """As the stock handler's, without its log line in a thread: the access log says more."""
         set_urlconf(settings.ROOT_URLCONF)
-        chain: Chain = self._middleware_chain  # type: ignore[attr-defined]
+        chain: MiddlewareChain = self._middleware_chain  # type: ignore[attr-defined]
         response = await chain(request)
         response._resource_closers.append(request.close)  # type: ignore[attr-defined]
         return response
@@ -139,14 +139,14 @@ class LoopHandler(ASGIHandler):
         What the table of errors knows is answered here.
         """
         try:
-            return await self._view_response(request)
-        except EXPECTED as error:
+            return await self._call_view(request)
+        except HANDLED_ERRORS as error:
             response: HttpResponseBase | None = self.process_exception_by_middleware(error, request)
             if response is None:
                 raise
             return response
 
-    async def _view_response(self, request: HttpRequest) -> HttpResponseBase:
+    async def _call_view(self, request: HttpRequest) -> HttpResponseBase:
         view, args, kwargs = self.resolve_request(request)
         response: HttpResponseBase | None = None
         for hook in self._view_middleware:  # type: ignore[attr-defined]
@@ -157,10 +157,10 @@ class LoopHandler(ASGIHandler):
         response = await call(request, *args, **kwargs)
         if not isinstance(response, HttpResponseBase):
             self.check_response(response, view)  # it refuses no response; its looking costs more
-        return _rendered(response)
+        return _render_response(response)
 
 
-def without_body(send: Send) -> Send:
+def drop_response_body(send: Send) -> Send:
     """For HEAD: daphne drops the first piece of a body alone, and what came after it (Django sends 64 kB at
     a time) would be read as the next answer on the connection.
     """
@@ -174,58 +174,58 @@ def without_body(send: Send) -> Send:
     return send_head
 
 
-def _rendered(response: Any) -> HttpResponseBase:
+def _render_response(response: Any) -> HttpResponseBase:
     """A TemplateResponse is rendered on the loop; no hook of this stack wants to see it before."""
     done: HttpResponseBase = response.render() if callable(getattr(response, "render", None)) else response
     return done
 
 
 @lru_cache(maxsize=256)
-def header_name(name: str) -> bytes:
+def encode_header_name(name: str) -> bytes:
     return name.encode("ascii")
 
 
-class Watch:
+class DisconnectWatcher:
     """Cancels the task that made it when its client is gone.
 
-    Looks from WATCH_AFTER_S on: most answers are out by then, and a task for each request costs as much as
+    Looks from DISCONNECT_WATCH_DELAY_S on: most answers are out by then, and a task for each request costs as much as
     its session.
     """
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
-        self._answering = asyncio.current_task()
-        self._looking: asyncio.Task[None] | None = None
-        self._later = asyncio.get_running_loop().call_later(WATCH_AFTER_S, self._look)
-        self.is_over = False
+        self._request_task = asyncio.current_task()
+        self._watch_task: asyncio.Task[None] | None = None
+        self._start_timer = asyncio.get_running_loop().call_later(DISCONNECT_WATCH_DELAY_S, self._start_watching)
+        self.is_disconnected = False
         """Whether the client is gone, or the server's `receive` failed."""
 
-    async def end(self) -> None:
+    async def stop(self) -> None:
         """Raises what `receive` raised: that is the server's to know."""
-        self._later.cancel()
-        looking = self._looking
+        self._start_timer.cancel()
+        looking = self._watch_task
         if looking is None:
             return
-        looking.remove_done_callback(self._leave)
+        looking.remove_done_callback(self._cancel_request)
         if not looking.done():
             looking.cancel()
             await asyncio.wait((looking,))
-        if self.is_over and self._answering is not None:
-            self._answering.uncancel()
+        if self.is_disconnected and self._request_task is not None:
+            self._request_task.uncancel()
         if not looking.cancelled():
             looking.result()
 
-    def _look(self) -> None:
-        self._looking = asyncio.create_task(_disconnect(self._receive))
-        self._looking.add_done_callback(self._leave)
+    def _start_watching(self) -> None:
+        self._watch_task = asyncio.create_task(_wait_for_disconnect(self._receive))
+        self._watch_task.add_done_callback(self._cancel_request)
 
-    def _leave(self, looking: "asyncio.Task[None]") -> None:
-        self.is_over = True
-        if self._answering is not None:
-            self._answering.cancel()
+    def _cancel_request(self, looking: "asyncio.Task[None]") -> None:
+        self.is_disconnected = True
+        if self._request_task is not None:
+            self._request_task.cancel()
 
 
-async def _disconnect(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     """Return when the client is gone. What still comes of a refused body is dropped, piece by piece."""
     while (await receive())["type"] != "http.disconnect":
         pass

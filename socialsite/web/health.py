@@ -16,19 +16,19 @@ from dataclasses import dataclass
 
 from socialsite.recipes.jobs import QueueDepth
 from socialsite.services import Services
-from socialsite.store.errors import Demoted, StoreError, StoreFull, StoreUnavailable
+from socialsite.store.errors import ReadOnlyServer, StoreError, StoreFull, StoreUnavailable
 from socialsite.store.factory import COMPONENTS
-from socialsite.store.info import facts_of
+from socialsite.store.info import parse_info
 from socialsite.store.key import Key
 from socialsite.store.node import Node
 from socialsite.web.middleware.services import loop_services
 
-WITHIN_S = 1.8
+READINESS_TIMEOUT_S = 1.8
 """An answer to /readyz within 2 s, whatever hangs; the rest is for the answer itself."""
-OPENING_WITHIN_S = 1.2
+OPEN_TIMEOUT_S = 1.2
 """To open what is not open yet: giving up takes half a second more (socialsite/migration/lease.py)."""
 OK, FULL, READ_ONLY, NOT_SAVING = "ok", "full", "read_only", "not_saving"
-WORDS = {"LOADING": "loading", "MISCONF": NOT_SAVING, "NOREPLICAS": "no_replicas"}
+STATE_BY_REDIS_ERROR = {"LOADING": "loading", "MISCONF": NOT_SAVING, "NOREPLICAS": "no_replicas"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,35 +43,35 @@ class Readiness:
         return all(state == OK for state in self.components.values())
 
 
-async def readiness() -> Readiness:
+async def check_readiness() -> Readiness:
     """Everybody is asked at once, with one deadline for all: who has not answered by then counts as away."""
-    until = asyncio.get_running_loop().time() + WITHIN_S
+    until = asyncio.get_running_loop().time() + READINESS_TIMEOUT_S
     try:
-        async with asyncio.timeout(OPENING_WITHIN_S):
+        async with asyncio.timeout(OPEN_TIMEOUT_S):
             services = await loop_services.get()
     except (StoreError, TimeoutError) as error:
-        return Readiness(dict.fromkeys(COMPONENTS, word_for(error)))
+        return Readiness(dict.fromkeys(COMPONENTS, state_from_error(error)))
     nodes = services.store.nodes
     found, ways, outbox = await asyncio.gather(
-        asyncio.gather(*(_node_state(node, services.config.memory_reserve, until) for node in nodes)),
-        asyncio.gather(*(_way_state(services, name, until) for name in COMPONENTS)),
-        depth_of(services, until),
+        asyncio.gather(*(_check_node(node, services.config.memory_reserve, until) for node in nodes)),
+        asyncio.gather(*(_probe_write(services, name, until) for name in COMPONENTS)),
+        read_outbox_depth(services, until),
     )
     by_node = dict(zip(nodes, found, strict=True))
-    states = (_component_state(services, *way, by_node) for way in zip(COMPONENTS, ways, strict=True))
+    states = (_combine_states(services, *way, by_node) for way in zip(COMPONENTS, ways, strict=True))
     return Readiness(dict(zip(COMPONENTS, states, strict=True)), outbox)
 
 
-async def depth_of(services: Services, until: float) -> QueueDepth | None:
+async def read_outbox_depth(services: Services, until: float) -> QueueDepth | None:
     """`until`: of the loop's clock."""
     try:
         async with asyncio.timeout_at(until):
-            return await services.outbox.depth()
+            return await services.outbox.read_depth()
     except (StoreError, TimeoutError):
         return None
 
 
-def state_of(facts: Mapping[str, str], reserve_bytes: int) -> str:
+def state_from_info(facts: Mapping[str, str], reserve_bytes: int) -> str:
     """What INFO says of a server that is to be written to."""
     if facts.get("loading") == "1":
         return "loading"
@@ -83,37 +83,37 @@ def state_of(facts: Mapping[str, str], reserve_bytes: int) -> str:
     return FULL if most and int(facts.get("used_memory", 0)) + reserve_bytes > most else OK
 
 
-def word_for(error: Exception) -> str:
+def state_from_error(error: Exception) -> str:
     """What a server says of itself stays inside: a word of ours for it."""
     if isinstance(error, StoreFull):
         return FULL
-    if isinstance(error, Demoted):
+    if isinstance(error, ReadOnlyServer):
         return READ_ONLY
     if isinstance(error, StoreUnavailable | TimeoutError):
-        return WORDS.get(str(error).partition(" ")[0], "unavailable")
+        return STATE_BY_REDIS_ERROR.get(str(error).partition(" ")[0], "unavailable")
     return "refused"
 
 
-async def _node_state(node: Node, reserve_bytes: int, until: float) -> str:
+async def _check_node(node: Node, reserve_bytes: int, until: float) -> str:
     try:
         async with asyncio.timeout_at(until):
-            return state_of(facts_of(await node.execute("INFO")), reserve_bytes)
+            return state_from_info(parse_info(await node.execute("INFO")), reserve_bytes)
     except (StoreError, TimeoutError) as error:
-        return word_for(error)
+        return state_from_error(error)
 
 
-async def _way_state(services: Services, component: str, until: float) -> str:
+async def _probe_write(services: Services, component: str, until: float) -> str:
     """Whether a component's own way (through a proxy, say) takes a write."""
     key = Key(component, tag="ids", name="ready")  # never there: deleting it is a write that changes nothing
     try:
         async with asyncio.timeout_at(until):
             await services.store.node(key).execute("DEL", key)
     except (StoreError, TimeoutError) as error:
-        return word_for(error)
+        return state_from_error(error)
     return OK
 
 
-def _component_state(services: Services, component: str, way: str, by_node: Mapping[Node, str]) -> str:
+def _combine_states(services: Services, component: str, way: str, by_node: Mapping[Node, str]) -> str:
     """The first trouble of its nodes, which say best what it is, then that of its own way."""
     nodes = services.store.topology(component).nodes
     return next((state for node in nodes if (state := by_node.get(node, OK)) != OK), way)

@@ -19,29 +19,29 @@ from prometheus_client.registry import Collector
 from socialsite.analytics import multiprocess as metrics_shared
 from socialsite.analytics import prometheus as metrics
 from socialsite.store.errors import StoreError
-from socialsite.store.info import facts_of
+from socialsite.store.info import parse_info
 from socialsite.store.node import Node
-from socialsite.web.health import OK, OPENING_WITHIN_S, WITHIN_S, Readiness, readiness
+from socialsite.web.health import OK, OPEN_TIMEOUT_S, READINESS_TIMEOUT_S, Readiness, check_readiness
 from socialsite.web.middleware.services import loop_services
 from socialsite.web.requests import SiteRequest
 
-FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_FORWARDED", "HTTP_VIA")
-NodeFacts = tuple[str, dict[str, str]]
+FORWARDED_HEADERS = ("HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_FORWARDED", "HTTP_VIA")
+NodeInfo = tuple[str, dict[str, str]]
 
 
 async def metrics_page(request: SiteRequest) -> HttpResponse:
-    if not is_from_inside(request):
+    if not is_allowed_client(request):
         raise Http404
-    metrics.count_round_trips()
-    families = site_figures(*await asyncio.gather(readiness(), node_facts()))
+    metrics.flush_round_trips()
+    families = build_gauges(*await asyncio.gather(check_readiness(), read_node_infos()))
     # In a thread: the files of many processes take a while to add up, and pages go on meanwhile.
-    page = await asyncio.to_thread(exposition, families)
+    page = await asyncio.to_thread(render_metrics, families)
     return HttpResponse(page, content_type=CONTENT_TYPE_LATEST)
 
 
-def is_from_inside(request: SiteRequest) -> bool:
+def is_allowed_client(request: SiteRequest) -> bool:
     """Asked directly, from a network that may know."""
-    if any(header in request.META for header in FORWARDED):
+    if any(header in request.META for header in FORWARDED_HEADERS):
         return False
     try:
         peer = ip_address(request.META.get("REMOTE_ADDR", ""))
@@ -51,27 +51,27 @@ def is_from_inside(request: SiteRequest) -> bool:
     return any((mapped or peer) in network for network in settings.METRICS_ALLOWED)
 
 
-def exposition(families: Iterable[Metric]) -> bytes:
+def render_metrics(families: Iterable[Metric]) -> bytes:
     """Prometheus's text: the counts, then `families`."""
     figures = CollectorRegistry(auto_describe=False)
-    figures.register(Figures(families))
-    return counts() + generate_latest(figures)
+    figures.register(PrebuiltCollector(families))
+    return render_counters() + generate_latest(figures)
 
 
-def counts() -> bytes:
+def render_counters() -> bytes:
     """What all processes of METRICS_DIR counted, the dead ones too; without it, this one."""
-    metrics.look_at_process()
-    place = metrics_shared.directory()
+    metrics.sample_process()
+    place = metrics_shared.get_directory()
     if place is None:
         return generate_latest(REGISTRY)
-    with metrics_shared.alone(place):
-        metrics_shared.bury_the_dead(place)
+    with metrics_shared.lock_directory(place):
+        metrics_shared.merge_dead_processes(place)
         registry = CollectorRegistry()
         MultiProcessCollector(registry, str(place))  # type: ignore[no-untyped-call]
         return generate_latest(registry)
 
 
-class Figures(Collector):
+class PrebuiltCollector(Collector):
     """Families that were made already."""
 
     def __init__(self, families: Iterable[Metric]) -> None:
@@ -81,27 +81,27 @@ class Figures(Collector):
         return self._families
 
 
-async def node_facts() -> list[NodeFacts]:
+async def read_node_infos() -> list[NodeInfo]:
     """INFO memory of each node that answers in time."""
-    until = asyncio.get_running_loop().time() + WITHIN_S
+    until = asyncio.get_running_loop().time() + READINESS_TIMEOUT_S
     try:
-        async with asyncio.timeout(OPENING_WITHIN_S):
+        async with asyncio.timeout(OPEN_TIMEOUT_S):
             services = await loop_services.get()
     except (StoreError, TimeoutError):
         return []
-    found = await asyncio.gather(*(_memory_of(node, until) for node in services.store.nodes))
+    found = await asyncio.gather(*(_read_memory_info(node, until) for node in services.store.nodes))
     return [facts for facts in found if facts is not None]
 
 
-async def _memory_of(node: Node, until: float) -> NodeFacts | None:
+async def _read_memory_info(node: Node, until: float) -> NodeInfo | None:
     try:
         async with asyncio.timeout_at(until):
-            return str(node.address), facts_of(await node.execute("INFO", "memory"))
+            return str(node.address), parse_info(await node.execute("INFO", "memory"))
     except (StoreError, TimeoutError):
         return None
 
 
-def site_figures(ready: Readiness, nodes: Iterable[NodeFacts]) -> list[Metric]:
+def build_gauges(ready: Readiness, nodes: Iterable[NodeInfo]) -> list[Metric]:
     """Gauges of this moment, the same whichever process is asked."""
     up = GaugeMetricFamily(
         "socialsite_component_up", "1 where a component answers and takes writes", labels=["component"]
@@ -113,10 +113,10 @@ def site_figures(ready: Readiness, nodes: Iterable[NodeFacts]) -> list[Metric]:
     for node, facts in nodes:
         used.add_metric([node], float(facts.get("used_memory", 0)))
         most.add_metric([node], float(facts.get("maxmemory", 0)))
-    return [up, used, most, *_outbox_figures(ready)]
+    return [up, used, most, *_build_outbox_gauges(ready)]
 
 
-def _outbox_figures(ready: Readiness) -> list[Metric]:
+def _build_outbox_gauges(ready: Readiness) -> list[Metric]:
     if ready.outbox is None:
         return []
     depth, jobs = ready.outbox, "Jobs the workers owe, by what became of them"

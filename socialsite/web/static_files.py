@@ -12,7 +12,7 @@ from whitenoise.responders import Response, StaticFile
 
 from socialsite.web.middleware.limits import Application, Receive, Scope, Send
 
-ASKED_BY = {
+WSGI_HEADER_NAMES = {
     b"accept-encoding": "HTTP_ACCEPT_ENCODING",
     b"if-modified-since": "HTTP_IF_MODIFIED_SINCE",
     b"if-none-match": "HTTP_IF_NONE_MATCH",
@@ -36,9 +36,11 @@ class StaticFiles:
             await self._application(scope, receive, send)
             return
         asked = {
-            ASKED_BY[name]: value.decode("latin1") for name, value in scope["headers"] if name in ASKED_BY
+            WSGI_HEADER_NAMES[name]: value.decode("latin1")
+            for name, value in scope["headers"]
+            if name in WSGI_HEADER_NAMES
         }
-        await _send(found.get_response(scope["method"], asked), send)  # type: ignore[no-untyped-call]
+        await _send_response(found.get_response(scope["method"], asked), send)  # type: ignore[no-untyped-call]
 
     def _find(self, path: str) -> StaticFile | None:
         if not path.startswith(self._files.static_prefix):
@@ -48,14 +50,14 @@ class StaticFiles:
         return found
 
 
-async def _send(response: Response, send: Send) -> None:
+async def _send_response(response: Response, send: Send) -> None:
     headers = [(name.lower().encode(), value.encode("latin1")) for name, value in response.headers]
     headers.append((b"x-content-type-options", b"nosniff"))
     await send({"type": "http.response.start", "status": int(response.status), "headers": headers})
-    await send({"type": "http.response.body", "body": _read(response.file)})
+    await send({"type": "http.response.body", "body": _read_file(response.file)})
 
 
-def _read(file: IO[bytes] | None) -> bytes:
+def _read_file(file: IO[bytes] | None) -> bytes:
     """Some kB of our own files, which the system holds in memory: a thread would cost more than the read."""
     if file is None:
         return b""

@@ -21,11 +21,11 @@ from django.utils.translation import get_language_from_request
 
 from accounts.domain import AccountId
 from socialsite.services import Services
-from socialsite.web.daphne.flow_control import daphne_protocol
-from socialsite.web.middleware.address import client_address
+from socialsite.web.daphne.flow_control import find_daphne_protocol
+from socialsite.web.middleware.address import find_client_address
 from socialsite.web.socket_writer import Send
 
-HEADER_LOGGED = 200  # characters
+HEADER_LOG_MAX_LENGTH = 200  # characters
 log = structlog.stdlib.get_logger("accounts.security")
 
 Scope = dict[str, Any]
@@ -33,19 +33,22 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-class OriginCheck:
+class OriginMiddleware:
     """Lets only this site's own pages through (and CSRF_TRUSTED_ORIGINS)."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if is_own_origin(header(scope, b"origin"), header(scope, b"host")):
+        if is_own_origin(get_header(scope, b"origin"), get_header(scope, b"host")):
             await self._application(scope, receive, send)
         else:
-            origin, host = header(scope, b"origin")[:HEADER_LOGGED], header(scope, b"host")[:HEADER_LOGGED]
-            log.info("origin_refused", origin=origin, host=host, client=_address(scope))
-            await refuse(scope, receive, send)
+            origin, host = (
+                get_header(scope, b"origin")[:HEADER_LOG_MAX_LENGTH],
+                get_header(scope, b"host")[:HEADER_LOG_MAX_LENGTH],
+            )
+            log.info("origin_refused", origin=origin, host=host, client=_find_client_address(scope))
+            await reject_handshake(scope, receive, send)
 
 
 def is_own_origin(origin: str, host: str) -> bool:
@@ -69,7 +72,7 @@ def _is_trusted(origin: str, trusted: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class SocketViewer:
     """Who opens a socket. `session_id`: hex digest of the token; both None where nobody is signed in."""
 
     account_id: AccountId | None
@@ -78,34 +81,34 @@ class Visitor:
     address: str
 
 
-async def visitor_of(scope: Scope, services: Services) -> Visitor:
+async def authenticate_socket(scope: Scope, services: Services) -> SocketViewer:
     """Raises StoreUnavailable."""
-    cookies = _cookies(scope)
+    cookies = _parse_cookies(scope)
     cookie = cookies.get(settings.SESSION_COOKIE_NAME)
     account, session = await services.sessions.load(cookie, services.clock.now_ms())
-    return Visitor(
+    return SocketViewer(
         account_id=AccountId(account.id) if account else None,
         session_id=session.session_id if account else None,
-        language=_language(cookies, header(scope, b"accept-language")),
-        address=_address(scope),
+        language=_choose_language(cookies, get_header(scope, b"accept-language")),
+        address=_find_client_address(scope),
     )
 
 
-def header(scope: Scope, name: bytes) -> str:
+def get_header(scope: Scope, name: bytes) -> str:
     """The header's only value; "" where it is absent or comes twice."""
     values = [value for key, value in scope["headers"] if key == name]
     return values[0].decode("latin-1") if len(values) == 1 else ""
 
 
-async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
+async def reject_handshake(scope: Scope, receive: Receive, send: Send) -> None:
     """End the handshake with 403."""
     await receive()  # websocket.connect
     await send({"type": "websocket.close", "code": 1000})
 
 
-async def unavailable(send: Send) -> None:
+async def reject_unavailable(send: Send) -> None:
     """End the handshake with 503 where daphne lets us; ASGI itself knows only 403."""
-    protocol = daphne_protocol(send)
+    protocol = find_daphne_protocol(send)
     if protocol is None or not hasattr(protocol, "handshake_deferred"):
         await send({"type": "websocket.close", "code": 1000})
         return
@@ -118,14 +121,14 @@ async def unavailable(send: Send) -> None:
     protocol.server.protocol_disconnected(protocol)
 
 
-def _cookies(scope: Scope) -> dict[str, str]:
+def _parse_cookies(scope: Scope) -> dict[str, str]:
     try:
-        return parse_cookie(header(scope, b"cookie"))
+        return parse_cookie(get_header(scope, b"cookie"))
     except CookieError:
         return {}
 
 
-def _language(cookies: dict[str, str], accept_language: str) -> str:
+def _choose_language(cookies: dict[str, str], accept_language: str) -> str:
     """As Django's LocaleMiddleware finds it: the cookie, then Accept-Language, then the site's own."""
     request = HttpRequest()
     request.COOKIES = cookies
@@ -133,9 +136,7 @@ def _language(cookies: dict[str, str], accept_language: str) -> str:
     return get_language_from_request(request)
 
 
-def _address(scope: Scope) -> str:
+def _find_client_address(scope: Scope) -> str:
     client = scope.get("client")
-    forwarded_for = ",".join(
-        value.decode("latin-1") for key, value in scope["headers"] if key == b"x-forwarded-for"
-    )
-    return client_address(client[0] if client else None, forwarded_for, settings.TRUSTED_PROXIES)
+    forwarded_for = ",".join(value.decode("latin-1") for key, value in scope["headers"] if key == b"x-forwarded-for")
+    return find_client_address(client[0] if client else None, forwarded_for, settings.TRUSTED_PROXIES)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest_asyncio
 
-from socialsite.service_config import Configuration
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
 from tests.support.world import World
@@ -14,7 +14,7 @@ from timelines.archive.service import ArchivingService
 
 @pytest_asyncio.fixture
 async def services(redis_urls: StoreUrls, tmp_path: Path) -> AsyncIterator[Services]:
-    config = Configuration(archive_url=f"sqlite://{tmp_path / 'archive.sqlite3'}")
+    config = ServiceConfig(archive_url=f"sqlite://{tmp_path / 'archive.sqlite3'}")
     async with open_services(redis_urls, config) as opened:
         yield opened
 

@@ -66,5 +66,5 @@ async def test_a_worker_that_comes_late_notes_it_and_announces_what_nobody_did(w
     author, reader = await world.people("author", "reader")
     await reader.follows(author)
     await author.publishes("hello")
-    await world.work()
+    await world.deliver_all()
     assert await services.live.rewind_ms(services.clock.now_ms()) == USUAL_MS

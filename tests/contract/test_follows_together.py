@@ -39,7 +39,7 @@ async def test_intersections_are_those_of_sets(
         for account in map(AccountId, PEOPLE):
             known = following[viewer] & followers[account]
             newest = sorted(known, key=lambda id: (graph[id, account], str(id)), reverse=True)
-            (met,) = await store.ask(follows.met_question(viewer, account))
+            (met,) = await store.read(follows.met_question(viewer, account))
             assert met.counts == FollowCounts(len(followers[account]), len(following[account]))
             assert set(met.followed) <= following[viewer]
             assert not met.is_all or set(met.followed) == following[viewer]
@@ -54,5 +54,5 @@ async def test_a_star_with_many_followers_is_asked_not_walked(store: Store) -> N
     star, viewer = AccountId(1), AccountId(2)
     await follows.add_many(Follow(AccountId(id), star, id) for id in range(3, 5_003))
     await follows.add_many(Follow(viewer, AccountId(id), 1) for id in range(4_990, 5_010))
-    (met,) = await store.ask(follows.met_question(viewer, star))
+    (met,) = await store.read(follows.met_question(viewer, star))
     assert (await follows.begin_together(viewer, star, met, 3)).known == (5_002, 5_001, 5_000)

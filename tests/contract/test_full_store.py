@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from socialsite.services import open_services
 from tests.support.redis_server import RedisServer
-from tests.support.town import Town
+from tests.support.town import SampleSite
 from tests.support.world import World
 from timelines.archive.service import ArchivingService
 
@@ -33,7 +33,7 @@ def full(server: RedisServer, settings: Any, tmp_path: Path) -> Iterator[None]:
 
     async def build() -> None:
         async with open_services() as services:
-            await Town.built(World(services))
+            await SampleSite.build(World(services))
 
     with server.client() as client:
         client.flushall()

@@ -15,7 +15,7 @@ OTHER = Post(id_at(1_764_000_000_000, 2), AccountId(8), "others")
 
 
 async def told(store: Store, posts: PostRepository, *ids: PostId) -> list[Post | PostState]:
-    (found,) = await store.ask(posts.find_question(ids))
+    (found,) = await store.read(posts.find_question(ids))
     return [found[id] for id in ids]
 
 
@@ -36,9 +36,7 @@ async def test_a_post_is_sent_once(store: Store) -> None:
     assert await told(store, posts, OTHER.id, POST.id) == [OTHER, POST]
 
 
-@pytest.mark.parametrize(
-    "value", [b"deleted:7", b"deleted:7:12345", b"superseded", b"pending", b"1764000000000", None]
-)
+@pytest.mark.parametrize("value", [b"deleted:7", b"deleted:7:12345", b"superseded", b"pending", b"1764000000000", None])
 async def test_what_stands_there_now_is_told(store: Store, value: bytes | None) -> None:
     posts, key = PostRepository(store), keys.post(POST.id)
     for post in (POST, OTHER):

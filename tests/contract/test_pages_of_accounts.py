@@ -46,9 +46,7 @@ async def test_a_page_ends_above_a_score(store: Store) -> None:
 
 async def test_a_cursor_need_not_stand_any_more(store: Store) -> None:
     await filled(store)
-    page = await page_of_accounts(
-        store.component("timelines"), KEY, FollowCursor(400, AccountId(31)), limit=2
-    )
+    page = await page_of_accounts(store.component("timelines"), KEY, FollowCursor(400, AccountId(31)), limit=2)
     assert page.account_ids == (30, 200)
     assert page.next == FollowCursor(400, AccountId(200))
 

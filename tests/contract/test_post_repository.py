@@ -169,9 +169,7 @@ async def test_a_key_stands_for_the_first_who_came_with_it(store: Store, posts: 
     assert IDEMPOTENCY_TTL_S - 60 < day_and_an_hour <= IDEMPOTENCY_TTL_S == 90_000
 
 
-async def test_a_dead_agreement_is_replaced_by_the_first_who_finds_it_so(
-    store: Store, posts: PostRepository
-) -> None:
+async def test_a_dead_agreement_is_replaced_by_the_first_who_finds_it_so(store: Store, posts: PostRepository) -> None:
     key, fresh = keys.idempotency(ALICE, "k"), Agreement(THIRD, "abc")
     await posts.agree(ALICE, "k", MINE)
     assert await posts.agree_anew(ALICE, "k", MINE, OTHERS) == OTHERS

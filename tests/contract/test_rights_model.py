@@ -41,9 +41,7 @@ async def compare_pages(
     of: AccountId | None = None,
 ) -> None:
     expected = [
-        post.id
-        for post in site.posts
-        if belongs(site, post, viewer, kind, of) and site.shows(post, viewer, place)
+        post.id for post in site.posts if belongs(site, post, viewer, kind, of) and site.is_visible(post, viewer, place)
     ]
     found, before = [], None
     while True:
@@ -107,13 +105,13 @@ def test_every_timeline_shows_what_the_rights_say(
             client.flushall()
         store = await open_store(redis_server.url)
         try:
-            site = await RightsSite.over(store)
+            site = await RightsSite.create(store)
             for number, (verb, one, other, choice) in enumerate(steps):
                 try:
                     await site.step(verb, site.people[one], site.people[other], choice)
                 except PostNotFound:
                     raise AssertionError(f"step {number}: {verb}") from None
-            await World(site.services).work()
+            await World(site.services).deliver_all()
             await compare(site, limit)
         finally:
             await store.close()

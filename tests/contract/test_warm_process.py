@@ -12,7 +12,7 @@ from socialsite.migration.opening import open_store
 from socialsite.services import Services, build_services
 from socialsite.store import Store
 from tests.support.redis_server import RedisServer
-from tests.support.rights_site import SMALL, STEPS, RightsSite
+from tests.support.rights_site import SMALL_CONFIG, STEPS, RightsSite
 from tests.support.world import World
 from timelines.pages.page import TimelinePage
 
@@ -48,14 +48,14 @@ async def pages(site: RightsSite, services: Services, limit: int) -> dict[Place,
 
 async def compared(store: Store, parts: list[Steps], limit: int) -> None:
     """After each part of the steps the process that did them tells what a new one tells."""
-    site = await RightsSite.over(store)
+    site = await RightsSite.create(store)
     for steps in parts:
         for verb, one, other, choice in steps:
             await site.step(verb, site.people[one], site.people[other], choice)
-        await World(site.services).work()
+        await World(site.services).deliver_all()
         for _ in range(2):  # the second time most of it is known
             warm = await pages(site, site.services, limit)
-        cold = await pages(site, build_services(store, site.clock, SMALL), limit)
+        cold = await pages(site, build_services(store, site.clock, SMALL_CONFIG), limit)
         assert warm == cold
 
 

@@ -52,7 +52,7 @@ def test_a_broken_process_can_do_little_harm(units, name):
 
 def test_the_web_unit_runs_the_daphne_that_quickstart_runs():
     text = (DEPLOY / "systemd/socialsite-web@.service").read_text()
-    quickstart = parts.web(0, 3)._arguments[1:]
+    quickstart = parts.make_web_process(0, 3)._arguments[1:]
     assert " ".join(quickstart) in text
 
 

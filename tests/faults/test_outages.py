@@ -9,24 +9,24 @@ import shutil
 import pytest
 
 from tests.support import outages
-from tests.support.outages import Result
-from tests.support.steady import ENOUGH
+from tests.support.outages import OutageResult
+from tests.support.steady import MIN_POSTS_AND_FOLLOWS
 
 pytestmark = pytest.mark.slow
 
 MASTERS = 3
 
 
-def require_kept(result: Result) -> None:
+def require_kept(result: OutageResult) -> None:
     print(result)
     assert result.outcome.audit.is_clean, result.outcome.audit
     require_fair(result)
 
 
-def require_fair(result: Result) -> None:
+def require_fair(result: OutageResult) -> None:
     """Enough was tried, and users were told nothing but to come again."""
-    assert result.outcome.audit.acknowledged > ENOUGH, result.outcome.audit
-    assert result.outcome.follows > ENOUGH, result.outcome.audit
+    assert result.outcome.audit.acknowledged > MIN_POSTS_AND_FOLLOWS, result.outcome.audit
+    assert result.outcome.follows > MIN_POSTS_AND_FOLLOWS, result.outcome.audit
     assert not result.outcome.beyond_allowed, result.outcome.audit
 
 

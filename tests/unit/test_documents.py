@@ -8,9 +8,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-WRITTEN = [
-    path for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")) if path.name != "CHANGELOG.md"
-]
+WRITTEN = [path for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")) if path.name != "CHANGELOG.md"]
 ROOMS = "tests|benchmarks|docs|deploy|socialsite|timelines|accounts|static|templates|locale"
 PATH = re.compile(rf"(?<![\w/.:<>@-])(?:{ROOMS})/[\w./-]*[\w/]")
 VARIABLE = re.compile(r"(?<![\w{$<:-])[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9]\b")
@@ -24,9 +22,7 @@ INSTALLED = re.compile(r"^socialsite/(?:\w+\.env|static)$|^accounts/\w+/$|^docs/
 @cache
 def files() -> frozenset[str]:
     """What git knows, and the folders of that."""
-    found = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
-    )
+    found = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True)
     names = found.stdout.decode().splitlines()
     return frozenset(names) | {str(folder) for name in names for folder in PurePosixPath(name).parents}
 
@@ -41,9 +37,7 @@ def code() -> str:
 def is_there(path: str) -> bool:
     """A file, a folder, a module without its ending, or the beginning of some."""
     bare = path.rstrip("/.")
-    return bool({bare, f"{bare}.py"} & files()) or any(
-        name.startswith(bare) for name in files() if path[-1] == "_"
-    )
+    return bool({bare, f"{bare}.py"} & files()) or any(name.startswith(bare) for name in files() if path[-1] == "_")
 
 
 def absent_paths(text: str) -> set[str]:
@@ -60,19 +54,13 @@ def absent_commands(text: str) -> set[str]:
 
 def is_module(name: str) -> bool:
     path = name.replace(".", "/")
-    return (
-        name in {"pytest", "venv", "pip", "json.tool"}
-        or f"{path}.py" in files()
-        or f"{path}/__main__.py" in files()
-    )
+    return name in {"pytest", "venv", "pip", "json.tool"} or f"{path}.py" in files() or f"{path}/__main__.py" in files()
 
 
 def absent_tests(text: str) -> set[str]:
     stems = {Path(name).stem for name in files()}
     return {
-        name
-        for name in re.findall(r"\btest_\w*[a-z0-9]\b", text)
-        if name not in stems and f"def {name}(" not in code()
+        name for name in re.findall(r"\btest_\w*[a-z0-9]\b", text) if name not in stems and f"def {name}(" not in code()
     }
 
 
@@ -103,9 +91,7 @@ def test_what_a_page_names_is_there(page: Path) -> None:
 
 
 def test_what_is_not_there_is_found() -> None:
-    said = (
-        "`make nothing`, `manage.py nothing`, `python -m tests.nothing`, test_nothing_at_all, docs/nothing.md"
-    )
+    said = "`make nothing`, `manage.py nothing`, `python -m tests.nothing`, test_nothing_at_all, docs/nothing.md"
     assert absent_commands(said) == {"make nothing", "nothing", "tests.nothing"}
     assert absent_tests(said) == {"test_nothing_at_all"}
     assert absent_paths(said) == {"docs/nothing.md"}

@@ -12,7 +12,7 @@ from timelines.graph.passes import GENERATION, read_under, shares_of, written_un
 class Generation:
     """All of a layout that a cursor asks for."""
 
-    generation: int
+    version: int
 
 
 CURSOR = PassCursor(7, 1_700_000_000_000, 42)

@@ -19,9 +19,7 @@ def test_the_seconds_of_imports_are_those_of_their_page() -> None:
     page = (ROOT / "docs/imports.md").read_text()
     rows = re.findall(r"\| ([\d,]+) (accounts|posts), .*\| ([\d.]+) \|", page)
     seconds = {f"{number} {what}": round(float(value)) for number, what, value in rows}
-    said = re.search(
-        r"^([\d,]+ accounts) .* in about (\d+) seconds, ([\d,]+ posts), .* in about (\d+)", PAGE, re.M
-    )
+    said = re.search(r"^([\d,]+ accounts) .* in about (\d+) seconds, ([\d,]+ posts), .* in about (\d+)", PAGE, re.M)
     assert said
     assert {said[1]: int(said[2]), said[3]: int(said[4])}.items() <= seconds.items()
 

@@ -15,9 +15,7 @@ DECLARING_SAFE = {
     "timelines/publishing/views.py",
 }
 """They join what templates and the linkifier escaped; tests/browser/test_hostile_text.py tries them."""
-MARKUP = re.compile(
-    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|setHTMLUnsafe"
-)
+MARKUP = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|setHTMLUnsafe")
 PICKLED = re.compile(r"^\s*(import|from) (pickle|marshal|shelve|dill)\b", re.MULTILINE)
 
 
@@ -39,9 +37,7 @@ def test_scripts_write_no_markup() -> None:
 
 
 def test_nothing_is_pickled() -> None:
-    assert [
-        path for path, text in sources(".py", "socialsite", "accounts", "timelines") if PICKLED.search(text)
-    ] == []
+    assert [path for path, text in sources(".py", "socialsite", "accounts", "timelines") if PICKLED.search(text)] == []
 
 
 FETCHING = re.compile(

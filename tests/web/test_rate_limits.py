@@ -5,7 +5,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from tests.support.browser import JSON, hidden
+from tests.support.browser import JSON_HEADERS, hidden_field
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ async def test_a_refused_post_comes_back_in_its_box(alice):
     answer = await alice.post("/posts/", text="one more", idempotency_key="the-key")
     assert answer.status_code == 429
     assert answer.headers["retry-after"]
-    assert hidden(answer.text, "idempotency_key") == "the-key"
+    assert hidden_field(answer.text, "idempotency_key") == "the-key"
     assert ">\none more</textarea>" in answer.text
     assert "You have published a lot within a minute." in answer.text
     assert f"Try again in {answer.headers['retry-after']} second" in answer.text
@@ -39,7 +39,7 @@ async def test_a_neighbour_behind_the_same_address_is_not_locked_out(alice, open
     for number in range(3):
         await alice.publishes(f"post {number}")
     bob = await open_browser("bob")
-    await bob.publishes("me too")
+    await bob.publish("me too")
 
 
 async def test_many_accounts_behind_one_address_share_what_ten_may_do(limited_site, open_browser):
@@ -71,7 +71,7 @@ async def test_a_refused_hit_of_one_is_no_hit_of_the_other(alice, open_browser):
         await elsewhere.post_json("/posts/", text="me again")
     bob = await open_browser("bob", address="198.51.100.7")
     for number in range(3):
-        await bob.publishes(f"bob's {number}")
+        await bob.publish(f"bob's {number}")
 
 
 async def test_following_has_a_rule_of_its_own(alice, open_browser):
@@ -87,7 +87,7 @@ async def test_following_has_a_rule_of_its_own(alice, open_browser):
 async def test_an_address_gets_its_number_of_requests_whatever_it_claims(limited_site, open_browser):
     browser = await open_browser(address="198.51.100.9")
     statuses = [
-        (await browser.http.get("/public/", headers={**JSON, "X-Forwarded-For": f"192.0.2.{n}"})).status_code
+        (await browser.http.get("/public/", headers={**JSON_HEADERS, "X-Forwarded-For": f"192.0.2.{n}"})).status_code
         for n in range(60)
     ]
     assert statuses == [200] * 40 + [429] * 20
@@ -109,8 +109,7 @@ async def test_behind_a_trusted_proxy_each_client_counts_alone(limited_site, ope
     for number in range(60):
         assert (await proxy.get("/public/", **{"X-Forwarded-For": f"192.0.2.{number}"})).status_code == 200
     statuses = [
-        (await proxy.get("/public/", **{"X-Forwarded-For": f"192.0.2.{n}, 203.0.113.5"})).status_code
-        for n in range(60)
+        (await proxy.get("/public/", **{"X-Forwarded-For": f"192.0.2.{n}, 203.0.113.5"})).status_code for n in range(60)
     ]
     assert statuses == [200] * 40 + [429] * 20
 

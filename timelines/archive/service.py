@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 from socialsite.ids import id_at
-from socialsite.maintenance.backup import walked
-from socialsite.maintenance.scanning import OnStep, ignore_step
-from socialsite.store import Key, Node, Store, load
-from socialsite.store.aof import until_written_out
+from socialsite.maintenance.backup import scan_keys
+from socialsite.maintenance.scanning import OnProgress, ignore_progress
+from socialsite.store import Key, Node, Store, load_script
+from socialsite.store.aof import wait_for_aof_at_exit
 from timelines import keys
 from timelines.posts.archive import Archive, Body
 from timelines.posts.post import Post, decode_post
@@ -22,8 +22,8 @@ from timelines.posts.stored_values import PostState, decoded
 if TYPE_CHECKING:
     from socialsite.services import Services
 
-TO_MARKER = load("archive_post.lua", __package__)
-TO_BODY = load("unarchive_post.lua", __package__)
+TO_MARKER = load_script("archive_post.lua", __package__)
+TO_BODY = load_script("unarchive_post.lua", __package__)
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class ArchivingService:
     def over(cls, services: "Services") -> Self:
         return cls(services.store, services.repositories.archive)
 
-    async def archive(self, before_ms: int, on_step: OnStep = ignore_step, *, dry_run: bool = False) -> Moved:
+    async def archive(self, before_ms: int, on_step: OnProgress = ignore_progress, *, dry_run: bool = False) -> Moved:
         """Move the bodies of all posts from before `before_ms` (Unix ms)."""
         moved = Moved()
         async for node, found in self._old(int(id_at(before_ms)), on_step):
@@ -61,23 +61,21 @@ class ArchivingService:
             moved.removed = await self._tidy()
         return moved
 
-    async def bring_back(self, on_step: OnStep = ignore_step) -> int:
+    async def bring_back(self, on_step: OnProgress = ignore_progress) -> int:
         """Everything into the store again; how many posts."""
         count = 0
         async for page in self._archive.pages():
             on_step(len(page))
             commands = [TO_BODY.command([keys.post(i)], [marker_of(body), body]) for i, body in page]
-            async with until_written_out():  # the archive has the only other copy
+            async with wait_for_aof_at_exit():  # the archive has the only other copy
                 count += sum(await self._store.gather(commands))
             await self._archive.remove([post_id for post_id, _ in page])
         return count
 
-    async def _old(self, below: int, on_step: OnStep) -> AsyncIterator[tuple[Node, list[Key]]]:
+    async def _old(self, below: int, on_step: OnProgress) -> AsyncIterator[tuple[Node, list[Key]]]:
         for node in self._store.nodes:
-            async for found in walked(node, on_step):
-                old = [
-                    k for k in found if k.component == "posts" and k.endswith(":post") and int(k.tag) < below
-                ]
+            async for found in scan_keys(node, on_step):
+                old = [k for k in found if k.component == "posts" and k.endswith(":post") and int(k.tag) < below]
                 if old:
                     yield node, list(dict.fromkeys(old))
 
@@ -93,7 +91,7 @@ class ArchivingService:
         """Take out bodies whose posts are not marked as archived: deleted, or a move that was broken off."""
         removed = 0
         async for page in self._archive.pages():
-            async with until_written_out():
+            async with wait_for_aof_at_exit():
                 values = await self._store.gather([("GET", keys.post(post_id)) for post_id, _ in page])
             idle = [i for (i, _), v in zip(page, values, strict=True) if decoded(v) is not PostState.ARCHIVED]
             await self._archive.remove(idle)
@@ -126,7 +124,7 @@ class ArchivedBodies:
     def pages(self) -> AsyncIterator[list[Body]]:
         return self._archive.pages()
 
-    def key_of(self, post_id: int) -> Key:
+    def post_key(self, post_id: int) -> Key:
         return keys.post(post_id)
 
     async def put(self, bodies: Sequence[tuple[Key, bytes]]) -> None:

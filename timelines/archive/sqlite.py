@@ -98,12 +98,8 @@ class SQLiteArchive:
             url = f"{self._path.absolute().as_uri()}?mode={mode}"
             connection = sqlite3.connect(url, uri=True, timeout=BUSY_S)
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute(
-                "PRAGMA synchronous = FULL"
-            )  # a body is on the disk before Redis lets go of it
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS posts (id INTEGER PRIMARY KEY, body BLOB NOT NULL)"
-            )
+            connection.execute("PRAGMA synchronous = FULL")  # a body is on the disk before Redis lets go of it
+            connection.execute("CREATE TABLE IF NOT EXISTS posts (id INTEGER PRIMARY KEY, body BLOB NOT NULL)")
             connection.execute(f"PRAGMA user_version = {SCHEMA}")
             self._connection = connection
         return self._connection

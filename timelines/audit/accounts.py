@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from accounts import keys as account_keys
-from accounts.accounts.stored_values import FIELDS
+from accounts.accounts.stored_values import ACCOUNT_FIELDS
 from accounts.domain import DELETED, SUSPENDED, AccountId
 from socialsite.store import Command, Key, Reply
 from timelines import keys
@@ -26,14 +26,14 @@ class AccountChecks:
         ids = [int(key.tag) for key in found]
         counter = account_keys.account_ids()
         last = await look.number(counter)
-        rows = await look.gather(("HMGET", key, *FIELDS) for key in found)
+        rows = await look.gather(("HMGET", key, *ACCOUNT_FIELDS) for key in found)
         findings: list[Finding] = []
         if ids and last is not None and max(ids) > last:
             highest = found[ids.index(max(ids))]
             findings.append(Finding("account_counter_low", highest, repair=partial(self._raise, max(ids))))
         whole: dict[Key, dict[str, str]] = {}
         for key, row in zip(found, rows, strict=True):
-            if row.count(None) == len(FIELDS):
+            if row.count(None) == len(ACCOUNT_FIELDS):
                 continue  # gone since the walk met it
             if lost := lost_of(row):
                 findings.append(self._half(key, lost))
@@ -82,10 +82,10 @@ class AccountChecks:
         """What is lost is filled in so that the account can be read, and hidden where its state is lost."""
         return Finding("account_half", key, ",".join(lost), partial(self.fill, key, lost))
 
-    async def fill(self, key: Key, lost: Sequence[str] = FIELDS) -> None:
+    async def fill(self, key: Key, lost: Sequence[str] = ACCOUNT_FIELDS) -> None:
         """Put something into what an account has lost."""
         handle = f"lost_{key.tag}"
-        fill = dict.fromkeys(FIELDS, "") | {
+        fill = dict.fromkeys(ACCOUNT_FIELDS, "") | {
             "handle": handle, "display_name": handle, "password": "!", "created_ms": "0",
             "state": SUSPENDED, "staff": "0", "version": "1",
         }  # fmt: skip
@@ -137,10 +137,10 @@ def lost_of(row: Reply) -> list[str]:
     """Fields that are not there, or no numbers where numbers belong."""
     return [
         name
-        for name, value in zip(FIELDS, row, strict=True)
+        for name, value in zip(ACCOUNT_FIELDS, row, strict=True)
         if (value is None and name not in LATER) or (name in NUMBERS and value and not value.isdigit())
     ]
 
 
 def facts_of(row: Reply) -> dict[str, str]:
-    return {name: (value or b"").decode() for name, value in zip(FIELDS, row, strict=True)}
+    return {name: (value or b"").decode() for name, value in zip(ACCOUNT_FIELDS, row, strict=True)}

@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Self
 import structlog
 
 from socialsite.ids import PostId
-from socialsite.maintenance.families import is_forgettable
-from socialsite.maintenance.scanning import OnStep, ignore_step, key_count, sampled, steps
+from socialsite.maintenance.families import is_disposable
+from socialsite.maintenance.scanning import (
+    OnProgress,
+    count_keys,
+    ignore_progress,
+    sample_keys,
+    scan_raw_keys,
+)
 from socialsite.store import CommandRefused, Key
 from timelines import keys
 from timelines.audit.account_keys import owned_keys
@@ -82,14 +88,14 @@ class Audit:
         sample: int | None = None,
         repair: bool = False,
         drop_strays: bool = False,
-        on_step: OnStep = ignore_step,
+        on_step: OnProgress = ignore_progress,
     ) -> AuditReport:
         """Everything, or about `sample` keys and a tenth as many accounts with all that is theirs. A sample
         that is not smaller than the site is all of it.
 
         Keys that are none of the site's are told by a walk over everything; `drop_strays` deletes them.
         """
-        is_whole = sample is None or await key_count(self._places.store) <= sample
+        is_whole = sample is None or await count_keys(self._places.store) <= sample
         report = AuditReport(is_whole, strays=Strays(drop_strays))
         suspects, look = list[Finding](), self._look()
         async for found in self._walk(None if is_whole else sample, report.strays, on_step):
@@ -103,13 +109,13 @@ class Audit:
         await self._settle(suspects, report, repair=repair)
         return report
 
-    async def _walk(self, sample: int | None, strays: Strays, on_step: OnStep) -> AsyncIterator[list[Key]]:
+    async def _walk(self, sample: int | None, strays: Strays, on_step: OnProgress) -> AsyncIterator[list[Key]]:
         if sample is None:
             for node in self._places.store.nodes:
-                async for met in steps(node, on_step):
+                async for met in scan_raw_keys(node, on_step):
                     yield await strays.parted(node, met)
             return
-        async for found in sampled(self._places.store, sample, on_step):
+        async for found in sample_keys(self._places.store, sample, on_step):
             yield found
         last, config = await self._places.at.accounts.last_id(), self._places.config
         for _ in range(min(last, sample // KEYS_PER_ACCOUNT_SAMPLED)):
@@ -140,7 +146,7 @@ class Audit:
         right, kind = self._families.type_of(key), await self._families.types.of(key)
         if kind not in (right, NO_TYPE):
             return [self._families.types.wrong(key, right, kind)]
-        repair = partial(self._places.store.gather, [("UNLINK", key)]) if is_forgettable(key) else None
+        repair = partial(self._places.store.gather, [("UNLINK", key)]) if is_disposable(key) else None
         return [Finding("key_unreadable", key, error[:60], repair)] if kind == right else []
 
     async def _settle(self, suspects: Sequence[Finding], report: AuditReport, *, repair: bool) -> None:

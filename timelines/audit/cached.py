@@ -62,14 +62,10 @@ class CachedChecks:
                 findings += await self._timeline(look, key, list_id, self._places.at.list_timelines)
         return findings
 
-    async def _timeline(
-        self, look: Looking, key: Key, owner: int, timelines: CachedTimelines
-    ) -> list[Finding]:
+    async def _timeline(self, look: Looking, key: Key, owner: int, timelines: CachedTimelines) -> list[Finding]:
         owed = await look.owed()  # before the timeline: what was delivered since is in it
         most = 3 * timelines.cap + 100
-        elements, size, left_ms = await look.gather(
-            [("LRANGE", key, 0, most - 1), ("LLEN", key), ("PTTL", key)]
-        )
+        elements, size, left_ms = await look.gather([("LRANGE", key, 0, most - 1), ("LLEN", key), ("PTTL", key)])
         if not elements:
             return []
         name = "home" if timelines is self._places.at.homes else "list_timeline"
@@ -97,9 +93,7 @@ class CachedChecks:
         is_home = key.endswith(":home")
         authors = await self._authors(owner, is_home=is_home)
         wanted = len(held.ids) + 200
-        right = [
-            i for i in await nearest(self._places.at.profiles, authors, ABOVE_ALL, wanted) if i > held.floor
-        ]
+        right = [i for i in await nearest(self._places.at.profiles, authors, ABOVE_ALL, wanted) if i > held.floor]
         ids = {i for i in held.ids if i > held.floor}
         missing = [i for i in right if i not in ids and i not in owed] if all_owed else []
         if missing and is_home:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from socialsite.store import Command, Key
-from socialsite.store.connections import partition_of
+from socialsite.store.connections import partition_of_pair
 from timelines import keys
 from timelines.audit.discrepancy import Finding, Repair
 from timelines.audit.members import first_pages, name_of
@@ -87,15 +87,13 @@ class EdgeChecks:
                 edges = []
         return findings + await self._mirrored(look, edges, side)
 
-    def _edge(
-        self, side: Side, key: Key, owner: int, member: bytes, score: bytes
-    ) -> tuple[Edge | None, list[Finding]]:
+    def _edge(self, side: Side, key: Key, owner: int, member: bytes, score: bytes) -> tuple[Edge | None, list[Finding]]:
         """The edge of a member; or what is wrong with it, whatever its other side says."""
         if not member.isdigit() or (side.kind == "follow" and int(member) == owner):
             repair = self._changing(side, owner, member, ("ZREM", key, member))
             return None, [Finding(f"{side.kind}_garbage", key, name_of(member), repair)]
         other = int(member)
-        tag = f"p{partition_of(owner, other, self._places.config.follow_partitions)}"
+        tag = f"p{partition_of_pair(owner, other, self._places.config.follow_partitions)}"
         if tag != key.tag:
             place = ("ZADD", side.own(tag, owner), "NX", score, other)
             mirror = ("ZADD", side.other(tag, other), "NX", score, owner)

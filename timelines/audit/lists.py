@@ -67,9 +67,7 @@ class ListChecks:
                     owner = owners.get(int(member)) if member.isdigit() else None
                     if owner != key.tag.encode():
                         drop = self._places.run(("ZREM", key, member))
-                        findings.append(
-                            Finding("list_gone", key, name_of(member), drop, is_damage=owner is not None)
-                        )
+                        findings.append(Finding("list_gone", key, name_of(member), drop, is_damage=owner is not None))
         return findings
 
     async def _unindexed(self, look: Looking, owners: dict[Key, int]) -> list[Finding]:

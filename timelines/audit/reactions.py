@@ -72,9 +72,7 @@ class ReactionChecks:
     async def unlisted(self, look: Looking, posts: Mapping[Key, Post]) -> list[Finding]:
         """Each boost that stands is the one its original's set names for its author."""
         pairs = [(key, post, post.boost_of) for key, post in posts.items() if post.boost_of is not None]
-        held = await look.gather(
-            ("ZSCORE", keys.boosts(original), post.author_id) for _, post, original in pairs
-        )
+        held = await look.gather(("ZSCORE", keys.boosts(original), post.author_id) for _, post, original in pairs)
         standing = await look.posts(original for _, _, original in pairs)
         missing = (pair for pair, score in zip(pairs, held, strict=True) if score is None)
         lost = [pair for pair in missing if pair[2] in standing]

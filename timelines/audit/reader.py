@@ -70,9 +70,7 @@ class Looking:
     async def states(self, account_ids: Iterable[int]) -> dict[int, str]:
         """The state of each account; ABSENT where there is none."""
         wanted = [i for i in dict.fromkeys(account_ids) if i not in self._states]
-        replies = await self.gather(
-            ("HMGET", account_keys.account(AccountId(i)), "handle", "state") for i in wanted
-        )
+        replies = await self.gather(("HMGET", account_keys.account(AccountId(i)), "handle", "state") for i in wanted)
         for account_id, (handle, state) in zip(wanted, replies, strict=True):
             self._states[account_id] = ABSENT if handle is None and state is None else (state or b"").decode()
         return self._states
@@ -94,7 +92,7 @@ class Looking:
     async def owed(self) -> Owed:
         """Read once a look, before what it is held against."""
         if self._owed is None:
-            self._owed = owed_of(await self._outbox.payloads(JOBS_READ + 1))
+            self._owed = owed_of(await self._outbox.read_payloads(JOBS_READ + 1))
         return self._owed
 
     async def is_unswept(self, account_id: int) -> bool:

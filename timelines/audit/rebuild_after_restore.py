@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from accounts.domain import AccountId
-from socialsite.maintenance.scanning import OnStep, ignore_step
+from socialsite.maintenance.scanning import OnProgress, ignore_progress
 from timelines.audit import Audit, AuditReport
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ class Recovering:
     def __init__(self, services: "Services") -> None:
         self._services = services
 
-    async def recover(self, on_step: OnStep = ignore_step) -> AuditReport:
+    async def recover(self, on_step: OnProgress = ignore_progress) -> AuditReport:
         """The report of the last audit, which is clean unless something could not be mended."""
         ids = [AccountId(n) for n in range(1, await self._services.repositories.accounts.last_id() + 1)]
         await self._services.rebuilding.rebuild_public(ids)

@@ -5,9 +5,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from accounts.domain import AccountId
-from socialsite.ids import Now, PostId
+from socialsite.ids import PostId, TimeSource
 from socialsite.recipes.job_queue import JobQueue
-from socialsite.service_config import Configuration
+from socialsite.service_config import ServiceConfig
 from socialsite.store import Command, Store
 from timelines.audit.discrepancy import Repair
 from timelines.fanout.affected_timelines import TouchedTimelines
@@ -27,8 +27,8 @@ class Places:
     reading: ReadingService
     touched: TouchedTimelines
     outbox: JobQueue
-    clock: Now
-    config: Configuration
+    clock: TimeSource
+    config: ServiceConfig
 
     @classmethod
     def of(cls, services: "Services") -> Self:
@@ -49,11 +49,11 @@ class Places:
 
     def sweep(self, account_id: int) -> Repair:
         """Have the worker take away what the account left."""
-        return partial(self.outbox.add_freeing, encode_job(PurgeAccount(AccountId(account_id))))
+        return partial(self.outbox.add_when_full, encode_job(PurgeAccount(AccountId(account_id))))
 
     def fade(self, post_id: PostId) -> Repair:
         """Have the worker take along the boosts that a deleted post left."""
-        return partial(self.outbox.add_freeing, encode_job(FadeBoosts(post_id)))
+        return partial(self.outbox.add_when_full, encode_job(FadeBoosts(post_id)))
 
     async def with_touched(self, author_id: AccountId, repair: Repair) -> None:
         """A repair that changes an author's profile; timelines made of it are forgotten before and after."""

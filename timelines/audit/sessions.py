@@ -30,7 +30,7 @@ class SessionChecks:
                 findings.append(Finding("session_of_nobody", key, repair=drop))
             elif left_ms == -1:
                 findings.append(Finding("session_eternal", key, repair=drop))
-            elif self._places.at.sessions.session_of(b"0", value) is None:
+            elif self._places.at.sessions.parse_session(b"0", value) is None:
                 findings.append(Finding("session_unreadable", key, repair=drop))
             elif score is None:
                 findings.append(Finding("session_unindexed", key, repair=drop, is_damage=False))
@@ -49,7 +49,7 @@ class SessionChecks:
                 findings.append(Finding("sessions_of_nobody", key, repair=self._places.run(("DEL", key))))
                 continue
             if left_ms == -1:
-                renewal = ("PEXPIRE", key, self._places.at.sessions.limits.idle_ms)
+                renewal = ("PEXPIRE", key, self._places.at.sessions.limits.idle_timeout_ms)
                 findings.append(Finding("session_index_eternal", key, repair=self._places.run(renewal)))
             findings += await self._named(look, key, [member.decode() for member in members])
         return findings

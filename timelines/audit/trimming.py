@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
-from socialsite.maintenance.scanning import OnStep, ignore_step, scanned
-from socialsite.recipes.job_queue import DEAD_LETTERS_CAP, JobQueue
-from socialsite.service_config import Configuration
+from socialsite.maintenance.scanning import OnProgress, ignore_progress, scan_store
+from socialsite.recipes.job_queue import MAX_DEAD_LETTERS, JobQueue
+from socialsite.service_config import ServiceConfig
 from socialsite.store import Command, Key, Store
 from timelines.audit import Finding
 from timelines.audit.discrepancy import Check
@@ -46,11 +46,11 @@ class Trimming:
     def over(cls, services: "Services", *, second_look_after_s: float = SECOND_LOOK_AFTER_S) -> Self:
         return cls(Places.of(services), second_look_after_s=second_look_after_s)
 
-    async def trim(self, on_step: OnStep = ignore_step, *, dry_run: bool = False) -> Counter[str]:
+    async def trim(self, on_step: OnProgress = ignore_progress, *, dry_run: bool = False) -> Counter[str]:
         """Entries and leftovers taken away, by kind; with `dry_run` those that would be."""
         done: Counter[str] = Counter()
         leftovers: list[Finding] = []
-        async for found in scanned(self._store, on_step):
+        async for found in scan_store(self._store, on_step):
             for kind, pattern, cap in self._capped:
                 some = [key for key in found if pattern.fullmatch(key)]
                 done[kind] += await self._cut(some, cap, dry_run=dry_run)
@@ -95,18 +95,18 @@ class Trimming:
         return [finding for finding in again if finding in leftovers]
 
     async def _cut_dead(self, *, dry_run: bool) -> int:
-        dead = self._outbox.dead
+        dead = self._outbox.dead_letters_key
         (size,) = await self._store.gather([("XLEN", dead)])
-        over = max(0, int(size) - DEAD_LETTERS_CAP)
+        over = max(0, int(size) - MAX_DEAD_LETTERS)
         if over and not dry_run:
-            await self._store.gather([("XTRIM", dead, "MAXLEN", DEAD_LETTERS_CAP)])
+            await self._store.gather([("XTRIM", dead, "MAXLEN", MAX_DEAD_LETTERS)])
         return over
 
     def _looking(self) -> Looking:
         return Looking(self._store, self._outbox, self._places.at.posts)
 
 
-def capped_families(config: Configuration) -> list[tuple[str, re.Pattern[str], int]]:
+def capped_families(config: ServiceConfig) -> list[tuple[str, re.Pattern[str], int]]:
     """(kind, keys, cap)"""
     return [
         ("profile_entries", PROFILES, config.profile_cap),

@@ -10,7 +10,7 @@ refers to a key, so it touches only what needs none of that.
 from collections.abc import Sequence
 from functools import partial
 
-from socialsite.maintenance.families import is_forgettable
+from socialsite.maintenance.families import is_disposable
 from socialsite.store import Key
 from timelines.audit.accounts import AccountChecks
 from timelines.audit.discrepancy import Check, Finding
@@ -50,7 +50,7 @@ class TypeChecks:
         return Finding("key_of_wrong_type", key, kind, mend, needs_walk=not is_mended_alone(key))
 
     async def _mend(self, key: Key, right: str) -> None:
-        if is_forgettable(key):
+        if is_disposable(key):
             await self._places.store.gather([("UNLINK", key)])
         elif await self._aside.put(key, right):
             if key.component == "posts" and key.endswith("}:post"):
@@ -64,4 +64,4 @@ def is_mended_alone(key: Key) -> bool:
     word = key.rpartition("}:")[2]
     if (key.component, word) in (("posts", "post"), ("accounts", "account")):
         return True
-    return is_forgettable(key) and (key.component, word) not in (("public", "posts"), ("timelines", "tag"))
+    return is_disposable(key) and (key.component, word) not in (("public", "posts"), ("timelines", "tag"))

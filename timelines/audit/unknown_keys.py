@@ -7,7 +7,7 @@ of this release, are told as well and never deleted: another release may need th
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from socialsite.maintenance.families import ANY, WORDS, is_ours
+from socialsite.maintenance.families import FREE_NAME_COMPONENTS, KNOWN_FIRST_WORDS, is_known
 from socialsite.store import Key, Node
 
 NAMED_STRAYS = 20
@@ -37,9 +37,9 @@ class Strays:
             except ValueError:  # UnicodeDecodeError is one
                 strays.append(raw)
                 continue
-            if is_ours(key):
+            if is_known(key):
                 own.append(key)
-            elif key.component in WORDS or key.component in ANY:
+            elif key.component in KNOWN_FIRST_WORDS or key.component in FREE_NAME_COMPONENTS:
                 self.unknown += 1
                 self._name(raw)
             else:

@@ -15,9 +15,7 @@ MOST_READS = 1_000  # profiles in one round trip: bounds what one reader asks of
 
 
 class Profiles(Protocol):
-    async def read_many(
-        self, parts: Sequence[tuple[AccountId, int, int]], *, upward: bool
-    ) -> list[list[PostId]]: ...
+    async def read_many(self, parts: Sequence[tuple[AccountId, int, int]], *, upward: bool) -> list[list[PostId]]: ...
 
 
 async def nearest(

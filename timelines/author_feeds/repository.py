@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Command, Key, Question, Reply, Store
+from socialsite.store import Command, Key, Read, Reply, Store
 from timelines import keys
 
 
@@ -23,9 +23,7 @@ class ScoredTimelines:
     async def _remove(self, key: Key, post_id: PostId) -> None:
         await self._place[key].execute("ZREM", key, post_id)
 
-    async def _read(
-        self, key: Key, edge: int, limit: int, *, upward: bool, may_lag: bool = False
-    ) -> list[PostId]:
+    async def _read(self, key: Key, edge: int, limit: int, *, upward: bool, may_lag: bool = False) -> list[PostId]:
         command = range_command(key, edge, limit, upward=upward)
         return ids_of((await self._place.gather([command], may_lag=may_lag))[0])
 
@@ -79,21 +77,21 @@ class ProfileRepository(ScoredTimelines):
 
     def read_question(
         self, account_id: AccountId, edge: int, limit: int, *, upward: bool, may_lag: bool = False
-    ) -> Question[list[PostId]]:
+    ) -> Read[list[PostId]]:
         """As `read`, for a round trip that asks other things too."""
         commands = [range_command(key, edge, limit, upward=upward) for key in self.keys.all(account_id)]
 
         def understand(replies: Sequence[Reply]) -> list[PostId]:
             return merged(list(map(ids_of, replies)), limit, upward=upward)
 
-        return Question(commands, understand, may_lag)
+        return Read(commands, understand, may_lag)
 
-    def count_question(self, account_id: AccountId, *, may_lag: bool = False) -> Question[int]:
+    def count_question(self, account_id: AccountId, *, may_lag: bool = False) -> Read[int]:
         """How many posts there are."""
-        return Question([("ZCARD", key) for key in self.keys.all(account_id)], sum, may_lag)
+        return Read([("ZCARD", key) for key in self.keys.all(account_id)], sum, may_lag)
 
     async def count(self, account_id: AccountId) -> int:
-        (count,) = await self._store.ask(self.count_question(account_id))
+        (count,) = await self._store.read(self.count_question(account_id))
         return int(count)
 
 

@@ -9,19 +9,19 @@ import asyncio
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from socialsite.ids import Now, PostId, ms_of
+from socialsite.ids import PostId, TimeSource, ms_from_id
 from socialsite.store import (
+    ClusterRedirection,
     Command,
     Key,
     Node,
-    Redirected,
+    NotDurable,
     Reply,
     Store,
     StoreError,
     StoreUnavailable,
-    Unconfirmed,
     WrongType,
-    load,
+    load_script,
 )
 from timelines.cached_timelines.spec import LATE_MS, MARGIN, CachedKind
 
@@ -30,14 +30,14 @@ SCRIPT_BATCH = 200  # scripts in one round trip: about 10 ms of the server at mo
 FORGET_TRIES, FORGET_WAIT_S = 40, 0.5
 LENGTHS = frozenset((int,))  # what a push answers, unless it is an error
 
-TRIM = load("cached_trim.lua", __package__)
-INSERT = load("cached_insert.lua", __package__)
+TRIM = load_script("cached_trim.lua", __package__)
+INSERT = load_script("cached_insert.lua", __package__)
 
 
 class CachedPushing:
     """Writes to all timelines of one kind that stand already; it makes none."""
 
-    def __init__(self, store: Store, clock: Now, kind: CachedKind) -> None:
+    def __init__(self, store: Store, clock: TimeSource, kind: CachedKind) -> None:
         self._store = store
         self._clock = clock
         self._kind = kind
@@ -58,7 +58,7 @@ class CachedPushing:
 
     async def insert(self, owners: Sequence[int], post_id: PostId) -> None:
         """Deliver one id that is late, or may have been delivered before: in its place, and only once."""
-        for node, part in self._store.group("timelines", owners, self._kind.key_of):
+        for node, part in self._store.group_by_node("timelines", owners, self._kind.key_of):
             commands = [INSERT.command([self._kind.key_of(owner)], [post_id]) for owner in part]
             lengths = await self._store.write_each(commands)
             await self._trim(node, [o for o, n in zip(part, lengths, strict=True) if n > self._kind.most(o)])
@@ -69,7 +69,7 @@ class CachedPushing:
 
     def _parts(self, names: Sequence[bytes]) -> Iterator[tuple[Node, Sequence[bytes]]]:
         """Owners by node, at most PUSH_PART of them together."""
-        for node, some in self._store.group("timelines", names, self._kind.key_of):
+        for node, some in self._store.group_by_node("timelines", names, self._kind.key_of):
             for start in range(0, len(some), PUSH_PART):
                 yield node, some[start : start + PUSH_PART]
 
@@ -77,8 +77,8 @@ class CachedPushing:
         names = shortest_first(names)
         payload = pass_payload(self._kind.pattern, names, post_id)
         try:
-            lengths = await node.send_encoded(payload, len(names), confirm=self._store.require_replicas)
-        except Unconfirmed:
+            lengths = await node.send_encoded(payload, len(names), required_replicas=self._store.require_replicas)
+        except NotDurable:
             raise  # it stands; whoever pushes again inserts it, and readers see it once
         except StoreUnavailable:
             await self._forget_for_sure(node, names)
@@ -86,9 +86,9 @@ class CachedPushing:
         moved: list[int] = []
         spoilt: list[int] = []
         if not LENGTHS.issuperset(map(type, lengths)):
-            moved = owners_of(Redirected, names, lengths)
+            moved = owners_of(ClusterRedirection, names, lengths)
             spoilt = owners_of(WrongType, names, lengths)
-            lengths = [0 if isinstance(n, Redirected | WrongType) else require_length(n) for n in lengths]
+            lengths = [0 if isinstance(n, ClusterRedirection | WrongType) else require_length(n) for n in lengths]
         if self._is_late(post_id):
             await self.forget([int(name) for name, length in zip(names, lengths, strict=True) if length])
         else:
@@ -106,7 +106,7 @@ class CachedPushing:
         return [int(name) for name, length in pairs if length > least and length > most[name[-1]]]
 
     def _is_late(self, post_id: PostId) -> bool:
-        return self._clock.now_ms() - ms_of(post_id) > LATE_MS
+        return self._clock.now_ms() - ms_from_id(post_id) > LATE_MS
 
     async def _trim(self, node: Node, owners: Sequence[int]) -> None:
         """In few round trips of many scripts each."""

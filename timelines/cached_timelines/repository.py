@@ -17,9 +17,9 @@ from typing import cast
 
 import msgspec
 
-from socialsite.ids import Now, PostId
-from socialsite.store import Command, Key, Store, load, prepared
-from socialsite.store.key import KEPT
+from socialsite.ids import PostId, TimeSource
+from socialsite.store import Command, Key, Store, load_script, prepare_command
+from socialsite.store.key import KEY_CACHE_SIZE
 from timelines.cached_timelines.pushing import CachedPushing
 from timelines.cached_timelines.spec import MARGIN, MARGIN_MS, CachedKind
 
@@ -28,8 +28,8 @@ __all__ = ["MARGIN_MS", "CachedKind", "CachedPart", "CachedTimelines", "part_of"
 BUILD_TTL_MS = 30_000
 DAY_MS = 86_400_000
 
-BEGIN = load("cached_begin.lua", __package__)
-FINISH = load("cached_finish.lua", __package__)
+BEGIN = load_script("cached_begin.lua", __package__)
+FINISH = load_script("cached_finish.lua", __package__)
 
 
 class CachedPart(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class CachedPart(msgspec.Struct, frozen=True):
 class CachedTimelines:
     """All timelines of one kind; owners are account ids for homes, list ids for lists."""
 
-    def __init__(self, store: Store, clock: Now, kind: CachedKind) -> None:
+    def __init__(self, store: Store, clock: TimeSource, kind: CachedKind) -> None:
         self._place = store.component("timelines")
         self._store = store
         self._kind = kind
@@ -60,7 +60,7 @@ class CachedTimelines:
     @property
     def width(self) -> int:
         """Over how many nodes the timelines are spread."""
-        return self._store.width("timelines")
+        return self._store.node_count("timelines")
 
     @property
     def ahead(self) -> int:
@@ -128,9 +128,13 @@ class CachedTimelines:
         return bool(await self._place[key].run(FINISH, [key], args))
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=KEY_CACHE_SIZE)
 def _look(key: Key, limit: int) -> tuple[Command, ...]:
-    return prepared("LRANGE", key, 0, limit - 1), prepared("LINDEX", key, -1), prepared("PTTL", key)
+    return (
+        prepare_command("LRANGE", key, 0, limit - 1),
+        prepare_command("LINDEX", key, -1),
+        prepare_command("PTTL", key),
+    )
 
 
 def part_of(head: Sequence[bytes], last: bytes) -> CachedPart:

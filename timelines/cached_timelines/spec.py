@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from socialsite.ids import LOW_BITS
+from socialsite.ids import SEQUENCE_BITS
 from socialsite.store import Key
 
 LATE_MS = 2_000
 """An id older than this at delivery is inserted in its place instead of being pushed in front."""
 MARGIN_MS = 5_000
-MARGIN = MARGIN_MS << LOW_BITS
+MARGIN = MARGIN_MS << SEQUENCE_BITS
 """How far ids may be out of order, in ids."""
 
 

@@ -15,7 +15,7 @@ import msgspec
 from accounts.domain import AccountId
 from accounts.errors import HandleTaken
 from socialsite.batches import batches
-from timelines.demo.people import LOGINS, Person
+from timelines.demo.people import LOGIN_ACCOUNTS, Person
 from timelines.importing.graph import GraphImport, GraphOptions
 from timelines.importing.lines import LineFile, Tally
 from timelines.importing.posts import PostsImport, PostsOptions, shift_to
@@ -37,7 +37,7 @@ _person_decoder = msgspec.json.Decoder(dict[str, str])
 
 async def load_demo(services: "Services", now_ms: int) -> list[tuple[str, str]]:
     """Load it; the accounts to log in with (handle, password). Takes a second or two."""
-    logins = [(person.handle, f"{person.handle}-in-wonderland") for person in LOGINS.people]
+    logins = [(person.handle, f"{person.handle}-in-wonderland") for person in LOGIN_ACCOUNTS.people]
     for handle, password in logins:
         await _sign_up(services, handle, password, now_ms)
     graph = LineFile(FILES / "graph.tsv.gz")
@@ -77,9 +77,7 @@ async def _introduce(services: "Services", now_ms: int) -> dict[str, AccountId]:
     """Give the accounts their names; their ids by handle."""
     lines = LineFile(FILES / "accounts.jsonl.gz").lines(Tally())
     people = [Person(**_person_decoder.decode(line)) for _, line in lines]
-    owners = await services.accounts.import_accounts(
-        handles=[person.handle for person in people], now_ms=now_ms
-    )
+    owners = await services.accounts.import_accounts(handles=[person.handle for person in people], now_ms=now_ms)
     for some in batches(people, PROFILES_AT_ONCE):
         await asyncio.gather(
             *(

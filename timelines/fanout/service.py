@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import msgspec
 
 from accounts.domain import DELETED, AccountId, Author
-from socialsite.ids import Now, PostId, ms_of
-from socialsite.recipes.jobs import JobRefused
+from socialsite.ids import PostId, TimeSource, ms_from_id
+from socialsite.recipes.jobs import PermanentFailure
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.fanout.account_purge import Purging
 from timelines.fanout.time_slice import TURN_MS, beside, take_turn, turn_end, turn_is_over
@@ -67,7 +67,7 @@ class Pusher(Protocol):
 
 
 class Authors(Protocol):
-    async def authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]: ...
+    async def find_authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]: ...
 
 
 class SyndicationService:
@@ -90,7 +90,7 @@ class SyndicationService:
         live: Pusher,
         lag: DeliveryLag,
         meter: PostMeter,
-        clock: Now,
+        clock: TimeSource,
         posts_per_pass: int,
         turn_ms: int = TURN_MS,
         noticing: Sequence[Noticing] = (),
@@ -115,11 +115,11 @@ class SyndicationService:
         self._noticing = noticing
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
-        """Perform one job; the payloads of the jobs that follow from it. Raises JobRefused."""
+        """Perform one job; the payloads of the jobs that follow from it. Raises PermanentFailure."""
         try:
             job = decode_job(payload)
         except msgspec.DecodeError as error:
-            raise JobRefused(f"not a job of this release: {error}") from error
+            raise PermanentFailure(f"not a job of this release: {error}") from error
         if isinstance(job, SyndicatePost):
             return await self._first(job.post, bytes(job.value))
         if isinstance(job, PurgeAccount):
@@ -136,12 +136,12 @@ class SyndicationService:
         if not written.stands:
             return ()
         if written is Written.NEW:
-            self._meter.published(post.author_id)
+            self._meter.count_post(post.author_id)
         await asyncio.gather(self._placing.place(post, repeated=True), self._indexing.add_or_owe(post))
         if not await self._placing.still_stands(post):
             return ()
         notices = [notice(post) for notice in self._noticing]
-        if written is Written.NEW or self._clock.now_ms() - ms_of(post.id) > OVERDUE_MS:
+        if written is Written.NEW or self._clock.now_ms() - ms_from_id(post.id) > OVERDUE_MS:
             # In the place of a web process that died on the way; a second word shows nothing twice.
             notices.append(self._live.entry_published(post))
         return await beside(self._first_turn(post), *notices)
@@ -156,9 +156,7 @@ class SyndicationService:
         """Followers that are read together."""
         return self._posts_per_pass * min(TOGETHER * timelines.width, MOST_TOGETHER)
 
-    async def _homes_turn(
-        self, finding: Finding, author_id: AccountId, cursor: PassCursor
-    ) -> tuple[bytes, ...]:
+    async def _homes_turn(self, finding: Finding, author_id: AccountId, cursor: PassCursor) -> tuple[bytes, ...]:
         """Passes over homes; where these end in time, or with little work, the lists follow at once."""
         size, until = self._pass_size(self._homes), turn_end(self._turn_s)
 
@@ -175,9 +173,7 @@ class SyndicationService:
             return (self._following(post, "lists", FIRST_PASS),)
         return await self._lists_turn(given(post), author_id, FIRST_PASS)
 
-    async def _lists_turn(
-        self, finding: Finding, author_id: AccountId, cursor: PassCursor
-    ) -> tuple[bytes, ...]:
+    async def _lists_turn(self, finding: Finding, author_id: AccountId, cursor: PassCursor) -> tuple[bytes, ...]:
         size, until = self._pass_size(self._list_timelines), turn_end(self._turn_s)
 
         async def read(cursor: PassCursor) -> PassPage[ListId]:
@@ -202,12 +198,12 @@ class SyndicationService:
 
     async def _delivered(self, post: Post, entries: int) -> None:
         now_ms = self._clock.now_ms()
-        self._meter.delivered(entries, now_ms - ms_of(post.id))
+        self._meter.count_deliveries(entries, now_ms - ms_from_id(post.id))
         await self._lag.note(post.id, now_ms)
 
     async def _is_author(self, account_id: AccountId) -> bool:
         """Whether the account still writes: posts of deleted ones go nowhere."""
-        author = (await self._accounts.authors([account_id])).get(account_id)
+        author = (await self._accounts.find_authors([account_id])).get(account_id)
         return author is not None and author.state != DELETED
 
     @staticmethod

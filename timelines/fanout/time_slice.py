@@ -31,9 +31,7 @@ def turn_is_over(until: float) -> bool:
     return asyncio.get_running_loop().time() >= until
 
 
-async def take_turn(
-    page: PassPage[Id], read: Read[Id], deliver: Deliver[Id], *, until: float
-) -> PassPage[Id]:
+async def take_turn(page: PassPage[Id], read: Read[Id], deliver: Deliver[Id], *, until: float) -> PassPage[Id]:
     """Deliver `page` and those behind it until the loop's clock shows `until`; the last one delivered.
 
     Raises what reading or delivering raised, once nothing is under way any more.

@@ -16,16 +16,16 @@ from django.utils.xmlutils import SimplerXMLGenerator
 from accounts.models import Account
 from socialsite.ids import EPOCH_MS
 from timelines.pages.page import HydratedPost
-from timelines.pages.presenters import post_html, post_url, profile_url, tag_url
+from timelines.pages.presenters import hashtag_url, post_html, post_url, profile_url
 from timelines.text.linkify import hashtags
 
-TITLE = regex.compile(r"\X{0,80}")
+TITLE_PATTERN = regex.compile(r"\X{0,80}")
 """Posts have no title and Atom wants one: so much of the first line, in whole graphemes."""
-TAG_MINTED = "2026-01-01"
+HASHTAG_FEED_DATE = "2026-01-01"
 """The date in the id of a hashtag's feed. A hashtag has no beginning, and an id must never change."""
 
 
-def account_feed(site_url: str, account: Account, entries: Sequence[HydratedPost]) -> bytes:
+def render_account_feed(site_url: str, account: Account, entries: Sequence[HydratedPost]) -> bytes:
     """`site_url` has no slash at its end: https://example.org"""
     name = account.display_name or account.handle
     feed = SiteFeed(
@@ -35,22 +35,22 @@ def account_feed(site_url: str, account: Account, entries: Sequence[HydratedPost
         author_name=name,
         author_link=site_url + profile_url(account.handle),
         feed_url=f"{site_url}{profile_url(account.handle)}feed.atom",
-        feed_guid=tag_uri(site_url, _date(account.created_ms), f"accounts/{account.id}"),
-        begun=_moment(account.created_ms),
+        feed_guid=tag_uri(site_url, _utc_date(account.created_ms), f"accounts/{account.id}"),
+        begun=_utc_datetime(account.created_ms),
     )
-    return _document(feed, site_url, entries)
+    return _serialize_feed(feed, site_url, entries)
 
 
-def tag_feed(site_url: str, site_name: str, tag: str, entries: Sequence[HydratedPost]) -> bytes:
+def render_hashtag_feed(site_url: str, site_name: str, tag: str, entries: Sequence[HydratedPost]) -> bytes:
     feed = SiteFeed(
         title=f"#{tag} · {site_name}",
-        link=site_url + tag_url(tag),
+        link=site_url + hashtag_url(tag),
         description=None,
-        feed_url=f"{site_url}{tag_url(tag)}feed.atom",
-        feed_guid=tag_uri(site_url, TAG_MINTED, f"tags/{quote(tag, safe='')}"),
-        begun=_moment(EPOCH_MS),
+        feed_url=f"{site_url}{hashtag_url(tag)}feed.atom",
+        feed_guid=tag_uri(site_url, HASHTAG_FEED_DATE, f"tags/{quote(tag, safe='')}"),
+        begun=_utc_datetime(EPOCH_MS),
     )
-    return _document(feed, site_url, entries)
+    return _serialize_feed(feed, site_url, entries)
 
 
 def tag_uri(site_url: str, date: str, specific: str) -> str:
@@ -70,38 +70,38 @@ class SiteFeed(Atom1Feed):
         handler.addQuickElement("content", item["description"], {"type": "html"})
 
 
-def _document(feed: SiteFeed, site_url: str, entries: Sequence[HydratedPost]) -> bytes:
+def _serialize_feed(feed: SiteFeed, site_url: str, entries: Sequence[HydratedPost]) -> bytes:
     """As it is sent."""
     for entry in entries:
-        _add(feed, site_url, entry)
+        _add_entry(feed, site_url, entry)
     return bytes(feed.writeString("utf-8").encode())
 
 
-def _add(feed: SiteFeed, site_url: str, entry: HydratedPost) -> None:
+def _add_entry(feed: SiteFeed, site_url: str, entry: HydratedPost) -> None:
     post, author = entry.post, entry.author
     feed.add_item(
-        title=_title(post.text),
+        title=_entry_title(post.text),
         link=site_url + post_url(post.id, author),
         # Our own links begin with a slash; a quotation mark in a text is escaped, so it is none of theirs.
         description=post_html(post.text).replace('href="/', f'href="{site_url}/'),
         author_name=author.display_name or author.handle,
         author_link=site_url + profile_url(author.handle),
-        unique_id=tag_uri(site_url, _date(post.created_ms), f"posts/{post.id}"),
-        pubdate=_moment(post.created_ms),
-        updateddate=_moment(post.created_ms),
+        unique_id=tag_uri(site_url, _utc_date(post.created_ms), f"posts/{post.id}"),
+        pubdate=_utc_datetime(post.created_ms),
+        updateddate=_utc_datetime(post.created_ms),
         categories=hashtags(post.text),
     )
 
 
-def _title(text: str) -> str:
+def _entry_title(text: str) -> str:
     line = text.partition("\n")[0]
-    shown: str = TITLE.match(line)[0]
+    shown: str = TITLE_PATTERN.match(line)[0]
     return shown if shown == line else f"{shown.rstrip()}…"
 
 
-def _moment(ms: int) -> datetime:
+def _utc_datetime(ms: int) -> datetime:
     return datetime.fromtimestamp(ms // 1000, UTC)
 
 
-def _date(ms: int) -> str:
-    return f"{_moment(ms):%Y-%m-%d}"
+def _utc_date(ms: int) -> str:
+    return f"{_utc_datetime(ms):%Y-%m-%d}"

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext_lazy as _
 
-from timelines.errors import FilterRefused
+from timelines.errors import FilterInvalid
 from timelines.visibility.filter import Action, Filter
 
-DURATION_MOST = 366 * 86_400
-_SECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
+MAX_DURATION_S = 366 * 86_400
+_SECONDS_PATTERN = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,36 +23,36 @@ class FilterForm:
     whole_word: bool
 
     @classmethod
-    def of(cls, fields: Mapping[str, str], now_ms: int, standing: Filter | None = None) -> "FilterForm":
-        """`standing`: the filter that is changed; what is not sent stays. Raises FilterRefused."""
-        action = fields.get("action", standing.action if standing else "warn")
+    def parse(cls, fields: Mapping[str, str], now_ms: int, existing_filter: Filter | None = None) -> "FilterForm":
+        """`standing`: the filter that is changed; what is not sent stays. Raises FilterInvalid."""
+        action = fields.get("action", existing_filter.action if existing_filter else "warn")
         if action not in ("warn", "hide"):
-            raise FilterRefused({"action": _("This is none of: warn, hide.")})
+            raise FilterInvalid({"action": _("This is none of: warn, hide.")})
         whole = fields.get("whole_word")
-        kept = standing.whole_word if standing else True
+        kept = existing_filter.whole_word if existing_filter else True
         return cls(
-            fields.get("phrase", standing.phrase if standing else ""),
+            fields.get("phrase", existing_filter.phrase if existing_filter else ""),
             "hide" if action == "hide" else "warn",
-            cls._ends(fields, now_ms, standing),
+            cls._parse_expiry(fields, now_ms, existing_filter),
             kept if whole is None else whole in ("1", "on"),
         )
 
     @staticmethod
-    def _ends(fields: Mapping[str, str], now_ms: int, standing: Filter | None) -> int | None:
+    def _parse_expiry(fields: Mapping[str, str], now_ms: int, existing_filter: Filter | None) -> int | None:
         """`expires_in` in seconds; "keep" (or nothing, in an edit) leaves the end where it was."""
-        text = fields.get("expires_in", "keep" if standing else "")
-        if text == "keep" and standing is not None:
-            return standing.until_ms
+        text = fields.get("expires_in", "keep" if existing_filter else "")
+        if text == "keep" and existing_filter is not None:
+            return existing_filter.until_ms
         try:
-            return _until(text, now_ms)
+            return _parse_end_ms(text, now_ms)
         except ValueError:
-            raise FilterRefused({"expires_in": _("This is not a number of seconds.")}) from None
+            raise FilterInvalid({"expires_in": _("This is not a number of seconds.")}) from None
 
 
-def _until(text: str, now_ms: int) -> int | None:
+def _parse_end_ms(text: str, now_ms: int) -> int | None:
     """None for "" and "0". Raises ValueError."""
     if text in ("", "0"):
         return None
-    if not _SECONDS.fullmatch(text):
+    if not _SECONDS_PATTERN.fullmatch(text):
         raise ValueError("not a number of seconds")
-    return now_ms + 1000 * min(int(text), DURATION_MOST)
+    return now_ms + 1000 * min(int(text), MAX_DURATION_S)

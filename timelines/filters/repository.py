@@ -3,11 +3,11 @@
 from msgspec.structs import replace
 
 from accounts.domain import AccountId
-from socialsite.store import Store, load
+from socialsite.store import Store, load_script
 from timelines import keys
 from timelines.visibility.filter import Filter, decode_filter, encode_filter
 
-REPLACE = load("replace_filter.lua", __package__)
+REPLACE = load_script("replace_filter.lua", __package__)
 
 
 class Filters:

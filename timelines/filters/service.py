@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.domain import AccountId
-from timelines.errors import FilterNotFound, FilterRefused, FiltersCapReached
+from timelines.errors import FilterInvalid, FilterNotFound, FiltersCapReached
 from timelines.filters.repository import Filters
 from timelines.text.tokenizer import folded
 from timelines.visibility.filter import FILTERS_CAP, PHRASE_MAX, Action, Filter
@@ -32,7 +32,7 @@ class FilterService:
         until_ms: int | None = None,
         whole_word: bool = True,
     ) -> Filter:
-        """Raises FilterRefused, FiltersCapReached."""
+        """Raises FilterInvalid, FiltersCapReached."""
         phrase = checked(phrase)
         if len(await self._filters.all(account_id)) >= self._cap:
             raise FiltersCapReached
@@ -48,7 +48,7 @@ class FilterService:
         until_ms: int | None,
         whole_word: bool,
     ) -> Filter:
-        """Raises FilterRefused, FilterNotFound."""
+        """Raises FilterInvalid, FilterNotFound."""
         changed = Filter(number, checked(phrase), action, until_ms, whole_word)
         if not await self._filters.replace(account_id, changed):
             raise FilterNotFound
@@ -60,17 +60,17 @@ class FilterService:
 
 
 def checked(phrase: str) -> str:
-    """The phrase as it is stored. Raises FilterRefused."""
+    """The phrase as it is stored. Raises FilterInvalid."""
     phrase = " ".join(unicodedata.normalize("NFC", phrase).split())
     if not folded(phrase).split():
-        raise FilterRefused({"phrase": _("Enter a word or a phrase.")})
+        raise FilterInvalid({"phrase": _("Enter a word or a phrase.")})
     if len(phrase) > PHRASE_MAX:
         text = ngettext(
             "A phrase has at most %(most)d character.",
             "A phrase has at most %(most)d characters.",
             PHRASE_MAX,
         )
-        raise FilterRefused({"phrase": text % {"most": PHRASE_MAX}})
+        raise FilterInvalid({"phrase": text % {"most": PHRASE_MAX}})
     if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in phrase):
-        raise FilterRefused({"phrase": _("This phrase has characters that cannot be shown.")})
+        raise FilterInvalid({"phrase": _("This phrase has characters that cannot be shown.")})
     return phrase

@@ -5,42 +5,42 @@ from http import HTTPStatus
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from socialsite.web.middleware.errors import status_of
+from socialsite.web.middleware.errors import get_error_status
 from socialsite.web.requests import (
     SiteRequest,
-    answer_as,
     done,
-    form_data,
-    own_id,
+    format_iso_time,
+    get_form_data,
     page_response,
+    require_viewer_id,
     respond,
-    time_text,
+    set_page_path,
     wants_json,
 )
-from timelines.errors import FilterNotFound, FilterRefused, FiltersCapReached
+from timelines.errors import FilterInvalid, FilterNotFound, FiltersCapReached
 from timelines.filters.forms import FilterForm
 from timelines.pages.presenters import Json
-from timelines.pages.responses import Page
+from timelines.pages.responses import TemplateContext
 from timelines.visibility.filter import Filter
 
-FILTERS = "/accounts/filters/"
-TEMPLATE = "timelines/filters.html"
+FILTERS_URL = "/accounts/filters/"
+FILTERS_TEMPLATE = "timelines/filters.html"
 
 
 async def index(request: SiteRequest) -> HttpResponseBase:
-    found = await request.services.filters.all(own_id(request))
+    found = await request.services.filters.all(require_viewer_id(request))
     return respond(
         request,
-        TEMPLATE,
-        page=lambda: _page(request, found),
+        FILTERS_TEMPLATE,
+        page=lambda: _page_context(request, found),
         data=lambda: {"filters": [filter_json(each) for each in found]},
     )
 
 
 async def add(request: SiteRequest) -> HttpResponseBase:
-    me, services = own_id(request), request.services
+    me, services = require_viewer_id(request), request.services
     try:
-        sent = FilterForm.of(form_data(request), services.clock.now_ms())
+        sent = FilterForm.parse(get_form_data(request), services.clock.now_ms())
         made = await services.filters.add(
             account_id=me,
             phrase=sent.phrase,
@@ -48,18 +48,18 @@ async def add(request: SiteRequest) -> HttpResponseBase:
             until_ms=sent.until_ms,
             whole_word=sent.whole_word,
         )
-    except (FilterRefused, FiltersCapReached) as error:
-        return await _again(request, error, number=0)
-    return done(request, filter_json(made), default=FILTERS, status=HTTPStatus.CREATED)
+    except (FilterInvalid, FiltersCapReached) as error:
+        return await _redisplay_form(request, error, number=0)
+    return done(request, filter_json(made), default=FILTERS_URL, status=HTTPStatus.CREATED)
 
 
 async def edit(request: SiteRequest, number: int) -> HttpResponseBase:
-    me, services = own_id(request), request.services
+    me, services = require_viewer_id(request), request.services
     standing = next((each for each in await services.filters.all(me) if each.id == number), None)
     if standing is None:
         raise FilterNotFound
     try:
-        sent = FilterForm.of(form_data(request), services.clock.now_ms(), standing)
+        sent = FilterForm.parse(get_form_data(request), services.clock.now_ms(), standing)
         changed = await services.filters.edit(
             account_id=me,
             number=number,
@@ -68,14 +68,14 @@ async def edit(request: SiteRequest, number: int) -> HttpResponseBase:
             until_ms=sent.until_ms,
             whole_word=sent.whole_word,
         )
-    except FilterRefused as error:
-        return await _again(request, error, number=number)
-    return done(request, filter_json(changed), default=FILTERS)
+    except FilterInvalid as error:
+        return await _redisplay_form(request, error, number=number)
+    return done(request, filter_json(changed), default=FILTERS_URL)
 
 
 async def delete(request: SiteRequest, number: int) -> HttpResponseBase:
-    await request.services.filters.delete(account_id=own_id(request), number=number)
-    return done(request, {}, default=FILTERS)
+    await request.services.filters.delete(account_id=require_viewer_id(request), number=number)
+    return done(request, {}, default=FILTERS_URL)
 
 
 def filter_json(found: Filter) -> Json:
@@ -84,18 +84,18 @@ def filter_json(found: Filter) -> Json:
         "phrase": found.phrase,
         "action": found.action,
         "whole_word": found.whole_word,
-        "expires_at": time_text(found.until_ms) if found.until_ms is not None else None,
+        "expires_at": format_iso_time(found.until_ms) if found.until_ms is not None else None,
     }
 
 
-async def _again(
-    request: SiteRequest, error: FilterRefused | FiltersCapReached, *, number: int
+async def _redisplay_form(
+    request: SiteRequest, error: FilterInvalid | FiltersCapReached, *, number: int
 ) -> HttpResponseBase:
     """The page with what was wrong beside the form it came from; in JSON the error itself."""
     if wants_json(request):
         raise error
-    answer_as(request, FILTERS)
-    found, sent = await request.services.filters.all(own_id(request)), form_data(request)
+    set_page_path(request, FILTERS_URL)
+    found, sent = await request.services.filters.all(require_viewer_id(request)), get_form_data(request)
     refused = {
         "refused": number,
         "sent": {
@@ -106,10 +106,10 @@ async def _again(
         },
         "error": str(next(iter(error.fields.values()), error.message)),
     }
-    return page_response(request, TEMPLATE, _page(request, found) | refused, status_of(error))
+    return page_response(request, FILTERS_TEMPLATE, _page_context(request, found) | refused, get_error_status(error))
 
 
-def _page(request: SiteRequest, found: list[Filter]) -> Page:
+def _page_context(request: SiteRequest, found: list[Filter]) -> TemplateContext:
     now_ms = request.services.clock.now_ms()
     shown = [
         {

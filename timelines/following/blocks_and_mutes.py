@@ -12,8 +12,8 @@ from typing import Protocol
 
 from accounts.domain import DELETED, AccountId
 from accounts.errors import AccountNotFound
-from socialsite.store import Question, Reply, Store, joined
-from timelines.errors import RelatingToYourself, RelationsCapReached
+from socialsite.store import Read, Reply, Store, combine
+from timelines.errors import BlocksAndMutesCapReached, CannotBlockOrMuteSelf
 from timelines.graph.blocks_and_mutes_repository import Relations
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.graph.follow_requests_repository import FollowRequests
@@ -119,22 +119,22 @@ class RelationsService:
     async def relation(self, viewer_id: AccountId, other_id: AccountId, now_ms: int) -> Relation:
         """All that the viewer has to do with the other, in one round trip."""
         relation: Relation
-        (relation,) = await self._store.ask(self.relation_question(viewer_id, other_id, now_ms))
+        (relation,) = await self._store.read(self.relation_question(viewer_id, other_id, now_ms))
         return relation
 
-    def relation_question(self, viewer_id: AccountId, other_id: AccountId, now_ms: int) -> Question[Relation]:
+    def relation_question(self, viewer_id: AccountId, other_id: AccountId, now_ms: int) -> Read[Relation]:
         """As `relation`, for a round trip that asks other things too."""
-        asked = joined(
+        asked = combine(
             self._relations.relation_question(viewer_id, other_id, now_ms),
             self._follows.between_question(viewer_id, other_id),
         )
 
         def understand(replies: Sequence[Reply]) -> Relation:
-            own, (follows, is_followed) = asked.understand(replies)
+            own, (follows, is_followed) = asked.parse(replies)
             related: Relation = replace(own, follows=follows, is_followed=is_followed)
             return related
 
-        return Question(asked.commands, understand)
+        return Read(asked.commands, understand)
 
     async def may_interact(self, viewer_id: AccountId, author_id: AccountId) -> bool:
         """Whether no block stands between them."""
@@ -145,9 +145,7 @@ class RelationsService:
         if not await self.may_interact(viewer_id, other_id):
             raise AccountNotFound
 
-    async def blocked(
-        self, account_id: AccountId, cursor: FollowCursor | None = None, limit: int = 30
-    ) -> FollowPage:
+    async def blocked(self, account_id: AccountId, cursor: FollowCursor | None = None, limit: int = 30) -> FollowPage:
         """Blocked last first; without those that are gone or suspended."""
         return await visible_page(self._accounts, partial(self._relations.blocked, account_id), cursor, limit)
 
@@ -165,23 +163,23 @@ class RelationsService:
     async def _check(self, account_id: AccountId, other_id: AccountId, now_ms: int, *, cap: int) -> None:
         """At the cap, what stands already may be repeated, and accounts that are gone make room."""
         if account_id == other_id:
-            raise RelatingToYourself
+            raise CannotBlockOrMuteSelf
         if await self._has_room(account_id, now_ms, cap):
             return
         held: Relation
-        (held,) = await self._store.ask(self._relations.relation_question(account_id, other_id, now_ms))
+        (held,) = await self._store.read(self._relations.relation_question(account_id, other_id, now_ms))
         if (held.blocks, held.mutes, held.quiets)[cap]:
             return
         await self._relations.forget_among(account_id, cap, self._gone)
         if not await self._has_room(account_id, now_ms, cap):
-            raise RelationsCapReached
+            raise BlocksAndMutesCapReached
 
     async def _has_room(self, account_id: AccountId, now_ms: int, cap: int) -> bool:
         return (await self._relations.counts(account_id, now_ms))[cap] < self._caps[cap]
 
     async def _gone(self, ids: list[AccountId]) -> list[AccountId]:
         """Those of `ids` that are deleted; suspended ones may come back."""
-        authors = await self._accounts.authors(ids)
+        authors = await self._accounts.find_authors(ids)
         return [id for id in ids if id not in authors or authors[id].state == DELETED]
 
     @asynccontextmanager

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from timelines.errors import MuteRefused
-from timelines.filters.forms import _until
+from timelines.errors import MuteDurationInvalid
+from timelines.filters.forms import _parse_end_ms
 
 
-def mute_until(fields: Mapping[str, str], now_ms: int) -> int | None:
-    """`duration` in seconds, as the ms at which it is over; None for good. Raises MuteRefused."""
+def parse_mute_end(fields: Mapping[str, str], now_ms: int) -> int | None:
+    """`duration` in seconds, as the ms at which it is over; None for good. Raises MuteDurationInvalid."""
     try:
-        return _until(fields.get("duration", ""), now_ms)
+        return _parse_end_ms(fields.get("duration", ""), now_ms)
     except ValueError:
-        raise MuteRefused from None
+        raise MuteDurationInvalid from None

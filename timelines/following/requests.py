@@ -8,7 +8,7 @@ from functools import partial
 
 from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
-from timelines.errors import RequesterAtCap
+from timelines.errors import RequesterFollowingCapReached
 from timelines.graph.blocks_and_mutes_repository import Relations
 from timelines.graph.follow import Follow, FollowCursor, FollowPage
 from timelines.graph.follow_requests_repository import FollowRequests
@@ -40,7 +40,7 @@ class RequestService:
     async def accept(self, *, account_id: AccountId, requester_id: AccountId, now_ms: int) -> bool:
         """Let somebody in who asked. False: they follow already.
 
-        Raises AccountNotFound (nobody asked), RequesterAtCap: the request stays.
+        Raises AccountNotFound (nobody asked), RequesterFollowingCapReached: the request stays.
         """
         if not await self._requests.stands(requester_id, account_id):
             return await self._answered_before(account_id, requester_id)
@@ -62,9 +62,7 @@ class RequestService:
         """The requester is not told, and may ask again. False: there was no request."""
         return await self._requests.remove(requester_id, account_id)
 
-    async def page(
-        self, account_id: AccountId, cursor: FollowCursor | None = None, limit: int = 30
-    ) -> FollowPage:
+    async def page(self, account_id: AccountId, cursor: FollowCursor | None = None, limit: int = 30) -> FollowPage:
         """Who waits for an answer, newest first."""
         return await visible_page(self._accounts, partial(self._requests.page, account_id), cursor, limit)
 
@@ -81,7 +79,7 @@ class RequestService:
         if await self._follows.following_count(requester_id) < self._cap:
             return
         if not await self._follows.is_following(requester_id, account_id):
-            raise RequesterAtCap
+            raise RequesterFollowingCapReached
 
     async def _still_wanted(self, account_id: AccountId, requester_id: AccountId) -> bool:
         if await self._relations.apart(account_id, [requester_id]):

@@ -6,7 +6,7 @@ from functools import partial
 
 from accounts.domain import AccountId, Author
 from accounts.errors import AccountNotFound
-from timelines.errors import FollowingCapReached, FollowingYourself, RequestsCapReached
+from timelines.errors import CannotFollowSelf, FollowingCapReached, FollowRequestsCapReached
 from timelines.graph.blocks_and_mutes_repository import Relations
 from timelines.graph.follow import Follow, FollowCounts, FollowCursor, FollowPage
 from timelines.graph.follow_requests_repository import FollowRequests
@@ -50,7 +50,7 @@ class FollowingService:
         A private account is asked first, which is False, too: RelationsService.relation says `requested`.
         """
         if follower_id == followed_id:
-            raise FollowingYourself
+            raise CannotFollowSelf
         followed = await self._met(follower_id, followed_id)
         if await self._follows.following_count(follower_id) >= self._cap:
             return await self._repeated(follower_id, followed_id)
@@ -134,7 +134,7 @@ class FollowingService:
 
     async def _met(self, follower_id: AccountId, followed_id: AccountId) -> Author:
         """The one to be followed. Raises AccountNotFound where one is not there, or a block between them."""
-        authors = await self._accounts.authors([follower_id, followed_id])
+        authors = await self._accounts.find_authors([follower_id, followed_id])
         if not all(id in authors and authors[id].is_visible for id in (follower_id, followed_id)):
             raise AccountNotFound
         if await self._relations.apart(follower_id, [followed_id]):
@@ -145,7 +145,7 @@ class FollowingService:
         """Leave a request, look again: a block meanwhile may have swept it already."""
         is_full = await self._requests.made_by(requester_id) >= self._requested_cap
         if is_full and not await self._requests.is_asking(requester_id, target_id):
-            raise RequestsCapReached
+            raise FollowRequestsCapReached
         async with self._owing(NoticeDebt("request", requester_id, target_id)):
             is_new = await self._requests.add(requester_id, target_id, now_ms)
             try:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from accounts.domain import AccountId, Author
-from socialsite.ids import Now
-from socialsite.store import Question, Store
+from socialsite.ids import TimeSource
+from socialsite.store import Read, Store
 from timelines.author_feeds.repository import PublicRepository
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
@@ -24,7 +24,7 @@ KNOWN_SHOWN = 3
 
 
 class Authors(Protocol):
-    def authors_question(self, ids: Iterable[AccountId]) -> Question[dict[AccountId, Author]]: ...
+    def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class SuggestingService:
         authors: Authors,
         public: PublicRepository,
         posts: PostRepository,
-        clock: Now,
+        clock: TimeSource,
     ) -> None:
         self._store = store
         self._follows = follows
@@ -84,9 +84,9 @@ class SuggestingService:
         if not others:
             return []
         state: ReaderState
-        state, authors, followed = await self._store.ask(
+        state, authors, followed = await self._store.read(
             state_question(viewer_id, (), others, self._clock.now_ms()),
-            self._authors.authors_question(others),
+            self._authors.read_authors(others),
             self._follows.followed_question(viewer_id, others),
         )
         asked = await self._requests.requested_among(viewer_id, others)

@@ -18,9 +18,7 @@ async def page_of_accounts(
     """One more is read, to know whether there is a next page. `above`: only scores beyond it."""
     bound = "+inf" if cursor is None else f"({cursor.at_ms}"
     lowest = "-inf" if above is None else f"({above}"
-    commands: list[Command] = [
-        ("ZRANGE", key, bound, lowest, "BYSCORE", "REV", "LIMIT", 0, limit + 1, "WITHSCORES")
-    ]
+    commands: list[Command] = [("ZRANGE", key, bound, lowest, "BYSCORE", "REV", "LIMIT", 0, limit + 1, "WITHSCORES")]
     if cursor is not None:
         beyond = ("down", cursor.at_ms, str(cursor.account_id), limit + 1)
         commands.append(TIES_AFTER.command((key,), beyond))

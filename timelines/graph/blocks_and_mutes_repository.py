@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 
 from accounts.domain import AccountId
-from socialsite.store import Command, Encoded, Key, Question, Reply, Store, wire_of, wire_text
+from socialsite.store import Command, EncodedPipeline, Key, Read, Reply, Store, encode_int, encode_text
 from timelines import keys
 from timelines.graph.account_zset_page import page_of_accounts
 from timelines.graph.follow import FollowCursor, FollowPage
@@ -63,11 +63,9 @@ class Relations:
     async def unquiet(self, account_id: AccountId, other_id: AccountId) -> bool:
         return await self._remove(keys.quieted(account_id), other_id)
 
-    def relation_question(
-        self, account_id: AccountId, other_id: AccountId, now_ms: int
-    ) -> Question[Relation]:
+    def relation_question(self, account_id: AccountId, other_id: AccountId, now_ms: int) -> Read[Relation]:
         """All that stands under the account's tag; who follows whom is asked elsewhere."""
-        theirs = wire_of(other_id)
+        theirs = encode_int(other_id)
         wire = b"".join([head + theirs for head in _heads(account_id)])
 
         def commands() -> list[Command]:
@@ -84,15 +82,15 @@ class Relations:
                 quiets=quieted is not None,
             )
 
-        return Question(Encoded(wire, len(RELATING), commands), understand)
+        return Read(EncodedPipeline(wire, len(RELATING), commands), understand)
 
     async def apart(self, account_id: AccountId, others: Sequence[AccountId]) -> set[AccountId]:
         """Those of `others` that the account blocks or is blocked by."""
         apart: set[AccountId]
-        (apart,) = await self._store.ask(self.apart_question(account_id, others))
+        (apart,) = await self._store.read(self.apart_question(account_id, others))
         return apart
 
-    def apart_question(self, account_id: AccountId, others: Sequence[AccountId]) -> Question[set[AccountId]]:
+    def apart_question(self, account_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
         """As `apart`, for a round trip that asks other things too."""
 
         def understand(sides: Sequence[Reply]) -> set[AccountId]:
@@ -100,7 +98,7 @@ class Relations:
             return {other for side in marked for other, score in side if score is not None}
 
         asked = (keys.blocks(account_id), keys.blocked_by(account_id)) if others else ()
-        return Question([("ZMSCORE", key, *others) for key in asked], understand)
+        return Read([("ZMSCORE", key, *others) for key in asked], understand)
 
     async def counts(self, account_id: AccountId, now_ms: int) -> tuple[int, int, int]:
         """How many the account blocks, mutes, and hides the boosts of; without mutes that are over."""
@@ -131,9 +129,7 @@ class Relations:
         """Blocked last first."""
         return await page_of_accounts(self._timelines, keys.blocks(account_id), cursor, limit)
 
-    async def muted(
-        self, account_id: AccountId, cursor: FollowCursor | None, limit: int, *, now_ms: int
-    ) -> FollowPage:
+    async def muted(self, account_id: AccountId, cursor: FollowCursor | None, limit: int, *, now_ms: int) -> FollowPage:
         """Those whose mute ends last come first; without those that are over."""
         return await page_of_accounts(self._timelines, keys.mutes(account_id), cursor, limit, above=now_ms)
 
@@ -177,4 +173,4 @@ class Relations:
 @lru_cache(maxsize=5_000)
 def _heads(account_id: AccountId) -> tuple[bytes, ...]:
     """ZSCORE of each key as it is sent, up to its member."""
-    return tuple(b"*3\r\n" + wire_text("ZSCORE") + wire_text(build(account_id)) for build in RELATING)
+    return tuple(b"*3\r\n" + encode_text("ZSCORE") + encode_text(build(account_id)) for build in RELATING)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from socialsite.store.read import Question
+from socialsite.store.read import Read
 from timelines.graph.edge_list import EdgeSide
 
 
@@ -28,7 +28,7 @@ async def common_with_each(one: Sized, others: Sequence[Sized], at_most: int) ->
     """
     smaller = [other for other in others if other.size < one.size]
     larger = [other for other in others if other.size >= one.size]
-    walks: list[Question[Any]] = [other.side.times_question(other.owner, at_most) for other in smaller]
+    walks: list[Read[Any]] = [other.side.times_question(other.owner, at_most) for other in smaller]
     if larger:
         walks.append(one.side.ids_question(one.owner, at_most))
     walked = await one.side.ask(*walks)
@@ -40,7 +40,4 @@ async def common_with_each(one: Sized, others: Sequence[Sized], at_most: int) ->
         *(other.side.among_groups_question(other.owner, groups[other.owner]) for other in larger),
     )
     common = dict(zip((*smaller, *larger), found, strict=True))
-    return [
-        {id: times[other][id] for id in common[other]} if other in times else common[other]
-        for other in others
-    ]
+    return [{id: times[other][id] for id in common[other]} if other in times else common[other] for other in others]

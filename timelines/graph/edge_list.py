@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from socialsite.store.key import Key
 from socialsite.store.node import Reply
-from socialsite.store.read import Question
-from socialsite.store.scripts import Command, load
+from socialsite.store.read import Read
+from socialsite.store.scripts import Command, load_script
 from timelines.graph.edge_reads import EdgeQuestions
 from timelines.graph.follow import PassCursor
 from timelines.graph.passes import read_under, shares_of, written_under
 
-TIES_AFTER = load("ties_after.lua", __package__)
+TIES_AFTER = load_script("ties_after.lua", __package__)
 
 
 class Neighbour(NamedTuple):
@@ -42,9 +42,9 @@ class EdgeSide(EdgeQuestions):
     async def gather(self, commands: list[Command]) -> list[Reply]:
         return await self._pairs.gather(commands)
 
-    async def ask(self, *questions: Question[Any]) -> list[Any]:
+    async def ask(self, *questions: Read[Any]) -> list[Any]:
         """Questions about any sides, in one round trip a node."""
-        return await self._pairs.ask(*questions)
+        return await self._pairs.read(*questions)
 
     async def count(self, owner: int) -> int:
         return int((await self.ask(self.count_question(owner)))[0])
@@ -140,7 +140,7 @@ class EdgeSide(EdgeQuestions):
     async def among(self, owner: int, ids: Collection[int]) -> dict[int, int]:
         """Those of `ids` that `owner` has an edge with, and since when; one ZMSCORE a partition."""
         question = self.among_question(owner, ids)
-        return question.understand(await self._pairs.gather(question.commands))
+        return question.parse(await self._pairs.gather(question.commands))
 
     async def ids(self, owner: int, at_most: int) -> list[int]:
         """All ids of a side that has a cap; `at_most` bounds the read should the cap have been passed."""

@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from socialsite.store.connections import KeyDataShardedConnection, Layout, partition_of
-from socialsite.store.errors import LayoutChanged
+from socialsite.store.connections import KeyDataShardedConnection, PartitionLayout, partition_of_pair
+from socialsite.store.errors import PartitionLayoutChanged
 from socialsite.store.key import Key
-from socialsite.store.scripts import Command, Script, load
+from socialsite.store.scripts import Command, Script, load_script
 from timelines.graph.edge_list import EdgeSide
 from timelines.graph.encoded_commands import KeyOfSide
 from timelines.graph.follow import FIRST_PASS
 
-ADD_EDGES = load("add_edges.lua", __package__)
-REMOVE_EDGES = load("remove_edges.lua", __package__)
+ADD_EDGES = load_script("add_edges.lua", __package__)
+REMOVE_EDGES = load_script("remove_edges.lua", __package__)
 EDGES_PER_SCRIPT = 250  # about 1 ms of the server
 TURNS_MOST = 3  # times that partitions turn over, or back, while a change waits for them
 SCRIPTS_PER_ROUND = 16  # so that nobody's time-out passes behind an import
@@ -74,19 +74,19 @@ class PairEdges:
         """Done again where the edges were cut anew meanwhile: what was done already changes nothing."""
         edges = list(edges)
         for _ in range(TURNS_MOST):
-            with contextlib.suppress(LayoutChanged):
+            with contextlib.suppress(PartitionLayoutChanged):
                 return await self._change_under(self._pairs.layout, script, edges, args_of)
         return await self._change_under(self._pairs.layout, script, edges, args_of)
 
     async def _change_under(
-        self, layout: Layout, script: Script, edges: Sequence[Edge], args_of: ArgsOf
+        self, layout: PartitionLayout, script: Script, edges: Sequence[Edge], args_of: ArgsOf
     ) -> int:
         """Scripts of one partition each, several a round trip."""
         groups: dict[int, list[Edge]] = {}
         for edge in edges:
-            groups.setdefault(partition_of(edge[0], edge[1], layout.count), []).append(edge)
+            groups.setdefault(partition_of_pair(edge[0], edge[1], layout.count), []).append(edge)
         scripts = (
-            self._command(script, layout.tag(number), chunk, args_of)
+            self._command(script, layout.tag_of(number), chunk, args_of)
             for number, group in groups.items()
             for chunk in _chunks(group, EDGES_PER_SCRIPT)
         )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 
-from socialsite.store.encoding import wire_of, wire_text
+from socialsite.store.encoding import encode_int, encode_text
 from socialsite.store.key import Key
 from socialsite.store.scripts import encode
 
@@ -14,9 +14,7 @@ OWNERS = 5_000  # whose keys stay encoded, of all partitions: with 16 about 12 M
 def group_wires(groups: Mapping[int, Sequence[int]]) -> list[tuple[int, bytes, bytes]]:
     """Of each group (ids by the number of their partition) that number, and its ZMSCORE but for name and key:
     what is sent before these, what after. So one grouping is asked of several sides."""
-    return [
-        (number, _lead(len(members)), b"".join(map(wire_of, members))) for number, members in groups.items()
-    ]
+    return [(number, _lead(len(members)), b"".join(map(encode_int, members))) for number, members in groups.items()]
 
 
 @cache
@@ -33,7 +31,7 @@ def scores_wire(heads: Sequence[bytes], groups: Sequence[tuple[int, bytes, bytes
 @lru_cache(maxsize=OWNERS)
 def scores_heads(key: KeyOfSide, tags: tuple[str, ...], owner: int) -> tuple[bytes, ...]:
     """Name and key of the side's ZMSCORE, by the number of the partition."""
-    return tuple(wire_text("ZMSCORE") + wire_text(made(key, tag, owner)) for tag in tags)
+    return tuple(encode_text("ZMSCORE") + encode_text(made(key, tag, owner)) for tag in tags)
 
 
 @lru_cache(maxsize=OWNERS)
@@ -43,9 +41,7 @@ def sizes_wire(key: KeyOfSide, tags: tuple[str, ...], owner: int) -> bytes:
 
 
 @lru_cache(maxsize=OWNERS)
-def walk_wire(
-    key: KeyOfSide, tags: tuple[str, ...], owner: int, last: int, with_times: bool = False
-) -> bytes:
+def walk_wire(key: KeyOfSide, tags: tuple[str, ...], owner: int, last: int, with_times: bool = False) -> bytes:
     """A ZRANGE of each partition, by rank from 0 to `last`; `with_times`: WITHSCORES."""
     told = ("WITHSCORES",) if with_times else ()
     return b"".join([encode(("ZRANGE", made(key, tag, owner), 0, last, *told)) for tag in tags])

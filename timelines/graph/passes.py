@@ -2,23 +2,23 @@
 
 from dataclasses import replace
 
-from socialsite.store.connections import Layout
+from socialsite.store.connections import PartitionLayout
 from timelines.graph.follow import FIRST_PASS, PassCursor
 
 GENERATION = 1 << 16
 """Partitions of a cursor are numbered from here for each layout after the first (docs/moving.md)."""
 
 
-def read_under(layout: Layout, cursor: PassCursor) -> PassCursor:
+def read_under(layout: PartitionLayout, cursor: PassCursor) -> PassCursor:
     """Where to go on. A cursor of an earlier layout begins again: every delivery may be repeated."""
     generation, number = divmod(cursor.partition, GENERATION)
-    if generation != layout.generation:
+    if generation != layout.version:
         return FIRST_PASS
     return replace(cursor, partition=number)
 
 
-def written_under(layout: Layout, cursor: PassCursor) -> PassCursor:
-    return replace(cursor, partition=layout.generation * GENERATION + cursor.partition)
+def written_under(layout: PartitionLayout, cursor: PassCursor) -> PassCursor:
+    return replace(cursor, partition=layout.version * GENERATION + cursor.partition)
 
 
 def shares_of(sizes: list[int], room: int) -> list[int]:

@@ -9,8 +9,8 @@ from typing import cast
 
 from accounts.domain import AccountId
 from socialsite.store.node import Reply
-from socialsite.store.pending_reply import Later
-from socialsite.store.read import Question, joined
+from socialsite.store.pending_reply import LazyAwaitable
+from socialsite.store.read import Read, combine
 from socialsite.store.store import Store
 from timelines import keys
 from timelines.graph.edge_intersections import Sized, common_with_each
@@ -38,7 +38,9 @@ class Follows:
     def __init__(self, store: Store, *, partitions: int, following_cap: int) -> None:
         self._store = store
         self._edges = PairEdges(
-            store.pairs("follows", partitions), outgoing=keys.following, incoming=keys.followers
+            store.partitioned_component("follows", partitions),
+            outgoing=keys.following,
+            incoming=keys.followers,
         )
         self._following = self._edges.outgoing
         self._followers = self._edges.incoming
@@ -64,14 +66,14 @@ class Follows:
 
     async def counts(self, account_id: AccountId) -> FollowCounts:
         counts: FollowCounts
-        (counts,) = await self._store.ask(self.counts_question(account_id))
+        (counts,) = await self._store.read(self.counts_question(account_id))
         return counts
 
-    def counts_question(self, account_id: AccountId, *, may_lag: bool = False) -> Question[FollowCounts]:
+    def counts_question(self, account_id: AccountId, *, may_lag: bool = False) -> Read[FollowCounts]:
         """As `counts`, for a round trip that asks other things too."""
         sides = self._followers, self._following
-        asked = joined(*(side.count_question(account_id, may_lag=may_lag) for side in sides))
-        return Question(asked.commands, lambda replies: FollowCounts(*asked.understand(replies)), may_lag)
+        asked = combine(*(side.count_question(account_id, may_lag=may_lag) for side in sides))
+        return Read(asked.commands, lambda replies: FollowCounts(*asked.parse(replies)), may_lag)
 
     async def following_count(self, account_id: AccountId) -> int:
         return await self._following.count(account_id)
@@ -84,9 +86,7 @@ class Follows:
         """The accounts followed last first, behind `cursor`."""
         return await page_of(self._following, account_id, cursor, limit)
 
-    async def followers_pass(
-        self, account_id: AccountId, cursor: PassCursor, limit: int
-    ) -> PassPage[AccountId]:
+    async def followers_pass(self, account_id: AccountId, cursor: PassCursor, limit: int) -> PassPage[AccountId]:
         """The next `limit` followers for syndication; begin with FIRST_PASS, end where `next` is None."""
         return PassPage(*await self._followers.names_pass(account_id, cursor, limit))
 
@@ -94,22 +94,20 @@ class Follows:
         """Those of `ids` that the viewer follows."""
         return set(map(AccountId, await self._following.among(viewer_id, ids)))
 
-    def followed_question(self, viewer_id: AccountId, ids: Collection[AccountId]) -> Question[set[AccountId]]:
+    def followed_question(self, viewer_id: AccountId, ids: Collection[AccountId]) -> Read[set[AccountId]]:
         """As `followed_among`, for a round trip that asks other things too."""
-        return cast("Question[set[AccountId]]", self._following.held_question(viewer_id, ids))
+        return cast("Read[set[AccountId]]", self._following.held_question(viewer_id, ids))
 
-    def between_question(self, one: AccountId, other: AccountId) -> Question[tuple[bool, bool]]:
+    def between_question(self, one: AccountId, other: AccountId) -> Read[tuple[bool, bool]]:
         """Whether one follows the other, and the other way round, for a round trip that asks more."""
         commands = [side.member_command(one, other) for side in (self._following, self._followers)]
-        return Question(commands, lambda replies: (replies[0] is not None, replies[1] is not None))
+        return Read(commands, lambda replies: (replies[0] is not None, replies[1] is not None))
 
     async def followers_among(self, account_id: AccountId, ids: Collection[AccountId]) -> set[AccountId]:
         """Those of `ids` that follow the account: the readers of one post, as the live layer asks."""
         return set(map(AccountId, await self._followers.among(account_id, ids)))
 
-    def followers_question(
-        self, account_id: AccountId, ids: Collection[AccountId]
-    ) -> Question[dict[int, int]]:
+    def followers_question(self, account_id: AccountId, ids: Collection[AccountId]) -> Read[dict[int, int]]:
         """As `followers_among`, and since when, for a round trip that asks other things too."""
         return self._followers.among_question(account_id, ids)
 
@@ -117,21 +115,21 @@ class Follows:
         """Everybody the account follows, in no order."""
         return list(map(AccountId, await self._following.ids(account_id, self._most)))
 
-    def met_question(self, viewer_id: AccountId, account_id: AccountId) -> Question[Met]:
+    def met_question(self, viewer_id: AccountId, account_id: AccountId) -> Read[Met]:
         """Counts of the account, and whom the viewer follows: FIRST a partition, which for most is all."""
         first = self._following.first_question(viewer_id, FIRST)
 
         def understand(replies: Sequence[Reply]) -> tuple[tuple[AccountId, ...], bool]:
-            followed = cast("list[AccountId]", first.understand(replies))
+            followed = cast("list[AccountId]", first.parse(replies))
             return tuple(followed), max(map(len, replies)) < FIRST
 
-        asked = joined(self.counts_question(account_id), Question(first.commands, understand))
+        asked = combine(self.counts_question(account_id), Read(first.commands, understand))
 
         def met(replies: Sequence[Reply]) -> Met:
-            counts, (followed, is_all) = asked.understand(replies)
+            counts, (followed, is_all) = asked.parse(replies)
             return Met(counts, followed, is_all)
 
-        return Question(asked.commands, met)
+        return Read(asked.commands, met)
 
     def begin_together(
         self, viewer_id: AccountId, account_id: AccountId, met: Met, limit: int
@@ -142,33 +140,25 @@ class Follows:
         which of them are on the account's sides, now; elsewhere three compare the sides (`common_with_each`).
         """
         if not met.is_all:
-            return Later(partial(self._compared, viewer_id, account_id, met, limit))
+            return LazyAwaitable(partial(self._compared, viewer_id, account_id, met, limit))
         groups = self._followers.grouped(account_id, met.followed)
-        asked = joined(
+        asked = combine(
             self._followers.among_groups_question(account_id, groups),
             self._following.held_groups_question(account_id, groups),
         )
-        return self._store.begin(
-            Question(asked.commands, lambda replies: acquainted(limit, *asked.understand(replies)))
-        )
+        return self._store.send_now(Read(asked.commands, lambda replies: acquainted(limit, *asked.parse(replies))))
 
-    async def _compared(
-        self, viewer_id: AccountId, account_id: AccountId, met: Met, limit: int
-    ) -> Acquaintance:
+    async def _compared(self, viewer_id: AccountId, account_id: AccountId, met: Met, limit: int) -> Acquaintance:
         viewer = Sized(self._following, viewer_id, await self._following.count(viewer_id))
         followers = Sized(self._followers, account_id, met.counts.followers)
         following = Sized(self._following, account_id, met.counts.following)
         return acquainted(limit, *await common_with_each(viewer, (followers, following), self._most))
 
-    async def followed_by_each(
-        self, account_ids: Collection[AccountId], most: int
-    ) -> dict[AccountId, list[AccountId]]:
+    async def followed_by_each(self, account_ids: Collection[AccountId], most: int) -> dict[AccountId, list[AccountId]]:
         """Whom each account follows, at most `most` of them, the last ones; one round trip a node."""
         keys = [self._following.keys(id) for id in account_ids]
         each = max(1, most // max(1, len(keys[0]))) if keys else 0
-        replies = iter(
-            await self._following.gather([("ZREVRANGE", key, 0, each - 1) for part in keys for key in part])
-        )
+        replies = iter(await self._following.gather([("ZREVRANGE", key, 0, each - 1) for part in keys for key in part]))
         return {
             id: [AccountId(int(member)) for _ in part for member in next(replies)][:most]
             for id, part in zip(account_ids, keys, strict=True)

@@ -1,10 +1,10 @@
 """Hashtags that accounts follow: `timelines:{<account>}:tags`, as members, normalized."""
 
 from accounts.domain import AccountId
-from socialsite.store import Store, load
+from socialsite.store import Store, load_script
 from timelines import keys
 
-FOLLOW = load("tag_follow.lua", __package__)
+FOLLOW = load_script("tag_follow.lua", __package__)
 FOLLOWED_TAGS_CAP = 50
 """A page of them reads as many timelines."""
 

@@ -37,14 +37,10 @@ class TagTimelines(ScoredTimelines):
         replies = await self._place.gather(("ZCARD", tag_key(tag)) for tag in tags)
         return dict(zip(tags, replies, strict=True))
 
-    async def read(
-        self, tag: str, edge: int, limit: int, *, upward: bool, may_lag: bool = False
-    ) -> list[PostId]:
+    async def read(self, tag: str, edge: int, limit: int, *, upward: bool, may_lag: bool = False) -> list[PostId]:
         return await self._read(tag_key(tag), edge, limit, upward=upward, may_lag=may_lag)
 
-    async def read_many(
-        self, tags: Sequence[str], edge: int, limit: int, *, upward: bool
-    ) -> list[list[PostId]]:
+    async def read_many(self, tags: Sequence[str], edge: int, limit: int, *, upward: bool) -> list[list[PostId]]:
         """As `read`, of several tags in one round trip a node."""
         commands = [range_command(tag_key(tag), edge, limit, upward=upward) for tag in tags]
         return [ids_of(reply) for reply in await self._place.gather(commands)]

@@ -1,7 +1,7 @@
 """Following hashtags: a timeline of its own, made of the tags' timelines when it is read."""
 
 from accounts.domain import AccountId
-from timelines.errors import FollowedTagsCapReached
+from timelines.errors import FollowedHashtagsCapReached
 from timelines.hashtags.followed import FollowedTags
 
 
@@ -12,10 +12,10 @@ class TagService:
         self._followed = followed
 
     async def follow(self, *, account_id: AccountId, tag: str, now_ms: int) -> bool:
-        """False: it was followed. Raises FollowedTagsCapReached."""
+        """False: it was followed. Raises FollowedHashtagsCapReached."""
         answer = await self._followed.add(account_id, tag, now_ms)
         if answer is None:
-            raise FollowedTagsCapReached
+            raise FollowedHashtagsCapReached
         return answer
 
     async def unfollow(self, *, account_id: AccountId, tag: str) -> bool:

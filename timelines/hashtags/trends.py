@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 
 from accounts.domain import AccountId, Author
-from socialsite.ids import Now, ms_of
+from socialsite.ids import TimeSource, ms_from_id
 from socialsite.store import StoreError
 from timelines.hashtags.trends_repository import Trends
 from timelines.posts.post import Post
@@ -25,11 +25,11 @@ class Trend(NamedTuple):
 
 
 class Authors(Protocol):
-    async def authors(self, ids: Iterable[AccountId]) -> Mapping[AccountId, Author]: ...
+    async def find_authors(self, ids: Iterable[AccountId]) -> Mapping[AccountId, Author]: ...
 
 
 class TrendingService:
-    def __init__(self, *, trends: Trends, accounts: Authors, clock: Now) -> None:
+    def __init__(self, *, trends: Trends, accounts: Authors, clock: TimeSource) -> None:
         self._trends = trends
         self._accounts = accounts
         self._clock = clock
@@ -41,9 +41,9 @@ class TrendingService:
         if not tags:
             return
         try:
-            author = (await self._accounts.authors([post.author_id])).get(post.author_id)
+            author = (await self._accounts.find_authors([post.author_id])).get(post.author_id)
             if author is not None and author.is_visible and not author.private:
-                await self._trends.note(post.author_id, tags, ms_of(post.id))
+                await self._trends.note(post.author_id, tags, ms_from_id(post.id))
         except StoreError as error:
             log.warning("hashtags were not counted: %s", error)
 

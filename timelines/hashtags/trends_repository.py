@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from accounts.domain import DAY_MS, AccountId
-from socialsite.recipes.series import RankedKind, Rollup, ranked_key
-from socialsite.store import Key, Store, load
+from socialsite.recipes.series import RankedMetric, Rollup, ranked_key
+from socialsite.store import Key, Store, load_script
 
-NOTE, TOP = (load(f"trend_{name}.lua", __package__) for name in ("note", "top"))
+NOTE, TOP = (load_script(f"trend_{name}.lua", __package__) for name in ("note", "top"))
 HOURS: Final = 24
 HOUR = Rollup(3_600, HOURS + 2)
-KIND = RankedKind("trends", (HOUR,))
+KIND = RankedMetric("trends", (HOUR,))
 HALF_LIFE_HOURS: Final = 4.0
 """A use of four hours ago counts half as much as one of now."""
 FEWEST_ACCOUNTS: Final = 2
@@ -37,7 +37,7 @@ class Trends:
         """How many of the tags count: those that the account did not use within a day. Safe to repeat."""
         if not tags:
             return 0
-        hour = HOUR.interval(at_ms)
+        hour = HOUR.interval_start(at_ms)
         place = [uses_key(), ranked_key(KIND, HOUR, hour)]
         bounds = [at_ms, at_ms - DAY_MS, USES_CAP, DAY_MS]
         args = [*bounds, HOUR.expires_at(hour), TAGS_CAP, account_id, *tags]

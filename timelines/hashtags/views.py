@@ -9,55 +9,63 @@ from django.http import HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from socialsite.web.limits import Counted
-from socialsite.web.requests import SiteRequest, done, json_response, own_id, respond, viewer_id, wants_json
-from timelines.errors import TagNotFound
-from timelines.hashtags.trend_views import trends_json, trends_slot
-from timelines.markers.views import place_in
-from timelines.pages.presenters import tag_json, tag_url
+from socialsite.web.limits import RefundableLimit
+from socialsite.web.requests import (
+    SiteRequest,
+    done,
+    get_viewer_id,
+    json_response,
+    require_viewer_id,
+    respond,
+    wants_json,
+)
+from timelines.errors import HashtagNotFound
+from timelines.hashtags.trend_views import trends_json, trends_panel
+from timelines.markers.views import load_marker
+from timelines.pages.presenters import hashtag_json, hashtag_url
 from timelines.pages.queries import PageQuery
-from timelines.pages.responses import canonical_url, timeline, timeline_json
+from timelines.pages.responses import canonical_url, timeline_context, timeline_json
 from timelines.text.token_scanner import normalize_tag
 
-TagView = Callable[[SiteRequest, str], Coroutine[Any, Any, HttpResponseBase]]
+HashtagView = Callable[[SiteRequest, str], Coroutine[Any, Any, HttpResponseBase]]
 
 
-def by_tag(view: TagView) -> TagView:
-    """Hands over the normalized tag. Raises TagNotFound for what can be none."""
+def with_canonical_hashtag(view: HashtagView) -> HashtagView:
+    """Hands over the normalized tag. Raises HashtagNotFound for what can be none."""
 
     @wraps(view)
     async def canonical(request: SiteRequest, tag: str) -> HttpResponseBase:
         normal = normalize_tag(tag)
         if normal is None:
-            raise TagNotFound
+            raise HashtagNotFound
         if normal != tag:
             rest = request.path.removeprefix(f"/tags/{tag}/")
             _path, mark, query = request.get_full_path().partition("?")
-            return HttpResponsePermanentRedirect(f"{tag_url(normal)}{rest}{mark}{query}")
+            return HttpResponsePermanentRedirect(f"{hashtag_url(normal)}{rest}{mark}{query}")
         return await view(request, normal)
 
     return canonical
 
 
-@by_tag
+@with_canonical_hashtag
 async def show(request: SiteRequest, tag: str) -> HttpResponseBase:
-    query, me, services = PageQuery.of(request.GET), viewer_id(request), request.services
+    query, me, services = PageQuery.parse(request.GET), get_viewer_id(request), request.services
     page, is_followed, place = await asyncio.gather(
         services.reading.tag(
             tag, viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
         ),
         _is_followed(request, tag),
-        place_in(request, f"tag:{tag}"),
+        load_marker(request, f"tag:{tag}"),
     )
     return respond(
         request,
         "timelines/tag.html",
         page=lambda: {
             "tag": tag,
-            "tag_url": tag_url(tag),
+            "tag_url": hashtag_url(tag),
             "is_followed": is_followed,
-            "timeline": timeline(request, query, page, f"tag:{tag}", place),
-            "feed_url": f"{tag_url(tag)}feed.atom",
+            "timeline": timeline_context(request, query, page, f"tag:{tag}", place),
+            "feed_url": f"{hashtag_url(tag)}feed.atom",
             "page_title": f"#{tag}",
             "page_description": _("Posts with the hashtag #%(tag)s, newest first") % {"tag": tag},
             "canonical_url": canonical_url(request, query),
@@ -67,28 +75,26 @@ async def show(request: SiteRequest, tag: str) -> HttpResponseBase:
     )
 
 
-async def trending(request: SiteRequest) -> HttpResponseBase:
+async def trending_hashtags(request: SiteRequest) -> HttpResponseBase:
     """What is talked about now, for programs; as a page the timeline of the hashtag "trending"."""
     if not wants_json(request):
         return await show(request, "trending")
     return json_response(trends_json(await request.services.trending.top()))
 
 
-async def followed(request: SiteRequest) -> HttpResponseBase:
+async def followed_hashtags(request: SiteRequest) -> HttpResponseBase:
     """The hashtags one follows, and their posts."""
-    me, query, services = own_id(request), PageQuery.of(request.GET), request.services
+    me, query, services = require_viewer_id(request), PageQuery.parse(request.GET), request.services
     tags = await services.tagging.followed(me)
-    page = await services.reading.tags(
-        tags, viewer_id=me, before=query.before, after=query.after, limit=query.limit
-    )
-    trends, place = await asyncio.gather(trends_slot(request), place_in(request, "tags"))
-    shown = [tag_json(tag) for tag in tags]
+    page = await services.reading.tags(tags, viewer_id=me, before=query.before, after=query.after, limit=query.limit)
+    trends, place = await asyncio.gather(trends_panel(request), load_marker(request, "tags"))
+    shown = [hashtag_json(tag) for tag in tags]
     return respond(
         request,
         "timelines/tags.html",
         page=lambda: {
             "tags": shown,
-            "timeline": timeline(request, query, page, "tags", place),
+            "timeline": timeline_context(request, query, page, "tags", place),
             "trends_html": trends,
             "page_title": _("Hashtags"),
         },
@@ -97,29 +103,29 @@ async def followed(request: SiteRequest) -> HttpResponseBase:
 
 
 async def follow(request: SiteRequest, tag: str) -> HttpResponseBase:
-    me, services, normal = own_id(request), request.services, _normal(tag)
-    async with Counted(request, "follow"):
+    me, services, normal = require_viewer_id(request), request.services, _require_hashtag(tag)
+    async with RefundableLimit(request, "follow"):
         await services.tagging.follow(account_id=me, tag=normal, now_ms=services.clock.now_ms())
-    return done(request, {"following": True}, default=tag_url(normal))
+    return done(request, {"following": True}, default=hashtag_url(normal))
 
 
 async def unfollow(request: SiteRequest, tag: str) -> HttpResponseBase:
-    me, normal = own_id(request), _normal(tag)
-    async with Counted(request, "follow"):
+    me, normal = require_viewer_id(request), _require_hashtag(tag)
+    async with RefundableLimit(request, "follow"):
         await request.services.tagging.unfollow(account_id=me, tag=normal)
-    return done(request, {"following": False}, default=tag_url(normal))
+    return done(request, {"following": False}, default=hashtag_url(normal))
 
 
 async def _is_followed(request: SiteRequest, tag: str) -> bool:
-    me = viewer_id(request)
+    me = get_viewer_id(request)
     if me is None or wants_json(request):
         return False
     return await request.services.tagging.is_following(me, tag)
 
 
-def _normal(tag: str) -> str:
-    """An action takes any spelling. Raises TagNotFound."""
+def _require_hashtag(tag: str) -> str:
+    """An action takes any spelling. Raises HashtagNotFound."""
     normal = normalize_tag(tag)
     if normal is None:
-        raise TagNotFound
+        raise HashtagNotFound
     return normal

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from accounts.accounts.service import AccountService
 from accounts.domain import AccountId
-from accounts.handles import HandleInvalid, normalize_handle
+from accounts.handles import InvalidHandle, normalize_handle
 from socialsite.batches import batches
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.graph.follow import Follow
@@ -135,5 +135,5 @@ def follows_of(line: bytes, options: GraphOptions) -> list[Edge]:
 def _handle(node: bytes, prefix: str) -> str:
     try:
         return normalize_handle(prefix + node.decode())
-    except (HandleInvalid, UnicodeDecodeError):
+    except (InvalidHandle, UnicodeDecodeError):
         raise LineRefused("handle") from None

@@ -52,9 +52,7 @@ class ImportedPosts:
             claims = [("SET", keys.post(id), PENDING, "NX", "EX", CLAIM_TTL_S) for _, id in wanted]
             replies = await self._gather(claims)
             won = [pair for pair, reply in zip(wanted, replies, strict=True) if reply is not None]
-            wanted = [
-                (s, PostId(id + 1)) for (s, id), reply in zip(wanted, replies, strict=True) if reply is None
-            ]
+            wanted = [(s, PostId(id + 1)) for (s, id), reply in zip(wanted, replies, strict=True) if reply is None]
             binds = [("SET", source_key(source_id), -id, "NX") for source_id, id in won]
             await self._gather(binds)
             # Another run may have bound a source meanwhile: what stands counts, our claim expires.
@@ -63,9 +61,7 @@ class ImportedPosts:
 
     async def write(self, posts: Sequence[Post]) -> list[Post]:
         """Store the posts where their claims stand; those that stand afterwards (not the deleted ones)."""
-        replies = await self._gather(
-            [WRITE.command([keys.post(post.id)], [encode_post(post)]) for post in posts]
-        )
+        replies = await self._gather([WRITE.command([keys.post(post.id)], [encode_post(post)]) for post in posts])
         return [post for post, reply in zip(posts, replies, strict=True) if reply > 0]
 
     async def place(self, posts: Sequence[Post]) -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from socialsite.ids import EPOCH_MS, LOW_MASK, PostId, id_at
+from socialsite.ids import EPOCH_MS, SEQUENCE_MASK, PostId, id_at
 from timelines.importing.lines import LineRefused
 from timelines.text.post_text import TextRefused, check_post_text
 
@@ -57,7 +57,7 @@ class PostRow:
         Never 0, which has no sign and lies on the edge that pages begin at.
         """
         digest = hashlib.sha256(self.source_id.encode()).digest()
-        return max(id_at(self.at_ms, int.from_bytes(digest[-2:]) & LOW_MASK), PostId(1))
+        return max(id_at(self.at_ms, int.from_bytes(digest[-2:]) & SEQUENCE_MASK), PostId(1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,13 +57,10 @@ class Made:
         """Who is on it, given who is on each of its leaves."""
         return self._members(on, {})
 
-    def _members(
-        self, on: Mapping[ListId, Iterable[AccountId]], known: dict[int, set[AccountId]]
-    ) -> set[AccountId]:
+    def _members(self, on: Mapping[ListId, Iterable[AccountId]], known: dict[int, set[AccountId]]) -> set[AccountId]:
         if id(self) not in known:
             sets = [
-                part._members(on, known) if isinstance(part, Made) else set(on.get(part, ()))
-                for part in self.parts
+                part._members(on, known) if isinstance(part, Made) else set(on.get(part, ())) for part in self.parts
             ]
             known[id(self)] = combined(self.operation, sets)
         return known[id(self)]

@@ -84,7 +84,5 @@ def _words(refused: CannotBeMade) -> str:
         case "levels":
             return _("Lists made of lists go %(most)d levels deep at most.") % {"most": LEVELS_MOST}
         case _:
-            message = _(
-                "All in all a list can be made of %(most)d lists at most, those of its parts counted."
-            )
+            message = _("All in all a list can be made of %(most)d lists at most, those of its parts counted.")
             return message % {"most": LEAVES_MOST}

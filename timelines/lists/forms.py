@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
-from socialsite.ids import find_id
+from socialsite.ids import parse_id
 from timelines.errors import ListInvalid
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList
 from timelines.pages.presenters import Json
-from timelines.pages.queries import _bad_cursor
-from timelines.pages.responses import Page
+from timelines.pages.queries import _cursor_error
+from timelines.pages.responses import TemplateContext
 
 
-def marked(choices: list[Page], found: AccountList) -> list[Page]:
+def mark_current_parts(choices: list[TemplateContext], found: AccountList) -> list[TemplateContext]:
     """The lists that this one may be made of, and whether it is."""
     first, chosen = str(found.parts[0]) if found.parts else "", set(map(str, found.parts[1:]))
     return [
@@ -26,17 +26,16 @@ def marked(choices: list[Page], found: AccountList) -> list[Page]:
     ]
 
 
-def sent_choices(choices: list[Page], sent: Mapping[str, str]) -> list[Page]:
+def mark_submitted_parts(choices: list[TemplateContext], sent: Mapping[str, str]) -> list[TemplateContext]:
     """Marked as a form that was refused had them."""
     if "first" not in sent:
         return choices
     return [
-        {**each, "is_first": each["id"] == sent["first"], "is_chosen": f"part-{each['id']}" in sent}
-        for each in choices
+        {**each, "is_first": each["id"] == sent["first"], "is_chosen": f"part-{each['id']}" in sent} for each in choices
     ]
 
 
-def sent_settings(shown: Json, sent: Mapping[str, str]) -> Json:
+def apply_submitted_settings(shown: Json, sent: Mapping[str, str]) -> Json:
     """The list with what a form that was refused said of it."""
     names = ("replies", "operation") if shown["operation"] else ("replies",)
     said: Json = {name: sent[name] for name in names if name in sent}
@@ -45,14 +44,14 @@ def sent_settings(shown: Json, sent: Mapping[str, str]) -> Json:
     return {**shown, **said}
 
 
-def list_cursor_of(query: QueryDict) -> ListId | None:
+def parse_list_cursor(query: QueryDict) -> ListId | None:
     """`?cursor=` of the page of lists. Raises Malformed."""
     text = query.get("cursor")
     if text is None:
         return None
-    number = find_id(text)
+    number = parse_id(text)
     if number is None:
-        raise _bad_cursor()
+        raise _cursor_error()
     return ListId(number)
 
 
@@ -70,7 +69,7 @@ class ListForm:
     parts: tuple[ListId, ...] | None
 
     @classmethod
-    def of(cls, fields: Mapping[str, str]) -> "ListForm":
+    def parse(cls, fields: Mapping[str, str]) -> "ListForm":
         """Raises ListInvalid."""
         exclusive = fields.get("exclusive")
         return cls(
@@ -82,7 +81,7 @@ class ListForm:
         )
 
     @property
-    def says_nothing(self) -> bool:
+    def is_empty(self) -> bool:
         return (self.title, self.replies, self.exclusive, self.operation, self.parts) == (None,) * 5
 
 
@@ -95,7 +94,7 @@ def parts_of(fields: Mapping[str, str]) -> tuple[ListId, ...] | None:
         texts = [fields["first"], *(other for other in others if other != fields["first"])]
     else:
         return None
-    ids = [find_id(text) for text in texts]
+    ids = [parse_id(text) for text in texts]
     known = tuple(ListId(id) for id in ids if id is not None)
     if len(known) < len(ids):
         raise ListInvalid({"parts": _("This list does not exist.")})

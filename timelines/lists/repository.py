@@ -9,8 +9,8 @@ from typing import cast
 
 from accounts.domain import AccountId
 from socialsite.store.node import Reply
-from socialsite.store.read import Question
-from socialsite.store.scripts import load
+from socialsite.store.read import Read
+from socialsite.store.scripts import load_script
 from socialsite.store.store import Store
 from timelines import keys
 from timelines.graph.edge_intersections import counts
@@ -20,8 +20,8 @@ from timelines.graph.repository import OVER_THE_CAP, page_of
 from timelines.ids import ListId
 from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListPage, Operation, Replies
 
-EDIT_LIST = load("edit_list.lua", __package__)
-ERASE_LIST = load("erase_list.lua", __package__)
+EDIT_LIST = load_script("edit_list.lua", __package__)
+ERASE_LIST = load_script("erase_list.lua", __package__)
 FIELDS = ("owner", "title", "created_ms", "deleted", "replies", "operation", "parts")
 TRACE_MS = 24 * 3_600_000
 """So long a deleted list's hash says whose it was, as idempotency keys live: a deletion may be repeated."""
@@ -53,9 +53,7 @@ class Lists:
     async def find_many(self, list_ids: Iterable[ListId]) -> list[AccountList | None]:
         """In the given order; None for those absent or being deleted."""
         list_ids = list(list_ids)
-        replies = await self._timelines.gather(
-            ("HMGET", keys.account_list(list_id), *FIELDS) for list_id in list_ids
-        )
+        replies = await self._timelines.gather(("HMGET", keys.account_list(list_id), *FIELDS) for list_id in list_ids)
         return [_list_of(list_id, reply) for list_id, reply in zip(list_ids, replies, strict=True)]
 
     async def count(self, owner_id: AccountId) -> int:
@@ -105,9 +103,7 @@ class Lists:
         """
         key, index = keys.account_list(list_id), keys.list_index(owner_id)
         await self._timelines[key].run(ERASE_LIST, (key,), (TRACE_MS,))
-        await self._timelines[index].pipeline(
-            [("SREM", keys.exclusive(owner_id), list_id), ("ZREM", index, list_id)]
-        )
+        await self._timelines[index].pipeline([("SREM", keys.exclusive(owner_id), list_id), ("ZREM", index, list_id)])
 
     async def _edit(self, owner_id: AccountId, list_id: ListId, facts: Mapping[str, str | int]) -> bool:
         key = keys.account_list(list_id)
@@ -120,7 +116,7 @@ class ListMembers:
 
     def __init__(self, store: Store, *, partitions: int, members_cap: int) -> None:
         self._edges = PairEdges(
-            store.pairs("follows", partitions), outgoing=keys.members, incoming=keys.listed
+            store.partitioned_component("follows", partitions), outgoing=keys.members, incoming=keys.listed
         )
         self._most = members_cap + OVER_THE_CAP
 
@@ -150,7 +146,7 @@ class ListMembers:
         """Everybody on the list, in no order."""
         return list(map(AccountId, await self._edges.outgoing.ids(list_id, self._most)))
 
-    def members_question(self, list_id: ListId, ids: Iterable[AccountId]) -> Question[dict[int, int]]:
+    def members_question(self, list_id: ListId, ids: Iterable[AccountId]) -> Read[dict[int, int]]:
         """Those of `ids` that are on the list, and since when."""
         return self._edges.outgoing.among_question(list_id, list(ids))
 

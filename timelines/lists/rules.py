@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from accounts.domain import AccountId
-from socialsite.store import Question, Reply
+from socialsite.store import Read, Reply
 from timelines.graph.repository import Follows
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList
@@ -41,9 +41,7 @@ class ListRules:
         """Of lists of one owner, the parts of all of them read together."""
         lists = list(lists)
         known = await self._known(lists)
-        return [
-            ListRule(each.id, each, _expression(each, known), self._members, self._follows) for each in lists
-        ]
+        return [ListRule(each.id, each, _expression(each, known), self._members, self._follows) for each in lists]
 
     async def _made(self, found: AccountList) -> Made:
         return _expression(found, await self._known([found])) or NOBODY
@@ -81,7 +79,7 @@ class ListRule:
         """Lists it was made of that are deleted."""
         return () if self.made is None else self.made.all_missing
 
-    def rights(self, authors: Collection[AccountId]) -> Question[set[AccountId]]:
+    def rights(self, authors: Collection[AccountId]) -> Read[set[AccountId]]:
         """Those of `authors` whose posts belong here."""
         questions = [self._members.members_question(leaf, authors) for leaf in self.leaves]
 
@@ -90,11 +88,11 @@ class ListRule:
             start = 0
             for leaf, question in zip(self.leaves, questions, strict=True):
                 end = start + len(question.commands)
-                on[leaf] = set(map(AccountId, question.understand(replies[start:end])))
+                on[leaf] = set(map(AccountId, question.parse(replies[start:end])))
                 start = end
             return on[self.list_id] if self.made is None else self.made.members(on)
 
-        return Question([command for each in questions for command in each.commands], understand)
+        return Read([command for each in questions for command in each.commands], understand)
 
     @property
     def answering(self) -> Rights | None:
@@ -115,14 +113,14 @@ class ListRule:
         on = {leaf: await self._members.member_ids(leaf) for leaf in self.leaves}
         return list(self.made.members(on))
 
-    def _followed(self, accounts: Collection[AccountId]) -> Question[set[AccountId]]:
+    def _followed(self, accounts: Collection[AccountId]) -> Read[set[AccountId]]:
         assert self.found is not None
         return self._follows.followed_question(self.found.owner_id, accounts)
 
 
-def nobody(accounts: Collection[AccountId]) -> Question[set[AccountId]]:
+def nobody(accounts: Collection[AccountId]) -> Read[set[AccountId]]:
     """Rights that nobody has."""
-    return Question((), lambda _: set())
+    return Read((), lambda _: set())
 
 
 def _expression(found: AccountList, known: dict[ListId, AccountList]) -> Made | None:

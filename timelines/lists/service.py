@@ -8,7 +8,7 @@ from typing import Protocol
 
 from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
-from timelines.errors import ListNotFound, ListsCapReached, MembersCapReached
+from timelines.errors import ListMembersCapReached, ListNotFound, ListsCapReached
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.ids import ListId
 from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListPage
@@ -158,9 +158,7 @@ class ListService:
         """One's own lists, oldest first."""
         return await self._lists.owned(owner_id, cursor, limit)
 
-    async def add_member(
-        self, *, owner_id: AccountId, list_id: ListId, account_id: AccountId, now_ms: int
-    ) -> bool:
+    async def add_member(self, *, owner_id: AccountId, list_id: ListId, account_id: AccountId, now_ms: int) -> bool:
         """Put an account on a list, whether followed or not. False: it was on it already."""
         check_has_members(await self.get(owner_id=owner_id, list_id=list_id))
         await require_visible(self._accounts, account_id)
@@ -191,9 +189,7 @@ class ListService:
         counts = await self._members.counts([each.id for each in lists if each.operation is None])
         rules = await self._rules.of_many(each for each in lists if each.operation is not None)
         leaves = {leaf for rule in rules for leaf in rule.leaves}
-        on = {
-            leaf: await self._members.member_ids(leaf) for leaf in leaves
-        }  # once, however many are made of it
+        on = {leaf: await self._members.member_ids(leaf) for leaf in leaves}  # once, however many are made of it
         for rule in rules:
             counts[rule.list_id] = len(rule.made.members(on)) if rule.made is not None else 0
         return counts
@@ -212,7 +208,7 @@ class ListService:
     async def _repeated(self, list_id: ListId, account_id: AccountId) -> bool:
         """At the cap, a member that is on the list is no error, but a new one is."""
         if not await self._members.has(list_id, account_id):
-            raise MembersCapReached
+            raise ListMembersCapReached
         return False
 
     async def _add(self, owner_id: AccountId, list_id: ListId, account_id: AccountId, now_ms: int) -> bool:

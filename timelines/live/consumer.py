@@ -11,20 +11,20 @@ from weakref import WeakKeyDictionary
 from channels.consumer import AsyncConsumer
 
 from socialsite.analytics import prometheus as metrics
-from socialsite.recipes.rate_limit import Subject
+from socialsite.recipes.rate_limit import Identifier
 from socialsite.services import Services
 from socialsite.store.errors import StoreError
-from socialsite.web.daphne.flow_control import open_outlet
+from socialsite.web.daphne.flow_control import open_socket_writer
 from socialsite.web.middleware.services import loop_services
-from socialsite.web.socket_writer import Outlet, Send
-from socialsite.web.websocket import Receive, Scope, Visitor, unavailable, visitor_of
+from socialsite.web.socket_writer import Send, SocketWriter
+from socialsite.web.websocket import Receive, Scope, SocketViewer, authenticate_socket, reject_unavailable
 from timelines.live import frames
-from timelines.live.message_limit import Answer, MessageLimit
-from timelines.live.socket_registry import Socket
-from timelines.live.stream import Stream
+from timelines.live.message_limit import MessageDecision, MessageLimit
+from timelines.live.socket_registry import LiveSocket
+from timelines.live.stream import StreamingServer
 
-FLOODED = 4429
-OPENING_S = 3.0
+FLOOD_CLOSE_CODE = 4429
+HANDSHAKE_TIMEOUT_S = 3.0
 """daphne drops a handshake after 5 s without an answer; ours comes before."""
 
 
@@ -34,74 +34,76 @@ class StreamConsumer(AsyncConsumer):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await receive()  # websocket.connect
         try:
-            async with asyncio.timeout(OPENING_S):
+            async with asyncio.timeout(HANDSHAKE_TIMEOUT_S):
                 services = await loop_services.get()
-                stream = await loop_streams.get(services)
-                visitor = await visitor_of(scope, services)
+                stream = await streaming_servers.get(services)
+                visitor = await authenticate_socket(scope, services)
         except (StoreError, TimeoutError):
-            await unavailable(send)
+            await reject_unavailable(send)
             return
         await send({"type": "websocket.accept"})
-        services.statistics.meter.opened_socket()
-        outlet = open_outlet(send)
-        socket = Socket(outlet, visitor.account_id, visitor.session_id, visitor.language)
-        stream.enter(socket)
+        services.statistics.meter.count_socket()
+        outlet = open_socket_writer(send)
+        socket = LiveSocket(outlet, visitor.account_id, visitor.session_id, visitor.language)
+        stream.connect(socket)
         try:
-            with metrics.open_socket():
-                await self._hear(socket, stream, message_limit(services, visitor), receive)
+            with metrics.track_open_socket():
+                await self._receive_messages(socket, stream, create_message_limit(services, visitor), receive)
         finally:
-            stream.leave(socket)
+            stream.disconnect(socket)
 
-    async def _hear(self, socket: Socket, stream: Stream, limit: MessageLimit, receive: Receive) -> None:
+    async def _receive_messages(
+        self, socket: LiveSocket, stream: StreamingServer, limit: MessageLimit, receive: Receive
+    ) -> None:
         while (event := await receive())["type"] != "websocket.disconnect":
-            if socket.outlet.is_closed:
+            if socket.writer.is_closed:
                 continue  # still talking while being closed
-            if await granted(limit, socket.outlet):
-                stream.hear(socket, event.get("text"))
+            if await enforce_message_limit(limit, socket.writer):
+                stream.handle_message(socket, event.get("text"))
 
 
-async def granted(limit: MessageLimit, outlet: Outlet) -> bool:
+async def enforce_message_limit(limit: MessageLimit, outlet: SocketWriter) -> bool:
     """Whether the message may be heard; the client is told if not."""
-    answer = await limit.ask()
-    if answer is Answer.REFUSED:
-        outlet.push(frames.error(frames.RATE_LIMITED))
-    elif answer is Answer.FLOOD:
-        outlet.close(FLOODED)
-    return answer is Answer.GRANTED
+    answer = await limit.count_message()
+    if answer is MessageDecision.REFUSED:
+        outlet.send(frames.encode_error(frames.RATE_LIMITED))
+    elif answer is MessageDecision.FLOOD:
+        outlet.close(FLOOD_CLOSE_CODE)
+    return answer is MessageDecision.GRANTED
 
 
-def message_limit(services: Services, visitor: Visitor) -> MessageLimit:
+def create_message_limit(services: Services, visitor: SocketViewer) -> MessageLimit:
     account_id = visitor.account_id
-    subject = Subject.address(visitor.address) if account_id is None else Subject.account(account_id)
-    tell = services.statistics.meter.refused
+    subject = Identifier.address(visitor.address) if account_id is None else Identifier.account(account_id)
+    tell = services.statistics.meter.count_refusal
     return MessageLimit(services.limits, services.rules["socket"], subject, services.clock, tell)
 
 
-class LoopStreams:
+class StreamingServers:
     """One Stream an event loop, opened by its first socket and by those that wait for the same opening."""
 
     def __init__(self) -> None:
-        self._streams: WeakKeyDictionary[asyncio.AbstractEventLoop, Stream] = WeakKeyDictionary()
+        self._servers: WeakKeyDictionary[asyncio.AbstractEventLoop, StreamingServer] = WeakKeyDictionary()
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
-    async def get(self, services: Services) -> Stream:
+    async def get(self, services: Services) -> StreamingServer:
         """Raises StoreUnavailable."""
         loop = asyncio.get_running_loop()
-        return self._streams.get(loop) or await self._open(loop, services)
+        return self._servers.get(loop) or await self._open_server(loop, services)
 
     async def close(self) -> None:
         """Before the services of the loop are closed."""
-        stream = self._streams.pop(asyncio.get_running_loop(), None)
+        stream = self._servers.pop(asyncio.get_running_loop(), None)
         if stream is not None:
             await stream.close()
 
-    async def _open(self, loop: asyncio.AbstractEventLoop, services: Any) -> Stream:
+    async def _open_server(self, loop: asyncio.AbstractEventLoop, services: Any) -> StreamingServer:
         async with self._locks.setdefault(loop, asyncio.Lock()):
-            if loop not in self._streams:
-                stream = Stream(services)
+            if loop not in self._servers:
+                stream = StreamingServer(services)
                 await stream.open()
-                self._streams[loop] = stream
-            return self._streams[loop]
+                self._servers[loop] = stream
+            return self._servers[loop]
 
 
-loop_streams = LoopStreams()
+streaming_servers = StreamingServers()

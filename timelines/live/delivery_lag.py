@@ -1,6 +1,6 @@
 """How late entries reached their timelines lately: where a replay has to begin (docs/live.md)."""
 
-from socialsite.ids import PostId, ms_of
+from socialsite.ids import PostId, ms_from_id
 from socialsite.store import Store
 from timelines import keys
 
@@ -18,7 +18,7 @@ class DeliveryLag:
 
     async def note(self, post_id: PostId, now_ms: int) -> None:
         """An entry was delivered now."""
-        lag_ms = now_ms - ms_of(post_id)
+        lag_ms = now_ms - ms_from_id(post_id)
         if lag_ms <= USUAL_MS:
             return
         key, hour = keys.delivery_lag(), now_ms // HOUR_MS

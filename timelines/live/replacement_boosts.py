@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.store.errors import StoreError
-from timelines.live.broadcaster import Spreading
-from timelines.live.socket_registry import Room, Subscription
+from timelines.live.broadcaster import Broadcaster
+from timelines.live.socket_registry import SocketRegistry, Subscription
 from timelines.reading.batch_hydration import Seat, seats_showing
 from timelines.reading.boost_visibility import LaterBoosts, Withdrawn, behind
 from timelines.reading.hydration import Hydrator
 from timelines.visibility.rights import FOLLOWED
 
-BOOSTS_AT_ONCE = 100
+BOOSTS_PER_BATCH = 100
 """Looked at in one question: a deleted account takes its boosts along, one after the other."""
 RETRY_S = 1.0
 
@@ -29,90 +29,90 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Readers:
+class AffectedReaders:
     """Whose page may lack an entry: all who were to see boosts of `author_id`, and those at `topics`."""
 
     author_id: AccountId | None = None
     topics: set[str] = field(default_factory=set)
 
 
-class Surfacing:
+class ReplacementBoosts:
     """Whatever is withdrawn is looked at soon, batch after batch."""
 
-    def __init__(self, room: Room, hydrator: Hydrator, spreading: Spreading) -> None:
-        self._room = room
+    def __init__(self, registry: SocketRegistry, hydrator: Hydrator, broadcaster: Broadcaster) -> None:
+        self._registry = registry
         self._hydrator = hydrator
-        self._spreading = spreading
-        self._waiting: dict[Withdrawn, Readers] = {}
-        self._asked = asyncio.Event()
+        self._broadcaster = broadcaster
+        self._pending: dict[Withdrawn, AffectedReaders] = {}
+        self._has_pending = asyncio.Event()
 
-    def look(
+    def check(
         self,
         boost_id: PostId,
         original_id: PostId,
         *,
         author_id: AccountId | None = None,
-        at: Iterable[Subscription] = (),
+        subscriptions: Iterable[Subscription] = (),
     ) -> None:
         """For all who follow or have listed the booster, or for subscriptions that showed the boost."""
-        topics = set(_followed(at))
+        topics = set(_viewers_seeing_boosts_once(subscriptions))
         if author_id is None and not topics:
             return
-        readers = self._waiting.setdefault((boost_id, original_id), Readers())
+        readers = self._pending.setdefault((boost_id, original_id), AffectedReaders())
         readers.author_id = author_id or readers.author_id
         readers.topics |= topics
-        self._asked.set()
+        self._has_pending.set()
 
-    async def tell(self) -> None:
+    async def run(self) -> None:
         """For ever."""
         while True:
-            await self._asked.wait()
-            self._asked.clear()
-            await self.tell_waiting()
+            await self._has_pending.wait()
+            self._has_pending.clear()
+            await self.send_pending()
 
-    async def tell_waiting(self) -> None:
+    async def send_pending(self) -> None:
         """Until nothing waits."""
-        while self._waiting:
-            await self._tell_some()
+        while self._pending:
+            await self._send_batch()
 
-    async def _tell_some(self) -> None:
+    async def _send_batch(self) -> None:
         """What could not be read is looked at once more: clients drop what they hold."""
-        asked = {each: self._waiting.pop(each) for each in list(self._waiting)[:BOOSTS_AT_ONCE]}
+        asked = {each: self._pending.pop(each) for each in list(self._pending)[:BOOSTS_PER_BATCH]}
         try:
-            await self._surface(asked)
+            await self._send_replacements(asked)
         except StoreError as error:
             log.warning("boosts behind withdrawn ones could not be read: %s", error)
             for each, readers in asked.items():
-                again = self._waiting.setdefault(each, readers)
+                again = self._pending.setdefault(each, readers)
                 again.author_id = readers.author_id or again.author_id
                 again.topics |= readers.topics
             await asyncio.sleep(RETRY_S)
 
-    async def _surface(self, asked: dict[Withdrawn, Readers]) -> None:
-        if not (here := set(_followed(self._room.listening()))):
+    async def _send_replacements(self, asked: dict[Withdrawn, AffectedReaders]) -> None:
+        if not (here := set(_viewers_seeing_boosts_once(self._registry.open_subscriptions()))):
             return
         later = await behind(self._hydrator.reach, asked)
         found = [(readers, boosts) for readers, boosts in zip(asked.values(), later, strict=True) if boosts]
         authors = {readers.author_id for readers, _ in found if readers.author_id is not None}
-        theirs = {id: await self._showing(id, here) for id in authors}
+        theirs = {id: await self._topics_showing(id, here) for id in authors}
         for readers, boosts in found:
             met = set[str]() if readers.author_id is None else theirs[readers.author_id]
-            await self._spread_first(boosts, met | readers.topics)
+            await self._send_first_visible(boosts, met | readers.topics)
 
-    async def _spread_first(self, boosts: LaterBoosts, topics: set[str]) -> None:
+    async def _send_first_visible(self, boosts: LaterBoosts, topics: set[str]) -> None:
         """To each reader the first that they see: it hides those behind it."""
         for booster_id, boost_id in boosts:
             if topics:
-                may = await self._showing(booster_id, topics)
-                topics = topics - await self._spreading.spread(boost_id, booster_id, may)
+                may = await self._topics_showing(booster_id, topics)
+                topics = topics - await self._broadcaster.send(boost_id, booster_id, may)
 
-    async def _showing(self, author_id: AccountId, topics: Iterable[str]) -> set[str]:
+    async def _topics_showing(self, author_id: AccountId, topics: Iterable[str]) -> set[str]:
         """Those of the timelines that may show what the author does."""
-        seats = _followed(self._room.at(topics))
+        seats = _viewers_seeing_boosts_once(self._registry.subscriptions_at(topics))
         return await seats_showing(self._hydrator, author_id, seats)
 
 
-def _followed(subscriptions: Iterable[Subscription]) -> dict[str, Seat]:
+def _viewers_seeing_boosts_once(subscriptions: Iterable[Subscription]) -> dict[str, Seat]:
     """The timelines that show boosts once, by topic."""
-    timelines = [each.timeline for each in subscriptions if each.timeline is not None]
-    return {each.topic: each.seat for each in timelines if each.seat.place in FOLLOWED}
+    timelines = [each.channel for each in subscriptions if each.channel is not None]
+    return {each.topic: each.viewer_context for each in timelines if each.viewer_context.place in FOLLOWED}

@@ -7,50 +7,50 @@ Only the newer ones count: more than 100 of them are a gap, to be paged.
 
 from dataclasses import dataclass
 
-from socialsite.ids import LOW_BITS, PostId, id_at
-from timelines.live.channels import ReadPage
+from socialsite.ids import SEQUENCE_BITS, PostId, id_at
+from timelines.live.channels import PageReader
 from timelines.notifications.notification import Noticed
 from timelines.pages.page import HydratedPost
 
-REPLAYED_CAP = 100
+MAX_REPLAYED_ENTRIES = 100
 REWIND_MS = 60_000
-REWIND_PAGES = 10, 90, 100, 100
+REWIND_PAGE_LIMITS = 10, 90, 100, 100
 """Entries read of the rewound minute, page by page: most often the first few are older than that already. A
 timeline with more than 300 entries a minute replays the newest of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
+class MissedEntries:
     """`entries` to send, oldest first; `gap`: more are newer than is replayed; `last`: where to go on."""
 
     entries: tuple[HydratedPost | Noticed, ...]
-    last: PostId
-    gap: bool = False
+    last_id: PostId
+    has_gap: bool = False
 
 
-async def newest(page: ReadPage) -> PostId:
+async def read_newest_id(page: PageReader) -> PostId:
     """The newest id of a timeline, 0 when it is empty."""
     found = await page(limit=1)
     return found.entries[0].id if found.entries else PostId(0)
 
 
-async def missed(page: ReadPage, after: PostId, now_ms: int, rewind_ms: int = REWIND_MS) -> Missed:
+async def read_missed(page: PageReader, after: PostId, now_ms: int, rewind_ms: int = REWIND_MS) -> MissedEntries:
     """What stands after `after`. An id from the future counts as the present: nothing is newer than now."""
     after = min(after, id_at(now_ms))
-    newer = await page(after=after, limit=REPLAYED_CAP)
+    newer = await page(after=after, limit=MAX_REPLAYED_ENTRIES)
     if newer.previous_after is not None:
-        return Missed((), await newest(page), gap=True)
-    entries = await _just_before(page, after, rewind_ms)
+        return MissedEntries((), await read_newest_id(page), has_gap=True)
+    entries = await _read_rewound(page, after, rewind_ms)
     entries += reversed(newer.entries)
-    return Missed(tuple(entries), newer.entries[0].id if newer.entries else after)
+    return MissedEntries(tuple(entries), newer.entries[0].id if newer.entries else after)
 
 
-async def _just_before(page: ReadPage, after: PostId, rewind_ms: int) -> list[HydratedPost | Noticed]:
+async def _read_rewound(page: PageReader, after: PostId, rewind_ms: int) -> list[HydratedPost | Noticed]:
     """The entries up to and with `after` that belong to the rewound time, oldest first."""
-    start = max(0, after - (rewind_ms << LOW_BITS))
+    start = max(0, after - (rewind_ms << SEQUENCE_BITS))
     found: list[HydratedPost | Noticed] = []
     before: PostId | None = PostId(after + 1)
-    for limit in REWIND_PAGES:
+    for limit in REWIND_PAGE_LIMITS:
         older = await page(before=before, limit=limit)
         found += [entry for entry in older.entries if entry.id > start]
         before = older.next_before

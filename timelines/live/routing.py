@@ -3,12 +3,12 @@
 from channels.routing import URLRouter
 from django.urls import path, re_path
 
-from socialsite.web.websocket import OriginCheck, refuse
+from socialsite.web.websocket import OriginMiddleware, reject_handshake
 from timelines.live.consumer import StreamConsumer
 
 websocket_urlpatterns = [
     path("ws/stream/", StreamConsumer.as_asgi()),  # type: ignore[no-untyped-call]
-    re_path("", refuse),  # type: ignore[arg-type]  # an ASGI application, as URLRouter wants it
+    re_path("", reject_handshake),  # type: ignore[arg-type]  # an ASGI application, as URLRouter wants it
 ]
 
-websocket_application = OriginCheck(URLRouter(websocket_urlpatterns))  # type: ignore[no-untyped-call]
+websocket_application = OriginMiddleware(URLRouter(websocket_urlpatterns))  # type: ignore[no-untyped-call]

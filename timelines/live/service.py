@@ -9,7 +9,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.recipes.pubsub_listener import Hub, Now, Presence, fixed_channel, process_channel
+from socialsite.recipes.pubsub_listener import (
+    MillisecondClock,
+    Presence,
+    PubSubListener,
+    fixed_channel,
+    process_channel,
+)
 from socialsite.store import Key, Store, StoreError
 from timelines.ids import ListId
 from timelines.live.delivery_lag import DeliveryLag
@@ -39,7 +45,7 @@ Places = Mapping[str, tuple[Sequence[AccountId], Sequence[ListId]]]
 class LiveService:
     """Publishes hints; who may see what they are about is asked by those who hear them."""
 
-    def __init__(self, *, store: Store, clock: Now, lag: DeliveryLag) -> None:
+    def __init__(self, *, store: Store, clock: MillisecondClock, lag: DeliveryLag) -> None:
         self._store = store
         self._clock = clock
         self._presence = Presence(store, clock)
@@ -55,7 +61,7 @@ class LiveService:
 
         Raises StoreUnavailable: the pass is then to be repeated.
         """
-        places = await self._presence.where(followers)  # an account's member is its number
+        places = await self._presence.locate(followers)  # an account's member is its number
         online: Places = {name: ([AccountId(int(id)) for id in ids], []) for name, ids in places.items()}
         await self._to_those_online(post, online)
 
@@ -66,7 +72,7 @@ class LiveService:
     async def list_entry_delivered(self, post: Post, list_ids: Sequence[ListId]) -> None:
         """One pass's lists; after their timelines are written. Raises StoreUnavailable, as above."""
         by_member = {list_member(id): id for id in list_ids}
-        places = await self._presence.where(list(by_member))
+        places = await self._presence.locate(list(by_member))
         lists = {process: [by_member[name] for name in present] for process, present in places.items()}
         await self._to_those_online(post, {process: ([], present) for process, present in lists.items()})
 
@@ -85,8 +91,8 @@ class LiveService:
     async def notified(self, told: Mapping[AccountId, PostId]) -> None:
         """Somebody was told of something (account -> notification); after it is written. Only a hint."""
         try:
-            places = await self._presence.where(list(told))
-            await self._presence.tell(
+            places = await self._presence.locate(list(told))
+            await self._presence.publish(
                 {
                     process_channel(process): encode_live(
                         Notified(tuple((id, told[id]) for id in map(AccountId, present)))
@@ -105,9 +111,7 @@ class LiveService:
         """After a list of the owner has another rule, or is made of other lists."""
         await self._to_all(owner_id, ListsChanged(owner_id))
 
-    async def session_ended(
-        self, account_id: AccountId, session: str | None, *, but: str | None = None
-    ) -> None:
+    async def session_ended(self, account_id: AccountId, session: str | None, *, but: str | None = None) -> None:
         """Close the sockets of one session (its hex id), or of all sessions of the account but one."""
         await self._to_all(account_id, SessionsEnded(account_id, session, but))
 
@@ -121,7 +125,7 @@ class LiveService:
         on_message: Callable[[LiveMessage], Awaitable[None]],
         on_lost: Callable[[], None],
         on_gap: Callable[[], Awaitable[None]],
-    ) -> Hub:
+    ) -> PubSubListener:
         """This process's ear, to be opened; messages of another release are passed over.
 
         `on_lost` and `on_gap` as in recipes.hub: hold what comes, then read again.
@@ -132,7 +136,7 @@ class LiveService:
             if message is not None:
                 await on_message(message)
 
-        return Hub(self._store, self._clock, on_message=receive, on_lost=on_lost, on_gap=on_gap)
+        return PubSubListener(self._store, self._clock, on_message=receive, on_lost=on_lost, on_resynced=on_gap)
 
     async def rewind_ms(self, now_ms: int) -> int:
         """How far before a reader's last id a replay begins: entries may be delivered that much later."""
@@ -144,12 +148,12 @@ class LiveService:
         for process, (followers, lists) in places.items():
             message = EntryDelivered(post.id, post.author_id, tuple(followers), tuple(lists))
             words[process_channel(process)] = encode_live(message)
-        await self._presence.tell(words)
+        await self._presence.publish(words)
 
     async def _to_all(self, number: int, message: LiveMessage) -> None:
         channel: Key = fixed_channel(number)
         try:
-            await self._presence.tell({channel: encode_live(message)})
+            await self._presence.publish({channel: encode_live(message)})
         except StoreError as error:
             log.warning("%s was not announced: %s", type(message).__name__, error)
 

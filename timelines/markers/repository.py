@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Asked, Question, Reply, Store, load
+from socialsite.store import PendingReply, Read, Reply, Store, load_script
 from timelines import keys
 from timelines.markers.marker import POSITIONS_CAP, ReadingPlace
 
-MOVE = load("move_position.lua", __package__)
+MOVE = load_script("move_position.lua", __package__)
 SCROLL = "scroll"
 """The field among the preferences."""
 
@@ -23,17 +23,17 @@ class Positions:
         self._store = store
         self._timelines = store.component("timelines")
 
-    def begin(self, account_id: AccountId | None, timeline: str) -> Asked[ReadingPlace]:
+    def begin(self, account_id: AccountId | None, timeline: str) -> PendingReply[ReadingPlace]:
         """How far the timeline was read; in one round trip with what else is asked in the same moment."""
-        return self._store.begin(self.find_question(account_id, timeline))
+        return self._store.send_now(self.find_question(account_id, timeline))
 
-    def find_question(self, account_id: AccountId | None, timeline: str) -> Question[ReadingPlace]:
+    def find_question(self, account_id: AccountId | None, timeline: str) -> Read[ReadingPlace]:
         """As `begin`, for a round trip that asks other things too."""
         if account_id is None:
-            return Question((), lambda _: ReadingPlace())
+            return Read((), lambda _: ReadingPlace())
         position, preferences = keys.position(account_id), keys.preferences(account_id)
         commands = ("HGET", position, timeline), ("HGET", preferences, SCROLL)
-        return Question(commands, _place)
+        return Read(commands, _place)
 
     async def move(self, account_id: AccountId, timeline: str, post_id: PostId, *, back: bool) -> PostId:
         """The place that stands afterwards: the newer one, unless it may go back."""

@@ -25,9 +25,7 @@ class PositionService:
     async def find(self, viewer_id: AccountId | None, timeline: str) -> ReadingPlace:
         return await self.begin(viewer_id, timeline)
 
-    async def move(
-        self, account_id: AccountId, timeline: str, post_id: PostId, *, back: bool = False
-    ) -> PostId:
+    async def move(self, account_id: AccountId, timeline: str, post_id: PostId, *, back: bool = False) -> PostId:
         """The place that stands afterwards. Raises TimelineNotFound where none is kept."""
         if not keeps_place(timeline):
             raise TimelineNotFound

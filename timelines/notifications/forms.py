@@ -3,10 +3,10 @@
 from django.http import QueryDict
 
 from socialsite.ids import PostId
-from timelines.lists.forms import list_cursor_of
+from timelines.lists.forms import parse_list_cursor
 
 
-def notice_cursor_of(query: QueryDict) -> PostId | None:
+def parse_notification_cursor(query: QueryDict) -> PostId | None:
     """`?cursor=` of the page of notifications. Raises Malformed."""
-    found = list_cursor_of(query)
+    found = parse_list_cursor(query)
     return None if found is None else PostId(found)

@@ -6,7 +6,7 @@ from typing import Final, Literal, NamedTuple, Self
 import msgspec
 
 from accounts.domain import DAY_MS, AccountId, Author
-from socialsite.ids import PostId, ms_of
+from socialsite.ids import PostId, ms_from_id
 from timelines.pages.page import HydratedPost
 
 Kind = Literal["mention", "reply", "boost", "like", "follow", "request"]
@@ -66,7 +66,7 @@ class Noticed(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def created_ms(self) -> int:
-        return ms_of(self.id)
+        return ms_from_id(self.id)
 
 
 class Badge(NamedTuple):

@@ -8,10 +8,10 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
-from socialsite.ids import Now
-from socialsite.recipes.periodic_tasks import Turn
+from socialsite.ids import TimeSource
+from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.store import StoreError
-from socialsite.store.aof import until_written_out
+from socialsite.store.aof import wait_for_aof_at_exit
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
 from timelines.notifications.pending_repository import NoticeDebt, NoticeDebts
@@ -44,7 +44,7 @@ class NoticesOwed:
         notifications: NotificationService,
         follows: Follows,
         requests: FollowRequests,
-        clock: Now,
+        clock: TimeSource,
     ) -> None:
         self._debts = debts
         self._notifications = notifications
@@ -69,7 +69,7 @@ class NoticesOwed:
         """Whatever is overdue; how many debts that were. Raises StoreUnavailable."""
         told, since_ms = 0, self._clock.now_ms() - OVERDUE_MS
         while debts := await self._debts.before(since_ms, TOLD_AT_ONCE):
-            async with until_written_out():
+            async with wait_for_aof_at_exit():
                 for debt in debts:
                     await self._tell(debt)
             await self._debts.pay(debts)
@@ -77,9 +77,9 @@ class NoticesOwed:
         return told
 
     @property
-    def turns(self) -> tuple[Turn, ...]:
+    def turns(self) -> tuple[PeriodicTask, ...]:
         """The regular work of the workers."""
-        return (Turn("notices", TELL_EVERY_S, self.tell),)
+        return (PeriodicTask("notices", TELL_EVERY_S, self.tell),)
 
     async def _tell(self, debt: NoticeDebt) -> None:
         by, reader_id = debt.by, debt.reader_id

@@ -5,12 +5,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from accounts.domain import DAY_MS, AccountId
-from socialsite.ids import PostId, id_at, ms_of
-from socialsite.store import Command, Key, Reply, Store, load
+from socialsite.ids import PostId, id_at, ms_from_id
+from socialsite.store import Command, Key, Reply, Store, load_script
 from timelines import keys
 from timelines.notifications.notification import KINDS, RECURRING, WANTED, Kind, Notification, Wanted
 
-ADD, READ, UNREAD = (load(f"notice_{name}.lua", __package__) for name in ("add", "read", "unread"))
+ADD, READ, UNREAD = (load_script(f"notice_{name}.lua", __package__) for name in ("add", "read", "unread"))
 NOTIFICATIONS_CAP = 1_000
 LOOKED_AT = 100
 """Unread ones read at a time."""
@@ -35,13 +35,11 @@ class Notifications:
         self._store = store
         self._timelines = store.component("timelines")
 
-    async def add(
-        self, reader_id: AccountId, new: Notification, since_ms: int | None = None
-    ) -> PostId | None:
+    async def add(self, reader_id: AccountId, new: Notification, since_ms: int | None = None) -> PostId | None:
         """The id it was given; None where the reader was told before. `since_ms`: since when it is so."""
         over = 0
         if new.kind in RECURRING:
-            anew_ms = ms_of(new.id) - ANEW_AFTER_MS
+            anew_ms = ms_from_id(new.id) - ANEW_AFTER_MS
             over = id_at(anew_ms if since_ms is None else min(anew_ms, since_ms))
         place, args = _places(reader_id), [new.member, new.id, over, NOTIFICATIONS_CAP]
         (given,) = await self._timelines.write(place[0], ADD.command(place, args))

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
 from accounts.domain import DELETED, AccountId, Author
-from socialsite.ids import PostId, PostIds, ms_of
+from socialsite.ids import PostId, PostIdGenerator, ms_from_id
 from socialsite.store import Command, Reply
 from timelines.graph.repository import Follows
 from timelines.notifications.notification import (
@@ -44,9 +44,9 @@ ROUNDS = NOTIFICATIONS_CAP // LOOKED_AT + 1
 class Accounts(Protocol):
     """AccountRepository."""
 
-    async def owners(self, handles: Iterable[str]) -> dict[str, AccountId]: ...
+    async def find_ids_by_handle(self, handles: Iterable[str]) -> dict[str, AccountId]: ...
 
-    async def authors(self, account_ids: Iterable[AccountId]) -> dict[AccountId, Author]: ...
+    async def find_authors(self, account_ids: Iterable[AccountId]) -> dict[AccountId, Author]: ...
 
 
 class Teller(Protocol):
@@ -69,7 +69,7 @@ class NotificationService:
         follows: Follows,
         accounts: Accounts,
         live: Teller,
-        ids: PostIds,
+        ids: PostIdGenerator,
     ) -> None:
         self._notifications = notifications
         self._rights = rights
@@ -84,11 +84,9 @@ class NotificationService:
         """A post was published: tell whom it answers, mentions or boosts. Safe to repeat."""
         if post.boost_of is not None:
             if post.boosted_author is not None:
-                await self._tell(
-                    {post.boosted_author: "boost"}, post.author_id, post.boost_of, ms_of(post.id)
-                )
+                await self._tell({post.boosted_author: "boost"}, post.author_id, post.boost_of, ms_from_id(post.id))
             return
-        named = await self._accounts.owners(mentions(post.text)[:MENTIONS_CAP])
+        named = await self._accounts.find_ids_by_handle(mentions(post.text)[:MENTIONS_CAP])
         told: dict[AccountId, Kind] = dict.fromkeys(named.values(), "mention")
         if post.reply_to_author is not None:
             told[post.reply_to_author] = "reply"
@@ -130,7 +128,7 @@ class NotificationService:
         wanted = await self._wanted(others, by) if others else []
         given = await asyncio.gather(
             *(
-                self._notifications.add(id, Notification(self._ids.next(), others[id], by, post_id), since_ms)
+                self._notifications.add(id, Notification(self._ids.next_id(), others[id], by, post_id), since_ms)
                 for id in wanted
             )
         )
@@ -143,7 +141,7 @@ class NotificationService:
         wishes, followers, people = await asyncio.gather(
             self._notifications.wishes(list(told)),
             self._follows.followers_among(by, list(told)),
-            self._accounts.authors(told),
+            self._accounts.find_authors(told),
         )
 
         def wants(reader_id: AccountId) -> bool:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from accounts.domain import AccountId, Author
-from socialsite.ids import Now, PostId
-from socialsite.store import Command, Question, Store
+from socialsite.ids import PostId, TimeSource
+from socialsite.store import Command, Read, Store
 from timelines import keys
 from timelines.graph.repository import Follows
 from timelines.notifications.notification import Noticed, Notification
@@ -20,7 +20,7 @@ Causes = dict[str, bool]
 
 
 class Authors(Protocol):
-    def authors_question(self, ids: Iterable[AccountId]) -> Question[dict[AccountId, Author]]: ...
+    def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]: ...
 
 
 class NoticeRights:
@@ -33,7 +33,7 @@ class NoticeRights:
         hydrator: Hydrator,
         authors: Authors,
         follows: Follows,
-        clock: Now,
+        clock: TimeSource,
     ) -> None:
         self._store = store
         self._hydrator = hydrator
@@ -41,9 +41,7 @@ class NoticeRights:
         self._follows = follows
         self._clock = clock
 
-    async def visible(
-        self, viewer_id: AccountId, found: Sequence[Notification], mark: PostId
-    ) -> list[Noticed]:
+    async def visible(self, viewer_id: AccountId, found: Sequence[Notification], mark: PostId) -> list[Noticed]:
         """Those of `found` that may be seen, in their order; read are those up to `mark`."""
         if not found:
             return []
@@ -51,8 +49,8 @@ class NoticeRights:
         entries, followers, (authors, state, causes) = await asyncio.gather(
             self._entries(viewer_id, found),
             self._followers(viewer_id, found),
-            self._store.ask(
-                self._authors.authors_question(people),
+            self._store.read(
+                self._authors.read_authors(people),
                 state_question(viewer_id, (), people, self._clock.now_ms()),
                 causes_question(viewer_id, found),
             ),
@@ -75,9 +73,7 @@ class NoticeRights:
 
         return [noticed for each in found if (noticed := seen(each)) is not None]
 
-    async def _entries(
-        self, viewer_id: AccountId, found: Sequence[Notification]
-    ) -> dict[PostId, HydratedPost]:
+    async def _entries(self, viewer_id: AccountId, found: Sequence[Notification]) -> dict[PostId, HydratedPost]:
         ids = list(dict.fromkeys(each.post_id for each in found if each.post_id is not None))
         entries = await self._hydrator.hydrate(ids, viewer_id=viewer_id, place=Place.NOTIFICATION)
         return {entry.post.id: entry for entry in entries}
@@ -101,7 +97,7 @@ def may_tell(author: Author, reader: ReaderState) -> bool:
     return author.is_visible and not hidden
 
 
-def causes_question(viewer_id: AccountId, found: Sequence[Notification]) -> Question[Causes]:
+def causes_question(viewer_id: AccountId, found: Sequence[Notification]) -> Read[Causes]:
     asked: dict[str, Command] = {}
     for each in found:
         if each.kind == "like" and each.post_id is not None:
@@ -110,7 +106,7 @@ def causes_question(viewer_id: AccountId, found: Sequence[Notification]) -> Ques
             asked[each.member] = ("ZSCORE", keys.boosts(each.post_id), each.account_id)
         elif each.kind == "request":
             asked[each.member] = ("ZSCORE", keys.requests(viewer_id), each.account_id)
-    return Question(
+    return Read(
         list(asked.values()),
         lambda replies: {member: reply is not None for member, reply in zip(asked, replies, strict=True)},
     )

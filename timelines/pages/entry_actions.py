@@ -14,33 +14,33 @@ from django.utils.translation import override
 from timelines.pages.page import HydratedPost
 from timelines.visibility.rights import may_boost
 
-MARK = "\x00"
+PLACEHOLDER_CHAR = "\x00"
 """Stands in the template for what differs; no translation holds it."""
-MARKS = dict.fromkeys(("url", "id", "replies", "boosts", "likes"), MARK)
-NUMBERS_KEPT = 20_000
-Cut = tuple[str, ...]
+PLACEHOLDER_CONTEXT = dict.fromkeys(("url", "id", "replies", "boosts", "likes"), PLACEHOLDER_CHAR)
+COUNT_CACHE_SIZE = 20_000
+Fragments = tuple[str, ...]
 
 
-class Pieces(NamedTuple):
+class ActionFragments(NamedTuple):
     """The buttons in one language, each cut at its marks."""
 
-    reply: Cut
-    boost: tuple[Cut, Cut]
-    locked: str
-    like: tuple[Cut, Cut]
-    bookmark: tuple[Cut, Cut]
+    reply: Fragments
+    boost: tuple[Fragments, Fragments]
+    boost_locked: str
+    like: tuple[Fragments, Fragments]
+    bookmark: tuple[Fragments, Fragments]
 
 
 @lru_cache(maxsize=64)
-def pieces(language: str) -> Pieces:
+def render_action_fragments(language: str) -> ActionFragments:
     with override(language or None):
-        html = render_to_string("timelines/_actions.html", MARKS)
+        html = render_to_string("timelines/_actions.html", PLACEHOLDER_CONTEXT)
     names = "reply", "boost", "boosted", "locked", "like", "liked", "bookmark", "bookmarked"
-    cut: dict[str, Cut] = {}
+    cut: dict[str, Fragments] = {}
     for name in names:
         button = html.split(f"<!--{name}-->", 1)[1].split("<!--", 1)[0]
-        cut[name] = tuple(button.strip().split(MARK))
-    return Pieces(
+        cut[name] = tuple(button.strip().split(PLACEHOLDER_CHAR))
+    return ActionFragments(
         cut["reply"],
         (cut["boost"], cut["boosted"]),
         cut["locked"][0],
@@ -49,8 +49,8 @@ def pieces(language: str) -> Pieces:
     )
 
 
-@lru_cache(maxsize=NUMBERS_KEPT)
-def shown(count: int, language: str) -> str:
+@lru_cache(maxsize=COUNT_CACHE_SIZE)
+def format_count(count: int, language: str) -> str:
     """A count as the reader's language groups it; nothing where there is none."""
     if not count:
         return ""
@@ -61,18 +61,18 @@ def shown(count: int, language: str) -> str:
 def actions_html(entry: HydratedPost, url: str, language: str) -> str:
     """Reply, boost, like and bookmark of the original that an entry shows. `url`: of its page."""
     post, counts, viewer = entry.post, entry.counts, entry.viewer
-    have, post_id = pieces(language), post.id
+    have, post_id = render_action_fragments(language), post.id
     is_boosted = is_liked = is_bookmarked = False
     if viewer is not None:
         is_boosted, is_liked, is_bookmarked = viewer.boosted, viewer.liked, viewer.bookmarked
     r0, r1, r2 = have.reply
     l0, l1, l2 = have.like[is_liked]
     m0, m1 = have.bookmark[is_bookmarked]
-    boost = have.locked
+    boost = have.boost_locked
     if is_boosted or may_boost(post, entry.author):
         b0, b1, b2 = have.boost[is_boosted]
-        boost = f"{b0}{post_id}{b1}{shown(counts.boosts, language)}{b2}"
+        boost = f"{b0}{post_id}{b1}{format_count(counts.boosts, language)}{b2}"
     return (
-        f"{r0}{url}{r1}{shown(counts.replies, language)}{r2}{boost}"
-        f"{l0}{post_id}{l1}{shown(counts.likes, language)}{l2}{m0}{post_id}{m1}"
+        f"{r0}{url}{r1}{format_count(counts.replies, language)}{r2}{boost}"
+        f"{l0}{post_id}{l1}{format_count(counts.likes, language)}{l2}{m0}{post_id}{m1}"
     )

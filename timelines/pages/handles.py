@@ -12,16 +12,14 @@ from socialsite.web.requests import SiteRequest
 HandleView = Callable[[SiteRequest, str], Coroutine[Any, Any, HttpResponseBase]]
 
 
-def by_handle(view: HandleView) -> HandleView:
+def with_canonical_handle(view: HandleView) -> HandleView:
     """A page's handle in other case answers 301 to lower case; an action takes any case."""
 
     @wraps(view)
     async def canonical(request: SiteRequest, handle: str) -> HttpResponseBase:
         lower = handle.lower()
         if lower != handle and request.method in ("GET", "HEAD"):
-            return HttpResponsePermanentRedirect(
-                request.get_full_path().replace(f"@{handle}", f"@{lower}", 1)
-            )
+            return HttpResponsePermanentRedirect(request.get_full_path().replace(f"@{handle}", f"@{lower}", 1))
         return await view(request, lower)
 
     return canonical

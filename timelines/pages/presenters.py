@@ -17,8 +17,8 @@ from django.utils.translation import get_language
 
 from accounts.domain import Author
 from accounts.models import Account
-from socialsite.web.page_cache import Html
-from socialsite.web.requests import time_text
+from socialsite.web.page_cache import RenderedBytes
+from socialsite.web.requests import format_iso_time
 from timelines.graph.follow import FollowCounts
 from timelines.graph.relation import Relation
 from timelines.pages.entry_actions import actions_html
@@ -29,9 +29,9 @@ from timelines.visibility.rights import FOREVER
 
 Json = dict[str, Any]
 
-FRAGMENTS_KEPT = 8_192
+FRAGMENT_CACHE_SIZE = 8_192
 """Rendered entries in memory, a few kB each; the newest posts are what everybody reads."""
-ACTIONS_SLOT, ENTRY_SLOT = "<!--actions-->", "<!--entry-->"
+ACTIONS_PLACEHOLDER, ENTRY_PLACEHOLDER = "<!--actions-->", "<!--entry-->"
 
 
 def profile_url(handle: str) -> str:
@@ -42,7 +42,7 @@ def post_url(post_id: int, author: Author) -> str:
     return f"/@{author.handle}/{post_id}/"
 
 
-def tag_url(tag: str) -> str:
+def hashtag_url(tag: str) -> str:
     """`tag` is normalized."""
     return f"/tags/{quote(tag, safe='')}/"
 
@@ -50,9 +50,9 @@ def tag_url(tag: str) -> str:
 # JSON
 
 
-def tag_json(tag: str) -> Json:
+def hashtag_json(tag: str) -> Json:
     """`tag` is normalized."""
-    return {"name": tag, "url": tag_url(tag)}
+    return {"name": tag, "url": hashtag_url(tag)}
 
 
 def author_json(author: Author | Account) -> Json:
@@ -70,7 +70,7 @@ def profile_json(account: Account, counts: FollowCounts, posts: int) -> Json:
         **author_json(account),
         "bio": account.bio,
         "link": account.link,
-        "created_at": time_text(account.created_ms),
+        "created_at": format_iso_time(account.created_ms),
         "private": account.is_private,
         "followers": counts.followers,
         "following": counts.following,
@@ -88,7 +88,7 @@ def relation_json(relation: Relation) -> Json:
         "blocks": relation.blocks,
         "is_blocked": relation.is_blocked,
         "mutes": relation.mutes,
-        "muted_until": time_text(until_ms) if until_ms is not None and until_ms != FOREVER else None,
+        "muted_until": format_iso_time(until_ms) if until_ms is not None and until_ms != FOREVER else None,
         "quiets": relation.quiets,
     }
 
@@ -97,7 +97,7 @@ def post_json(entry: HydratedPost) -> Json:
     """A boost has its own id, author, address and time; all else is its original's."""
     shown = entry.shown
     return {
-        **(_lasting_json(entry.post, entry.author) if shown is entry else _boost_json(entry)),
+        **(_viewer_independent_json(entry.post, entry.author) if shown is entry else _boost_json(entry)),
         "counts": _counts_json(entry.counts),
         "viewer": entry.viewer and _viewer_json(entry.viewer),
         "audience": AUDIENCE_NAMES[shown.post.audience],
@@ -108,11 +108,11 @@ def post_json(entry: HydratedPost) -> Json:
 def _boost_json(entry: HydratedPost) -> Json:
     original = post_json(entry.shown)
     said = {name: original[name] for name in ("text", "html")}
-    return {**_lasting_json(entry.post, entry.author), **said, "boost_of": original}
+    return {**_viewer_independent_json(entry.post, entry.author), **said, "boost_of": original}
 
 
-@lru_cache(maxsize=FRAGMENTS_KEPT)
-def _lasting_json(post: Post, author: Author) -> Json:
+@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+def _viewer_independent_json(post: Post, author: Author) -> Json:
     """What is the same for every reader until the author edits their profile. Never changed by its users."""
     return {
         "id": str(post.id),
@@ -120,7 +120,7 @@ def _lasting_json(post: Post, author: Author) -> Json:
         "author": author_json(author),
         "text": post.text,
         "html": post_html(post.text),
-        "created_at": time_text(post.created_ms),
+        "created_at": format_iso_time(post.created_ms),
         "in_reply_to": str(post.in_reply_to) if post.in_reply_to else None,
         "boost_of": None,
     }
@@ -144,7 +144,7 @@ def posts_json(entries: Iterable[HydratedPost]) -> list[msgspec.Raw]:
     return [_encoded_json(entry) for entry in entries]
 
 
-@lru_cache(maxsize=FRAGMENTS_KEPT)
+@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
 def _encoded_json(entry: HydratedPost) -> msgspec.Raw:
     """The key holds all that it says, of its reader and of the moment, too."""
     return msgspec.Raw(msgspec.json.encode(post_json(entry)))
@@ -153,7 +153,7 @@ def _encoded_json(entry: HydratedPost) -> msgspec.Raw:
 # HTML
 
 
-@lru_cache(maxsize=FRAGMENTS_KEPT)
+@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
 def post_html(text: str) -> str:
     """The linkified text. The same text is the same HTML, whoever wrote it."""
     return linkify(text)
@@ -164,30 +164,30 @@ def entry_html(entry: HydratedPost, language: str | None = None) -> str:
     language = language or get_language() or ""
     shown = entry.original
     if shown is None:
-        before, url, after = _entry_parts(entry.post, entry.author, None, None, language)
+        before, url, after = _entry_html_around_actions(entry.post, entry.author, None, None, language)
         shown = entry
     else:
-        before, url, after = _entry_parts(shown.post, shown.author, entry.post, entry.author, language)
+        before, url, after = _entry_html_around_actions(shown.post, shown.author, entry.post, entry.author, language)
     actions = actions_html(shown, url, language)
-    own = _own_actions(shown.post.id, language) if shown.viewer is not None and shown.viewer.own else ""
+    own = _own_actions_html(shown.post.id, language) if shown.viewer is not None and shown.viewer.own else ""
     html = f"{before}{actions}{own}{after}"
-    return html if entry.filtered is None else _folded(entry.filtered, language).replace(ENTRY_SLOT, html)
+    return html if entry.filtered is None else _filtered_html(entry.filtered, language).replace(ENTRY_PLACEHOLDER, html)
 
 
-def entries_html(entries: Sequence[HydratedPost]) -> Html:
+def entries_html(entries: Sequence[HydratedPost]) -> RenderedBytes:
     """The `<li>` items of a timeline: nothing but joined template output."""
     language = get_language() or ""  # asking costs as much as joining an entry
-    return Html(b"".join([_item(entry, language) for entry in entries]))
+    return RenderedBytes(b"".join([_list_item_bytes(entry, language) for entry in entries]))
 
 
-@lru_cache(maxsize=FRAGMENTS_KEPT)
-def _item(entry: HydratedPost, language: str) -> bytes:
+@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+def _list_item_bytes(entry: HydratedPost, language: str) -> bytes:
     """An entry as it is sent. The key holds all that it shows, of its reader and of the moment, too."""
     return f"<li>{entry_html(entry, language)}</li>".encode()
 
 
-@lru_cache(maxsize=FRAGMENTS_KEPT)
-def _entry_parts(
+@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+def _entry_html_around_actions(
     post: Post, author: Author, boost: Post | None, booster: Author | None, language: str
 ) -> tuple[str, str, str]:
     """An entry before and behind its actions, and the address of its post between.
@@ -209,16 +209,16 @@ def _entry_parts(
             "audience": AUDIENCE_NAMES[post.audience],
         },
     )
-    before, _, after = html.partition(ACTIONS_SLOT)
+    before, _, after = html.partition(ACTIONS_PLACEHOLDER)
     return before, url, after
 
 
-@lru_cache(maxsize=FRAGMENTS_KEPT)
-def _folded(phrase: str, language: str) -> str:
+@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+def _filtered_html(phrase: str, language: str) -> str:
     """What a filter puts around an entry."""
     return render_to_string("timelines/_filtered.html", {"phrase": phrase})
 
 
-@lru_cache(maxsize=FRAGMENTS_KEPT)
-def _own_actions(post_id: int, language: str) -> str:
+@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+def _own_actions_html(post_id: int, language: str) -> str:
     return render_to_string("timelines/_own_actions.html", {"post_id": post_id})

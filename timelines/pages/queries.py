@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
-from socialsite.errors import Malformed
-from socialsite.ids import find_id
+from socialsite.errors import MalformedRequest
+from socialsite.ids import parse_id
 from timelines.graph.follow import FollowCursor
 from timelines.pages.page import DEFAULT_LIMIT, MOST
 
-_INTEGER = re.compile(r"-?[0-9]+", re.ASCII)
+_INTEGER_PATTERN = re.compile(r"-?[0-9]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,29 +26,29 @@ class PageQuery:
     limit: int
 
     @classmethod
-    def of(cls, query: QueryDict) -> "PageQuery":
+    def parse(cls, query: QueryDict) -> "PageQuery":
         """Raises Malformed where a cursor is no id, or both are given."""
-        before, after = _cursor_id(query, "before"), _cursor_id(query, "after")
+        before, after = _parse_id_cursor(query, "before"), _parse_id_cursor(query, "after")
         if before is not None and after is not None:
-            raise Malformed(_("A page has one cursor: before or after."))
-        return cls(before, after, limit_of(query))
+            raise MalformedRequest(_("A page has one cursor: before or after."))
+        return cls(before, after, parse_limit(query))
 
     @property
     def is_first(self) -> bool:
         return self.before is None and self.after is None
 
 
-def limit_of(query: QueryDict) -> int:
+def parse_limit(query: QueryDict) -> int:
     """`?limit=`, clamped to 1..100. Raises Malformed for what is no integer."""
     text = query.get("limit")
     if text is None:
         return DEFAULT_LIMIT
-    if not _INTEGER.fullmatch(text):
-        raise Malformed(fields={"limit": _("This is not a number.")})
+    if not _INTEGER_PATTERN.fullmatch(text):
+        raise MalformedRequest(fields={"limit": _("This is not a number.")})
     return int(min(max(float(text), 1), MOST))  # a float, whose reading takes no longer for many digits
 
 
-def follow_cursor_of(query: QueryDict) -> FollowCursor | None:
+def parse_follow_cursor(query: QueryDict) -> FollowCursor | None:
     """`?cursor=` of a page of accounts. Raises Malformed."""
     text = query.get("cursor")
     if text is None:
@@ -56,18 +56,18 @@ def follow_cursor_of(query: QueryDict) -> FollowCursor | None:
     try:
         return FollowCursor.decode(text)
     except ValueError as error:
-        raise _bad_cursor() from error
+        raise _cursor_error() from error
 
 
-def _cursor_id(query: QueryDict, name: str) -> int | None:
+def _parse_id_cursor(query: QueryDict, name: str) -> int | None:
     text = query.get(name)
     if text is None:
         return None
-    number = find_id(text)
+    number = parse_id(text)
     if number is None:
-        raise Malformed(fields={name: _("This is not the id of a post.")})
+        raise MalformedRequest(fields={name: _("This is not the id of a post.")})
     return number
 
 
-def _bad_cursor() -> Malformed:
-    return Malformed(fields={"cursor": _("This cursor is none of ours.")})
+def _cursor_error() -> MalformedRequest:
+    return MalformedRequest(fields={"cursor": _("This cursor is none of ours.")})

@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from socialsite.ids import PostId
-from socialsite.store import Command, Encoded, Key, Question, load
-from socialsite.store.encoding import wires_of
-from socialsite.store.scripts import Prepared, prepared
+from socialsite.store import Command, EncodedPipeline, Key, Read, load_script
+from socialsite.store.encoding import encoded_cache
+from socialsite.store.scripts import PreparedCommand, prepare_command
 from timelines import keys
 from timelines.posts.post import Counts
 
-JOIN = load("join_set.lua", __package__)
-LEAVE = load("leave_set.lua", __package__)
+JOIN = load_script("join_set.lua", __package__)
+LEAVE = load_script("leave_set.lua", __package__)
 NO_COUNTS = Counts()
 
 
@@ -35,10 +35,10 @@ def counts_of(reply: bytes | None) -> Counts:
     return NO_COUNTS if reply is None else Counts(*map(int, reply.split()))
 
 
-def counts_question(post_ids: Sequence[PostId], *, may_lag: bool = False) -> Question[dict[PostId, Counts]]:
+def counts_question(post_ids: Sequence[PostId], *, may_lag: bool = False) -> Read[dict[PostId, Counts]]:
     """How many replies, boosts and likes each post has."""
-    return Question(
-        Encoded(
+    return Read(
+        EncodedPipeline(
             b"".join(map(_counts_wire, post_ids)),
             len(post_ids),
             lambda: list(map(_counts_command, post_ids)),
@@ -49,8 +49,8 @@ def counts_question(post_ids: Sequence[PostId], *, may_lag: bool = False) -> Que
 
 
 @lru_cache(maxsize=20_000)
-def _counts_command(post_id: PostId) -> Prepared:
-    return prepared("GET", keys.counts(post_id))
+def _counts_command(post_id: PostId) -> PreparedCommand:
+    return prepare_command("GET", keys.counts(post_id))
 
 
-_counts_wire = wires_of(_counts_command)
+_counts_wire = encoded_cache(_counts_command)

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import cast
 
 from socialsite.ids import PostId
-from socialsite.store import Command, Encoded, Prepared, Question, Reply, prepared
-from socialsite.store.encoding import wires_of
+from socialsite.store import Command, EncodedPipeline, PreparedCommand, Read, Reply, prepare_command
+from socialsite.store.encoding import encoded_cache
 from timelines import keys
 from timelines.posts.post import KEPT, Post
 from timelines.posts.stored_values import BODIES, STATE_BY_LETTER, Found, PostState, decoded
@@ -22,7 +22,7 @@ class KnownPosts:
     def __init__(self) -> None:
         self._known: dict[PostId, Post] = {}
 
-    def find_question(self, post_ids: Sequence[PostId]) -> Question[dict[PostId, Found]]:
+    def find_question(self, post_ids: Sequence[PostId]) -> Read[dict[PostId, Found]]:
         """What stands at each id, for a round trip that asks other things too.
 
         Of posts read before the first byte is asked for, which tells whether they stand.
@@ -33,8 +33,7 @@ class KnownPosts:
 
         def commands() -> list[Command]:
             return [
-                find_command(id) if post is None else look_command(id)
-                for id, post in zip(post_ids, known, strict=True)
+                find_command(id) if post is None else look_command(id) for id, post in zip(post_ids, known, strict=True)
             ]
 
         def understand(replies: Sequence[Reply]) -> dict[PostId, Found]:
@@ -42,7 +41,7 @@ class KnownPosts:
                 return cast("dict[PostId, Found]", dict(zip(post_ids, known, strict=True)))
             return self._told(zip(post_ids, known, replies, strict=True))
 
-        return Question(Encoded(wire, len(known), commands), understand)
+        return Read(EncodedPipeline(wire, len(known), commands), understand)
 
     def _told(self, answers: Iterable[tuple[PostId, Post | None, Reply]]) -> dict[PostId, Found]:
         found: dict[PostId, Found] = {}
@@ -61,16 +60,16 @@ class KnownPosts:
 
 
 @lru_cache(maxsize=20_000)
-def find_command(post_id: PostId) -> Prepared:
-    return prepared("GET", keys.post(post_id))
+def find_command(post_id: PostId) -> PreparedCommand:
+    return prepare_command("GET", keys.post(post_id))
 
 
 @lru_cache(maxsize=20_000)
-def look_command(post_id: PostId) -> Prepared:
-    return prepared("GETRANGE", keys.post(post_id), 0, 0)
+def look_command(post_id: PostId) -> PreparedCommand:
+    return prepare_command("GETRANGE", keys.post(post_id), 0, 0)
 
 
-find_wire, look_wire = wires_of(find_command), wires_of(look_command)
+find_wire, look_wire = encoded_cache(find_command), encoded_cache(look_command)
 
 
 def _wire(post_id: PostId, known: Post | None) -> bytes:

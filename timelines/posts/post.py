@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from accounts.domain import AccountId
-from socialsite.ids import PostId, ms_of
+from socialsite.ids import PostId, ms_from_id
 
 SCHEMA = 1
 PUBLIC: Final = 0
@@ -42,7 +42,7 @@ class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
     @property
     def created_ms(self) -> int:
         """Unix milliseconds, from the id."""
-        return ms_of(self.id)
+        return ms_from_id(self.id)
 
     @property
     def is_listed(self) -> bool:

@@ -6,7 +6,7 @@ from enum import Enum
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Command, Question, Store, load
+from socialsite.store import Command, Read, Store, load_script
 from timelines import keys
 from timelines.posts.archive import Archive, NoArchive
 from timelines.posts.counts import LEAVE, counted_keys, join_command
@@ -17,10 +17,10 @@ from timelines.posts.stored_values import PENDING, Found, PostState, decoded, or
 CLAIM_TTL_S = 3600
 IDEMPOTENCY_TTL_S = 25 * 3600
 
-WRITE = load("write_post.lua", __package__)
-DELETE = load("delete_post.lua", __package__)
-SUPERSEDE = load("supersede_post.lua", __package__)
-SWAP = load("swap_key.lua", __package__)
+WRITE = load_script("write_post.lua", __package__)
+DELETE = load_script("delete_post.lua", __package__)
+SUPERSEDE = load_script("supersede_post.lua", __package__)
+SWAP = load_script("swap_key.lua", __package__)
 WAS_ARCHIVED = 2
 
 
@@ -136,7 +136,7 @@ class PostRepository:
         """For a bigger gather; `decoded` reads the reply."""
         return find_command(post_id)
 
-    def find_question(self, post_ids: Sequence[PostId]) -> Question[dict[PostId, Found]]:
+    def find_question(self, post_ids: Sequence[PostId]) -> Read[dict[PostId, Found]]:
         """What stands at each id, for a round trip that asks other things too; then `standing`."""
         return self._known.find_question(post_ids)
 

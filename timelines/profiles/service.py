@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Protocol
 from accounts.domain import AccountId, Author
 from accounts.errors import AccountNotFound
 from accounts.models import Account
-from socialsite.ids import Now, PostId
-from socialsite.store import Question, Store
+from socialsite.ids import PostId, TimeSource
+from socialsite.store import Read, Store
 from timelines.following.blocks_and_mutes import RelationsService
 from timelines.graph.blocks_and_mutes_repository import Relations
 from timelines.graph.follow import Acquaintance, FollowCounts, Met
@@ -33,11 +33,11 @@ class Accounts(Protocol):
 
     async def get_by_handle(self, handle: str) -> Account: ...
 
-    def known_id(self, handle: str) -> AccountId | None: ...
+    def cached_id(self, handle: str) -> AccountId | None: ...
 
-    def find_question(self, account_id: AccountId) -> Question[Account | None]: ...
+    def read_account(self, account_id: AccountId) -> Read[Account | None]: ...
 
-    def authors_question(self, ids: Iterable[AccountId]) -> Question[dict[AccountId, Author]]: ...
+    def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class VisitingService:
         relations: Relations,
         follows: Follows,
         positions: Positions,
-        clock: Now,
+        clock: TimeSource,
     ) -> None:
         self._store = store
         self._accounts = accounts
@@ -101,9 +101,7 @@ class VisitingService:
         self._positions = positions
         self._clock = clock
 
-    async def visit(
-        self, handle: str, cut: Cut, *, viewer_id: AccountId | None, keeps_place: bool = True
-    ) -> Visit:
+    async def visit(self, handle: str, cut: Cut, *, viewer_id: AccountId | None, keeps_place: bool = True) -> Visit:
         """The account with a page of its posts. Raises AccountNotFound for one that is absent or suspended.
 
         `keeps_place`: whether the viewer's reading place counts; programs keep it themselves.
@@ -126,7 +124,7 @@ class VisitingService:
 
     async def _arrive(self, handle: str, look: Look) -> tuple[Account, First]:
         """By the id that the handle had when this process last looked; it all counts only if that stands."""
-        known_id = self._accounts.known_id(handle)
+        known_id = self._accounts.cached_id(handle)
         if known_id is not None:
             first = await self._first(known_id, look)
             if first.account is not None and first.account.is_active and first.account.handle == handle:
@@ -139,21 +137,21 @@ class VisitingService:
 
     async def _first(self, account_id: AccountId, look: Look) -> First:
         viewer_id, may_lag = look.viewer_id, look.viewer_id is None
-        questions: list[Question[Any]] = [
-            self._accounts.find_question(account_id),
+        questions: list[Read[Any]] = [
+            self._accounts.read_account(account_id),
             self._positions.find_question(look.reader_id, look.timeline),
             self._reading.post_count_question(account_id, may_lag=may_lag),
             self._reading.profile_question(account_id, look.cut, may_lag=may_lag),
         ]
         if viewer_id is None or viewer_id == account_id:
             questions.append(self._follows.counts_question(account_id, may_lag=may_lag))
-            account, place, posts, ids, counts = await self._store.ask(*questions)
+            account, place, posts, ids, counts = await self._store.read(*questions)
             return First(account, place, posts, ids, counts, None)
         questions += (
             self._relating.relation_question(viewer_id, account_id, self._clock.now_ms()),
             self._follows.met_question(viewer_id, account_id),
         )
-        account, place, posts, ids, relation, met = await self._store.ask(*questions)
+        account, place, posts, ids, relation, met = await self._store.read(*questions)
         return First(account, place, posts, ids, met.counts, (relation, met))
 
     async def _page(self, account: Account, first: First, look: Look) -> TimelinePage:
@@ -166,8 +164,8 @@ class VisitingService:
         """The known followers without those that are suspended, or that a block keeps apart."""
         if not found.known:
             return found.both_follow, ()
-        authors, apart = await self._store.ask(
-            self._accounts.authors_question(found.known),
+        authors, apart = await self._store.read(
+            self._accounts.read_authors(found.known),
             self._relations.apart_question(viewer_id, found.known),
         )
         known = (authors[id] for id in found.known if id in authors and id not in apart)

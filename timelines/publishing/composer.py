@@ -8,8 +8,8 @@ from typing import Any
 from django.conf import settings
 from django.urls import get_script_prefix, reverse
 
-from socialsite.ids import find_id
-from socialsite.web.page_cache import Slot
+from socialsite.ids import parse_id
+from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest
 from timelines.posts.post import AUDIENCE_NAMES, AUDIENCES, FOLLOWERS, PUBLIC
 
@@ -19,14 +19,14 @@ def default_audience(request: SiteRequest) -> int | None:
     return FOLLOWERS if request.account is not None and request.account.is_private else None
 
 
-def composer(
+def composer_context(
     *, in_reply_to: int | None = None, next_url: str | None = None, audience: int | None = None
 ) -> dict[str, Any]:
     """An empty box. Its key makes sending it twice publish once."""
     return {
         "text": "",
         "error": "",
-        "idempotency_key": Slot(secrets.token_urlsafe(16)),
+        "idempotency_key": Placeholder(secrets.token_urlsafe(16)),
         "max_length": settings.POST_MAX_LENGTH,
         "in_reply_to": in_reply_to,
         "audience": AUDIENCE_NAMES[audience or PUBLIC],
@@ -41,15 +41,15 @@ def _publish_url(prefix: str) -> str:
     return reverse("timelines:publish")
 
 
-def refused_composer(fields: Mapping[str, str], error: str, *, keeps_key: bool = True) -> dict[str, Any]:
+def refused_composer_context(fields: Mapping[str, str], error: str, *, keep_key: bool = True) -> dict[str, Any]:
     """The box as it was sent, the reason beside it.
 
     Its key stays, unless it is spent: a lost answer is then found, not repeated.
     """
     return {
-        **composer(in_reply_to=find_id(fields.get("in_reply_to", "")), next_url=fields.get("next") or None),
+        **composer_context(in_reply_to=parse_id(fields.get("in_reply_to", "")), next_url=fields.get("next") or None),
         "text": fields.get("text", ""),
         "error": error,
         **({"audience": audience} if (audience := fields.get("audience")) in AUDIENCES else {}),
-        **({"idempotency_key": Slot(key)} if keeps_key and (key := fields.get("idempotency_key")) else {}),
+        **({"idempotency_key": Placeholder(key)} if keep_key and (key := fields.get("idempotency_key")) else {}),
     }

@@ -5,22 +5,22 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext_lazy as _
 
-from socialsite.ids import PostId, find_id
-from timelines.errors import PostRefused
+from socialsite.ids import PostId, parse_id
+from timelines.errors import PostInvalid
 from timelines.posts.post import AUDIENCES
 
 
-def audience_of(fields: Mapping[str, str]) -> int | None:
-    """`audience` of a post; None where it is left to the site. Raises PostRefused."""
+def parse_audience(fields: Mapping[str, str]) -> int | None:
+    """`audience` of a post; None where it is left to the site. Raises PostInvalid."""
     name = fields.get("audience", "")
     if not name:
         return None
     if name not in AUDIENCES:
-        raise PostRefused({"audience": _("This is none of: public, unlisted, followers.")})
+        raise PostInvalid({"audience": _("This is none of: public, unlisted, followers.")})
     return AUDIENCES[name]
 
 
-KEY_MAX = 128  # characters of an idempotency key
+MAX_IDEMPOTENCY_KEY_LENGTH = 128  # characters of an idempotency key
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,13 @@ class PostForm:
     audience: int | None = None
 
     @classmethod
-    def of(cls, fields: Mapping[str, str]) -> "PostForm":
-        """Raises PostRefused."""
+    def parse(cls, fields: Mapping[str, str]) -> "PostForm":
+        """Raises PostInvalid."""
         answered, key = fields.get("in_reply_to", ""), fields.get("idempotency_key", "")
-        post_id = find_id(answered)
+        post_id = parse_id(answered)
         if answered and post_id is None:
-            raise PostRefused({"in_reply_to": _("This is not the id of a post.")})
-        if len(key) > KEY_MAX:
-            raise PostRefused({"idempotency_key": _("This key is longer than 128 characters.")})
+            raise PostInvalid({"in_reply_to": _("This is not the id of a post.")})
+        if len(key) > MAX_IDEMPOTENCY_KEY_LENGTH:
+            raise PostInvalid({"idempotency_key": _("This key is longer than 128 characters.")})
         parent = PostId(post_id) if post_id is not None else None
-        return cls(fields.get("text", ""), parent, key or None, audience_of(fields))
+        return cls(fields.get("text", ""), parent, key or None, parse_audience(fields))

@@ -8,7 +8,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Protocol
 
-from socialsite.ids import PostId, PostIds, ms_of
+from socialsite.ids import PostId, PostIdGenerator, ms_from_id
 from timelines.errors import PostNotFound
 from timelines.jobs import SyndicatePost, encode_job
 from timelines.ports import PostMeter
@@ -48,7 +48,7 @@ class Storing:
     def __init__(
         self,
         *,
-        ids: PostIds,
+        ids: PostIdGenerator,
         posts: PostRepository,
         placing: Placing,
         outbox: Outbox,
@@ -63,9 +63,9 @@ class Storing:
         self._meter = meter
 
     async def claimed_id(self) -> PostId:
-        post_id = self._ids.next()
+        post_id = self._ids.next_id()
         while not await self._posts.claim(post_id):
-            post_id = self._ids.next()
+            post_id = self._ids.next_id()
         return post_id
 
     async def of_another(self, post_id: PostId, now_ms: int) -> Agreed | None:
@@ -78,7 +78,7 @@ class Storing:
             raise PostNotFound
         if isinstance(state, Post):
             return Agreed(post_id, state)
-        if state is not PostState.SUPERSEDED and now_ms - ms_of(post_id) <= GIVE_UP_AFTER_MS:
+        if state is not PostState.SUPERSEDED and now_ms - ms_from_id(post_id) <= GIVE_UP_AFTER_MS:
             return Agreed(post_id)
         answer = await self._posts.give_up(post_id)
         if answer is Written.DELETED:
@@ -93,7 +93,7 @@ class Storing:
         await self._outbox.add(encode_job(SyndicatePost.of(post)))
         written = await self._posts.write(post)
         if written is Written.NEW:
-            self._meter.published(post.author_id)
+            self._meter.count_post(post.author_id)
         return written
 
     async def place(self, post: Post) -> None:

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Unconfirmed as NotConfirmed
-from timelines.errors import IdempotencyConflict, PostNotFound, PostRefused, Unconfirmed
+from socialsite.store import NotDurable as NotConfirmed
+from timelines.errors import IdempotencyConflict, PostInvalid, PostNotFound, PostUnconfirmed
 from timelines.posts.post import FOLLOWERS, PUBLIC, Post
 from timelines.posts.repository import Agreement, PostRepository, Written
 from timelines.publishing.author_timelines import Placing
@@ -70,7 +70,7 @@ class PublishingService:
         """Publish once, however often it is called with the same key.
 
         `audience` None: everybody, or followers alone where that is whom the answered post is for.
-        Raises PostRefused, IdempotencyConflict, PostNotFound (the key's post was deleted), StoreFull, and
+        Raises PostInvalid, IdempotencyConflict, PostNotFound (the key's post was deleted), StoreFull, and
         Unconfirmed where required replicas did not confirm it in time: repeat it with the same key.
         """
         text = self._checked(text)
@@ -80,7 +80,7 @@ class PublishingService:
             digest = request_digest(text, in_reply_to, PUBLIC if audience is None else audience)
             return await self._publish(draft, digest, idempotency_key, now_ms)
         except NotConfirmed as error:
-            raise Unconfirmed from error
+            raise PostUnconfirmed from error
 
     async def _publish(self, draft: Post, digest: str, key: str | None, now_ms: int) -> Post:
         """`draft` has everything but its id; `digest` is of what the request said."""
@@ -129,13 +129,9 @@ class PublishingService:
         if audience is None:
             audience = FOLLOWERS if parent.audience == FOLLOWERS else PUBLIC
         root = parent.root or parent.id
-        return Post(
-            NO_ID, author_id, text, parent.id, audience=audience, reply_to_author=parent.author_id, root=root
-        )
+        return Post(NO_ID, author_id, text, parent.id, audience=audience, reply_to_author=parent.author_id, root=root)
 
-    async def _answered(
-        self, author_id: AccountId, in_reply_to: PostId | None, key: str | None
-    ) -> Post | None:
+    async def _answered(self, author_id: AccountId, in_reply_to: PostId | None, key: str | None) -> Post | None:
         """The post that is answered: it stands, or stood when a request with this key came first."""
         if in_reply_to is None:
             return None
@@ -145,14 +141,14 @@ class PublishingService:
         if found is not None and not await self._sees(author_id, found.id):
             found = None  # as if it were not there: who blocks the writer, or lets only followers see
         if found is None and (key is None or not await self._posts.is_agreed(author_id, digest_of_key(key))):
-            raise PostRefused({"in_reply_to": _("The post you answer does not exist, or no longer does.")})
+            raise PostInvalid({"in_reply_to": _("The post you answer does not exist, or no longer does.")})
         return found
 
     def _checked(self, text: str) -> str:
         try:
             return check_post_text(text, self._max_graphemes)
         except TextRefused as refused:
-            raise PostRefused({"text": text_refusal(refused, self._max_graphemes)}) from refused
+            raise PostInvalid({"text": text_refusal(refused, self._max_graphemes)}) from refused
 
     async def _agreed(self, author_id: AccountId, key: str | None, digest: str, now_ms: int) -> Agreed:
         """The id of this request: a fresh one, or that of the first request with the same key."""

@@ -5,14 +5,14 @@ from http import HTTPStatus
 from django.http.response import HttpResponseBase
 
 from socialsite.ids import PostId
-from socialsite.web.limits import Counted
+from socialsite.web.limits import RefundableLimit
 from socialsite.web.requests import (
     SiteRequest,
     done,
-    form_data,
+    get_form_data,
     json_response,
-    own_id,
-    see_other,
+    redirect_to_next,
+    require_viewer_id,
     wants_json,
 )
 from timelines.pages.presenters import post_json
@@ -21,9 +21,9 @@ from timelines.publishing.forms import PostForm
 
 
 async def publish(request: SiteRequest) -> HttpResponseBase:
-    me, services = own_id(request), request.services
-    form = PostForm.of(form_data(request))
-    async with Counted(request, "post"):
+    me, services = require_viewer_id(request), request.services
+    form = PostForm.parse(get_form_data(request))
+    async with RefundableLimit(request, "post"):
         post = await services.publishing.publish(
             author_id=me,
             text=form.text,
@@ -33,11 +33,11 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
             now_ms=services.clock.now_ms(),
         )
     if not wants_json(request):
-        return see_other(request, "/")
+        return redirect_to_next(request, "/")
     entry = await services.reading.post(post.id, viewer_id=me)
     return json_response(post_json(entry), HTTPStatus.CREATED)
 
 
 async def delete(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
-    await request.services.publishing.delete(account_id=own_id(request), post_id=post_id)
+    await request.services.publishing.delete(account_id=require_viewer_id(request), post_id=post_id)
     return done(request, {"deleted": str(post_id)}, default="/")

@@ -29,9 +29,7 @@ class Bookmarks:
         (removed,) = await self._timelines.write(key, ("ZREM", key, post_id))
         return bool(removed)
 
-    async def read(
-        self, account_id: AccountId, edge: Bookmark | None, limit: int, *, upward: bool
-    ) -> list[Bookmark]:
+    async def read(self, account_id: AccountId, edge: Bookmark | None, limit: int, *, upward: bool) -> list[Bookmark]:
         """The ones directly behind `edge`: older and newest first, or `upward`, newer and oldest first."""
         key, place = keys.bookmarks(account_id), self._timelines
         if upward:
@@ -47,8 +45,7 @@ class Bookmarks:
         if not upward:
             found.reverse()  # ties come lowest first
         found += [
-            Bookmark(int(score), PostId(int(member)))
-            for member, score in zip(further[::2], further[1::2], strict=True)
+            Bookmark(int(score), PostId(int(member))) for member, score in zip(further[::2], further[1::2], strict=True)
         ]
         return found[:limit]
 

@@ -11,8 +11,8 @@ from typing import Protocol
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Unconfirmed as NotConfirmed
-from timelines.errors import PostNotFound, Unconfirmed
+from socialsite.store import NotDurable as NotConfirmed
+from timelines.errors import PostNotFound, PostUnconfirmed
 from timelines.jobs import FadeBoosts, encode_job
 from timelines.ports import Noticing
 from timelines.posts.post import Post
@@ -27,7 +27,7 @@ FADING_MOST = 200
 
 
 class Outbox(Protocol):
-    async def add_freeing(self, payload: bytes) -> object: ...
+    async def add_when_full(self, payload: bytes) -> object: ...
 
 
 class BoostingService:
@@ -65,7 +65,7 @@ class BoostingService:
             await self._reactions.note(Kind.BOOST, original.id, account_id)
             await self._place(boost, is_new=agreed.standing is None)
         except NotConfirmed as error:
-            raise Unconfirmed from error
+            raise PostUnconfirmed from error
         except Gone as gone:
             raise PostNotFound from gone
         await self._noticing.boosted(boost=boost)
@@ -93,7 +93,7 @@ class BoostingService:
         """
         boosts, is_more = await self._reactions.fading(original_id, FADING_MOST)
         if is_more:
-            await self._outbox.add_freeing(encode_job(FadeBoosts(original_id)))
+            await self._outbox.add_when_full(encode_job(FadeBoosts(original_id)))
         return await self._fade_all(boosts)
 
     async def fade_on(self, original_id: PostId) -> bool:

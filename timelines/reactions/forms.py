@@ -2,11 +2,11 @@
 
 from django.http import QueryDict
 
-from timelines.pages.queries import _bad_cursor
+from timelines.pages.queries import _cursor_error
 from timelines.reactions.bookmark_cursor import BookmarkCursor
 
 
-def bookmark_cursor_of(query: QueryDict) -> BookmarkCursor | None:
+def parse_bookmark_cursor(query: QueryDict) -> BookmarkCursor | None:
     """`?cursor=` of the page of bookmarks. Raises Malformed."""
     text = query.get("cursor")
     if text is None:
@@ -14,4 +14,4 @@ def bookmark_cursor_of(query: QueryDict) -> BookmarkCursor | None:
     try:
         return BookmarkCursor.decode(text)
     except ValueError as error:
-        raise _bad_cursor() from error
+        raise _cursor_error() from error

@@ -10,15 +10,15 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 
 from accounts.domain import AccountId
-from socialsite.ids import PostId, ms_of
-from socialsite.store import Key, Reply, Store, load
+from socialsite.ids import PostId, ms_from_id
+from socialsite.store import Key, Reply, Store, load_script
 from timelines import keys
 from timelines.graph.account_zset_page import page_of_accounts
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.posts.counts import LEAVE, counted_keys, join_command
 from timelines.posts.post import Post
 
-SWAP_SCORE = load("swap_score.lua", __package__)
+SWAP_SCORE = load_script("swap_score.lua", __package__)
 MOST_LOOKS = 10
 """Looks at a set while requests of one account for one post come and go; more than ever meet."""
 
@@ -33,7 +33,7 @@ class Kind(Enum):
     """A set of a post and the account's index beside it."""
 
     LIKE = keys.likes, keys.liked, int
-    BOOST = keys.boosts, keys.boosted, ms_of
+    BOOST = keys.boosts, keys.boosted, ms_from_id
 
     def __init__(self, members: PostKey, index: PostKey, ms: Callable[[int], int]) -> None:
         self.members = members
@@ -56,9 +56,7 @@ class Reactions:
             raise Gone
         return bool(answer), number(held)
 
-    async def leave(
-        self, kind: Kind, post_id: PostId, account_id: AccountId, only_at: int | None = None
-    ) -> bool:
+    async def leave(self, kind: Kind, post_id: PostId, account_id: AccountId, only_at: int | None = None) -> bool:
         """False where the account was not there. `only_at`: leave another `at` alone."""
         args = [account_id] if only_at is None else [account_id, only_at]
         command = LEAVE.command(counted_keys(post_id, kind.members), args)
@@ -114,9 +112,7 @@ class Reactions:
         if post_ids:
             await self._timelines[key].execute("ZREM", key, *post_ids)
 
-    async def accounts(
-        self, kind: Kind, post_id: PostId, cursor: FollowCursor | None, limit: int
-    ) -> FollowPage:
+    async def accounts(self, kind: Kind, post_id: PostId, cursor: FollowCursor | None, limit: int) -> FollowPage:
         """Who reacted so, the last first."""
         return await page_of_accounts(self._posts, kind.members(post_id), cursor, limit)
 

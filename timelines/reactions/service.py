@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 
 from accounts.domain import AccountId, Author
-from socialsite.ids import Now, PostId
+from socialsite.ids import PostId, TimeSource
 from socialsite.store import Store
-from timelines.errors import BoostRefused, PostNotFound
+from timelines.errors import NotBoostable, PostNotFound
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.notifications.pending import Owing
 from timelines.notifications.pending_repository import NoticeDebt
@@ -82,12 +82,12 @@ class ReactionsService:
         return await self._seen_by(original.id, account_id)
 
     async def boost(self, *, account_id: AccountId, post_id: PostId, now_ms: int) -> HydratedPost:
-        """Raises BoostRefused for what not everybody may see, PostNotFound, StoreFull, Unconfirmed."""
+        """Raises NotBoostable for what not everybody may see, PostNotFound, StoreFull, Unconfirmed."""
         entry = await self._seen_by(post_id, account_id)
         await self._check_room()
         is_boosted = entry.viewer is not None and entry.viewer.boosted
         if not is_boosted and not may_boost(entry.post, entry.author):
-            raise BoostRefused
+            raise NotBoostable
         await self._boosting.boost(account_id, entry.post, now_ms)
         return await self._seen_by(entry.post.id, account_id)
 
@@ -165,9 +165,7 @@ class ReactionsService:
         read = partial(self._reactions.accounts, kind, entry.post.id)
         return await visible_page(self._seen.by(viewer_id), read, cursor, limit, apart)
 
-    async def _unfollowed_private(
-        self, viewer_id: AccountId | None, ids: Iterable[AccountId]
-    ) -> set[AccountId]:
+    async def _unfollowed_private(self, viewer_id: AccountId | None, ids: Iterable[AccountId]) -> set[AccountId]:
         authors = await self._seen.authors(ids, viewer_id)
         private = {id for id, author in authors.items() if author.private and id != viewer_id}
         if not private or viewer_id is None:
@@ -194,7 +192,7 @@ class ReactionsService:
 class SeenAccounts:
     """Accounts as a viewer may see them in a row of names: blocked, blocking and muted ones are left out."""
 
-    def __init__(self, store: Store, accounts: Authors, clock: Now) -> None:
+    def __init__(self, store: Store, accounts: Authors, clock: TimeSource) -> None:
         self._store = store
         self._accounts = accounts
         self._clock = clock
@@ -202,16 +200,14 @@ class SeenAccounts:
     def by(self, viewer_id: AccountId | None) -> "SeenBy":
         return SeenBy(self, viewer_id)
 
-    async def authors(
-        self, ids: Iterable[AccountId], viewer_id: AccountId | None
-    ) -> Mapping[AccountId, Author]:
+    async def authors(self, ids: Iterable[AccountId], viewer_id: AccountId | None) -> Mapping[AccountId, Author]:
         asked = list(ids)
-        authors = self._accounts.authors_question(asked)
+        authors = self._accounts.read_authors(asked)
         if viewer_id is None:
-            everybody: Mapping[AccountId, Author] = (await self._store.ask(authors))[0]
+            everybody: Mapping[AccountId, Author] = (await self._store.read(authors))[0]
             return everybody
         state = state_question(viewer_id, (), asked, self._clock.now_ms())
-        found, reader = await self._store.ask(authors, state)
+        found, reader = await self._store.read(authors, state)
         hidden = reader.blocks | reader.blocked_by | reader.muted
         return {id: author for id, author in found.items() if id not in hidden}
 
@@ -223,5 +219,5 @@ class SeenBy:
         self._seen = seen
         self._viewer_id = viewer_id
 
-    async def authors(self, ids: Iterable[AccountId]) -> Mapping[AccountId, Author]:
+    async def find_authors(self, ids: Iterable[AccountId]) -> Mapping[AccountId, Author]:
         return await self._seen.authors(ids, self._viewer_id)

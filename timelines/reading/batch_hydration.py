@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from accounts.domain import AccountId, Author
 from socialsite.ids import PostId
-from socialsite.store import Question
+from socialsite.store import Read
 from timelines.pages.page import HydratedPost
 from timelines.posts.counts import counts_question
 from timelines.posts.post import FOLLOWERS, Counts, Post
@@ -59,7 +59,7 @@ async def seats_showing(hydrator: Hydrator, author_id: AccountId, seats: Mapping
 async def _showing(reach: Reach, author_id: AccountId, seats: Sequence[tuple[str, Seat]]) -> set[str]:
     homes = {id: name for name, (id, place, *_) in seats if place is Place.HOME and id is not None}
     others = [(name, seat) for name, seat in seats if seat.place is not Place.HOME]
-    followers, *allowed = await reach.store.ask(
+    followers, *allowed = await reach.store.read(
         reach.follows.followers_question(author_id, list(homes)),
         *(seat.rights([author_id]) for _, seat in others),
     )
@@ -129,7 +129,7 @@ class ForMany:
         """Who boosted the same before, where a timeline shows that once."""
         if post.boost_of is None or not any(lookup.place in FOLLOWED for lookup in self._seats):
             return []
-        (earlier,) = await self._reach.store.ask(earlier_question([(post.boost_of, post.id)]))
+        (earlier,) = await self._reach.store.read(earlier_question([(post.boost_of, post.id)]))
         boosters: list[AccountId] = earlier[post.id]
         if missing := set(boosters) - self._asked_of:
             await self._ask((), missing)
@@ -137,15 +137,15 @@ class ForMany:
 
     async def _ask(self, post_ids: Sequence[PostId], author_ids: Collection[AccountId]) -> None:
         reach, viewers = self._reach, list(self._by_viewer)
-        questions: list[Question[Any]] = [
+        questions: list[Read[Any]] = [
             reach.posts.find_question(post_ids),
             counts_question(post_ids),
-            reach.authors.authors_question(author_ids),
+            reach.authors.read_authors(author_ids),
             *(state_question(id, post_ids, author_ids, self._now_ms) for id in viewers),
             *(rights(author_ids) for _, rights in self._rights),
             *(reach.follows.followers_question(id, list(self._homes)) for id in author_ids),
         ]
-        found, counts, authors, *more = await reach.store.ask(*questions)
+        found, counts, authors, *more = await reach.store.read(*questions)
         posts = await reach.posts.standing(found)
         self._remembered.note(posts.values())
         self._posts |= posts
@@ -190,19 +190,17 @@ class ForMany:
             for lookup in self._seats
             if lookup.answering is not None
         ]
-        answers = await self._reach.store.ask(*(question for _, question in asked))
+        answers = await self._reach.store.read(*(question for _, question in asked))
         for (lookup, _), answered in zip(asked, answers, strict=True):
             lookup.answered |= answered
 
     async def _leave_out(self) -> None:
         members, asked = self._reach.members, [*self._with_exclusive()]
-        answers = await self._reach.store.ask(
+        answers = await self._reach.store.read(
             *(members.members_question(list_id, lookup.allowed) for lookup, list_id in asked)
         )
         for (lookup, _), listed in zip(asked, answers, strict=True):
-            lookup.allowed -= {
-                AccountId(id) for id in listed if lookup.reader and id != lookup.reader.viewer_id
-            }
+            lookup.allowed -= {AccountId(id) for id in listed if lookup.reader and id != lookup.reader.viewer_id}
 
     def _with_exclusive(self) -> Iterator[tuple[Lookup, Any]]:
         for lookup in self._seats:

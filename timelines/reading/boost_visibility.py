@@ -7,7 +7,7 @@ by somebody the reader follows and sees. When that boost is withdrawn, the next 
 from collections.abc import Iterable, Sequence
 
 from accounts.domain import DAY_MS, AccountId
-from socialsite.ids import PostId, ms_of
+from socialsite.ids import PostId, ms_from_id
 from timelines.posts.post import Post
 from timelines.reading.hydration_state import Lookup, Reach
 from timelines.visibility.boosters import earlier_question, later_question
@@ -21,7 +21,7 @@ LaterBoosts = list[tuple[AccountId, PostId]]
 
 async def behind(reach: Reach, withdrawn: Iterable[Withdrawn]) -> list[LaterBoosts]:
     """What each of some boosts may have hidden. The first that a reader sees hides the others now."""
-    return await reach.store.ask(*(later_question(original, boost) for boost, original in withdrawn))
+    return await reach.store.read(*(later_question(original, boost) for boost, original in withdrawn))
 
 
 class BoostShowing:
@@ -34,7 +34,7 @@ class BoostShowing:
     async def ask(self, boosts: Sequence[Post]) -> None:
         """Who boosted the same before, and whether the reader follows and sees them."""
         earlier = earlier_question([(post.shown_id, post.id) for post in boosts])
-        (self._earlier,) = await self._found.reach.store.ask(earlier)
+        (self._earlier,) = await self._found.reach.store.read(earlier)
         await self._found.look_at_accounts(id for ids in self._earlier.values() for id in ids)
 
     def know(self, boost: Post, earlier: Earlier) -> None:
@@ -52,7 +52,7 @@ class BoostShowing:
         original = self._found.posts.get(post.shown_id)
         return (
             original is not None
-            and ms_of(post.id) - ms_of(original.id) <= DAY_MS
+            and ms_from_id(post.id) - ms_from_id(original.id) <= DAY_MS
             and self._found.visible_author(original) is not None
             and self._found.shows_answer(original)
         )

@@ -9,7 +9,7 @@ pages are the same whichever way a post came.
 from collections.abc import Collection
 
 from accounts.domain import AccountId
-from socialsite.ids import Now, ms_of
+from socialsite.ids import TimeSource, ms_from_id
 from timelines.graph.repository import Follows
 from timelines.posts.post import Post
 from timelines.reading.fan_out_on_read_repository import PULLED_CAP, PulledAuthors
@@ -26,7 +26,7 @@ class Pulling:
         *,
         pulled: PulledAuthors,
         follows: Follows,
-        clock: Now,
+        clock: TimeSource,
         threshold: int,
         grace_ms: int,
     ) -> None:
@@ -62,7 +62,7 @@ class Pulling:
 
     def is_left_out(self, post_id: int, since_ms: int) -> bool:
         """Whether a post of that time is not pushed."""
-        return ms_of(post_id) >= since_ms + self._grace_ms
+        return ms_from_id(post_id) >= since_ms + self._grace_ms
 
     async def _count(self, author_id: AccountId) -> None:
         if (await self._follows.counts(author_id)).followers > self._threshold:

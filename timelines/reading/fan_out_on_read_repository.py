@@ -22,9 +22,7 @@ class PulledAuthors:
     async def all(self) -> dict[AccountId, int]:
         key = keys.pulled_authors()
         found = await self._timelines[key].execute("ZRANGE", key, 0, PULLED_CAP - 1, "WITHSCORES")
-        return {
-            AccountId(int(id)): int(since_ms) for id, since_ms in zip(found[::2], found[1::2], strict=True)
-        }
+        return {AccountId(int(id)): int(since_ms) for id, since_ms in zip(found[::2], found[1::2], strict=True)}
 
     async def enter(self, account_id: AccountId, now_ms: int) -> None:
         """From `now_ms` on, unless it is there already. Confirmed, as the pushes were that now end."""

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
 from accounts.domain import AccountId, Author
-from socialsite.ids import Now, PostId
-from socialsite.store import Question, Store
+from socialsite.ids import PostId, TimeSource
+from socialsite.store import Read, Store
 from timelines.graph.repository import Follows
 from timelines.lists.repository import ListMembers
 from timelines.pages.page import HydratedPost, ViewerState
@@ -25,7 +25,7 @@ OWN, NOTHING_DONE = ViewerState(own=True), ViewerState(own=False)
 
 
 class Authors(Protocol):
-    def authors_question(self, ids: Iterable[AccountId]) -> Question[dict[AccountId, Author]]: ...
+    def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]: ...
 
 
 class Hydrator:
@@ -39,7 +39,7 @@ class Hydrator:
         authors: Authors,
         follows: Follows,
         members: ListMembers,
-        clock: Now,
+        clock: TimeSource,
     ) -> None:
         self.reach = Reach(store, posts, authors, follows, members)
         self.clock = clock
@@ -80,9 +80,7 @@ class Hydrator:
         showing = BoostShowing(found)
         if boosts and place in FOLLOWED:
             await showing.ask(boosts)
-        return [
-            entry for post in posts if showing.shows(post) and (entry := entry_of(found, post)) is not None
-        ]
+        return [entry for post in posts if showing.shows(post) and (entry := entry_of(found, post)) is not None]
 
 
 def _plain_entries(found: Lookup, posts: Iterable[Post]) -> list[HydratedPost]:
@@ -94,9 +92,7 @@ def _plain_entries(found: Lookup, posts: Iterable[Post]) -> list[HydratedPost]:
         return [
             HydratedPost(post, author, counts[post.id], OWN if author.id == viewer_id else others)
             for post in posts
-            if post.author_id in allowed
-            and (author := authors.get(post.author_id)) is not None
-            and author.is_visible
+            if post.author_id in allowed and (author := authors.get(post.author_id)) is not None and author.is_visible
         ]
     author_of = found.visible_author
     return [

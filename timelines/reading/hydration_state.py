@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from accounts.domain import AccountId, Author
 from socialsite.ids import PostId
-from socialsite.store import Question, Store
+from socialsite.store import Read, Store
 from timelines.graph.repository import Follows
 from timelines.lists.repository import ListMembers
 from timelines.posts.counts import counts_question
@@ -22,7 +22,7 @@ from timelines.visibility.viewer_state import AUTHORS_MOST, state_question
 
 
 class Authors(Protocol):
-    def authors_question(self, ids: Iterable[AccountId]) -> Question[dict[AccountId, Author]]: ...
+    def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Lookup:
         reach: Reach,
         remembered: Remembered,
         viewer_id: AccountId | None,
-        rights: Callable[[Collection[AccountId]], Question[set[AccountId]]],
+        rights: Callable[[Collection[AccountId]], Read[set[AccountId]]],
         place: Place,
         now_ms: int,
     ) -> None:
@@ -52,7 +52,7 @@ class Lookup:
         self.place = place
         self.now_ms = now_ms
         self.counts_may_lag = False
-        self.answering: Callable[[Collection[AccountId]], Question[set[AccountId]]] | None = None
+        self.answering: Callable[[Collection[AccountId]], Read[set[AccountId]]] | None = None
         """Which accounts may be answered in posts shown here; None: all."""
         self.answered: set[AccountId] = set()
         self.reader: ReaderState | None = None
@@ -142,26 +142,21 @@ class Lookup:
     def filter_of(self, post: Post) -> Filter | None:
         """The reader's filter that the text of another's post runs into."""
         reader = self.reader
-        if (
-            reader is None
-            or not reader.filters
-            or self.place in UNFILTERED
-            or post.author_id == self._viewer_id
-        ):
+        if reader is None or not reader.filters or self.place in UNFILTERED or post.author_id == self._viewer_id:
             return None
         return matching(reader.filters, post.text, self.now_ms)
 
     async def _ask(self, post_ids: Sequence[PostId], author_ids: Collection[AccountId]) -> None:
         reach, viewer_id = self.reach, self._viewer_id
-        questions: list[Question[Any]] = [
+        questions: list[Read[Any]] = [
             reach.posts.find_question(post_ids),
             counts_question(post_ids, may_lag=self.counts_may_lag),
-            reach.authors.authors_question(author_ids),
+            reach.authors.read_authors(author_ids),
             self._rights(author_ids),
         ]
         if viewer_id is not None:
             questions.append(state_question(viewer_id, post_ids, author_ids, self.now_ms))
-        found, counts, authors, allowed, *states = await reach.store.ask(*questions)
+        found, counts, authors, allowed, *states = await reach.store.read(*questions)
         posts = await reach.posts.standing(found)
         if self._has_looked:
             self.posts |= posts
@@ -181,7 +176,7 @@ class Lookup:
         """What few pages need: who is followed, where only followers see something; exclusive lists."""
         self._judged.clear()
         if self.answering is not None and (people := self.answered_by(self.posts.values()) - self.answered):
-            (answered,) = await self.reach.store.ask(self.answering(people))
+            (answered,) = await self.reach.store.read(self.answering(people))
             self.answered |= answered
         if self.reader is None:
             return
@@ -198,5 +193,5 @@ class Lookup:
         """Members of an exclusive list are read there, not at home."""
         others = self.allowed - {reader.viewer_id}
         questions = [self.reach.members.members_question(each, others) for each in reader.exclusive]
-        for members in await self.reach.store.ask(*questions):
+        for members in await self.reach.store.read(*questions):
             self.allowed -= set(map(AccountId, members))

@@ -5,7 +5,7 @@ from functools import partial
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Question
+from socialsite.store import Read
 from timelines.author_feeds.repository import ProfileRepository, PublicRepository
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.errors import PostNotFound
@@ -27,9 +27,7 @@ from timelines.reading.skeletons import (
 )
 from timelines.visibility.rights import Place, Rights, everybody
 
-MOST_ROUNDS = (
-    40  # reads for one page when nearly everything is hidden; then the page ends early, with a cursor
-)
+MOST_ROUNDS = 40  # reads for one page when nearly everything is hidden; then the page ends early, with a cursor
 
 
 class ReadingService:
@@ -100,13 +98,9 @@ class ReadingService:
         skeleton = ProfileSkeleton(self._profiles, account_id, ids, may_lag=may_lag)
         return await self._page(skeleton, cut, viewer_id, Place.PROFILE, may_lag=may_lag)
 
-    def profile_question(
-        self, account_id: AccountId, cut: Cut, *, may_lag: bool = False
-    ) -> Question[list[PostId]]:
+    def profile_question(self, account_id: AccountId, cut: Cut, *, may_lag: bool = False) -> Read[list[PostId]]:
         """What a page of a profile begins with, for a round trip that asks other things too."""
-        return self._profiles.read_question(
-            account_id, cut.edge, asked_for(cut), upward=cut.upward, may_lag=may_lag
-        )
+        return self._profiles.read_question(account_id, cut.edge, asked_for(cut), upward=cut.upward, may_lag=may_lag)
 
     async def feed(self, account_id: AccountId, *, may_lag: bool = False) -> TimelinePage:
         """An account's newest posts for anybody: what is listed, and nothing of a private account."""
@@ -174,7 +168,7 @@ class ReadingService:
             raise PostNotFound
         return found[0]
 
-    def post_count_question(self, account_id: AccountId, *, may_lag: bool = False) -> Question[int]:
+    def post_count_question(self, account_id: AccountId, *, may_lag: bool = False) -> Read[int]:
         """`post_count`, for a round trip that asks other things too."""
         return self._profiles.count_question(account_id, may_lag=may_lag)
 
@@ -198,12 +192,12 @@ class ReadingService:
         return CachedSkeleton(self._list_timelines, self._profiles, list_id, authors)
 
     def home_rights(self, viewer_id: AccountId) -> Rights:
-        def allowed(authors: Collection[AccountId]) -> Question[set[AccountId]]:
+        def allowed(authors: Collection[AccountId]) -> Read[set[AccountId]]:
             others = [account_id for account_id in authors if account_id != viewer_id]
             followed = self._follows.followed_question(viewer_id, others)
             if viewer_id not in authors:
                 return followed
-            return Question(followed.commands, lambda replies: followed.understand(replies) | {viewer_id})
+            return Read(followed.commands, lambda replies: followed.parse(replies) | {viewer_id})
 
         return allowed
 

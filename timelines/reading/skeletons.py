@@ -81,9 +81,7 @@ class TagsSkeleton:
 class MergedSkeleton:
     """The posts of some authors, merged from their profiles whenever they are read."""
 
-    def __init__(
-        self, profiles: ProfileRepository, authors: Callable[[], Awaitable[Sequence[AccountId]]]
-    ) -> None:
+    def __init__(self, profiles: ProfileRepository, authors: Callable[[], Awaitable[Sequence[AccountId]]]) -> None:
         self._profiles = profiles
         self._read_authors = authors
         self._authors: Sequence[AccountId] | None = None

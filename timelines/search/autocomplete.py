@@ -5,8 +5,8 @@ from itertools import chain
 from typing import Protocol
 
 from accounts.domain import AccountId, Author
-from socialsite.ids import Now
-from socialsite.store import Question, Store
+from socialsite.ids import TimeSource
+from socialsite.store import Read, Store
 from timelines.graph.repository import Follows
 from timelines.hashtags.repository import TagTimelines
 from timelines.pages.page import ABOVE_ALL
@@ -24,7 +24,7 @@ FIRST_LOOK, SECOND_LOOK = 3, 30
 
 
 class Authors(Protocol):
-    def authors_question(self, ids: Iterable[AccountId]) -> Question[dict[AccountId, Author]]: ...
+    def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]: ...
 
 
 class CompletingService:
@@ -37,7 +37,7 @@ class CompletingService:
         posts: PostRepository,
         authors: Authors,
         follows: Follows,
-        clock: Now,
+        clock: TimeSource,
     ) -> None:
         self._store = store
         self._names = names
@@ -83,9 +83,7 @@ class CompletingService:
             return set()
         ids = await self._tags.read_many(tags, ABOVE_ALL, depth, upward=False)
         posts = await self._posts.find_many(list(dict.fromkeys(chain.from_iterable(ids))))
-        (authors,) = await self._store.ask(
-            self._authors.authors_question({post.author_id for post in posts.values()})
-        )
+        (authors,) = await self._store.read(self._authors.read_authors({post.author_id for post in posts.values()}))
         seen = {
             id
             for id, post in posts.items()
@@ -98,13 +96,13 @@ class CompletingService:
         self, viewer_id: AccountId | None, ids: Sequence[AccountId]
     ) -> tuple[dict[AccountId, Author], Collection[int], ReaderState | None]:
         """The accounts, which of them the viewer follows, and what else there is between them."""
-        authors = self._authors.authors_question(ids)
+        authors = self._authors.read_authors(ids)
         if viewer_id is None:
-            (found,) = await self._store.ask(authors)
+            (found,) = await self._store.read(authors)
             return found, (), None
         followed = self._follows.followed_question(viewer_id, ids)
         state = state_question(viewer_id, [], ids, self._clock.now_ms())
-        found, following, reader = await self._store.ask(authors, followed, state)
+        found, following, reader = await self._store.read(authors, followed, state)
         return found, following, reader
 
 

@@ -13,9 +13,9 @@ from accounts.accounts.repository import AccountRepository
 from accounts.domain import AccountId, Author
 from socialsite.batches import batches
 from socialsite.ids import PostId
-from socialsite.recipes.periodic_tasks import Turn
+from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.store import StoreUnavailable
-from socialsite.store.aof import until_written_out
+from socialsite.store.aof import wait_for_aof_at_exit
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.search.names import NameIndex
@@ -72,7 +72,7 @@ class Indexing:
         """Put in what is owed; the number of posts. Raises StoreUnavailable."""
         paid = 0
         while ids := await self._debts.oldest(POSTS_AT_ONCE):
-            async with until_written_out():
+            async with wait_for_aof_at_exit():
                 found = await self._posts.find_many(ids)
                 await self.add(found.values())
                 await self._remove_deleted(found)
@@ -87,9 +87,9 @@ class Indexing:
             await self._index.remove(found[post_id])
 
     @property
-    def turns(self) -> tuple[Turn, ...]:
+    def turns(self) -> tuple[PeriodicTask, ...]:
         """The regular work of the workers."""
-        return (Turn("search", DEBTS_EVERY_S, self.pay_debts),)
+        return (PeriodicTask("search", DEBTS_EVERY_S, self.pay_debts),)
 
     async def remove(self, post: Post) -> None:
         """After the tombstone stands: nobody sees what stays behind."""
@@ -102,7 +102,7 @@ class Indexing:
 
     async def name(self, account_ids: Sequence[AccountId]) -> int:
         """Find accounts by what they are called now, hidden ones by nothing. Raises StoreUnavailable."""
-        authors = await self._accounts.authors(account_ids)
+        authors = await self._accounts.find_authors(account_ids)
         return await self._names.set_names({id: names_of(authors.get(id)) for id in account_ids})
 
     async def name_if_there(self, account_ids: Sequence[AccountId]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from zlib import crc32
 
 from accounts.domain import AccountId
-from socialsite.store import Command, Key, Reply, Store, load
+from socialsite.store import Command, Key, Reply, Store, load_script
 from timelines import keys
 from timelines.search.repository import SEARCH_PARTITIONS
 from timelines.text.accents import plain
@@ -18,8 +18,8 @@ TAGS_CAP = 50_000
 GAP, END = b"\0", b"\xff"
 """Between a beginning and its account; above everything that UTF-8 has."""
 
-SET_NAMES = load("search_set_names.lua", __package__)
-ADD_TAGS = load("search_add_tags.lua", __package__)
+SET_NAMES = load_script("search_set_names.lua", __package__)
+ADD_TAGS = load_script("search_add_tags.lua", __package__)
 
 
 class NameIndex:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from itertools import chain
 
-from accounts.handles import HandleInvalid, normalize_handle
-from socialsite.ids import EPOCH_MS, MAX_ID, id_at, ms_of
+from accounts.handles import InvalidHandle, normalize_handle
+from socialsite.ids import EPOCH_MS, MAX_ID, id_at, ms_from_id
 from timelines.text.accents import plain
 from timelines.text.linkify import hashtags, mentions
 from timelines.text.tokenizer import analysed, called, joined, narrowing_terms, tokens_of
@@ -155,7 +155,7 @@ def _once(words: list[str]) -> tuple[str, ...]:
 def _handle(raw: str) -> str:
     try:
         return normalize_handle(raw.removeprefix("@"))
-    except HandleInvalid as error:
+    except InvalidHandle as error:
         raise QueryRefused("handle") from error
 
 
@@ -171,4 +171,4 @@ def _day_ms(raw: str) -> int:
 
 def _id_at(at_ms: int) -> int:
     """The lowest id of a moment, within what ids can be."""
-    return 0 if at_ms < EPOCH_MS else int(id_at(min(at_ms, ms_of(MAX_ID) + 1)))
+    return 0 if at_ms < EPOCH_MS else int(id_at(min(at_ms, ms_from_id(MAX_ID) + 1)))

@@ -15,7 +15,7 @@ from zlib import crc32
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Command, Key, Reply, Store, load
+from socialsite.store import Command, Key, Reply, Store, load_script
 from timelines import keys
 from timelines.posts.post import Post
 from timelines.text.tokenizer import terms_of
@@ -33,9 +33,9 @@ RARE_HASHES = 1024
 TERMS_PER_SCRIPT = 400
 ID_BYTES = 7
 
-ADD = load("search_add.lua", __package__)
-REMOVE = load("search_remove.lua", __package__)
-FIND = load("search_find.lua", __package__)
+ADD = load_script("search_add.lua", __package__)
+REMOVE = load_script("search_remove.lua", __package__)
+FIND = load_script("search_find.lua", __package__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,7 @@ class Round:
 class PostIndex:
     """`search:{s<p>}:term:<digest>` and `search:{s<p>}:rare:<n>`."""
 
-    def __init__(
-        self, store: Store, cap: int = TERM_CAP, few: int = RARE_CAP, steps: int = STEPS_CAP
-    ) -> None:
+    def __init__(self, store: Store, cap: int = TERM_CAP, few: int = RARE_CAP, steps: int = STEPS_CAP) -> None:
         self._place = store.component("search")
         self._cap = cap
         self._few = min(few, cap)

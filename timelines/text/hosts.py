@@ -9,9 +9,7 @@ from ipaddress import AddressValueError, IPv4Address
 from linkify_it.tlds import TLDS
 
 _ASCII_TLDS = [tld.lower() for tld in TLDS]
-_IDN_TLDS = [
-    tld.removeprefix("xn--").encode().decode("punycode") for tld in _ASCII_TLDS if tld.startswith("xn--")
-]
+_IDN_TLDS = [tld.removeprefix("xn--").encode().decode("punycode") for tld in _ASCII_TLDS if tld.startswith("xn--")]
 _TLDS = frozenset(_ASCII_TLDS + _IDN_TLDS)
 _FILE_ENDINGS = frozenset(["cc", "md", "mov", "pl", "ps", "py", "rs", "sh", "so", "zip"])
 """Top-level domains that are file endings too: linked only with a scheme, `www.` or a path."""

@@ -154,9 +154,7 @@ class ThreadService:
             walk.fill(ranges, answers)
         return walk.take(wanted)
 
-    async def _visible(
-        self, post_ids: Sequence[PostId], viewer_id: AccountId | None
-    ) -> dict[PostId, HydratedPost]:
+    async def _visible(self, post_ids: Sequence[PostId], viewer_id: AccountId | None) -> dict[PostId, HydratedPost]:
         found = await self._hydrator.hydrate(post_ids, viewer_id=viewer_id, place=Place.THREAD)
         return {entry.post.id: entry for entry in found}
 

@@ -45,7 +45,7 @@ async def in_pages(ids: Sequence[AccountId], cursor: FollowCursor | None, limit:
 async def visible_among(accounts: Authors, ids: Iterable[AccountId]) -> list[AccountId]:
     """Those of `ids` that may be shown, in their order."""
     ids = list(ids)
-    authors = await accounts.authors(ids)
+    authors = await accounts.find_authors(ids)
     return [id for id in ids if id in authors and authors[id].is_visible]
 
 

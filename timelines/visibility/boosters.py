@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 
 from accounts.domain import DAY_MS, AccountId
-from socialsite.ids import PostId, id_at, ms_of
-from socialsite.store import Command, Question
+from socialsite.ids import PostId, id_at, ms_from_id
+from socialsite.store import Command, Read
 from timelines import keys
 
 BEFORE_MOST = 50
 """Earlier boosts that are looked at before one is shown."""
 
 
-def earlier_question(boosts: Sequence[tuple[PostId, PostId]]) -> Question[dict[PostId, list[AccountId]]]:
+def earlier_question(boosts: Sequence[tuple[PostId, PostId]]) -> Read[dict[PostId, list[AccountId]]]:
     """For (original, boost) pairs: who boosted directly before, at most 50 and 24 h, the last first."""
-    return Question(
+    return Read(
         [_earlier_command(original, boost) for original, boost in boosts],
         lambda replies: {
             boost: [AccountId(int(member)) for member in reply]
@@ -22,14 +22,14 @@ def earlier_question(boosts: Sequence[tuple[PostId, PostId]]) -> Question[dict[P
     )
 
 
-def later_question(original: PostId, boost: PostId) -> Question[list[tuple[AccountId, PostId]]]:
+def later_question(original: PostId, boost: PostId) -> Read[list[tuple[AccountId, PostId]]]:
     """Who boosted directly after, the first first: all for whose boosts `earlier_question` found this one.
 
     The boost itself may be gone by now.
     """
-    beyond = id_at(ms_of(boost) + DAY_MS + 1)
+    beyond = id_at(ms_from_id(boost) + DAY_MS + 1)
     window = f"({boost}", f"({beyond}", "WITHSCORES", "LIMIT", 0, BEFORE_MOST
-    return Question([("ZRANGEBYSCORE", keys.boosts(original), *window)], lambda replies: _boosts(replies[0]))
+    return Read([("ZRANGEBYSCORE", keys.boosts(original), *window)], lambda replies: _boosts(replies[0]))
 
 
 def _boosts(members: Sequence[bytes]) -> list[tuple[AccountId, PostId]]:
@@ -39,5 +39,5 @@ def _boosts(members: Sequence[bytes]) -> list[tuple[AccountId, PostId]]:
 
 
 def _earlier_command(original: PostId, boost: PostId) -> Command:
-    oldest = id_at(max(ms_of(original), ms_of(boost) - DAY_MS))
+    oldest = id_at(max(ms_from_id(original), ms_from_id(boost) - DAY_MS))
     return ("ZREVRANGEBYSCORE", keys.boosts(original), f"({boost}", oldest, "LIMIT", 0, BEFORE_MOST)

@@ -7,7 +7,7 @@ import msgspec
 
 from accounts.domain import AccountId, Author
 from socialsite.ids import PostId
-from socialsite.store import Question
+from socialsite.store import Read
 from timelines.ids import ListId
 from timelines.posts.post import FOLLOWERS, Post
 from timelines.visibility.filter import Filter
@@ -136,10 +136,10 @@ def may_see(post: Post, author: Author, *, reader: ReaderState | None, follows: 
     return not (post.boost_of is not None and place in FOLLOWED and author.id in reader.quieted)
 
 
-Rights = Callable[[Collection[AccountId]], Question[set[AccountId]]]
+Rights = Callable[[Collection[AccountId]], Read[set[AccountId]]]
 """Which of some authors a timeline may show."""
 
 
-def everybody(authors: Collection[AccountId]) -> Question[set[AccountId]]:
+def everybody(authors: Collection[AccountId]) -> Read[set[AccountId]]:
     """Rights of timelines that show any active author."""
-    return Question((), lambda _: set(authors))
+    return Read((), lambda _: set(authors))

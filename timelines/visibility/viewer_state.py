@@ -5,13 +5,13 @@ from functools import lru_cache
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import Command, Encoded, Key, Question, Reply, load, wire_of, wire_text
+from socialsite.store import Command, EncodedPipeline, Key, Read, Reply, encode_int, encode_text, load_script
 from timelines import keys
 from timelines.ids import ListId
 from timelines.visibility.filter import decode_filter
 from timelines.visibility.rights import ReaderState
 
-STATE = load("reader_state.lua", __package__)
+STATE = load_script("reader_state.lua", __package__)
 STATE_KEYS: tuple[Callable[[int], Key], ...] = (
     keys.liked, keys.boosted, keys.bookmarks, keys.blocks, keys.blocked_by, keys.mutes, keys.quieted,
     keys.exclusive, keys.filters,
@@ -22,12 +22,12 @@ POSTS_MOST, AUTHORS_MOST = 400, 1_000  # unpack of more would be refused by Lua
 
 def state_question(
     viewer_id: AccountId, post_ids: Collection[PostId], author_ids: Collection[AccountId], now_ms: int
-) -> Question[ReaderState]:
+) -> Read[ReaderState]:
     """Of `timelines:{<account>}:liked`, `blocks` and the like: at most 400 posts and 1,000 accounts."""
-    ids = b"".join([*map(wire_of, post_ids), *map(wire_of, author_ids)])
+    ids = b"".join([*map(encode_int, post_ids), *map(encode_int, author_ids)])
     count = len(STATE_KEYS) + 5 + len(post_ids) + len(author_ids)
-    start = b"*%d\r\n%b%b" % (count, _head(viewer_id), wire_of(len(post_ids)))
-    wire = b"%b%b%b" % (start, wire_text(str(now_ms)), ids)
+    start = b"*%d\r\n%b%b" % (count, _head(viewer_id), encode_int(len(post_ids)))
+    wire = b"%b%b%b" % (start, encode_text(str(now_ms)), ids)
 
     def whole() -> Sequence[Command]:
         arguments = [len(post_ids), now_ms, *post_ids, *author_ids]
@@ -37,14 +37,12 @@ def state_question(
         (hits,) = replies
         return ReaderState(viewer_id, now_ms) if hits == NOTHING else _state(viewer_id, now_ms, hits)
 
-    return Question(Encoded(wire, 1, whole, STATE), understand)
+    return Read(EncodedPipeline(wire, 1, whole, STATE), understand)
 
 
 def _state(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> ReaderState:
     liked, boosted, bookmarked = (frozenset(PostId(int(id)) for id in found) for found in hits[:3])
-    blocks, blocked_by, muted, quieted = (
-        frozenset(AccountId(int(id)) for id in found) for found in hits[3:7]
-    )
+    blocks, blocked_by, muted, quieted = (frozenset(AccountId(int(id)) for id in found) for found in hits[3:7])
     return ReaderState(
         viewer_id,
         now_ms,
@@ -64,4 +62,4 @@ def _state(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> Reader
 def _head(viewer_id: AccountId) -> bytes:
     """The script's call up to its keys, as it is sent."""
     words = "EVALSHA", STATE.sha, str(len(STATE_KEYS)), *(build(viewer_id) for build in STATE_KEYS)
-    return b"".join(map(wire_text, words))
+    return b"".join(map(encode_text, words))

@@ -5,69 +5,75 @@ from dataclasses import asdict
 
 from accounts.domain import AccountId, Author
 from accounts.presenters import account_json, sessions_json
-from socialsite.admin.audit_log import TrailEntry
-from socialsite.admin.dead_letters import Letter
-from socialsite.admin.moderation import Case
-from socialsite.admin.presenters.labels import ACTIONS, LETTERS, STATES, Json, Page
-from socialsite.web.requests import time_text
+from socialsite.admin.audit_log import AuditLogEntry
+from socialsite.admin.dead_letters import DeadLetterDetails
+from socialsite.admin.moderation import AccountOverview
+from socialsite.admin.presenters.labels import (
+    ACTION_LABELS,
+    LETTER_KIND_LABELS,
+    STATE_LABELS,
+    JsonObject,
+    TemplateContext,
+)
+from socialsite.web.requests import format_iso_time
 
 
-def author_row(author: Author) -> Page:
-    return {"author": author, "state": STATES[author.state]}
+def author_row(author: Author) -> TemplateContext:
+    return {"author": author, "state": STATE_LABELS[author.state]}
 
 
-def author_line_json(author: Author) -> Json:
+def author_json(author: Author) -> JsonObject:
     return {"id": str(author.id), "handle": author.handle, "state": author.state}
 
 
-def case_page(case: Case, own_id: int) -> Page:
+def overview_page(case: AccountOverview, own_id: int) -> TemplateContext:
     """What ops/account.html takes."""
     account = case.account
     return {
         "account": account,
-        "state": STATES[account.state],
+        "state": STATE_LABELS[account.state],
         "counts": case.counts,
         "posts": case.posts,
-        "visits": case.visits,
+        "visits": case.view_counts,
         "sessions": case.sessions,
-        "usage": [{"rule": u.rule, "limit": u.limit, "used": -(-u.used_milli // 1000)} for u in case.usage],
+        "usage": [{"rule": u.rule, "limit": u.limit, "used": -(-u.used_milli // 1000)} for u in case.rate_limit_usage],
         "is_own": account.id == own_id,
         "page_title": f"@{account.handle}",
     }
 
 
-def case_json(case: Case) -> Json:
-    account, visits = case.account, case.visits
+def overview_json(case: AccountOverview) -> JsonObject:
+    account, visits = case.account, case.view_counts
     return {
         "account": {**account_json(account), "state": account.state, "staff": account.is_staff},
         "counts": {**asdict(case.counts), "posts": case.posts},
-        "last_seen": time_text(visits.seen_ms) if visits.seen_ms else None,
+        "last_seen": format_iso_time(visits.seen_ms) if visits.seen_ms else None,
         **sessions_json(case.sessions),
     }
 
 
-def letter_page(letter: Letter, authors: Mapping[AccountId, Author]) -> Page:
+def letter_page(letter: DeadLetterDetails, authors: Mapping[AccountId, Author]) -> TemplateContext:
     author = authors.get(letter.account_id) if letter.account_id else None
     return {
-        "id": letter.dead.id,
-        "at_ms": letter.dead.at_ms,
-        "reason": letter.dead.reason,
-        "tries": letter.dead.tries,
-        "kind": LETTERS[letter.kind],
+        "id": letter.letter.id,
+        "at_ms": letter.letter.at_ms,
+        "reason": letter.letter.reason,
+        "tries": letter.letter.tries,
+        "kind": LETTER_KIND_LABELS[letter.kind],
         "author": author,
         "post_id": letter.post_id,
         "cursor": ", ".join(f"{name} {value}" for name, value in letter.cursor.items()),
     }
 
 
-def letter_json(letter: Letter, authors: Mapping[AccountId, Author]) -> Json:
+def letter_json(letter: DeadLetterDetails, authors: Mapping[AccountId, Author]) -> JsonObject:
     author = authors.get(letter.account_id) if letter.account_id else None
     return {
-        "id": letter.dead.id,
-        "job": letter.dead.job_id,
-        "at": time_text(letter.dead.at_ms),
-        "reason": letter.dead.reason,
-        "tries": letter.dead.tries,
+        "id": letter.letter.id,
+        "job": letter.letter.job_id,
+        "at": format_iso_time(letter.letter.at_ms),
+        "reason": letter.letter.reason,
+        "tries": letter.letter.tries,
         "kind": letter.kind,
         "account": author.handle if author else None,
         "post": str(letter.post_id) if letter.post_id else None,
@@ -75,24 +81,24 @@ def letter_json(letter: Letter, authors: Mapping[AccountId, Author]) -> Json:
     }
 
 
-def trail_page(entry: TrailEntry, authors: Mapping[AccountId, Author]) -> Page:
+def audit_log_page(entry: AuditLogEntry, authors: Mapping[AccountId, Author]) -> TemplateContext:
     what, _colon, id = entry.target.partition(":")
     account = authors.get(AccountId(int(id))) if what == "account" else None
     return {
         "at_ms": entry.at_ms,
-        "by": authors.get(AccountId(entry.by)),
-        "action": ACTIONS.get(entry.action, entry.action),
+        "by": authors.get(AccountId(entry.actor_id)),
+        "action": ACTION_LABELS.get(entry.action, entry.action),
         "account": account,
         "target": id,
         "request_id": entry.request_id,
     }
 
 
-def trail_json(entry: TrailEntry, authors: Mapping[AccountId, Author]) -> Json:
-    by = authors.get(AccountId(entry.by))
+def audit_log_json(entry: AuditLogEntry, authors: Mapping[AccountId, Author]) -> JsonObject:
+    by = authors.get(AccountId(entry.actor_id))
     return {
         "id": entry.id,
-        "at": time_text(entry.at_ms),
+        "at": format_iso_time(entry.at_ms),
         "by": by.handle if by else None,
         "action": entry.action,
         "target": entry.target,

@@ -6,13 +6,13 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from socialsite.admin.activity import Activity
-from socialsite.admin.charts import area, line
-from socialsite.admin.presenters.labels import KINDS, Json, Page, duration
+from socialsite.admin.charts import area_path, line_path
+from socialsite.admin.presenters.labels import METRIC_LABELS, JsonObject, TemplateContext, format_duration
 from socialsite.recipes.series import Point
 from timelines.templatetags.timelines_tags import number
 
 
-def chart(name: str, title: str | Promise, points: Sequence[Point]) -> Page:
+def chart_page(name: str, title: str | Promise, points: Sequence[Point]) -> TemplateContext:
     """One line over time; `now` is the last whole interval's."""
     counts = [point.count for point in points]
     top = max(counts, default=0)
@@ -24,35 +24,35 @@ def chart(name: str, title: str | Promise, points: Sequence[Point]) -> Page:
         "total": number(sum(counts)),
         "now": number(now),
         "top": number(top),
-        "line": line(counts, top),
-        "area": area(counts, top),
+        "line": line_path(counts, top),
+        "area": area_path(counts, top),
         "label": _("%(name)s: %(total)s in all, at most %(top)s in an interval") % said,
     }
 
 
-def late_chart(found: Activity) -> Page:
+def latency_chart_page(found: Activity) -> TemplateContext:
     """Two lines: half of the deliveries, and nearly all of them."""
-    half = [each.latency.p50_ms for each in found.late]
-    most = [each.latency.p99_ms for each in found.late]
+    half = [each.latency.p50_ms for each in found.latency_points]
+    most = [each.latency.p99_ms for each in found.latency_points]
     top = max((value for value in most if value is not None), default=0.0)
-    said = {"p50": duration(found.latency.p50_ms), "p99": duration(found.latency.p99_ms)}
+    said = {"p50": format_duration(found.latency.p50_ms), "p99": format_duration(found.latency.p99_ms)}
     return {
         "title": _("Post to home"),
         "is_empty": found.latency.p99_ms is None,
         "p50": said["p50"],
         "p99": said["p99"],
-        "top": duration(top or None),
-        "half": line(half, top),
-        "most": line(most, top),
+        "top": format_duration(top or None),
+        "half": line_path(half, top),
+        "most": line_path(most, top),
         "label": _("Post to home: half within %(p50)s, 99 percent within %(p99)s") % said,
     }
 
 
-def activity_page(found: Activity) -> Page:
+def activity_page(found: Activity) -> TemplateContext:
     """What ops/_activity.html takes."""
     return {
-        "charts": [chart(name, title, found.trends[name]) for name, title in KINDS.items()],
-        "late": late_chart(found),
+        "charts": [chart_page(name, title, found.trends[name]) for name, title in METRIC_LABELS.items()],
+        "late": latency_chart_page(found),
         "refusals": [{"name": rule, "count": count} for rule, count in found.refusals.items()],
         "errors": [{"name": status, "count": count} for status, count in found.errors.items()],
         "active": found.active,
@@ -60,14 +60,14 @@ def activity_page(found: Activity) -> Page:
     }
 
 
-def activity_json(found: Activity) -> Json:
+def activity_json(found: Activity) -> JsonObject:
     return {
         "totals": {name: sum(point.count for point in points) for name, points in found.trends.items()},
         "points": {name: [[p.at_ms, p.count] for p in points] for name, points in found.trends.items()},
         "latency": {
             "p50_ms": found.latency.p50_ms,
             "p99_ms": found.latency.p99_ms,
-            "points": [[each.at_ms, each.latency.p50_ms, each.latency.p99_ms] for each in found.late],
+            "points": [[each.at_ms, each.latency.p50_ms, each.latency.p99_ms] for each in found.latency_points],
         },
         "refusals": found.refusals,
         "errors": found.errors,

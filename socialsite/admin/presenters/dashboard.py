@@ -11,63 +11,69 @@ from django.utils.translation import ngettext
 from accounts.domain import AccountId, Author
 from socialsite.admin.dashboard import Dashboard
 from socialsite.admin.fanouts import FanOut
-from socialsite.admin.memory import MemoryLook
-from socialsite.admin.nodes import NodeHealth, SlowCall, slowest
+from socialsite.admin.memory import MemorySnapshot
+from socialsite.admin.nodes import NodeHealth, SlowCall, newest_slow_calls
 from socialsite.admin.presenters.activity import activity_json, activity_page
-from socialsite.admin.presenters.labels import PHASES, Json, Page, duration, percent
-from socialsite.web.requests import time_text
+from socialsite.admin.presenters.labels import (
+    PHASE_LABELS,
+    JsonObject,
+    TemplateContext,
+    format_duration,
+    format_percent,
+)
+from socialsite.web.requests import format_iso_time
 from timelines.templatetags.timelines_tags import number
 
 FAMILIES_SHOWN = 12
-MUCH_UNSEEN, MUCH_UNSEEN_BYTES = 0.1, 16 << 20
+UNEXPLAINED_SHARE_SHOWN, UNEXPLAINED_BYTES_SHOWN = 0.1, 16 << 20
 """Part of the memory, and bytes: the server's buffers and libraries are less."""
 
 
-def dashboard_page(found: Dashboard) -> Page:
+def dashboard_page(found: Dashboard) -> TemplateContext:
     """What ops/_live.html takes."""
-    depth = found.depth
+    depth = found.outbox_depth
     return {
         "at_ms": found.at_ms,
         "activity": activity_page(found.activity) if found.activity else None,
         "processes": found.processes,
         "depth": depth,
-        "lag": duration(depth.oldest_ms) if depth and not depth.is_empty else "–",
-        "fan_outs": _rows(found.fan_outs, lambda each: fan_out_page(each, found.authors)),
-        "nodes": _rows(found.nodes, lambda node: node_page(node, found.nodes or [])),
-        "slow": _rows(slowest(found.nodes) if found.nodes is not None else None, slow_page),
+        "lag": format_duration(depth.oldest_ms) if depth and not depth.is_empty else "–",
+        "fan_outs": _map_rows(found.fan_outs, lambda each: fan_out_page(each, found.authors)),
+        "nodes": _map_rows(found.nodes, lambda node: node_page(node, found.nodes or [])),
+        "slow": _map_rows(newest_slow_calls(found.nodes) if found.nodes is not None else None, slow_call_page),
         "memory": memory_page(found.memory) if found.memory else None,
-        "drift": found.drift,
+        "drift": found.repair_counts,
     }
 
 
-def dashboard_json(found: Dashboard) -> Json:
+def dashboard_json(found: Dashboard) -> JsonObject:
     nodes = found.nodes
     return {
-        "at": time_text(found.at_ms),
+        "at": format_iso_time(found.at_ms),
         "activity": activity_json(found.activity) if found.activity else None,
         "processes": asdict(found.processes) if found.processes else None,
-        "outbox": asdict(found.depth) if found.depth else None,
-        "fan_outs": _rows(found.fan_outs, lambda each: fan_out_json(each, found.authors)),
-        "nodes": _rows(nodes, lambda node: {k: v for k, v in asdict(node).items() if k != "slow"}),
-        "slow": _rows(slowest(nodes) if nodes is not None else None, asdict),
+        "outbox": asdict(found.outbox_depth) if found.outbox_depth else None,
+        "fan_outs": _map_rows(found.fan_outs, lambda each: fan_out_json(each, found.authors)),
+        "nodes": _map_rows(nodes, lambda node: {k: v for k, v in asdict(node).items() if k != "slow"}),
+        "slow": _map_rows(newest_slow_calls(nodes) if nodes is not None else None, asdict),
         "memory": memory_json(found.memory) if found.memory else None,
-        "drift": found.drift,
+        "drift": found.repair_counts,
     }
 
 
-def _rows(found: Sequence[Any] | None, row: Any) -> list[Any] | None:
+def _map_rows(found: Sequence[Any] | None, row: Any) -> list[Any] | None:
     return None if found is None else [row(each) for each in found]
 
 
-def fan_out_page(each: FanOut, authors: Mapping[AccountId, Author]) -> Page:
-    run = each.running
+def fan_out_page(each: FanOut, authors: Mapping[AccountId, Author]) -> TemplateContext:
+    run = each.next_pass
     return {
         "post_id": run.post_id,
         "author": authors.get(run.author_id),
         "author_id": run.author_id,
-        "phase": PHASES[run.phase],
+        "phase": PHASE_LABELS[run.phase],
         "partition": run.partition,
-        "is_taken": run.is_taken,
+        "is_taken": run.is_claimed,
         "published_ms": each.published_ms,
         "done": each.done,
         "total": each.total,
@@ -75,44 +81,44 @@ def fan_out_page(each: FanOut, authors: Mapping[AccountId, Author]) -> Page:
     }
 
 
-def fan_out_json(each: FanOut, authors: Mapping[AccountId, Author]) -> Json:
-    run = each.running
+def fan_out_json(each: FanOut, authors: Mapping[AccountId, Author]) -> JsonObject:
+    run = each.next_pass
     return {
         "post": str(run.post_id),
         "author": authors[run.author_id].handle if run.author_id in authors else None,
         "phase": run.phase,
         "partition": run.partition,
-        "taken": run.is_taken,
+        "taken": run.is_claimed,
         "done": each.done,
         "total": each.total,
-        "published_at": time_text(each.published_ms),
+        "published_at": format_iso_time(each.published_ms),
     }
 
 
-def node_page(node: NodeHealth, nodes: Sequence[NodeHealth]) -> Page:
+def node_page(node: NodeHealth, nodes: Sequence[NodeHealth]) -> TemplateContext:
     keys = sum(each.keys for each in nodes)
     return {
         "address": node.address,
         "is_up": node.ping_ms is not None,
         "role": node.role,
-        "ping": duration(node.ping_ms),
+        "ping": format_duration(node.ping_ms),
         "used": filesizeformat(node.used_bytes),
         "most": filesizeformat(node.most_bytes) if node.most_bytes else "–",
         "commands_s": node.commands_s,
         "clients": node.clients,
         "keys": node.keys,
-        "key_share": percent(node.keys / keys if keys else None),
-        "delivery_share": percent(node.delivery_share),
+        "key_share": format_percent(node.keys / keys if keys else None),
+        "delivery_share": format_percent(node.delivery_share),
     }
 
 
-def slow_page(call: SlowCall) -> Page:
-    return {**asdict(call), "took": duration(call.took_ms)}
+def slow_call_page(call: SlowCall) -> TemplateContext:
+    return {**asdict(call), "took": format_duration(call.took_ms)}
 
 
-def memory_page(look: MemoryLook) -> Page:
-    report, total = look.report, max(1, look.report.bytes + look.unseen)
-    is_much = look.unseen > max(MUCH_UNSEEN * total, MUCH_UNSEEN_BYTES)
+def memory_page(look: MemorySnapshot) -> TemplateContext:
+    report, total = look.report, max(1, look.report.bytes + look.unexplained_bytes)
+    is_much = look.unexplained_bytes > max(UNEXPLAINED_SHARE_SHOWN * total, UNEXPLAINED_BYTES_SHOWN)
     families = sorted(report.families.items(), key=lambda pair: -pair[1].bytes)[:FAMILIES_SHOWN]
     return {
         "families": [
@@ -120,20 +126,20 @@ def memory_page(look: MemoryLook) -> Page:
                 "name": name,
                 "keys": family.keys,
                 "bytes": filesizeformat(family.bytes),
-                "a_key": filesizeformat(family.bytes_a_key),
+                "a_key": filesizeformat(family.bytes_per_key),
                 "percent": round(100 * family.bytes / total),
             }
             for name, family in families
         ],
         "is_sampled": look.is_sampled,
-        "unseen": filesizeformat(look.unseen) if is_much else "",
-        "prospect": prospect(look),
+        "unseen": filesizeformat(look.unexplained_bytes) if is_much else "",
+        "prospect": describe_forecast(look),
     }
 
 
-def prospect(look: MemoryLook) -> str:
+def describe_forecast(look: MemorySnapshot) -> str:
     """The forecast in a sentence."""
-    ahead = look.ahead
+    ahead = look.forecast
     if not ahead.bytes_a_post:
         return _("There are no posts yet to forecast from.")
     said = {"bytes": number(round(ahead.bytes_a_post)), "posts": number(ahead.posts_left)}
@@ -150,14 +156,12 @@ def prospect(look: MemoryLook) -> str:
     return text % {**said, "days": number(days)}
 
 
-def memory_json(look: MemoryLook) -> Json:
-    families = {
-        name: {"keys": family.keys, "bytes": family.bytes} for name, family in look.report.families.items()
-    }
+def memory_json(look: MemorySnapshot) -> JsonObject:
+    families = {name: {"keys": family.keys, "bytes": family.bytes} for name, family in look.report.families.items()}
     return {
-        "at": time_text(look.at_ms),
+        "at": format_iso_time(look.at_ms),
         "sampled": look.is_sampled,
-        "unseen": look.unseen,
+        "unseen": look.unexplained_bytes,
         "families": families,
-        "forecast": asdict(look.ahead),
+        "forecast": asdict(look.forecast),
     }

@@ -8,10 +8,10 @@ from django.utils.translation import gettext_lazy
 
 from timelines.templatetags.timelines_tags import number
 
-Json = dict[str, Any]
-Page = dict[str, Any]
+JsonObject = dict[str, Any]
+TemplateContext = dict[str, Any]
 
-KINDS: Mapping[str, str | Promise] = {
+METRIC_LABELS: Mapping[str, str | Promise] = {
     "posts": gettext_lazy("Posts"),
     "deliveries": gettext_lazy("Deliveries"),
     "requests": gettext_lazy("Requests"),
@@ -23,14 +23,14 @@ KINDS: Mapping[str, str | Promise] = {
     "errors": gettext_lazy("Errors"),
 }
 """Names of charts, in their order."""
-LETTERS: Mapping[str, str | Promise] = {
+LETTER_KIND_LABELS: Mapping[str, str | Promise] = {
     "post": gettext_lazy("First pass of a post"),
     "pass": gettext_lazy("Further pass of a post"),
     "purge": gettext_lazy("Sweep of a deleted account"),
     "fade": gettext_lazy("Boosts of a deleted post"),
     "unknown": gettext_lazy("Not a job of this release"),
 }
-ACTIONS: Mapping[str, str | Promise] = {
+ACTION_LABELS: Mapping[str, str | Promise] = {
     "suspend": gettext_lazy("Suspended"),
     "reinstate": gettext_lazy("Reinstated"),
     "password": gettext_lazy("Password reset"),
@@ -38,15 +38,15 @@ ACTIONS: Mapping[str, str | Promise] = {
     "retry": gettext_lazy("Dead letter retried"),
     "drop": gettext_lazy("Dead letter dropped"),
 }
-STATES: Mapping[str, str | Promise] = {
+STATE_LABELS: Mapping[str, str | Promise] = {
     "active": gettext_lazy("Active"),
     "suspended": gettext_lazy("Suspended"),
     "deleted": gettext_lazy("Deleted"),
 }
-PHASES: Mapping[str, str | Promise] = {"homes": gettext_lazy("Homes"), "lists": gettext_lazy("Lists")}
+PHASE_LABELS: Mapping[str, str | Promise] = {"homes": gettext_lazy("Homes"), "lists": gettext_lazy("Lists")}
 
 
-def duration(ms: float | None) -> str:
+def format_duration(ms: float | None) -> str:
     """12 ms, 3.4 s, 5 min; a dash for nothing."""
     if ms is None:
         return "–"
@@ -55,5 +55,5 @@ def duration(ms: float | None) -> str:
     return f"{number(str(round(ms / 1000, 1)))} s" if ms < 120_000 else f"{number(round(ms / 60_000))} min"
 
 
-def percent(share: float | None) -> str:
+def format_percent(share: float | None) -> str:
     return "–" if share is None else f"{number(round(share * 100))} %"

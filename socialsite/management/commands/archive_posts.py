@@ -10,12 +10,12 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
-from socialsite.maintenance.scanning import key_count
+from socialsite.maintenance.scanning import count_keys
 from socialsite.management.operator_command import OperatorCommand
 from socialsite.services import Services
 from timelines.archive.service import ArchivingService, place_of
 
-UNITS_MS = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
+AGE_UNITS_MS = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 
 
 class Command(OperatorCommand):
@@ -27,35 +27,35 @@ class Command(OperatorCommand):
         what.add_argument("--undo", action="store_true", help="bring all archived posts back into the store")
         parser.add_argument("--dry-run", action="store_true", help="count, move nothing")
 
-    def prepare(self, options: dict[str, Any]) -> None:
+    def prepare_options(self, options: dict[str, Any]) -> None:
         age = options["older_than"]
-        self.age_ms = 0 if age is None else age_of(age)
+        self.age_ms = 0 if age is None else parse_age_ms(age)
         if options["undo"] and options["dry_run"]:
             raise CommandError("--undo has no dry run.")
 
-    async def act(self, services: Services, options: dict[str, Any]) -> None:
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
         archiving = ArchivingService.over(services)
         if options["undo"]:
-            with self.progress("Posts", None) as step:
-                self.say(f"Brought {await archiving.bring_back(step)} posts back.")
+            with self.progress_bar("Posts", None) as step:
+                self.print_line(f"Brought {await archiving.bring_back(step)} posts back.")
             return
         before_ms = services.clock.now_ms() - self.age_ms
-        with self.progress("Keys", await key_count(services.store)) as step:
+        with self.progress_bar("Keys", await count_keys(services.store)) as step:
             moved = await archiving.archive(before_ms, step, dry_run=options["dry_run"])
         if options["dry_run"]:
-            self.say(f"Would move {moved.posts} posts that take {moved.bytes_before / 1e6:.1f} MB.")
+            self.print_line(f"Would move {moved.posts} posts that take {moved.bytes_before / 1e6:.1f} MB.")
             return
-        self.say(
+        self.print_line(
             f"Moved {moved.posts} posts to {place_of(settings.ARCHIVE_URL)}: their keys took "
             f"{moved.bytes_before / 1e6:.1f} MB and take {moved.bytes_after / 1e6:.1f} MB."
         )
         if moved.removed:
-            self.say(f"Took {moved.removed} bodies out of the archive whose posts are deleted.")
+            self.print_line(f"Took {moved.removed} bodies out of the archive whose posts are deleted.")
 
 
-def age_of(text: str) -> int:
+def parse_age_ms(text: str) -> int:
     """Milliseconds of "90d". Raises CommandError."""
     found = re.fullmatch(r"(\d{1,5})([hdw])", text)
     if not found or int(found[1]) == 0:
         raise CommandError(f"--older-than takes an age such as 90d, 12w or 48h, not {text!r}.")
-    return int(found[1]) * UNITS_MS[found[2]]
+    return int(found[1]) * AGE_UNITS_MS[found[2]]

@@ -12,14 +12,14 @@ from django.core.management.base import CommandError, CommandParser
 from rich.console import Console
 from rich.progress import Progress
 
-from socialsite.maintenance.scanning import key_count
+from socialsite.maintenance.scanning import count_keys
 from socialsite.management.site_command import SiteCommand
 from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
 from timelines.audit import Audit, AuditReport
 from timelines.audit.unknown_keys import Strays
 
-MOST_ROUNDS = 3  # one repair may bring to light what it hid
+MAX_REPAIR_ROUNDS = 3  # one repair may bring to light what it hid
 
 
 class Command(SiteCommand):
@@ -54,9 +54,9 @@ class Command(SiteCommand):
 
     async def _run(self, sample: int | None, *, repair: bool) -> int:
         async with open_services() as services:
-            for _ in range(MOST_ROUNDS if repair else 1):
+            for _ in range(MAX_REPAIR_ROUNDS if repair else 1):
                 report = await self._audit(services, sample, repair=repair)
-                self._tell(report, repair=repair)
+                self._print_report(report, repair=repair)
                 if not (repair and report.repaired and report.is_whole):
                     break
             return report.damage.total() if report.is_whole else report.left
@@ -65,7 +65,7 @@ class Command(SiteCommand):
         console = Console(stderr=True)
         quiet = self.verbosity == 0 or not console.is_terminal
         with Progress(console=console, disable=quiet) as progress:
-            task = progress.add_task("Keys", total=sample or await key_count(services.store))
+            task = progress.add_task("Keys", total=sample or await count_keys(services.store))
             return await Audit.over(services).run(
                 sample=sample,
                 repair=repair,
@@ -73,7 +73,7 @@ class Command(SiteCommand):
                 on_step=lambda count: progress.advance(task, count),
             )
 
-    def _tell(self, report: AuditReport, *, repair: bool) -> None:
+    def _print_report(self, report: AuditReport, *, repair: bool) -> None:
         if self.verbosity == 0:
             return
         for finding in report.findings if self.verbosity > 1 else report.findings[:100]:
@@ -85,14 +85,14 @@ class Command(SiteCommand):
                 f"{report.for_a_walk} of them are built anew from what a sample does not come by: left to "
                 "`audit --repair` without --sample."
             )
-        self._tell_strays(report.strays)
+        self._print_unknown_keys(report.strays)
         done = f", {report.repaired} repaired" if repair else ""
         self.stdout.write(
             f"Looked at {report.keys} keys: {report.damage.total()} damaged, "
             f"{report.leftovers.total()} leftovers{done}."
         )
 
-    def _tell_strays(self, strays: Strays) -> None:
+    def _print_unknown_keys(self, strays: Strays) -> None:
         for name in strays.names:
             self.stdout.write(f"stray {name}")
         if strays.count:

@@ -5,8 +5,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from accounts.models import Account
-from accounts.settings.profile_validation import checked_handle
-from socialsite.management.account_command import AccountCommand, add_password_arguments, password_of
+from accounts.settings.profile_validation import validate_handle
+from socialsite.management.account_command import AccountCommand, add_password_arguments, read_password
 from socialsite.services import Services
 
 
@@ -18,14 +18,14 @@ class Command(AccountCommand):
         add_password_arguments(parser)
         parser.add_argument("--staff", action="store_true", help="may see the operator's pages (/ops/)")
 
-    def prepare(self, options: dict[str, Any]) -> None:
-        options["chosen"] = password_of(self, options)
+    def prepare_options(self, options: dict[str, Any]) -> None:
+        options["chosen"] = read_password(self, options)
 
-    async def act(self, services: Services, options: dict[str, Any]) -> str:
-        handle = checked_handle(options["handle"], may_be_reserved=True)
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> str:
+        handle = validate_handle(options["handle"], allow_reserved=True)
         there = await services.accounts.find_by_handle(handle)
         if there is not None:
-            await _be_the_same(services, there, options)
+            await _require_same_account(services, there, options)
             return f"@{handle} exists already; nothing changed."
         if options["dry_run"]:
             return f"Would create @{handle}."
@@ -34,12 +34,12 @@ class Command(AccountCommand):
             password=options["chosen"],
             now_ms=services.clock.now_ms(),
             staff=options["staff"],
-            may_be_reserved=True,
+            allow_reserved=True,
         )
         return f"Created @{handle} (id {account.id})."
 
 
-async def _be_the_same(services: Services, account: Account, options: dict[str, Any]) -> None:
+async def _require_same_account(services: Services, account: Account, options: dict[str, Any]) -> None:
     """A repeat succeeds only if it would make the account that is there. Raises CommandError."""
     same = account.is_active and account.is_staff == options["staff"]
     if not same or not await services.accounts.check_password(account, options["chosen"]):

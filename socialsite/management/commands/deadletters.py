@@ -15,8 +15,8 @@ from socialsite.recipes.jobs import STREAM_ID, DeadLetter
 from socialsite.services import Services
 from timelines.jobs import FadeBoosts, PurgeAccount, SyndicatePost, decode_job
 
-LETTERS_AT_ONCE = 100
-SHOWN = 50
+DEAD_LETTERS_PER_PAGE = 100
+DEFAULT_LIST_LIMIT = 50
 
 
 class Command(OperatorCommand):
@@ -26,10 +26,12 @@ class Command(OperatorCommand):
         parser.add_argument("action", nargs="?", choices=("list", "retry", "drop"), default="list")
         parser.add_argument("ids", nargs="*", metavar="ID", help="as `list` shows them")
         parser.add_argument("--all", action="store_true", help="every dead letter")
-        parser.add_argument("--limit", type=int, default=SHOWN, help=f"of list; default {SHOWN}")
+        parser.add_argument(
+            "--limit", type=int, default=DEFAULT_LIST_LIMIT, help=f"of list; default {DEFAULT_LIST_LIMIT}"
+        )
         parser.add_argument("--dry-run", action="store_true", help="say what would be done")
 
-    def prepare(self, options: dict[str, Any]) -> None:
+    def prepare_options(self, options: dict[str, Any]) -> None:
         if options["action"] == "list":
             return
         if bool(options["ids"]) == options["all"]:
@@ -38,47 +40,47 @@ class Command(OperatorCommand):
             if not STREAM_ID.fullmatch(each):
                 raise CommandError(f"{each} is not the id of a dead letter.")
 
-    async def act(self, services: Services, options: dict[str, Any]) -> None:
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
         if options["action"] == "list":
             await self._list(services, options["limit"])
         elif options["action"] == "retry":
-            await self._each(services, options, services.outbox.retry_dead, "retried")
+            await self._apply_to_each(services, options, services.outbox.retry_dead_letter, "retried")
         else:
-            await self._each(services, options, services.outbox.drop_dead, "dropped")
+            await self._apply_to_each(services, options, services.outbox.delete_dead_letter, "dropped")
 
     async def _list(self, services: Services, limit: int) -> None:
         shown = 0
-        async for letter in letters(services):
+        async for letter in iterate_dead_letters(services):
             if shown == limit:
-                self.say("There are more: --limit.")
+                self.print_line("There are more: --limit.")
                 return
             shown += 1
-            self.say(f"{letter.id} {subject_of(letter)}, {letter.tries} tries: {letter.reason}")
-        self.say(f"{shown} dead letters.")
+            self.print_line(f"{letter.id} {describe_job(letter)}, {letter.tries} tries: {letter.reason}")
+        self.print_line(f"{shown} dead letters.")
 
-    async def _each(
+    async def _apply_to_each(
         self, services: Services, options: dict[str, Any], act: Callable[[str], Awaitable[bool]], done: str
     ) -> None:
-        ids = options["ids"] or [letter.id async for letter in letters(services)]
+        ids = options["ids"] or [letter.id async for letter in iterate_dead_letters(services)]
         if options["dry_run"]:
-            self.say(f"{len(ids)} dead letters would be {done}.")
+            self.print_line(f"{len(ids)} dead letters would be {done}.")
             return
         absent = [each for each in ids if not await act(each)]
-        self.say(f"{len(ids) - len(absent)} dead letters {done}.")
+        self.print_line(f"{len(ids) - len(absent)} dead letters {done}.")
         if absent and options["ids"]:
             raise CommandError(f"There is no dead letter {', '.join(absent)}.")
 
 
-async def letters(services: Services) -> AsyncIterator[DeadLetter]:
+async def iterate_dead_letters(services: Services) -> AsyncIterator[DeadLetter]:
     """All of them, newest first."""
     cursor: str | None = None
-    while page := await services.outbox.dead_letters(LETTERS_AT_ONCE, cursor):
+    while page := await services.outbox.read_dead_letters(DEAD_LETTERS_PER_PAGE, cursor):
         for letter in page:
             yield letter
         cursor = page[-1].id
 
 
-def subject_of(letter: DeadLetter) -> str:
+def describe_job(letter: DeadLetter) -> str:
     """What the job was about; the text of a post is nobody's business here."""
     try:
         job = decode_job(letter.payload)

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from socialsite.management.site_command import SiteCommand
-from socialsite.recipes.buffer import LEASE_MS
+from socialsite.recipes.buffer import BATCH_LEASE_MS
 from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
 
@@ -33,15 +33,15 @@ class Command(SiteCommand):
     async def _run(self, *, dry_run: bool) -> str:
         async with open_services() as services:
             if dry_run:
-                return f"{await services.statistics.buffers.waiting()} buffers wait."
-            return await _flush(services)
+                return f"{await services.statistics.buffers.count_waiting()} buffers wait."
+            return await _flush_buffers(services)
 
 
-async def _flush(services: Services) -> str:
-    statistics, waiting = services.statistics, await services.statistics.buffers.waiting()
-    flushed = await statistics.flusher.flush(services.clock.now_ms(), at_most=max(1, 2 * waiting))
-    if flushed.trouble is not None:
-        raise flushed.trouble
-    left = await statistics.buffers.waiting()
-    later = f" {left} are in another flusher's hand for at most {LEASE_MS // 1000} s." if left else ""
+async def _flush_buffers(services: Services) -> str:
+    statistics, waiting = services.statistics, await services.statistics.buffers.count_waiting()
+    flushed = await statistics.flusher.flush(services.clock.now_ms(), limit=max(1, 2 * waiting))
+    if flushed.error is not None:
+        raise flushed.error
+    left = await statistics.buffers.count_waiting()
+    later = f" {left} are in another flusher's hand for at most {BATCH_LEASE_MS // 1000} s." if left else ""
     return f"{flushed.applied} buffers flushed.{later}"

@@ -2,7 +2,7 @@
 
 from django.core.management.base import CommandError, CommandParser
 
-from accounts.handles import HandleInvalid, normalize_handle
+from accounts.handles import InvalidHandle, normalize_handle
 from socialsite.management.import_command import ImportCommand
 from socialsite.services import Services
 from timelines.importing.graph import GraphImport, GraphOptions
@@ -23,7 +23,7 @@ class Command(ImportCommand):
 
     async def run_import(self, services: Services, file: LineFile, tally: Tally) -> None:
         options = GraphOptions(
-            handle_prefix=_prefix(self.options["handle_prefix"]),
+            handle_prefix=_parse_handle_prefix(self.options["handle_prefix"]),
             undirected=self.options["undirected"],
             reverse=self.options["reverse"],
             dry_run=self.options["dry_run"],
@@ -31,8 +31,8 @@ class Command(ImportCommand):
         await GraphImport.over(services).run(file, options, tally, services.clock.now_ms())
 
 
-def _prefix(raw: str) -> str:
+def _parse_handle_prefix(raw: str) -> str:
     try:
         return normalize_handle(raw) if raw else ""
-    except HandleInvalid:
+    except InvalidHandle:
         raise CommandError("--handle-prefix takes the letters a to z, digits and underscores.") from None

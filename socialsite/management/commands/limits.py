@@ -14,22 +14,22 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from accounts.domain import AccountId
-from accounts.handles import HandleInvalid, normalize_handle
+from accounts.handles import InvalidHandle, normalize_handle
 from socialsite.management.site_command import SiteCommand
-from socialsite.recipes.rate_limit import MINUTE_MS, Rule, Subject, Usage
+from socialsite.recipes.rate_limit import MINUTE_MS, Identifier, Rule, WindowStats
 from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
-from socialsite.web.limits import ADDRESS_SHARE
+from socialsite.web.limits import ACCOUNTS_PER_ADDRESS
 
-SHOWN = 10  # accounts
+ACTIVE_ACCOUNTS_SHOWN = 10  # accounts
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class LimitTarget:
     """A subject of limits, as an operator names it, and the rules that count it."""
 
     name: str
-    subject: Subject
+    identifier: Identifier
     rules: Sequence[Rule]
 
 
@@ -56,56 +56,56 @@ class Command(SiteCommand):
         if options.get("json"):
             self.stdout.write(json.dumps(found))
         elif options["verbosity"] > 0:
-            self.stdout.write("\n".join(text_of(found)))
+            self.stdout.write("\n".join(format_text(found)))
 
     async def _run(self, options: dict[str, Any]) -> dict[str, Any]:
         async with open_services() as services:
             if options["subject"] is None:
-                return await overview(services, options["minutes"])
-            counted = await subjects_of(services, options["subject"])
+                return await read_overview(services, options["minutes"])
+            counted = await find_targets(services, options["subject"])
             if options["action"] == "reset":
-                return await reset(services, counted, options["rule"], dry_run=options["dry_run"])
-            return {"usage": await usage(services, counted)}
+                return await reset_limits(services, counted, options["rule"], dry_run=options["dry_run"])
+            return {"usage": await read_usage(services, counted)}
 
 
-async def subjects_of(services: Services, text: str) -> list[Counted]:
+async def find_targets(services: Services, text: str) -> list[LimitTarget]:
     """What counts for a handle or an address. Raises CommandError for what is neither."""
     rules = [rule for rule in services.rules.values() if rule.limit is not None]
     logins = [rule for rule in rules if rule.name == "login"]
     try:
         if not text.startswith("@"):
             address = str(ipaddress.ip_address(text))
-            return [Counted(address, Subject.address(address), [of_address(rule) for rule in rules])]
+            return [LimitTarget(address, Identifier.address(address), [address_rule(rule) for rule in rules])]
     except ValueError:
         pass
     try:
         handle = normalize_handle(text.removeprefix("@"))
-    except HandleInvalid as error:
+    except InvalidHandle as error:
         raise CommandError(f"{text!r} is neither a handle nor an address.") from error
-    tried = Counted(f"log-ins as @{handle}", Subject.handle(handle), logins)
+    tried = LimitTarget(f"log-ins as @{handle}", Identifier.handle(handle), logins)
     account = await services.accounts.find_by_handle(handle)
     if account is None:
         return [tried]
     own = [rule for rule in rules if rule.name not in ("address", "signup")]
-    return [Counted(f"@{handle}", Subject.account(account.id), own), tried]
+    return [LimitTarget(f"@{handle}", Identifier.account(account.id), own), tried]
 
 
-def of_address(rule: Rule) -> Rule:
+def address_rule(rule: Rule) -> Rule:
     """What members do is counted for their address, too, which many may share."""
     is_shared = rule.name in ("post", "follow", "search", "complete")
-    return Rule(rule.name, rule.limit and rule.limit * ADDRESS_SHARE) if is_shared else rule
+    return Rule(rule.name, rule.limit and rule.limit * ACCOUNTS_PER_ADDRESS) if is_shared else rule
 
 
-async def usage(services: Services, counted: Sequence[Counted]) -> list[dict[str, Any]]:
+async def read_usage(services: Services, counted: Sequence[LimitTarget]) -> list[dict[str, Any]]:
     now_ms = services.clock.now_ms()
     return [
-        row(each.name, used)
+        usage_row(each.name, used)
         for each in counted
-        for used in await services.limits.peek(each.subject, each.rules, now_ms)
+        for used in await services.limits.read_stats(each.identifier, each.rules, now_ms)
     ]
 
 
-def row(name: str, used: Usage) -> dict[str, Any]:
+def usage_row(name: str, used: WindowStats) -> dict[str, Any]:
     """`used` is the weighted minute that is held against the limit."""
     return {
         "subject": name,
@@ -117,29 +117,29 @@ def row(name: str, used: Usage) -> dict[str, Any]:
     }
 
 
-async def reset(
-    services: Services, counted: Sequence[Counted], only: str | None, *, dry_run: bool
+async def reset_limits(
+    services: Services, counted: Sequence[LimitTarget], rule_name: str | None, *, dry_run: bool
 ) -> dict[str, Any]:
     """The subjects that had something to forget."""
-    if only is not None and only not in services.rules:
-        raise CommandError(f"There is no rule {only!r}: use {', '.join(sorted(services.rules))}.")
+    if rule_name is not None and rule_name not in services.rules:
+        raise CommandError(f"There is no rule {rule_name!r}: use {', '.join(sorted(services.rules))}.")
     now_ms, forgotten = services.clock.now_ms(), []
     for each in counted:
-        rules = [rule for rule in each.rules if only in (None, rule.name)]
-        found = await services.limits.peek(each.subject, rules, now_ms)
+        rules = [rule for rule in each.rules if rule_name in (None, rule.name)]
+        found = await services.limits.read_stats(each.identifier, rules, now_ms)
         had = any(used.current or used.previous for used in found)
-        if had and (dry_run or await services.limits.reset(each.subject, rules, now_ms)):
+        if had and (dry_run or await services.limits.clear(each.identifier, rules, now_ms)):
             forgotten.append(each.name)
     return {"would_forget" if dry_run else "forgot": forgotten}
 
 
-async def overview(services: Services, minutes: int) -> dict[str, Any]:
+async def read_overview(services: Services, minutes: int) -> dict[str, Any]:
     """The rules of the settings, and who asked most in the last minutes."""
     if not 1 <= minutes <= 120:
         raise CommandError("--minutes takes 1 to 120.")
-    now_ms, figures = services.clock.now_ms(), services.statistics.figures
-    best = await figures.most_active(now_ms - (minutes - 1) * MINUTE_MS, now_ms, SHOWN, now_ms=now_ms)
-    authors = await services.accounts.authors([AccountId(id) for id, _ in best])
+    now_ms, figures = services.clock.now_ms(), services.statistics.stats
+    best = await figures.most_active(now_ms - (minutes - 1) * MINUTE_MS, now_ms, ACTIVE_ACCOUNTS_SHOWN, now_ms=now_ms)
+    authors = await services.accounts.find_authors([AccountId(id) for id, _ in best])
     named = [(authors[AccountId(id)].handle, count) for id, count in best if AccountId(id) in authors]
     return {
         "rules": {rule.name: rule.limit for rule in services.rules.values()},
@@ -148,7 +148,7 @@ async def overview(services: Services, minutes: int) -> dict[str, Any]:
     }
 
 
-def text_of(found: dict[str, Any]) -> list[str]:
+def format_text(found: dict[str, Any]) -> list[str]:
     """For people."""
     if "usage" in found:
         head = f"{'subject':<28} {'rule':<8} {'limit':>6} {'now':>6} {'before':>6} {'used':>8}"
@@ -161,9 +161,6 @@ def text_of(found: dict[str, Any]) -> list[str]:
         verb, names = next(iter(found.items()))
         verb = verb.replace("_", " ").capitalize()
         return [f"{verb} what was counted for {', '.join(names)}." if names else "Nothing was counted."]
-    rules = [
-        f"{name:<8} {'off' if limit is None else f'{limit} a minute'}"
-        for name, limit in found["rules"].items()
-    ]
+    rules = [f"{name:<8} {'off' if limit is None else f'{limit} a minute'}" for name, limit in found["rules"].items()]
     busy = [f"@{each['account']:<20} {each['requests']:>7}" for each in found["most_active"]]
     return [*rules, "", f"Requests in the last {found['minutes']} minutes:", *(busy or ["none"])]

@@ -7,8 +7,8 @@ from django.core.management.base import CommandParser
 from socialsite.management.account_command import (
     AccountCommand,
     add_password_arguments,
-    existing,
-    password_of,
+    get_existing_account,
+    read_password,
 )
 from socialsite.services import Services
 
@@ -20,11 +20,11 @@ class Command(AccountCommand):
         super().add_arguments(parser)
         add_password_arguments(parser)
 
-    def prepare(self, options: dict[str, Any]) -> None:
-        options["chosen"] = password_of(self, options)
+    def prepare_options(self, options: dict[str, Any]) -> None:
+        options["chosen"] = read_password(self, options)
 
-    async def act(self, services: Services, options: dict[str, Any]) -> str:
-        account = await existing(services, options["handle"])
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> str:
+        account = await get_existing_account(services, options["handle"])
         if options["dry_run"]:
             return f"Would set the password of @{account.handle} and end its sessions."
         await services.accounts.set_password(account=account, new=options["chosen"])

@@ -10,16 +10,16 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from accounts.domain import AccountId
-from socialsite.analytics.metrics import BUSY, ERRORS, POSTERS, REFUSALS
+from socialsite.analytics.metrics import ACCOUNTS_BY_POSTS, ACCOUNTS_BY_REQUESTS, ERRORS, REFUSALS
 from socialsite.management.site_command import SiteCommand
-from socialsite.recipes.series import RankedKind
+from socialsite.recipes.series import RankedMetric
 from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
 
 HOUR_MS = 3_600_000
-MOST_HOURS = 24 * 730
-SHOWN = 10  # accounts
-STATUSES = ("500", "502", "503", "504")
+MAX_HOURS = 24 * 730
+ACCOUNTS_SHOWN = 10  # accounts
+ERROR_STATUSES = ("500", "502", "503", "504")
 
 
 class Command(SiteCommand):
@@ -31,8 +31,8 @@ class Command(SiteCommand):
         parser.add_argument("--json", action="store_true", help="for programs; with the points over time")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not 1 <= options["hours"] <= MOST_HOURS:
-            raise CommandError(f"--hours takes 1 to {MOST_HOURS}.")
+        if not 1 <= options["hours"] <= MAX_HOURS:
+            raise CommandError(f"--hours takes 1 to {MAX_HOURS}.")
         try:
             found = asyncio.run(self._run(options["hours"]))
         except StoreError as error:
@@ -40,55 +40,53 @@ class Command(SiteCommand):
         if options["json"]:
             self.stdout.write(json.dumps(found))
         elif options["verbosity"] > 0:
-            self.stdout.write("\n".join(text_of(found)))
+            self.stdout.write("\n".join(format_text(found)))
 
     async def _run(self, hours: int) -> dict[str, Any]:
         async with open_services() as services:
-            return await report(services, hours)
+            return await build_report(services, hours)
 
 
-async def report(services: Services, hours: int) -> dict[str, Any]:
+async def build_report(services: Services, hours: int) -> dict[str, Any]:
     """Sums of the last hours and their points, latencies, accounts, what is owed."""
-    figures, now_ms = services.statistics.figures, services.clock.now_ms()
+    figures, now_ms = services.statistics.stats, services.clock.now_ms()
     start_ms = now_ms - hours * HOUR_MS
     latency = await figures.latency(start_ms, now_ms, now_ms=now_ms)
-    depth = await services.outbox.depth()
+    depth = await services.outbox.read_depth()
     trends = await figures.trends(start_ms, now_ms, now_ms=now_ms)
     return {
         "at": now_ms,
         "hours": hours,
-        "totals": await figures.site(start_ms, now_ms, now_ms=now_ms),
+        "totals": await figures.site_totals(start_ms, now_ms, now_ms=now_ms),
         "latency": {"p50_ms": latency.p50_ms, "p99_ms": latency.p99_ms},
-        "refusals": await figures.by_member(REFUSALS, [*services.rules], start_ms, now_ms, now_ms=now_ms),
-        "errors": await figures.by_member(ERRORS, STATUSES, start_ms, now_ms, now_ms=now_ms),
+        "refusals": await figures.totals_by_member(REFUSALS, [*services.rules], start_ms, now_ms, now_ms=now_ms),
+        "errors": await figures.totals_by_member(ERRORS, ERROR_STATUSES, start_ms, now_ms, now_ms=now_ms),
         "active_accounts": {
-            name: await figures.active_accounts(days, now_ms=now_ms)
+            name: await figures.count_active_accounts(days, now_ms=now_ms)
             for name, days in (("day", 1), ("week", 7), ("month", 30))
         },
-        "most_active": await _best(services, BUSY, start_ms, now_ms),
-        "posters": await _best(services, POSTERS, start_ms, now_ms),
+        "most_active": await _most_active(services, ACCOUNTS_BY_REQUESTS, start_ms, now_ms),
+        "posters": await _most_active(services, ACCOUNTS_BY_POSTS, start_ms, now_ms),
         "outbox": {
             "waiting": depth.waiting, "pending": depth.pending, "dead": depth.dead,
             "oldest_ms": depth.oldest_ms,
         },
-        "buffers": await services.statistics.buffers.waiting(),
+        "buffers": await services.statistics.buffers.count_waiting(),
         "points": {name: [[p.at_ms, p.count] for p in points] for name, points in trends.items()},
     }  # fmt: skip
 
 
-async def _best(services: Services, kind: RankedKind, start_ms: int, now_ms: int) -> list[dict[str, Any]]:
+async def _most_active(services: Services, kind: RankedMetric, start_ms: int, now_ms: int) -> list[dict[str, Any]]:
     """The most active accounts; those that are gone are left out."""
-    figures = services.statistics.figures
-    best = await figures.most_active(start_ms, now_ms, SHOWN, now_ms=now_ms, kind=kind)
-    authors = await services.accounts.authors([AccountId(id) for id, _ in best]) if best else {}
+    figures = services.statistics.stats
+    best = await figures.most_active(start_ms, now_ms, ACCOUNTS_SHOWN, now_ms=now_ms, kind=kind)
+    authors = await services.accounts.find_authors([AccountId(id) for id, _ in best]) if best else {}
     return [
-        {"account": authors[AccountId(id)].handle, "count": count}
-        for id, count in best
-        if AccountId(id) in authors
+        {"account": authors[AccountId(id)].handle, "count": count} for id, count in best if AccountId(id) in authors
     ]
 
 
-def text_of(found: dict[str, Any]) -> list[str]:
+def format_text(found: dict[str, Any]) -> list[str]:
     """For people."""
     latency, active, outbox = found["latency"], found["active_accounts"], found["outbox"]
     posters = ", ".join(f"@{each['account']} {each['count']}" for each in found["posters"])
@@ -96,16 +94,14 @@ def text_of(found: dict[str, Any]) -> list[str]:
     lines += [f"  {name:<12} {count:>12,}" for name, count in found["totals"].items()]
     lines += [f"  {'refused':<12} {count:>12,} by {rule}" for rule, count in found["refusals"].items()]
     lines += [f"  {'failed':<12} {count:>12,} with {status}" for status, count in found["errors"].items()]
-    lines += [f"Post to home: {_late(latency['p50_ms'], latency['p99_ms'])}."]
+    lines += [f"Post to home: {_format_latency(latency['p50_ms'], latency['p99_ms'])}."]
     lines += [f"Active accounts: {active['day']} today, {active['week']} in 7 days, {active['month']} in 30."]
     lines += [f"Most posts: {posters or 'none'}."]
-    lines += [
-        f"Outbox: {outbox['waiting']} waiting, {outbox['pending']} pending, {outbox['dead']} dead letters."
-    ]
+    lines += [f"Outbox: {outbox['waiting']} waiting, {outbox['pending']} pending, {outbox['dead']} dead letters."]
     return [*lines, f"Buffers: {found['buffers']} to flush."]
 
 
-def _late(p50_ms: float | None, p99_ms: float | None) -> str:
+def _format_latency(p50_ms: float | None, p99_ms: float | None) -> str:
     if p50_ms is None or p99_ms is None:
         return "nothing was delivered"
     return f"median {p50_ms:,.0f} ms, 99% within {p99_ms:,.0f} ms"

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from accounts.domain import SUSPENDED, AccountId
-from socialsite.management.account_command import AccountCommand, existing
+from socialsite.management.account_command import AccountCommand, get_existing_account
 from socialsite.services import Services
 
 
@@ -16,8 +16,8 @@ class Command(AccountCommand):
         super().add_arguments(parser)
         parser.add_argument("--undo", action="store_true", help="show the account again")
 
-    async def act(self, services: Services, options: dict[str, Any]) -> str:
-        account = await existing(services, options["handle"])
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> str:
+        account = await get_existing_account(services, options["handle"])
         undo, word = options["undo"], "reinstate" if options["undo"] else "suspend"
         if options["dry_run"]:
             due = (account.state == SUSPENDED) == undo

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 from socialsite.store.connection import Address
 from socialsite.store.node import Node
-from socialsite.store.node_lookup import Groups, KeyOf, OwnerId
+from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
 from socialsite.store.replicas import ReplicaNode, Replicas
 
 
-class Single:
+class Standalone:
     """Every tag on one node."""
 
     def __init__(self, url: str, replicas: Sequence[Address] = ()) -> None:
@@ -25,15 +25,15 @@ class Single:
         return self._node
 
     @property
-    def width(self) -> int:
+    def node_count(self) -> int:
         return 1
 
-    def group(self, owners: Sequence[OwnerId], key_of: KeyOf) -> Groups[OwnerId]:
+    def group_by_node(self, owners: Sequence[OwnerId], key_of: KeyBuilder) -> NodeGroups[OwnerId]:
         return [(self._node, owners)]
 
     async def open(self) -> None:
         """Nothing to look at but replicas: the first command connects. Raises NotAReplica."""
-        await asyncio.gather(*(replica.check() for replica in self._replicas))
+        await asyncio.gather(*(replica.check_role() for replica in self._replicas))
 
     async def close(self) -> None:
         for node in (*self._replicas, self._node):

@@ -13,23 +13,23 @@ from collections.abc import Mapping, Sequence
 import hiredis
 
 from socialsite.store.connection import Address, PipelinedConnection
-from socialsite.store.errors import ScriptMissing, StoreError, StoreUnavailable, Unconfirmed
+from socialsite.store.errors import NotDurable, ScriptMissing, StoreError, StoreUnavailable
 from socialsite.store.key import Key
-from socialsite.store.node import Node, Reply, encode, whole
-from socialsite.store.node_lookup import Groups, KeyOf, OwnerId
-from socialsite.store.scripts import Command, Script, key_of
-from socialsite.store.topology.twemproxy_commands import not_carried, require_carried
+from socialsite.store.node import Node, Reply, as_eval, encode
+from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
+from socialsite.store.scripts import Command, Script, routing_key
+from socialsite.store.topology.twemproxy_commands import require_supported, unsupported_error
 
-PROBES = 128
+PROBE_TAG_COUNT = 128
 """Tags tried at the start: a server that is not named goes unseen once in 10^16 of four, in 10^6 of ten."""
 PROBE_TTL_MS = 10_000
 
 
-class ProxyRefused(StoreError):
+class TwemproxyMisconfigured(StoreError):
     """The proxy does not place keys as the site needs it. The message says what to do."""
 
 
-class ProxyNode(Node):
+class TwemproxyNode(Node):
     """The proxy. Commands of one pipeline keep their order for each key, as on a server."""
 
     def __init__(self, address: Address, servers: Sequence[Node]) -> None:
@@ -37,80 +37,80 @@ class ProxyNode(Node):
         self._servers = servers
 
     @property
-    def losses(self) -> int:
-        return super().losses + sum(server.losses for server in self._servers)
+    def disconnect_count(self) -> int:
+        return super().disconnect_count + sum(server.disconnect_count for server in self._servers)
 
-    async def written_out(self) -> None:
+    async def wait_for_aof(self) -> None:
         """The servers know; which of them answered, only the proxy does. One that was away did not."""
-        await asyncio.gather(*(_written_out_unless_away(server) for server in self._servers))
+        await asyncio.gather(*(_wait_for_aof_if_reachable(server) for server in self._servers))
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
-        raise not_carried("MULTI", commands[0])
+        raise unsupported_error("MULTI", commands[0])
 
     async def blocking(self, *command: object, timeout_s: float) -> Reply:
-        raise not_carried(f"a waiting {command[0]}", command)
+        raise unsupported_error(f"a waiting {command[0]}", command)
 
-    async def confirmed(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
-        raise not_carried("WAIT", commands[0])
+    async def pipeline_with_wait(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
+        raise unsupported_error("WAIT", commands[0])
 
-    async def send_encoded(self, payload: bytes, replies: int, *, confirm: int = 0) -> list[Reply]:
-        if confirm:
-            raise not_carried("WAIT", ())
+    async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
+        if required_replicas:
+            raise unsupported_error("WAIT", ())
         reader = hiredis.Reader()
         reader.feed(payload)
         while (command := reader.gets()) is not False:
-            require_carried((command[0].decode(), *command[1:]))
+            require_supported((command[0].decode(), *command[1:]))
         return await super().send_encoded(payload, replies)
 
-    async def _raw(self, commands: Sequence[Command]) -> list[Reply]:
+    async def _send_commands(self, commands: Sequence[Command]) -> list[Reply]:
         for command in commands:
-            require_carried(command)
-        return await super()._raw(commands)
+            require_supported(command)
+        return await super()._send_commands(commands)
 
-    def _encoded(self, connection: PipelinedConnection, commands: Sequence[Command]) -> tuple[int, bytes]:
+    def _encode(self, connection: PipelinedConnection, commands: Sequence[Command]) -> tuple[int, bytes]:
         """SCRIPT LOAD is not carried: a digest is tried, and the script sent where it is unknown.
 
         Not in the company of other commands on its tag, which would overtake the second try: it goes whole.
         """
-        company = Counter(key_of(command).tag for command in commands) if len(commands) > 1 else {}
-        return 0, b"".join(encode(_sent(command, company)) for command in commands)
+        company = Counter(routing_key(command).tag for command in commands) if len(commands) > 1 else {}
+        return 0, b"".join(encode(_script_command(command, company)) for command in commands)
 
-    async def _mended(self, commands: Sequence[Command], replies: list[Reply]) -> list[Reply]:
+    async def _handle_error_replies(self, commands: Sequence[Command], replies: list[Reply]) -> list[Reply]:
         """The scripts that servers had not seen are sent whole, all in one round trip."""
         missing = [place for place, reply in enumerate(replies) if isinstance(reply, ScriptMissing)]
         if missing:
-            sources = [whole(commands[place]) for place in missing]
-            for place, reply in zip(missing, await super()._raw(sources), strict=True):
+            sources = [as_eval(commands[place]) for place in missing]
+            for place, reply in zip(missing, await super()._send_commands(sources), strict=True):
                 replies[place] = reply
-        return await super()._mended(commands, replies)
+        return await super()._handle_error_replies(commands, replies)
 
 
-async def _written_out_unless_away(server: Node) -> None:
+async def _wait_for_aof_if_reachable(server: Node) -> None:
     """Away is who cannot be connected to; who goes just now may have answered before."""
-    losses = server.losses
+    losses = server.disconnect_count
     try:
-        await server.written_out()
-    except Unconfirmed:
+        await server.wait_for_aof()
+    except NotDurable:
         raise
     except StoreUnavailable:
-        if server.losses != losses:
+        if server.disconnect_count != losses:
             raise
 
 
-def _sent(command: Command, company: Mapping[str, int]) -> Command:
+def _script_command(command: Command, company: Mapping[str, int]) -> Command:
     if not isinstance(command[1], Script):
         return command
-    if company and company[key_of(command).tag] > 1:
-        return whole(command)
+    if company and company[routing_key(command).tag] > 1:
+        return as_eval(command)
     return (command[0], command[1].sha, *command[2:])
 
 
-class Proxy:
+class Twemproxy:
     """Every tag behind one proxy; `nodes` are the servers that hold the data."""
 
     def __init__(self, address: Address, servers: Sequence[Address]) -> None:
         self._servers = tuple(Node(server) for server in servers)
-        self._proxy = ProxyNode(address, self._servers)
+        self._proxy = TwemproxyNode(address, self._servers)
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -120,10 +120,10 @@ class Proxy:
         return self._proxy
 
     @property
-    def width(self) -> int:
+    def node_count(self) -> int:
         return 1
 
-    def group(self, owners: Sequence[OwnerId], key_of: KeyOf) -> Groups[OwnerId]:
+    def group_by_node(self, owners: Sequence[OwnerId], key_of: KeyBuilder) -> NodeGroups[OwnerId]:
         return [(self._proxy, owners)]
 
     async def close(self) -> None:
@@ -132,29 +132,27 @@ class Proxy:
 
     async def open(self) -> None:
         """Write a few keys and look where they went: a wrong configuration would lose data silently."""
-        tags = [f"t{secrets.randbelow(10**9)}" for _ in range(PROBES)]
+        tags = [f"t{secrets.randbelow(10**9)}" for _ in range(PROBE_TAG_COUNT)]
         # Names far apart: without hash_tag the whole key is hashed, and some hashes keep neighbours together.
         names = [f"probe:{secrets.token_hex(8)}" for _ in (0, 1)]
         pairs = [[Key("map", tag=tag, name=name) for name in names] for tag in tags]
         keys = [key for pair in pairs for key in pair]
         await self._proxy.pipeline([("SET", key, 1, "PX", PROBE_TTL_MS) for key in keys])
-        looked = await asyncio.gather(
-            *(server.pipeline([("EXISTS", key) for key in keys]) for server in self._servers)
-        )
+        looked = await asyncio.gather(*(server.pipeline([("EXISTS", key) for key in keys]) for server in self._servers))
         for place in range(0, len(keys), 2):
-            self._check([[number for number, found in enumerate(looked) if found[place + n]] for n in (0, 1)])
+            self._check_placement([[number for number, found in enumerate(looked) if found[place + n]] for n in (0, 1)])
         await self._proxy.pipeline([("DEL", key) for key in keys])
 
-    def _check(self, holders: list[list[int]]) -> None:
+    def _check_placement(self, holders: list[list[int]]) -> None:
         """Of two keys with one tag: the servers that hold each."""
         at = self._proxy.address
         if not all(holders):
-            raise ProxyRefused(
+            raise TwemproxyMisconfigured(
                 f"Twemproxy at {at} has servers that `nodes` does not name: name all of them in the URL"
             )
         if holders[0] != holders[1]:
-            raise ProxyRefused(
+            raise TwemproxyMisconfigured(
                 f'Twemproxy at {at} does not place keys by their tag: put `hash_tag: "{{}}"` into its pool'
             )
         if len(holders[0]) > 1:
-            raise ProxyRefused(f"`nodes` names a server behind Twemproxy at {at} twice: name each once")
+            raise TwemproxyMisconfigured(f"`nodes` names a server behind Twemproxy at {at} twice: name each once")

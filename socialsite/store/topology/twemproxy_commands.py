@@ -11,7 +11,7 @@ from typing import Any
 from socialsite.store.errors import CommandRefused
 from socialsite.store.key import Key
 
-CARRIED: dict[str, tuple[int, int | None]] = {
+SUPPORTED_COMMANDS: dict[str, tuple[int, int | None]] = {
     # keys
     "DEL": (1, None), "EXISTS": (1, None), "EXPIRE": (2, 2), "EXPIREAT": (2, 2), "PEXPIRE": (2, 2),
     "PEXPIREAT": (2, 2), "PERSIST": (1, 1), "TTL": (1, 1), "PTTL": (1, 1), "TYPE": (1, 1), "DUMP": (1, 1),
@@ -43,27 +43,29 @@ CARRIED: dict[str, tuple[int, int | None]] = {
 }  # fmt: skip
 
 
-class NotBehindProxy(CommandRefused):
+class UnsupportedByTwemproxy(CommandRefused):
     """The proxy cannot carry the command; it was not sent."""
 
 
-def require_carried(command: Sequence[Any]) -> None:
-    """Raises NotBehindProxy for a command that is not on the list."""
+def require_supported(command: Sequence[Any]) -> None:
+    """Raises UnsupportedByTwemproxy for a command that is not on the list."""
     name = str(command[0])
-    least, most = CARRIED.get(name, (0, -1))
+    least, most = SUPPORTED_COMMANDS.get(name, (0, -1))
     arguments = len(command) - 1
     if arguments < least or (most is not None and arguments > most):
-        raise not_carried(name if name not in CARRIED else f"{name} with {arguments} arguments", command)
+        raise unsupported_error(
+            name if name not in SUPPORTED_COMMANDS else f"{name} with {arguments} arguments", command
+        )
     if name in ("EVAL", "EVALSHA") and int(command[2]) < 1:
-        raise not_carried("a script without a key", command)
+        raise unsupported_error("a script without a key", command)
 
 
-def not_carried(what: str, command: Sequence[Any]) -> NotBehindProxy:
+def unsupported_error(what: str, command: Sequence[Any]) -> UnsupportedByTwemproxy:
     """One sentence that names the component and says what to set."""
     key = next((part for part in command if isinstance(part, Key)), None)
     if key is None:
-        return NotBehindProxy(f"Twemproxy does not carry {what}: send it to the servers behind it")
-    return NotBehindProxy(
+        return UnsupportedByTwemproxy(f"Twemproxy does not carry {what}: send it to the servers behind it")
+    return UnsupportedByTwemproxy(
         f"{key.component} cannot stand behind Twemproxy, which does not carry {what}: "
         f"set REDIS_{key.component.upper()}_URL to a server of its own"
     )

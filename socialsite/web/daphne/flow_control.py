@@ -10,15 +10,24 @@ import functools
 from socket import SO_SNDBUF, SOL_SOCKET, socket
 from typing import Any, Final, Protocol
 
-from socialsite.web.socket_writer import STALLED_S, TOO_SLOW, Frame, Gate, Outlet, PlainOutlet, Send, Waiting
+from socialsite.web.socket_writer import (
+    CLOSE_CODE_TOO_SLOW,
+    STALL_TIMEOUT_S,
+    AsgiSocketWriter,
+    FlowGate,
+    Send,
+    SendQueue,
+    SocketWriter,
+    TextFrame,
+)
 
 TRANSPORT_BUFFER_BYTES = 16 * 1024
 """What Twisted may hold before it pauses us (its own default is 64 kB)."""
 KERNEL_BUFFER_BYTES = 64 * 1024
 """What the kernel may hold (it doubles the number); left alone it grows to 4 MB for a reader that stalls."""
-ABORT_AFTER_S = 1.0
+ABORT_DELAY_S = 1.0
 
-STATE_OPEN: Final = 3
+WEBSOCKET_STATE_OPEN: Final = 3
 """autobahn's WebSocketProtocol.STATE_OPEN."""
 
 
@@ -40,7 +49,7 @@ class Transport(Protocol):
     def resumeProducing(self) -> None: ...  # noqa: N802
 
 
-class DaphneOutlet:
+class DaphneSocketWriter:
     """Frames straight to Twisted's transport, with its back-pressure.
 
     The names in camelCase are Twisted's IPushProducer: the transport calls them.
@@ -50,60 +59,53 @@ class DaphneOutlet:
         self._protocol = protocol
         self._transport: Transport = protocol.transport
         self._loop = asyncio.get_running_loop()
-        self._waiting = Waiting()
-        self._flowing = Gate()
-        self._stalled: asyncio.TimerHandle | None = None
-        self._aborting: asyncio.TimerHandle | None = None
+        self._queue = SendQueue()
+        self._flow_gate = FlowGate()
+        self._stall_timer: asyncio.TimerHandle | None = None
+        self._abort_timer: asyncio.TimerHandle | None = None
         self.is_closed = False
         # Only a plain socket may be written to directly; TLS has to see every byte.
-        self._is_plain = hasattr(self._transport, "writeSomeData") and not getattr(
-            self._transport, "TLS", False
-        )
+        self._is_plain = hasattr(self._transport, "writeSomeData") and not getattr(self._transport, "TLS", False)
         if self._is_plain:
             self._transport.getHandle().setsockopt(SOL_SOCKET, SO_SNDBUF, KERNEL_BUFFER_BYTES)
         self._transport.bufferSize = TRANSPORT_BUFFER_BYTES
         self._transport.unregisterProducer()  # HTTPChannel's, left over from before the upgrade
         self._transport.registerProducer(self, True)
 
-    def push(self, frame: Frame) -> None:
+    def send(self, frame: TextFrame) -> None:
         if self.is_closed:
             return
-        if self._flowing.is_open:
-            self._write(frame.wire)
-        elif not self._waiting.append(frame):
-            self._too_slow()
+        if self._flow_gate.is_open:
+            self._write_frame(frame.encoded)
+        elif not self._queue.append(frame):
+            self._close_too_slow()
 
     def close(self, code: int) -> None:
         """Close frame behind what was written; autobahn drops a peer that does not answer it within 1 s."""
         if self.is_closed:
             return
         self.is_closed = True
-        self._waiting.clear()
+        self._queue.clear()
         self._protocol.handle_reply({"type": "websocket.close", "code": code})
 
-    async def drained(self) -> None:
-        await self._flowing.passed()
+    async def wait_until_drained(self) -> None:
+        await self._flow_gate.wait_until_open()
 
-    def release(self) -> None:
+    def detach(self) -> None:
         """The connection is gone: forget timers, wake whoever waits."""
         self.is_closed = True
-        self._waiting.clear()
-        self._flowing.open()
-        for timer in (self._stalled, self._aborting):
+        self._queue.clear()
+        self._flow_gate.open()
+        for timer in (self._stall_timer, self._abort_timer):
             if timer is not None:
                 timer.cancel()
 
-    def _write(self, wire: bytes) -> None:
+    def _write_frame(self, wire: bytes) -> None:
         """Past the reactor where nothing is queued: one system call in place of three."""
         transport = self._transport
-        if self._protocol.state != STATE_OPEN:
+        if self._protocol.state != WEBSOCKET_STATE_OPEN:
             return
-        if (
-            self._is_plain
-            and not transport.dataBuffer
-            and not transport._tempDataBuffer
-            and transport.connected
-        ):
+        if self._is_plain and not transport.dataBuffer and not transport._tempDataBuffer and transport.connected:
             written = transport.writeSomeData(wire)
             if written == len(wire):
                 return
@@ -111,39 +113,39 @@ class DaphneOutlet:
                 wire = wire[written:]
         transport.write(wire)
 
-    def _too_slow(self) -> None:
+    def _close_too_slow(self) -> None:
         """The close frame stands behind what the reader does not read: it may only ever see the abort."""
-        self.close(TOO_SLOW)
-        self._aborting = self._loop.call_later(ABORT_AFTER_S, self._transport.abortConnection)
+        self.close(CLOSE_CODE_TOO_SLOW)
+        self._abort_timer = self._loop.call_later(ABORT_DELAY_S, self._transport.abortConnection)
 
     # IPushProducer
 
     def pauseProducing(self) -> None:  # noqa: N802
         """The reader stalls. Nothing is read from it either: pongs and answers would pile up as well."""
-        self._flowing.shut()
-        if self._stalled is None:
-            self._stalled = self._loop.call_later(STALLED_S, self._too_slow)
+        self._flow_gate.close()
+        if self._stall_timer is None:
+            self._stall_timer = self._loop.call_later(STALL_TIMEOUT_S, self._close_too_slow)
         if not self.is_closed:
             self._transport.pauseProducing()
 
     def resumeProducing(self) -> None:  # noqa: N802
         """The transport's buffer is empty again."""
-        if self._stalled is not None:
-            self._stalled.cancel()
-            self._stalled = None
+        if self._stall_timer is not None:
+            self._stall_timer.cancel()
+            self._stall_timer = None
         if self.is_closed:
-            self._flowing.open()
+            self._flow_gate.open()
             return
         self._transport.resumeProducing()
-        self._flowing.open()
-        while self._waiting and self._flowing.is_open:
-            self._write(self._waiting.popleft().wire)
+        self._flow_gate.open()
+        while self._queue and self._flow_gate.is_open:
+            self._write_frame(self._queue.popleft().encoded)
 
     def stopProducing(self) -> None:  # noqa: N802
-        self.release()
+        self.detach()
 
 
-def daphne_protocol(send: Send) -> Any | None:
+def find_daphne_protocol(send: Send) -> Any | None:
     """daphne's WebSocketProtocol, which its `send` carries as a partial; None under any other server."""
     if not isinstance(send, functools.partial) or not send.args:
         return None
@@ -151,7 +153,7 @@ def daphne_protocol(send: Send) -> Any | None:
     return protocol if hasattr(getattr(protocol, "transport", None), "abortConnection") else None
 
 
-def open_outlet(send: Send) -> Outlet:
+def open_socket_writer(send: Send) -> SocketWriter:
     """The outlet for an accepted socket."""
-    protocol = daphne_protocol(send)
-    return PlainOutlet(send) if protocol is None else DaphneOutlet(protocol)
+    protocol = find_daphne_protocol(send)
+    return AsgiSocketWriter(send) if protocol is None else DaphneSocketWriter(protocol)

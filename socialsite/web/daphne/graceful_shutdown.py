@@ -15,32 +15,32 @@ from typing import Any
 
 import structlog
 
-DRAIN_S = 25.0
+DRAIN_TIMEOUT_S = 25.0
 """For the requests in hand; each has 6 s (handler.DEADLINE_S), clients that read slowly need longer."""
-LINGER_S = 1.0
+IDLE_CONNECTION_LINGER_S = 1.0
 """An idle connection stays open for so long: a request may be on its way, and gets its answer."""
-CLOSING_S = 3.0
-LOOK_EVERY_S = 0.05
-SERVICE_RESTART = 1012
-WEBSOCKET_OPEN = 3
+CLOSE_TIMEOUT_S = 3.0
+POLL_INTERVAL_S = 0.05
+CLOSE_CODE_SERVICE_RESTART = 1012
+WEBSOCKET_STATE_OPEN = 3
 """autobahn's WebSocketProtocol.STATE_OPEN."""
 
-Hook = Callable[[], Awaitable[object]]
+LifecycleHook = Callable[[], Awaitable[object]]
 log = structlog.stdlib.get_logger("socialsite.daphne")
 
 
-def drain_at_stop(opening: Hook, closing: Hook) -> None:
+def install_graceful_shutdown(on_start: LifecycleHook, on_stop: LifecycleHook) -> None:
     """Put the ending into daphne, if that is the server; `opening` is for its start, `closing` its end."""
     cli: Any = sys.modules.get("daphne.cli")
     protocol: Any = sys.modules.get("daphne.http_protocol")
     if cli is None or protocol is None:
         return
 
-    protocol.WebRequest = last_request(protocol.WebRequest)
-    cli.CommandLineInterface.server_class = draining_server(cli.Server, opening, closing)
+    protocol.WebRequest = make_draining_request(protocol.WebRequest)
+    cli.CommandLineInterface.server_class = make_draining_server(cli.Server, on_start, on_stop)
 
 
-def last_request(request: Any) -> Any:
+def make_draining_request(request: Any) -> Any:
     """daphne's class of a request, that ends its connection with its answer while the server drains."""
 
     class LastRequest(request):  # type: ignore[misc]
@@ -54,100 +54,98 @@ def last_request(request: Any) -> Any:
     return LastRequest
 
 
-def draining_server(server: Any, opening: Hook, closing: Hook) -> Any:
+def make_draining_server(server: Any, on_start: LifecycleHook, on_stop: LifecycleHook) -> Any:
     """daphne's class of the server, with our beginning and end."""
 
     class DrainingServer(server):  # type: ignore[misc]
         is_draining = False
 
         def run(self) -> None:
-            reactor().callWhenRunning(lambda: asyncio.ensure_future(_begin(opening)))
+            get_reactor().callWhenRunning(lambda: asyncio.ensure_future(_start(on_start)))
             super().run()
 
         def kill_all_applications(self) -> Any:
             """daphne calls this before its reactor ends, and waits for what it returns."""
             from twisted.internet.defer import Deferred
 
-            return Deferred.fromFuture(asyncio.ensure_future(_end(self, closing)))
+            return Deferred.fromFuture(asyncio.ensure_future(_shut_down(self, on_stop)))
 
     return DrainingServer
 
 
-def reactor() -> Any:
+def get_reactor() -> Any:
     from twisted.internet import reactor as running  # chosen by daphne before the application is imported
 
     return running
 
 
-async def _begin(opening: Hook) -> None:
+async def _start(on_start: LifecycleHook) -> None:
     try:
-        await opening()
+        await on_start()
     finally:
-        tell_systemd("READY=1")  # without its store, too: it answers 503 and tries again
+        notify_systemd("READY=1")  # without its store, too: it answers 503 and tries again
 
 
-async def _end(server: Any, closing: Hook) -> None:
+async def _shut_down(server: Any, on_stop: LifecycleHook) -> None:
     server.is_draining = True
-    tell_systemd("STOPPING=1")
-    await drain(server)
-    await _cancel_the_rest(server)
+    notify_systemd("STOPPING=1")
+    await drain_connections(server)
+    await _cancel_remaining_requests(server)
     try:
-        async with asyncio.timeout(CLOSING_S):
-            await closing()
+        async with asyncio.timeout(CLOSE_TIMEOUT_S):
+            await on_stop()
     except TimeoutError:
         log.warning("the services were not closed in time")
 
 
-async def drain(server: Any) -> None:
-    """Wait until everything that was begun is done, for at most DRAIN_S."""
+async def drain_connections(server: Any) -> None:
+    """Wait until everything that was begun is done, for at most DRAIN_TIMEOUT_S."""
     loop = asyncio.get_running_loop()
     _stop_listening()
     began = loop.time()
-    while loop.time() < began + DRAIN_S:
+    while loop.time() < began + DRAIN_TIMEOUT_S:
         is_busy = False
-        for transport in _transports():
+        for transport in _open_transports():
             is_busy = True
-            _bring_to_an_end(transport, is_patient=loop.time() < began + LINGER_S)
-        if not is_busy and not any(_in_hand(server)):
+            _end_connection(transport, is_patient=loop.time() < began + IDLE_CONNECTION_LINGER_S)
+        if not is_busy and not any(_active_protocols(server)):
             return
-        await asyncio.sleep(LOOK_EVERY_S)
+        await asyncio.sleep(POLL_INTERVAL_S)
 
 
 def _stop_listening() -> None:
     """A socket that was inherited stays open with whoever gave it: what comes waits there."""
     from twisted.internet.tcp import Port
 
-    listening: list[Any] = [each for each in reactor().getReaders() if isinstance(each, Port)]
+    listening: list[Any] = [each for each in get_reactor().getReaders() if isinstance(each, Port)]
     for port in listening:
         port.stopListening()
 
 
-def _transports() -> set[Any]:
+def _open_transports() -> set[Any]:
     """Accepted connections that read or write; those that do neither have a request in hand."""
     from twisted.internet.tcp import Server
 
-    return {each for each in (*reactor().getReaders(), *reactor().getWriters()) if isinstance(each, Server)}
+    return {each for each in (*get_reactor().getReaders(), *get_reactor().getWriters()) if isinstance(each, Server)}
 
 
-def _in_hand(server: Any) -> Iterator[Any]:
+def _active_protocols(server: Any) -> Iterator[Any]:
     """What daphne still works for."""
-    return (
-        protocol for protocol, details in list(server.connections.items()) if "disconnected" not in details
-    )
+    return (protocol for protocol, details in list(server.connections.items()) if "disconnected" not in details)
 
 
-def _bring_to_an_end(transport: Any, *, is_patient: bool) -> None:
+def _end_connection(transport: Any, *, is_patient: bool) -> None:
     protocol = transport.protocol
     protocol = getattr(protocol, "_channel", protocol)  # Twisted wraps what ALPN may choose
     if hasattr(protocol, "sendCloseFrame"):  # a websocket: autobahn drops it after 1 s without an answer
-        if protocol.state == WEBSOCKET_OPEN:
-            protocol.sendCloseFrame(code=SERVICE_RESTART)
+        if protocol.state == WEBSOCKET_STATE_OPEN:
+            protocol.sendCloseFrame(code=CLOSE_CODE_SERVICE_RESTART)
         return
-    if not is_patient and not getattr(protocol, "requests", ()) and not _has_unread(transport):
+    if not is_patient and not getattr(protocol, "requests", ()) and not _has_unread_bytes(transport):
         transport.loseConnection()
 
 
-def _has_unread(transport: Any) -> bool:
+def _has_unread_bytes(transport: Any) -> bool:
     """A request that the kernel has and the reactor, on a busy machine, has not read yet."""
     try:
         return bool(transport.getHandle().recv(1, socket.MSG_PEEK))
@@ -155,7 +153,7 @@ def _has_unread(transport: Any) -> bool:
         return False
 
 
-async def _cancel_the_rest(server: Any) -> None:
+async def _cancel_remaining_requests(server: Any) -> None:
     tasks = [
         task
         for details in list(server.connections.values())
@@ -163,15 +161,15 @@ async def _cancel_the_rest(server: Any) -> None:
     ]
     if not tasks:
         return
-    unanswered = sum(1 for _ in _in_hand(server))
+    unanswered = sum(1 for _ in _active_protocols(server))
     if unanswered:
         log.warning("requests were broken off", requests=unanswered)
     for task in tasks:
         task.cancel()
-    await asyncio.wait(tasks, timeout=CLOSING_S)
+    await asyncio.wait(tasks, timeout=CLOSE_TIMEOUT_S)
 
 
-def tell_systemd(state: str) -> None:
+def notify_systemd(state: str) -> None:
     """sd_notify(3), where systemd listens."""
     address = os.environ.get("NOTIFY_SOCKET")
     if not address:

@@ -11,10 +11,10 @@ import sys
 from typing import Any
 
 HEAD_READ_MAX_BYTES = 64 * 1024
-SMALLEST_HEADER_BYTES = len(b"a:")
+MIN_HEADER_BYTES = len(b"a:")
 
 
-def bound_requests(body_max_bytes: int) -> None:
+def install_request_limits(body_max_bytes: int) -> None:
     """Put the bounds into daphne, if that is the server; it has read its modules before the application's."""
     protocol: Any = sys.modules.get("daphne.http_protocol")
     if protocol is None:
@@ -36,4 +36,4 @@ def bound_requests(body_max_bytes: int) -> None:
     protocol.HTTPFactory.log = lambda factory, request: None
     channel = protocol.http.HTTPChannel
     channel.MAX_LENGTH = channel.totalHeadersSize = HEAD_READ_MAX_BYTES
-    channel.maxHeaders = HEAD_READ_MAX_BYTES // SMALLEST_HEADER_BYTES  # so that only the bytes count
+    channel.maxHeaders = HEAD_READ_MAX_BYTES // MIN_HEADER_BYTES  # so that only the bytes count

@@ -13,7 +13,7 @@ import structlog
 from django.http.response import HttpResponseBase
 
 from socialsite.web.middleware.base import Middleware
-from socialsite.web.middleware.request_metrics import count
+from socialsite.web.middleware.request_metrics import record_request
 from socialsite.web.requests import SiteRequest
 
 log = structlog.stdlib.get_logger("socialsite.access")
@@ -31,20 +31,20 @@ class AccessLogMiddleware(Middleware):
         structlog.contextvars.bind_contextvars(request_id=request.request_id)
         response = await self.get_response(request)
         response.headers["X-Request-ID"] = request.request_id
-        count(request, response, time.perf_counter() - started)
-        level = _level(response.status_code)
+        record_request(request, response, time.perf_counter() - started)
+        level = _log_level(response.status_code)
         if log.isEnabledFor(level):
-            log.log(level, "request", **_facts(request, response, started))
+            log.log(level, "request", **_log_fields(request, response, started))
         return response
 
 
-def _level(status: int) -> int:
+def _log_level(status: int) -> int:
     if status >= 500:
         return logging.ERROR
     return logging.INFO if status >= 400 else logging.DEBUG
 
 
-def _facts(request: SiteRequest, response: HttpResponseBase, started: float) -> dict[str, object]:
+def _log_fields(request: SiteRequest, response: HttpResponseBase, started: float) -> dict[str, object]:
     """Path without its query: searches and tokens stay out of the log. JSON escapes control characters."""
     account = getattr(request, "account", None)
     return {

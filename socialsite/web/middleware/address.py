@@ -17,35 +17,35 @@ from socialsite.settings_parsers import Network
 from socialsite.web.middleware.base import Middleware
 from socialsite.web.requests import SiteRequest
 
-Address = IPv4Address | IPv6Address
-UNKNOWN = "unknown"
+IPAddress = IPv4Address | IPv6Address
+UNKNOWN_ADDRESS = "unknown"
 HOPS_MAX = 20
-FORWARDED_KEPT = 100  # characters of X-Forwarded-For up to which the answer is kept
+FORWARDED_CACHE_MAX_LENGTH = 100  # characters of X-Forwarded-For up to which the answer is kept
 
 
-def client_address(peer: str | None, forwarded_for: str, trusted: Sequence[Network]) -> str:
+def find_client_address(peer: str | None, forwarded_for: str, trusted: Sequence[Network]) -> str:
     """The address of the client, as text.
 
     A peer without an address (a unix socket) is our own proxy where any are trusted. A hop that is no address
     ends the walk: the last proxy that could be read stands for everyone behind it.
     """
-    found = _address(peer or "")
-    if not trusted or (found is not None and not _is_among(found, trusted)):
-        return str(found or UNKNOWN)
+    found = _parse_address(peer or "")
+    if not trusted or (found is not None and not _is_in_networks(found, trusted)):
+        return str(found or UNKNOWN_ADDRESS)
     for text in reversed(forwarded_for.split(",")[-HOPS_MAX:] if forwarded_for else []):
-        hop = _address(text)
+        hop = _parse_address(text)
         if hop is None:
             break
         found = hop
-        if not _is_among(hop, trusted):
+        if not _is_in_networks(hop, trusted):
             break
-    return str(found or UNKNOWN)
+    return str(found or UNKNOWN_ADDRESS)
 
 
-known_address = lru_cache(maxsize=4_096)(client_address)
+cached_client_address = lru_cache(maxsize=4_096)(find_client_address)
 
 
-def _address(text: str) -> Address | None:
+def _parse_address(text: str) -> IPAddress | None:
     """An address, with or without a port; IPv4 in IPv6 clothes counts as IPv4."""
     bare = text.strip()
     if bare.startswith("["):
@@ -60,7 +60,7 @@ def _address(text: str) -> Address | None:
     return mapped or address
 
 
-def _is_among(address: Address, networks: Sequence[Network]) -> bool:
+def _is_in_networks(address: IPAddress, networks: Sequence[Network]) -> bool:
     return any(address in network for network in networks)
 
 
@@ -71,7 +71,7 @@ class AddressMiddleware(Middleware):
         meta = request.META
         forwarded_for = meta.get("HTTP_X_FORWARDED_FOR", "")
         trusted = tuple(settings.TRUSTED_PROXIES)
-        read = known_address if len(forwarded_for) <= FORWARDED_KEPT else client_address
+        read = cached_client_address if len(forwarded_for) <= FORWARDED_CACHE_MAX_LENGTH else find_client_address
         request.client_address = read(meta.get("REMOTE_ADDR"), forwarded_for, trusted)
         structlog.contextvars.bind_contextvars(client=request.client_address)
         return await self.get_response(request)

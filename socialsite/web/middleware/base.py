@@ -7,7 +7,7 @@ from django.http.response import HttpResponseBase
 
 from socialsite.web.requests import SiteRequest
 
-PROBES = ("/livez", "/readyz", "/metrics")
+PROBE_PATHS = ("/livez", "/readyz", "/metrics")
 """Asked often, and also while the store is down: neither services nor sessions have a part in them."""
 
 GetResponse = Callable[[SiteRequest], Awaitable[HttpResponseBase]]

@@ -7,9 +7,9 @@ import asyncio
 
 from django.http.response import HttpResponseBase
 
-from socialsite.errors import TooSlow
+from socialsite.errors import DeadlineExceeded
 from socialsite.web.middleware.base import Middleware
-from socialsite.web.middleware.errors import answer_to
+from socialsite.web.middleware.errors import respond_to_error
 from socialsite.web.requests import SiteRequest
 
 
@@ -23,4 +23,4 @@ class DeadlineMiddleware(Middleware):
         except TimeoutError:
             if not deadline.expired():
                 raise
-            return answer_to(request, TooSlow())
+            return respond_to_error(request, DeadlineExceeded())

@@ -20,15 +20,15 @@ from django.middleware.security import SecurityMiddleware
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import activate, get_language, get_language_from_request
 
-from socialsite.errors import Malformed
-from socialsite.web.middleware.base import PROBES
-from socialsite.web.requests import JSON, SiteRequest, form_data
+from socialsite.errors import MalformedRequest
+from socialsite.web.middleware.base import PROBE_PATHS
+from socialsite.web.requests import JSON_TYPE, SiteRequest, get_form_data
 
-ASKED_KEPT = 200
+LANGUAGE_CACHE_MAX_LENGTH = 200
 """Characters of a wish for a language up to which the choice is kept."""
 
 
-class OnTheLoop(MiddlewareMixin):
+class AsyncHooksMixin(MiddlewareMixin):
     """Goes before a stock middleware among the bases; its hooks then run where they are called."""
 
     sync_capable = False
@@ -44,25 +44,27 @@ class OnTheLoop(MiddlewareMixin):
         return response
 
 
-class Security(OnTheLoop, SecurityMiddleware):
+class AsyncSecurityMiddleware(AsyncHooksMixin, SecurityMiddleware):
     """HTTPS redirect, HSTS, nosniff, referrer and opener policy."""
 
 
-class Common(OnTheLoop, CommonMiddleware):
+class AsyncCommonMiddleware(AsyncHooksMixin, CommonMiddleware):
     """Host check, missing slash, Content-Length. Probes are asked by address, whatever the site is called."""
 
     def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
-        return None if request.path_info in PROBES else super().process_request(request)
+        return None if request.path_info in PROBE_PATHS else super().process_request(request)
 
 
-class Locale(OnTheLoop, LocaleMiddleware):
+class AsyncLocaleMiddleware(AsyncHooksMixin, LocaleMiddleware):
     """Language by cookie, then by Accept-Language."""
 
     def process_request(self, request: HttpRequest) -> None:
         """What Django does where no address names a language."""
         cookie = request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "")
         accepted = request.META.get("HTTP_ACCEPT_LANGUAGE", "")
-        known = language_of if len(cookie) + len(accepted) <= ASKED_KEPT else language_of.__wrapped__
+        known = (
+            choose_language if len(cookie) + len(accepted) <= LANGUAGE_CACHE_MAX_LENGTH else choose_language.__wrapped__
+        )
         activate(known(cookie, accepted))
         request.LANGUAGE_CODE = get_language()
 
@@ -73,7 +75,7 @@ class Locale(OnTheLoop, LocaleMiddleware):
 
 
 @lru_cache(maxsize=1_024)
-def language_of(cookie: str, accepted: str) -> str:
+def choose_language(cookie: str, accepted: str) -> str:
     """Django's choice between a cookie and Accept-Language."""
     asked = HttpRequest()
     asked.COOKIES[settings.LANGUAGE_COOKIE_NAME] = cookie
@@ -81,11 +83,11 @@ def language_of(cookie: str, accepted: str) -> str:
     return get_language_from_request(asked)
 
 
-class Messages(OnTheLoop, MessageMiddleware):
+class AsyncMessageMiddleware(AsyncHooksMixin, MessageMiddleware):
     """One-time messages; kept in a cookie (settings.MESSAGE_STORAGE), so nothing is awaited."""
 
 
-class Csrf(OnTheLoop, CsrfViewMiddleware):
+class AsyncCsrfMiddleware(AsyncHooksMixin, CsrfViewMiddleware):
     """Django's token and origin checks; JSON brings its token in X-CSRFToken, or as a form does.
 
     `process_view` is a coroutine only so that the handler awaits it instead of sending it to a thread.
@@ -98,9 +100,9 @@ class Csrf(OnTheLoop, CsrfViewMiddleware):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> HttpResponseBase | None:
-        if request.content_type == JSON and settings.CSRF_HEADER_NAME not in request.META:
-            with suppress(Malformed):  # a body that cannot be read brings no token
-                if token := form_data(request).get("csrfmiddlewaretoken"):
+        if request.content_type == JSON_TYPE and settings.CSRF_HEADER_NAME not in request.META:
+            with suppress(MalformedRequest):  # a body that cannot be read brings no token
+                if token := get_form_data(request).get("csrfmiddlewaretoken"):
                     request.META[settings.CSRF_HEADER_NAME] = token
         return super().process_view(request, callback, args, kwargs)
 

@@ -19,51 +19,51 @@ from socialsite import errors as site
 from socialsite.admin import errors as ops
 from socialsite.store.errors import StoreUnavailable
 from socialsite.web.middleware.base import Middleware
-from socialsite.web.requests import SiteRequest, json_response, login_redirect, page_response, wants_json
+from socialsite.web.requests import SiteRequest, json_response, page_response, redirect_to_login, wants_json
 from timelines import errors as timelines
-from timelines.publishing.draft import TEMPLATE, kept_post
+from timelines.publishing.draft import COMPOSE_TEMPLATE, preserve_draft
 
 log = structlog.get_logger("socialsite.errors")
 
-Text = str | Promise
+LazyText = str | Promise
 RETRY_AFTER_S = 3
 """When to try again after store trouble: a restart or failover takes about this long."""
 
-STATUS: Mapping[type[Exception], int] = {
-    site.Malformed: 400,
-    site.NotAllowed: 405,
+STATUS_BY_ERROR: Mapping[type[Exception], int] = {
+    site.MalformedRequest: 400,
+    site.MethodNotAllowed: 405,
     site.RateLimited: 429,
-    site.TooSlow: 503,
+    site.DeadlineExceeded: 503,
     accounts.FieldErrors: 422,
     accounts.HandleTaken: 409,
     accounts.AccountNotFound: 404,
-    accounts.WrongLogin: 401,
-    accounts.SignInNeeded: 401,
-    ops.OwnAccount: 409,
-    ops.LetterGone: 404,
+    accounts.InvalidCredentials: 401,
+    accounts.SignInRequired: 401,
+    ops.CannotModerateSelf: 409,
+    ops.DeadLetterNotFound: 404,
     timelines.PostNotFound: 404,
     timelines.TimelineNotFound: 404,
     timelines.ListNotFound: 404,
-    timelines.PostRefused: 422,
-    timelines.BoostRefused: 422,
+    timelines.PostInvalid: 422,
+    timelines.NotBoostable: 422,
     timelines.ListTitleInvalid: 422,
     timelines.ListInvalid: 422,
     timelines.ListIsVirtual: 409,
-    timelines.FollowingYourself: 422,
+    timelines.CannotFollowSelf: 422,
     timelines.IdempotencyConflict: 409,
     timelines.FollowingCapReached: 409,
-    timelines.RequesterAtCap: 409,
-    timelines.MembersCapReached: 409,
+    timelines.RequesterFollowingCapReached: 409,
+    timelines.ListMembersCapReached: 409,
     timelines.ListsCapReached: 409,
-    timelines.FollowedTagsCapReached: 409,
-    timelines.RelatingToYourself: 422,
-    timelines.RelationsCapReached: 409,
-    timelines.RequestsCapReached: 409,
-    timelines.MuteRefused: 422,
+    timelines.FollowedHashtagsCapReached: 409,
+    timelines.CannotBlockOrMuteSelf: 422,
+    timelines.BlocksAndMutesCapReached: 409,
+    timelines.FollowRequestsCapReached: 409,
+    timelines.MuteDurationInvalid: 422,
     timelines.FilterNotFound: 404,
-    timelines.FilterRefused: 422,
+    timelines.FilterInvalid: 422,
     timelines.FiltersCapReached: 409,
-    timelines.Unconfirmed: 503,
+    timelines.PostUnconfirmed: 503,
     StoreUnavailable: 503,
     Http404: 404,
     PermissionDenied: 403,
@@ -73,54 +73,54 @@ STATUS: Mapping[type[Exception], int] = {
     RequestDataTooBig: 413,
 }
 
-WORDS: Mapping[int, tuple[str, Text]] = {
-    400: ("malformed", site.Malformed.message),
+DEFAULT_MESSAGES: Mapping[int, tuple[str, LazyText]] = {
+    400: ("malformed", site.MalformedRequest.message),
     403: ("forbidden", _("This is not yours to do.")),
     404: ("not_found", _("There is nothing at this address.")),
-    413: ("too_large", site.TooLarge.message),
+    413: ("too_large", site.RequestTooLarge.message),
     500: ("defect", _("Something went wrong on our side.")),
-    503: (site.TooSlow.code, site.TooSlow.message),
+    503: (site.DeadlineExceeded.code, site.DeadlineExceeded.message),
 }
 """Code and message for errors that have none of their own: Django's and the store's."""
 
-EXPECTED: tuple[type[Exception], ...] = (*STATUS, site.TooLarge)
+HANDLED_ERRORS: tuple[type[Exception], ...] = (*STATUS_BY_ERROR, site.RequestTooLarge)
 
 
-def status_of(error: Exception) -> int:
+def get_error_status(error: Exception) -> int:
     """The status of an error or of its nearest known ancestor; 500 if nothing is known."""
-    if isinstance(error, site.TooLarge):
+    if isinstance(error, site.RequestTooLarge):
         return int(error.status)
-    return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
+    return next((STATUS_BY_ERROR[kind] for kind in type(error).__mro__ if kind in STATUS_BY_ERROR), 500)
 
 
-def answer_to(request: SiteRequest, error: Exception) -> HttpResponse:
+def respond_to_error(request: SiteRequest, error: Exception) -> HttpResponse:
     """The refusal, as a page or as JSON."""
-    status = status_of(error)
+    status = get_error_status(error)
     if isinstance(error, StoreUnavailable):
         log.warning("store unavailable", kind=type(error).__name__, reason=str(error))
     if isinstance(error, site.RateLimited) and hasattr(request, "services"):
-        request.services.statistics.meter.refused(error.rule)
-    if isinstance(error, accounts.SignInNeeded) and not wants_json(request):
-        return login_redirect(request)
-    code, message = WORDS.get(status, WORDS[500])
-    return refusal(
+        request.services.statistics.meter.count_refusal(error.rule)
+    if isinstance(error, accounts.SignInRequired) and not wants_json(request):
+        return redirect_to_login(request)
+    code, message = DEFAULT_MESSAGES.get(status, DEFAULT_MESSAGES[500])
+    return error_response(
         request,
         status,
         getattr(error, "code", code),
         getattr(error, "message", message),
         fields=getattr(error, "fields", {}),
-        headers=_headers(error, status),
+        headers=_error_headers(error, status),
         retry_after_s=getattr(error, "retry_after_s", None),
     )
 
 
-def refusal(
+def error_response(
     request: SiteRequest,
     status: int,
     code: str,
-    message: Text,
+    message: LazyText,
     *,
-    fields: Mapping[str, Text] | None = None,
+    fields: Mapping[str, LazyText] | None = None,
     headers: Mapping[str, str] | None = None,
     template: str | None = None,
     **page: object,
@@ -131,17 +131,17 @@ def refusal(
         return json_response({"error": code, "message": str(message), "fields": texts}, status, headers)
     page |= {"status": status, "message": message, "page_title": message, "rule": texts.get("rule")}
     templates = [template or f"errors/{status}.html", "errors/error.html"]
-    if kept := kept_post(request, status, texts.get("text") or str(message)):
+    if kept := preserve_draft(request, status, texts.get("text") or str(message)):
         page |= kept
-        templates = [TEMPLATE, *templates] if "composer" in kept else templates
+        templates = [COMPOSE_TEMPLATE, *templates] if "composer" in kept else templates
     return page_response(request, templates, page, status, headers)
 
 
-def _headers(error: Exception, status: int) -> dict[str, str]:
+def _error_headers(error: Exception, status: int) -> dict[str, str]:
     if isinstance(error, site.RateLimited):
         return {"Retry-After": str(error.retry_after_s)}
-    if isinstance(error, site.NotAllowed):
-        return {"Allow": ", ".join(error.allowed)}
+    if isinstance(error, site.MethodNotAllowed):
+        return {"Allow": ", ".join(error.allowed_methods)}
     return {"Retry-After": str(RETRY_AFTER_S)} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
 
 
@@ -149,6 +149,6 @@ class ErrorsMiddleware(Middleware):
     """Answers what views raise. Under the site's own handler this is called on the loop (handler.py)."""
 
     def process_exception(self, request: SiteRequest, error: Exception) -> HttpResponse | None:
-        if not isinstance(error, EXPECTED):
+        if not isinstance(error, HANDLED_ERRORS):
             return None
-        return answer_to(request, error)
+        return respond_to_error(request, error)

@@ -11,8 +11,8 @@ from django.http.response import HttpResponseBase
 from socialsite.web.middleware.base import Middleware
 from socialsite.web.requests import SiteRequest
 
-VARY = "Accept, Accept-Language, Cookie"
-PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
+VARY_HEADER = "Accept, Accept-Language, Cookie"
+PERMISSIONS_POLICY = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
 @lru_cache(maxsize=64)
@@ -41,8 +41,8 @@ class HeadersMiddleware(Middleware):
         headers = response.headers
         headers["Content-Security-Policy"] = content_security_policy(_websocket_origin(request))
         headers["X-Frame-Options"] = "DENY"
-        headers["Permissions-Policy"] = PERMISSIONS
-        headers["Vary"] = VARY
+        headers["Permissions-Policy"] = PERMISSIONS_POLICY
+        headers["Vary"] = VARY_HEADER
         if "HTTP_COOKIE" in request.META or response.cookies or response.status_code >= 400:
             headers["Cache-Control"] = "private, no-store"
         else:

@@ -3,23 +3,23 @@
 from django.http.response import HttpResponseBase
 
 from socialsite.analytics import prometheus as metrics
-from socialsite.web.middleware.base import PROBES
-from socialsite.web.requests import HTML, SiteRequest
+from socialsite.web.middleware.base import PROBE_PATHS
+from socialsite.web.requests import HTML_TYPE, SiteRequest
 
 
-def count(request: SiteRequest, response: HttpResponseBase, seconds: float) -> None:
+def record_request(request: SiteRequest, response: HttpResponseBase, seconds: float) -> None:
     """Count an answer; before there are services (the store is down from the start) for Prometheus only."""
-    if request.path_info in PROBES:
+    if request.path_info in PROBE_PATHS:
         return
     match = request.resolver_match
     account = getattr(request, "account", None)
     view = (match and match.view_name) or "none"
-    metrics.request_answered(view, response.status_code, seconds, signed_in=account is not None)
+    metrics.observe_request(view, response.status_code, seconds, signed_in=account is not None)
     services = getattr(request, "services", None)
     if services is None:
         return
     services.statistics.meter.answered(
         response.status_code,
-        is_page=request.method == "GET" and response.headers.get("Content-Type", "").startswith(HTML),
+        is_page=request.method == "GET" and response.headers.get("Content-Type", "").startswith(HTML_TYPE),
         account_id=account.id if account else None,
     )

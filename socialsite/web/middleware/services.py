@@ -1,7 +1,7 @@
 """`request.services`: the services of the running event loop, opened by its first request.
 
 daphne tells its application nothing about start and stop, so they open lazily, and once: requests that come
-meanwhile wait for the same opening. A server that does tell (lifespan) closes them through `close_services`.
+meanwhile wait for the same opening. A server that does tell (lifespan) closes them through `stop_services`.
 """
 
 import asyncio
@@ -12,10 +12,10 @@ from django.http.response import HttpResponseBase
 
 from socialsite.services import Services, open_services
 from socialsite.store.errors import StoreError
-from socialsite.web.middleware.base import PROBES, Middleware
-from socialsite.web.middleware.errors import answer_to
+from socialsite.web.middleware.base import PROBE_PATHS, Middleware
+from socialsite.web.middleware.errors import respond_to_error
 from socialsite.web.requests import SiteRequest
-from timelines.hashtags.trend_views import trends_known
+from timelines.hashtags.trend_views import cached_trends_panel
 
 
 class LoopServices:
@@ -57,11 +57,11 @@ class ServicesMiddleware(Middleware):
     """
 
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
-        if request.path_info in PROBES:
+        if request.path_info in PROBE_PATHS:
             return await self.get_response(request)
         try:
             request.services = await loop_services.get()
-            request.trends = trends_known
+            request.render_trends = cached_trends_panel
         except StoreError as error:
-            return answer_to(request, error)
+            return respond_to_error(request, error)
         return await self.get_response(request)

@@ -15,61 +15,61 @@ from django.contrib.sessions.exceptions import SessionInterrupted
 from django.http.response import HttpResponseBase
 from django.utils.http import http_date
 
-from accounts.sessions.tokens import Token
+from accounts.sessions.tokens import SessionToken
 from socialsite.errors import RateLimited
-from socialsite.recipes.rate_limit import hit_command, verdict_of
+from socialsite.recipes.rate_limit import hit_command, parse_decision
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.scripts import Command
-from socialsite.web.limits import address_subject, rules_of
-from socialsite.web.middleware.base import PROBES, Middleware
-from socialsite.web.middleware.errors import answer_to
-from socialsite.web.requests import SiteRequest, own_id, wants_json
+from socialsite.web.limits import address_identifier, get_rate_limit_rules
+from socialsite.web.middleware.base import PROBE_PATHS, Middleware
+from socialsite.web.middleware.errors import respond_to_error
+from socialsite.web.requests import SiteRequest, require_viewer_id, wants_json
 
 if TYPE_CHECKING:
     from accounts.models import Account
     from accounts.sessions.django_store import SessionStore
 
-SAFE = ("GET", "HEAD", "OPTIONS")
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 class SessionMiddleware(Middleware):
     """A session or account that cannot be read is 503: never taken for "signed out"."""
 
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
-        if request.path_info in PROBES:
+        if request.path_info in PROBE_PATHS:
             request.account = None
             return await self.get_response(request)
         try:
-            await load(request)
+            await load_session(request)
         except (StoreUnavailable, RateLimited) as error:
-            return answer_to(request, error)
+            return respond_to_error(request, error)
         response = await self.get_response(request)
         try:
-            await keep(request, response)
+            await save_session(request, response)
         except StoreUnavailable as error:
-            return answer_to(request, error)
+            return respond_to_error(request, error)
         return response
 
 
-async def load(request: SiteRequest) -> None:
+async def load_session(request: SiteRequest) -> None:
     """Read who asks and count the request for its address. Raises RateLimited, StoreUnavailable."""
     services, now_ms = request.services, request.services.clock.now_ms()
     cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
-    reads = services.sessions.load_commands(cookie)
-    hits, badge = _hits(request, now_ms), _badge_commands(request, cookie)
+    reads = services.sessions.read_session_commands(cookie)
+    hits, badge = _rate_limit_commands(request, now_ms), _badge_commands(request, cookie)
     try:
         replies = await services.store.gather([*reads, *hits, *badge])
     except StoreUnavailable:
-        if not (hits or badge) or request.method not in SAFE:
+        if not (hits or badge) or request.method not in SAFE_METHODS:
             raise
         replies = await services.store.gather(
             reads
         )  # the limits and the badge may stand elsewhere: reading goes on without
         hits, badge = [], []
-    account, session = services.sessions.loaded(cookie, replies[: len(reads)], now_ms)
+    account, session = services.sessions.parse_session_replies(cookie, replies[: len(reads)], now_ms)
     _set_account(request, account, session)
     for reply in replies[len(reads) : len(reads) + len(hits)]:
-        verdict = verdict_of(reply)
+        verdict = parse_decision(reply)
         if not verdict.granted:
             raise RateLimited(verdict.rule, verdict.retry_after_s)
     if badge and account is not None:
@@ -77,20 +77,20 @@ async def load(request: SiteRequest) -> None:
     try:
         await services.sessions.touch(session, now_ms)
     except StoreUnavailable:
-        if request.method not in SAFE:
+        if request.method not in SAFE_METHODS:
             raise
         # a store that refuses writes is still read; the use is noted another time
 
 
-def _hits(request: SiteRequest, now_ms: int) -> list[Command]:
-    rules = rules_of(request, "address")
-    return [hit_command(address_subject(request.client_address), rules, now_ms)] if rules else []
+def _rate_limit_commands(request: SiteRequest, now_ms: int) -> list[Command]:
+    rules = get_rate_limit_rules(request, "address")
+    return [hit_command(address_identifier(request.client_address), rules, now_ms)] if rules else []
 
 
 def _badge_commands(request: SiteRequest, cookie: str | None) -> list[Command]:
     """The look at unread notifications, for pages: most often all that the badge costs."""
-    token = Token.find(cookie)
-    if token is None or request.method not in SAFE or wants_json(request):
+    token = SessionToken.parse(cookie)
+    if token is None or request.method not in SAFE_METHODS or wants_json(request):
         return []
     return [request.services.notifications.unread_command(token.account_id)]
 
@@ -98,7 +98,7 @@ def _badge_commands(request: SiteRequest, cookie: str | None) -> list[Command]:
 async def _set_badge(request: SiteRequest, reply: Any) -> None:
     """`reply`: to the last of the commands."""
     try:
-        request.badge = await request.services.notifications.badge(own_id(request), reply)
+        request.badge = await request.services.notifications.badge(require_viewer_id(request), reply)
     except StoreUnavailable:
         return  # the page goes without; what it is about may be in reach
 
@@ -114,12 +114,12 @@ def _set_account(request: SiteRequest, account: "Account | None", session: "Sess
     request.auser = auser
 
 
-async def keep(request: SiteRequest, response: HttpResponseBase) -> None:
+async def save_session(request: SiteRequest, response: HttpResponseBase) -> None:
     """Save a changed session and give its cookie; take the cookie away where no session stands behind it."""
     session = request.session
     if session.is_empty():
         if settings.SESSION_COOKIE_NAME in request.COOKIES:
-            _take_cookie(response)
+            _delete_cookie(response)
         return
     if not session.modified or response.status_code >= 500:
         return
@@ -128,10 +128,10 @@ async def keep(request: SiteRequest, response: HttpResponseBase) -> None:
     except UpdateError as error:
         raise SessionInterrupted("the session ended while the request ran") from error
     if session.session_key:  # only an account's session is stored
-        _give_cookie(response, session.session_key, session.get_expiry_age())
+        _set_cookie(response, session.session_key, session.get_expiry_age())
 
 
-def _take_cookie(response: HttpResponseBase) -> None:
+def _delete_cookie(response: HttpResponseBase) -> None:
     response.delete_cookie(
         settings.SESSION_COOKIE_NAME,
         path=settings.SESSION_COOKIE_PATH,
@@ -140,7 +140,7 @@ def _take_cookie(response: HttpResponseBase) -> None:
     )
 
 
-def _give_cookie(response: HttpResponseBase, key: str, max_age_s: int) -> None:
+def _set_cookie(response: HttpResponseBase, key: str, max_age_s: int) -> None:
     response.set_cookie(
         settings.SESSION_COOKIE_NAME,
         key,
