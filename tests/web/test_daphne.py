@@ -38,7 +38,7 @@ async def raw(daphne: DaphneProcess, *pieces: bytes) -> bytes:
 
 async def test_a_day_in_the_life_of_a_browser(browser):
     assert (await browser.sign_up("alice")).status_code == 201
-    post = await browser.publishes("hello")
+    post = await browser.publish("hello")
     assert "hello" in (await browser.get("/")).text
     assert (await browser.get_json(post["url"])).json()["text"] == "hello"
     assert (await browser.post("/posts/", text="by form")).status_code == 303
@@ -73,7 +73,7 @@ async def test_a_hundred_megabytes_are_413_and_leave_no_trace(browser, daphne):
 
 async def test_a_body_just_within_its_limit_is_read(browser):
     await browser.sign_up("alice")
-    headers = {**JSON_HEADERS, "Content-Type": FORM, "X-CSRFToken": browser.token}
+    headers = {**JSON_HEADERS, "Content-Type": FORM, "X-CSRFToken": browser.csrf_token}
     answer = await browser.http.post("/posts/", content=b"text=" + b"a" * 65_531, headers=headers)
     assert answer.status_code == 422
     answer = await browser.http.post("/posts/", content=b"text=" + b"a" * 65_532, headers=headers)
@@ -96,14 +96,14 @@ async def test_many_headers_are_told_so(browser, count):
 @pytest.mark.parametrize("body", [b"text=hello", b"--x\r\nno header", b"--x\r\n\r\n"])
 async def test_a_form_in_parts_that_cannot_be_read_is_refused_in_our_words(browser, boundary, body):
     await browser.get("/accounts/login/")
-    headers = {**JSON_HEADERS, "Content-Type": "multipart/form-data" + boundary, "X-CSRFToken": browser.token}
+    headers = {**JSON_HEADERS, "Content-Type": "multipart/form-data" + boundary, "X-CSRFToken": browser.csrf_token}
     answer = await browser.http.post("/accounts/login/", content=body, headers=headers)
     assert (answer.status_code, answer.json()["error"]) in ((400, "malformed"), (422, "invalid"))
 
 
 async def test_a_form_in_parts_is_read(browser):
     await browser.sign_up("alice")
-    parts = {"csrfmiddlewaretoken": (None, browser.token), "text": (None, "in parts")}
+    parts = {"csrfmiddlewaretoken": (None, browser.csrf_token), "text": (None, "in parts")}
     assert (await browser.http.post("/posts/", files=parts, headers=JSON_HEADERS)).status_code == 201
 
 

@@ -15,7 +15,7 @@ async def alice(limited_site, open_browser):
 
 async def test_the_fourth_post_of_a_minute_is_refused(alice):
     for number in range(3):
-        await alice.publishes(f"post {number}")
+        await alice.publish(f"post {number}")
     answer = await alice.post_json("/posts/", text="one more")
     assert (answer.status_code, answer.json()["error"]) == (429, "rate_limited")
     assert answer.json()["fields"] == {"rule": "post"}
@@ -24,7 +24,7 @@ async def test_the_fourth_post_of_a_minute_is_refused(alice):
 
 async def test_a_refused_post_comes_back_in_its_box(alice):
     for number in range(3):
-        await alice.publishes(f"post {number}")
+        await alice.publish(f"post {number}")
     answer = await alice.post("/posts/", text="one more", idempotency_key="the-key")
     assert answer.status_code == 429
     assert answer.headers["retry-after"]
@@ -37,7 +37,7 @@ async def test_a_refused_post_comes_back_in_its_box(alice):
 
 async def test_a_neighbour_behind_the_same_address_is_not_locked_out(alice, open_browser):
     for number in range(3):
-        await alice.publishes(f"post {number}")
+        await alice.publish(f"post {number}")
     bob = await open_browser("bob")
     await bob.publish("me too")
 
@@ -55,7 +55,7 @@ async def test_many_accounts_behind_one_address_share_what_ten_may_do(limited_si
 
 async def test_one_account_behind_many_addresses_gets_no_more_either(alice, open_browser):
     for number in range(3):
-        await alice.publishes(f"post {number}")
+        await alice.publish(f"post {number}")
     elsewhere = await open_browser(address="198.51.100.7")
     elsewhere.http.cookies = alice.http.cookies
     assert (await elsewhere.post_json("/posts/", text="me again")).status_code == 429
@@ -64,7 +64,7 @@ async def test_one_account_behind_many_addresses_gets_no_more_either(alice, open
 async def test_a_refused_hit_of_one_is_no_hit_of_the_other(alice, open_browser):
     """Alice is over her limit; what she tries from Bob's address must not use up his."""
     for number in range(3):
-        await alice.publishes(f"post {number}")
+        await alice.publish(f"post {number}")
     elsewhere = await open_browser(address="198.51.100.7")
     elsewhere.http.cookies = alice.http.cookies
     for _ in range(5):
@@ -81,7 +81,7 @@ async def test_following_has_a_rule_of_its_own(alice, open_browser):
     answer = await alice.post_json("/@bob/follow/")
     assert answer.json()["fields"] == {"rule": "follow"}
     assert (await alice.post("/@bob/follow/")).status_code == 429
-    await alice.publishes("still free to speak")
+    await alice.publish("still free to speak")
 
 
 async def test_an_address_gets_its_number_of_requests_whatever_it_claims(limited_site, open_browser):

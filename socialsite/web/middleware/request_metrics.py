@@ -18,7 +18,7 @@ def record_request(request: SiteRequest, response: HttpResponseBase, seconds: fl
     services = getattr(request, "services", None)
     if services is None:
         return
-    services.statistics.meter.answered(
+    services.statistics.meter.count_response(
         response.status_code,
         is_page=request.method == "GET" and response.headers.get("Content-Type", "").startswith(HTML_TYPE),
         account_id=account.id if account else None,

@@ -98,7 +98,7 @@ async def reached(writer: WriterProcess, count: int) -> None:
 async def stand_still(store: Store) -> None:
     """As if its process had been stopped: the lease is renewed no more."""
     assert store.topology_follower is not None
-    keeping = store.topology_follower._keeping
+    keeping = store.topology_follower._renew_task
     assert keeping is not None
     keeping.cancel()
     await asyncio.gather(keeping, return_exceptions=True)
@@ -112,7 +112,7 @@ async def test_a_process_that_woke_up_goes_on_where_the_data_is(town: ActiveSite
     await run_migration(old, new)
     keeper = asleep.topology_follower
     assert keeper is not None
-    keeper._keeping = asyncio.create_task(keeper._keep())
+    keeper._renew_task = asyncio.create_task(keeper._keep())
     await eventually(lambda: asleep.node(key).execute("SET", key, "awake"))
     await asleep.close()
     assert await town.web.store.node(key).execute("GET", key) == b"awake"
