@@ -7,9 +7,9 @@ import sys
 
 def main() -> None:
     if sys.argv[1:2] == ["quickstart"]:
-        from socialsite.quickstart.preparation import prepare
+        from socialsite.quickstart.bootstrap import prepare_environment
 
-        prepare(sys.argv[2:])
+        prepare_environment(sys.argv[2:])
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line

@@ -13,7 +13,7 @@ from accounts import current
 from accounts.domain import AccountId
 from accounts.models import Account
 
-ASYNC_ONLY = "Accounts are async: use aauthenticate, aget_user, alogin and alogout."
+ASYNC_ONLY_MESSAGE = "Accounts are async: use aauthenticate, aget_user, alogin and alogout."
 
 
 class HandleBackend:
@@ -23,16 +23,16 @@ class HandleBackend:
     ) -> Account | None:
         if username is None or password is None:
             return None
-        return await current.accounts().authenticate(username, password)
+        return await current.get_account_service().authenticate(username, password)
 
     async def aget_user(self, user_id: int) -> Account | None:
-        account = await current.accounts().find(AccountId(user_id))
+        account = await current.get_account_service().find(AccountId(user_id))
         return account if account and account.is_active else None
 
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None
     ) -> NoReturn:
-        raise SynchronousOnlyOperation(ASYNC_ONLY)
+        raise SynchronousOnlyOperation(ASYNC_ONLY_MESSAGE)
 
     def get_user(self, user_id: int) -> NoReturn:
-        raise SynchronousOnlyOperation(ASYNC_ONLY)
+        raise SynchronousOnlyOperation(ASYNC_ONLY_MESSAGE)

@@ -9,27 +9,28 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from accounts.services import AccountService, SessionService
+    from accounts.accounts.service import AccountService
+    from accounts.sessions.service import SessionService
 
-_bound: "WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[AccountService, SessionService]]"
-_bound = WeakKeyDictionary()
+_services_by_loop: "WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[AccountService, SessionService]]"
+_services_by_loop = WeakKeyDictionary()
 
 
-def bind(accounts: "AccountService", sessions: "SessionService") -> None:
+def bind_services(accounts: "AccountService", sessions: "SessionService") -> None:
     """Make these the services of the running loop."""
-    _bound[asyncio.get_running_loop()] = (accounts, sessions)
+    _services_by_loop[asyncio.get_running_loop()] = (accounts, sessions)
 
 
-def accounts() -> "AccountService":
-    return _services()[0]
+def get_account_service() -> "AccountService":
+    return _get_services()[0]
 
 
-def sessions() -> "SessionService":
-    return _services()[1]
+def get_session_service() -> "SessionService":
+    return _get_services()[1]
 
 
-def _services() -> "tuple[AccountService, SessionService]":
+def _get_services() -> "tuple[AccountService, SessionService]":
     try:
-        return _bound[asyncio.get_running_loop()]
+        return _services_by_loop[asyncio.get_running_loop()]
     except KeyError:
         raise RuntimeError("no services are bound to this event loop: open_services() does that") from None

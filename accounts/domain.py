@@ -10,7 +10,7 @@ import msgspec
 
 AccountId = NewType("AccountId", int)
 
-State = Literal["active", "suspended", "deleted"]
+AccountState = Literal["active", "suspended", "deleted"]
 ACTIVE: Final = "active"
 SUSPENDED: Final = "suspended"
 DELETED: Final = "deleted"
@@ -26,7 +26,7 @@ class Author(msgspec.Struct, frozen=True, gc=False):
     id: AccountId
     handle: str
     display_name: str
-    state: State
+    state: AccountState
     version: int
     private: bool = False
     """Only followers, whom the account lets in, see its posts."""
@@ -39,24 +39,24 @@ class Author(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class SessionLimits:
-    """How long a session lives: `idle_ms` after its last use, never past `absolute_ms` after sign-in."""
+    """How long a session lives: `idle_ms` after its last use, never past `absolute_timeout_ms` after sign-in."""
 
-    idle_ms: int = 14 * DAY_MS
-    absolute_ms: int = 90 * DAY_MS
-    touch_ms: int = 60_000
+    idle_timeout_ms: int = 14 * DAY_MS
+    absolute_timeout_ms: int = 90 * DAY_MS
+    touch_interval_ms: int = 60_000
     """Last use is written at most this often: a read of a page should not cost a write."""
-    cap: int = SESSIONS_CAP
+    max_sessions: int = SESSIONS_CAP
 
-    def is_over(self, created_ms: int, last_used_ms: int, now_ms: int) -> bool:
-        return now_ms - last_used_ms >= self.idle_ms or now_ms - created_ms >= self.absolute_ms
+    def is_expired(self, created_ms: int, last_used_ms: int, now_ms: int) -> bool:
+        return now_ms - last_used_ms >= self.idle_timeout_ms or now_ms - created_ms >= self.absolute_timeout_ms
 
     def ttl_ms(self, created_ms: int, now_ms: int) -> int:
         """Milliseconds the stored session may live on from `now_ms`; at least 1, as PEXPIRE wants."""
-        return max(1, min(self.idle_ms, created_ms + self.absolute_ms - now_ms))
+        return max(1, min(self.idle_timeout_ms, created_ms + self.absolute_timeout_ms - now_ms))
 
 
 @dataclass(frozen=True, slots=True)
-class OpenSession:
+class ActiveSession:
     """A line of the page of one's own sessions. `id` is the digest of the token, never the token."""
 
     id: str
@@ -72,7 +72,7 @@ class StoredSession(msgspec.Struct, frozen=True, array_like=True, repr_omit_defa
     `schema` comes first so that a later layout can be told apart. `data` is Django's session dictionary.
     """
 
-    schema: int
+    schema_version: int
     created_ms: int
     device: str
     data: dict[str, object]
@@ -81,4 +81,4 @@ class StoredSession(msgspec.Struct, frozen=True, array_like=True, repr_omit_defa
         return f"<StoredSession since {self.created_ms}>"  # `data` holds what must not be logged
 
 
-SESSION_SCHEMA: Final = 1
+SESSION_SCHEMA_VERSION: Final = 1

@@ -1,17 +1,17 @@
 """What can go wrong with accounts and sessions.
 
 One class a rule; services raise them. What HTTP status each becomes stands in ONE table,
-socialsite/middleware/errors.py.
+socialsite/web/middleware/errors.py.
 """
 
 from collections.abc import Mapping
 
 from django.utils.translation import gettext_lazy as _
 
-from socialsite.errors import Refusal, Text
+from socialsite.errors import ApiError, LazyText
 
 
-class AccountsError(Refusal):
+class AccountsError(ApiError):
     """Base of every refusal of this app."""
 
     code = "accounts_error"
@@ -23,7 +23,7 @@ class FieldErrors(AccountsError):
     code = "invalid"
     message = _("Please correct what is marked.")
 
-    def __init__(self, fields: Mapping[str, Text], message: Text | None = None) -> None:
+    def __init__(self, fields: Mapping[str, LazyText], message: LazyText | None = None) -> None:
         super().__init__(message, fields=fields)
 
 
@@ -44,14 +44,14 @@ class AccountNotFound(AccountsError):
     message = _("This account does not exist.")
 
 
-class WrongLogin(AccountsError):
+class InvalidCredentials(AccountsError):
     """No such account, a wrong password or a suspended account: one text for all. 401."""
 
     code = "wrong_login"
     message = _("Handle and password do not match.")
 
 
-class SignInNeeded(AccountsError):
+class SignInRequired(AccountsError):
     """The page is for people who are signed in. 401, in HTML 303 to the log-in page."""
 
     code = "sign_in_needed"

@@ -10,56 +10,56 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.errors import FieldErrors
-from accounts.handles import RAW_LENGTH_CAP
+from accounts.handles import RAW_HANDLE_MAX_LENGTH
 from accounts.models import Account
-from accounts.passwords import PASSWORD_CAP
-from accounts.profile import checked_handle
+from accounts.passwords import PASSWORD_MAX_LENGTH
+from accounts.settings.profile_validation import validate_handle
 
-HANDLE_INPUT = {"autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
+HANDLE_INPUT_ATTRS = {"autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
 
 
 def _password_help() -> str:
     return " ".join(password_validators_help_texts())
 
 
-def password_field(label: Any, autocomplete: str, **more: Any) -> forms.CharField:
+def make_password_field(label: Any, autocomplete: str, **more: Any) -> forms.CharField:
     """Passwords are taken as typed; browsers know by `autocomplete` which one is meant."""
     widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
-    return forms.CharField(label=label, strip=False, max_length=PASSWORD_CAP, widget=widget, **more)
+    return forms.CharField(label=label, strip=False, max_length=PASSWORD_MAX_LENGTH, widget=widget, **more)
 
 
-def new_password_field(label: Any) -> forms.CharField:
-    return password_field(label, "new-password", help_text=lazy(_password_help, str)())
+def make_new_password_field(label: Any) -> forms.CharField:
+    return make_password_field(label, "new-password", help_text=lazy(_password_help, str)())
 
 
 class NewPasswordForm(forms.Form):
     """Base of the forms in which a password is chosen, twice."""
 
-    chosen, repeated = "password1", "password2"
+    new_password_name, repeat_password_name = "password1", "password2"
 
-    def account(self) -> Account:
+    def get_account(self) -> Account:
         """Whose password it will be: it must not resemble their names."""
         raise NotImplementedError
 
     def clean(self) -> dict[str, Any]:
         cleaned = self.cleaned_data
-        first, second = cleaned.get(self.chosen), cleaned.get(self.repeated)
+        first, second = cleaned.get(self.new_password_name), cleaned.get(self.repeat_password_name)
         if first and second and first != second:
-            self.add_error(self.repeated, gettext("The two passwords differ."))
+            self.add_error(self.repeat_password_name, gettext("The two passwords differ."))
         if first:
             try:
-                validate_password(first, self.account())
+                validate_password(first, self.get_account())
             except ValidationError as error:
-                self.add_error(self.chosen, error)
+                self.add_error(self.new_password_name, error)
         return cleaned
 
 
 class SignUpForm(NewPasswordForm):
     handle = forms.CharField(
         label=_("Handle"),
-        max_length=RAW_LENGTH_CAP,
+        max_length=RAW_HANDLE_MAX_LENGTH,
         help_text=_("Letters a to z, digits and underscores, at most 20. It cannot be changed later."),
-        widget=forms.TextInput(attrs={"autocomplete": "username", **HANDLE_INPUT}),
+        widget=forms.TextInput(attrs={"autocomplete": "username", **HANDLE_INPUT_ATTRS}),
     )
     display_name = forms.CharField(
         label=_("Name"),
@@ -67,19 +67,19 @@ class SignUpForm(NewPasswordForm):
         help_text=_("How others see you. You may leave it empty."),
         widget=forms.TextInput(attrs={"autocomplete": "nickname"}),
     )
-    password1 = new_password_field(_("Password"))
-    password2 = password_field(_("Password again"), "new-password")
+    password1 = make_new_password_field(_("Password"))
+    password2 = make_password_field(_("Password again"), "new-password")
 
     def clean_handle(self) -> str:
         """As typed. Its rules are asked here too, so that all that is wrong is said at once."""
         handle: str = self.cleaned_data["handle"]
         try:
-            checked_handle(handle)
+            validate_handle(handle)
         except FieldErrors as error:
             raise ValidationError(str(error.fields["handle"])) from None
         return handle
 
-    def account(self) -> Account:
+    def get_account(self) -> Account:
         names = self.cleaned_data
         return Account(handle=names.get("handle", ""), display_name=names.get("display_name", ""))
 
@@ -87,28 +87,28 @@ class SignUpForm(NewPasswordForm):
 class LoginForm(forms.Form):
     username = forms.CharField(
         label=_("Handle"),
-        max_length=RAW_LENGTH_CAP,
-        widget=forms.TextInput(attrs={"autocomplete": "username", **HANDLE_INPUT}),
+        max_length=RAW_HANDLE_MAX_LENGTH,
+        widget=forms.TextInput(attrs={"autocomplete": "username", **HANDLE_INPUT_ATTRS}),
     )
-    password = password_field(_("Password"), "current-password")
+    password = make_password_field(_("Password"), "current-password")
     next = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def clean_username(self) -> str:
         return str(self.cleaned_data["username"]).removeprefix("@")
 
 
-class PasswordForm(NewPasswordForm):
-    chosen, repeated = "new_password1", "new_password2"
+class ChangePasswordForm(NewPasswordForm):
+    new_password_name, repeat_password_name = "new_password1", "new_password2"
 
-    old_password = password_field(_("Present password"), "current-password")
-    new_password1 = new_password_field(_("New password"))
-    new_password2 = password_field(_("New password again"), "new-password")
+    old_password = make_password_field(_("Present password"), "current-password")
+    new_password1 = make_new_password_field(_("New password"))
+    new_password2 = make_password_field(_("New password again"), "new-password")
 
     def __init__(self, *args: Any, account: Account, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._account = account
 
-    def account(self) -> Account:
+    def get_account(self) -> Account:
         return self._account
 
 
@@ -120,9 +120,7 @@ class SettingsForm(forms.Form):
         help_text=_("At most 500 characters."),
         widget=forms.Textarea(attrs={"rows": 4}),
     )
-    link = forms.CharField(
-        label=_("Link"), required=False, widget=forms.URLInput(attrs={"placeholder": "https://"})
-    )
+    link = forms.CharField(label=_("Link"), required=False, widget=forms.URLInput(attrs={"placeholder": "https://"}))
     private = forms.TypedChoiceField(
         label=_("Who sees your posts"),
         choices=[("0", _("Everybody")), ("1", _("Only followers you let in"))],
@@ -134,9 +132,9 @@ class SettingsForm(forms.Form):
     )
 
 
-class DeleteForm(forms.Form):
-    password = password_field(_("Password"), "current-password")
+class DeleteAccountForm(forms.Form):
+    password = make_password_field(_("Password"), "current-password")
 
 
-class SessionForm(forms.Form):
+class EndSessionForm(forms.Form):
     session = forms.RegexField(r"^(all|[0-9a-f]{64})\Z", label=_("Session"), widget=forms.HiddenInput)

@@ -3,10 +3,10 @@
 import hashlib
 
 from accounts.domain import AccountId
-from socialsite.store.key import Key, kept
+from socialsite.store.key import Key, cached_key
 
 
-@kept
+@cached_key
 def account(account_id: AccountId) -> Key:
     """HASH: handle, display_name, bio, link, password, created_ms, state, staff, version. Never expires.
 

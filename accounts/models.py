@@ -13,9 +13,9 @@ from django.db import models
 from django.db.models.base import ModelState
 from django.utils.translation import gettext_lazy as _
 
-from accounts.domain import ACTIVE, AccountId, Author, State
+from accounts.domain import ACTIVE, AccountId, AccountState, Author
 
-NO_DATABASE = "Accounts live in Redis: change them through accounts.services.AccountService."
+NO_DATABASE_MESSAGE = "Accounts live in Redis: change them through accounts.services.AccountService."
 
 
 class Account(AbstractBaseUser):
@@ -44,7 +44,7 @@ class Account(AbstractBaseUser):
     def __str__(self) -> str:
         return f"@{self.handle}"
 
-    def twin(self) -> "Account":
+    def copy(self) -> "Account":
         """The same facts for somebody else to change: a tenth of what Django's constructor takes."""
         made = Account.__new__(Account)
         made.__dict__.update(self.__dict__, _state=ModelState())
@@ -52,7 +52,7 @@ class Account(AbstractBaseUser):
 
     def get_session_auth_hash(self) -> str:
         """Django's, from the password's hash and the site's key alone; kept for those that come again."""
-        return _auth_hash(self.password, settings.SECRET_KEY)
+        return _session_auth_hash(self.password, settings.SECRET_KEY)
 
     @property
     def is_active(self) -> bool:  # type: ignore[override]
@@ -61,7 +61,7 @@ class Account(AbstractBaseUser):
     @property
     def author(self) -> Author:
         """The part that pages show beside posts."""
-        state: State = self.state  # type: ignore[assignment]
+        state: AccountState = self.state  # type: ignore[assignment]
         facts = self.handle, self.display_name, state, self.version, self.is_private
         return Author(AccountId(self.id), *facts)
 
@@ -72,27 +72,27 @@ class Account(AbstractBaseUser):
     # What the base classes offer would need a database, or hash on the event loop.
 
     def save(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(NO_DATABASE)
+        raise NotImplementedError(NO_DATABASE_MESSAGE)
 
     async def asave(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(NO_DATABASE)
+        raise NotImplementedError(NO_DATABASE_MESSAGE)
 
     def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(NO_DATABASE)
+        raise NotImplementedError(NO_DATABASE_MESSAGE)
 
     async def adelete(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(NO_DATABASE)
+        raise NotImplementedError(NO_DATABASE_MESSAGE)
 
     def set_password(self, raw_password: str | None) -> NoReturn:
-        raise NotImplementedError(NO_DATABASE)
+        raise NotImplementedError(NO_DATABASE_MESSAGE)
 
     def check_password(self, raw_password: str | None) -> NoReturn:
-        raise NotImplementedError(NO_DATABASE)
+        raise NotImplementedError(NO_DATABASE_MESSAGE)
 
     async def acheck_password(self, raw_password: str | None) -> NoReturn:
-        raise NotImplementedError(NO_DATABASE)
+        raise NotImplementedError(NO_DATABASE_MESSAGE)
 
 
 @lru_cache(maxsize=4_096)
-def _auth_hash(password: str, secret_key: str) -> str:
+def _session_auth_hash(password: str, secret_key: str) -> str:
     return AbstractBaseUser.get_session_auth_hash(Account(password=password))

@@ -13,27 +13,27 @@ from typing import TypeVar
 
 from django.contrib.auth.hashers import get_hasher, is_password_usable, make_password, verify_password
 
-HASHING_AT_ONCE = 2
-PASSWORD_CAP = 1024  # code points; longer ones only cost time
+MAX_CONCURRENT_HASHES = 2
+PASSWORD_MAX_LENGTH = 1024  # code points; longer ones only cost time
 
 T = TypeVar("T")
-_threads = ThreadPoolExecutor(max_workers=HASHING_AT_ONCE, thread_name_prefix="passwords")
+_hashing_pool = ThreadPoolExecutor(max_workers=MAX_CONCURRENT_HASHES, thread_name_prefix="passwords")
 
 
 async def hash_password(raw: str | None) -> str:
     """The hash to store; None makes one that no password matches."""
     if raw is None:
         return make_password(None)
-    return await _off_the_loop(lambda: make_password(raw))
+    return await _run_in_pool(lambda: make_password(raw))
 
 
-async def check(raw: str, encoded: str | None) -> tuple[bool, bool]:
+async def check_password(raw: str, encoded: str | None) -> tuple[bool, bool]:
     """(it matches, the hash should be made anew). `encoded` None or unusable: never, in the same time."""
-    return await _off_the_loop(lambda: _check(raw, encoded))
+    return await _run_in_pool(lambda: _check_password_sync(raw, encoded))
 
 
-def _check(raw: str, encoded: str | None) -> tuple[bool, bool]:
-    dummy = _hash_of_nothing(get_hasher().algorithm)  # made on the first check, whoever it is for
+def _check_password_sync(raw: str, encoded: str | None) -> tuple[bool, bool]:
+    dummy = _dummy_hash(get_hasher().algorithm)  # made on the first check, whoever it is for
     if encoded is None or not is_password_usable(encoded):
         verify_password(raw, dummy)
         return False, False
@@ -41,9 +41,9 @@ def _check(raw: str, encoded: str | None) -> tuple[bool, bool]:
 
 
 @cache
-def _hash_of_nothing(algorithm: str) -> str:
+def _dummy_hash(algorithm: str) -> str:
     return make_password(secrets.token_urlsafe(32), hasher=algorithm)
 
 
-async def _off_the_loop(work: Callable[[], T]) -> T:
-    return await asyncio.get_running_loop().run_in_executor(_threads, work)
+async def _run_in_pool(work: Callable[[], T]) -> T:
+    return await asyncio.get_running_loop().run_in_executor(_hashing_pool, work)

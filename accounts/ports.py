@@ -11,35 +11,35 @@ import structlog
 from accounts.domain import AccountId
 from socialsite.store.errors import StoreError
 
-AccountMade = Callable[[], None]
+OnAccountCreated = Callable[[], None]
 """Somebody signed up, or an operator made an account: to count it."""
-AccountsNamed = Callable[[Sequence[AccountId]], Awaitable[None]]
+OnNamesChanged = Callable[[Sequence[AccountId]], Awaitable[None]]
 """What these accounts are called changed, or whether they are shown at all: search may keep up."""
-SessionsEnded = Callable[[AccountId, str | None], Awaitable[None]]
+OnSessionsEnded = Callable[[AccountId, str | None], Awaitable[None]]
 """(account, session id), or None for every session of the account."""
-AccountDeleted = Callable[[AccountId], Awaitable[None]]
+OnAccountDeleted = Callable[[AccountId], Awaitable[None]]
 """The account's state is "deleted" by now: sweep what it leaves."""
 
 log = structlog.get_logger("accounts.security")
 
 
-def ignore_made() -> None:
+def ignore_account_created() -> None:
     """Nobody counts."""
 
 
-async def ignore_named(account_ids: Sequence[AccountId]) -> None:
+async def ignore_names_changed(account_ids: Sequence[AccountId]) -> None:
     """Nobody keeps names."""
 
 
-async def ignore_ended(account_id: AccountId, session_id: str | None) -> None:
+async def ignore_sessions_ended(account_id: AccountId, session_id: str | None) -> None:
     """Nobody listens."""
 
 
-async def ignore_deleted(account_id: AccountId) -> None:
+async def ignore_account_deleted(account_id: AccountId) -> None:
     """Nobody listens."""
 
 
-async def tell_ended(port: SessionsEnded, account_id: AccountId, session_id: str | None) -> None:
+async def notify_sessions_ended(port: OnSessionsEnded, account_id: AccountId, session_id: str | None) -> None:
     """Call the port; store trouble is logged, the sessions are over anyway."""
     log.info("session_ended" if session_id else "sessions_ended", account=account_id)
     try:

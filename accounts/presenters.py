@@ -1,10 +1,10 @@
-"""Accounts and sessions as clients get them in JSON (docs/interface.md). Ids are strings, times ISO 8601."""
+"""Accounts and sessions as clients get them in JSON (docs/reference/interface.md). Ids are strings, times ISO 8601."""
 
 from collections.abc import Iterable
 
-from accounts.domain import OpenSession
+from accounts.domain import ActiveSession
 from accounts.models import Account
-from socialsite.http import time_text
+from socialsite.web.requests import format_iso_time
 
 
 def account_json(account: Account) -> dict[str, object]:
@@ -17,18 +17,18 @@ def account_json(account: Account) -> dict[str, object]:
         "bio": account.bio,
         "link": account.link,
         "private": account.is_private,
-        "created_at": time_text(account.created_ms),
+        "created_at": format_iso_time(account.created_ms),
     }
 
 
-def sessions_json(sessions: Iterable[OpenSession]) -> dict[str, object]:
+def sessions_json(sessions: Iterable[ActiveSession]) -> dict[str, object]:
     return {
         "sessions": [
             {
                 "id": session.id,
                 "device": session.device,
-                "created_at": time_text(session.created_ms),
-                "last_used_at": time_text(session.last_used_ms),
+                "created_at": format_iso_time(session.created_ms),
+                "last_used_at": format_iso_time(session.last_used_ms),
                 "current": session.current,
             }
             for session in sessions

@@ -9,24 +9,24 @@ from urllib.parse import urlsplit
 
 import regex
 
-NAME_CAP = 50  # graphemes
-BIO_CAP = 500  # graphemes
-LINK_CAP = 300  # code points
+NAME_MAX_GRAPHEMES = 50  # graphemes
+BIO_MAX_GRAPHEMES = 500  # graphemes
+LINK_MAX_LENGTH = 300  # code points
 BYTES_PER_GRAPHEME_CAP = 32
 """Enough for the longest family emoji (25 bytes); zero-width joiners alone could make one without end."""
 MARKS_PER_CLUSTER_CAP = 8
 """Combining marks on one base; stacks of dozens would draw over the lines above."""
 
 _CLUSTER = regex.compile(r"\X")
-_MARK = regex.compile(r"\p{M}")
+_COMBINING_MARK = regex.compile(r"\p{M}")
 _VISIBLE = regex.compile(r"[^\s\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]")
-_HIDDEN = regex.compile(r"[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}--\n]", regex.V1)
-_DIRECTION = regex.compile(r"[\u202a-\u202e\u2066-\u2069]")
+_FORBIDDEN = regex.compile(r"[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}--\n]", regex.V1)
+_DIRECTION_CONTROL = regex.compile(r"[\u202a-\u202e\u2066-\u2069]")
 """Embedding, override, isolate controls: in a name they could reorder the words around it."""
 _NOT_IN_A_LINK = regex.compile(r"[\s\p{C}\p{Z}<>\"'\\`{}|^]")
 
 
-class TextRefused(ValueError):
+class InvalidText(ValueError):
     """`code`: "empty", "too_long", "characters" or "link"."""
 
     def __init__(self, code: str) -> None:
@@ -36,26 +36,26 @@ class TextRefused(ValueError):
 
 def clean_name(raw: str) -> str:
     """A display name as stored: one line, NFC, 1 to 50 graphemes. Raises TextRefused."""
-    name = " ".join(_clean(raw, NAME_CAP).split())
-    if "\n" in raw.strip() or _DIRECTION.search(name):
-        raise TextRefused("characters")
+    name = " ".join(_clean_text(raw, NAME_MAX_GRAPHEMES).split())
+    if "\n" in raw.strip() or _DIRECTION_CONTROL.search(name):
+        raise InvalidText("characters")
     if not _VISIBLE.search(name):
-        raise TextRefused("empty")
+        raise InvalidText("empty")
     return name
 
 
 def clean_bio(raw: str) -> str:
     """A bio as stored: NFC, LF line ends, at most 500 graphemes, may be empty. Raises TextRefused."""
-    return _clean(raw, BIO_CAP)
+    return _clean_text(raw, BIO_MAX_GRAPHEMES)
 
 
 def clean_link(raw: str) -> str:
     """A link as stored: absolute http or https with a host and no user, or empty. Raises TextRefused."""
     link = raw.strip()
-    if len(link) > LINK_CAP:
-        raise TextRefused("too_long")
+    if len(link) > LINK_MAX_LENGTH:
+        raise InvalidText("too_long")
     if link and not _is_link(link):
-        raise TextRefused("link")
+        raise InvalidText("link")
     return link
 
 
@@ -71,16 +71,16 @@ def _is_link(link: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
 
 
-def _clean(raw: str, cap: int) -> str:
+def _clean_text(raw: str, cap: int) -> str:
     if len(raw) > cap * BYTES_PER_GRAPHEME_CAP:
-        raise TextRefused("too_long")
+        raise InvalidText("too_long")
     text = raw.replace("\r\n", "\n").replace("\r", "\n")
-    if _HIDDEN.search(text):
-        raise TextRefused("characters")
+    if _FORBIDDEN.search(text):
+        raise InvalidText("characters")
     text = unicodedata.normalize("NFC", text).strip()
     clusters = _CLUSTER.findall(text)
     if len(clusters) > cap or len(text.encode()) > cap * BYTES_PER_GRAPHEME_CAP:
-        raise TextRefused("too_long")
-    if any(len(_MARK.findall(cluster)) > MARKS_PER_CLUSTER_CAP for cluster in clusters):
-        raise TextRefused("characters")
+        raise InvalidText("too_long")
+    if any(len(_COMBINING_MARK.findall(cluster)) > MARKS_PER_CLUSTER_CAP for cluster in clusters):
+        raise InvalidText("characters")
     return text

@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from accounts.views import entering, own
+from accounts.sessions import views as entering
+from accounts.settings import views as own
 
 app_name = "accounts"
 urlpatterns = [

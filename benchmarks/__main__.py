@@ -15,8 +15,8 @@ import time
 from types import ModuleType
 
 from benchmarks import machine, readme, report, scale
-from benchmarks.figures import NotHere
-from benchmarks.running import arguments, plan_of, show
+from benchmarks.figures import DataNotAvailable
+from benchmarks.running import arguments, parse_plan, show
 from socialsite.store.errors import StoreError
 
 MODULES = {
@@ -55,28 +55,28 @@ def main() -> None:
     parser = arguments(argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__))
     parser.add_argument("names", nargs="*", metavar="NAMES", help=f"of {', '.join(MODULES)}; default all")
     options = parser.parse_args()
-    names = [known(name) for name in options.names] or list(MODULES)
+    names = [require_module(name) for name in options.names] or list(MODULES)
     if unknown := [name for name in names if name not in MODULES]:
         parser.error(f"there is no benchmark {', '.join(unknown)}")
     modules = {name: importlib.import_module(f"benchmarks.{MODULES[name]}") for name in MODULES}
     print(f"commit {machine.commit()}, load {machine.load():.1f}, {machine.description()}")
-    failed = [name for name in names if not measure(name, modules, options)]
+    failed = [name for name in names if not run_measurement(name, modules, options)]
     if failed:
         sys.exit(f"Not measured: {', '.join(failed)}")
 
 
-def known(name: str) -> str:
+def require_module(name: str) -> str:
     """The name as we write it: B5b for b5b and B5B, B12 for backup."""
     word = name.lower()
     return next((n for n, module in MODULES.items() if word in (n.lower(), module.partition("_")[2])), name)
 
 
-def measure(name: str, modules: dict[str, ModuleType], options: argparse.Namespace) -> bool:
+def run_measurement(name: str, modules: dict[str, ModuleType], options: argparse.Namespace) -> bool:
     """False where it could not be measured; its last results then stand on."""
-    plan, started = plan_of(options), time.perf_counter()
+    plan, started = parse_plan(options), time.perf_counter()
     try:
         figures = asyncio.run(modules[name].measure(plan))
-    except NotHere as missing:
+    except DataNotAvailable as missing:
         print(f"{name:4} skipped: {missing}", flush=True)
         return True
     except (RuntimeError, OSError, StoreError, subprocess.SubprocessError) as error:

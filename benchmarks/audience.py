@@ -11,20 +11,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchmarks.environment import prepare
-from benchmarks.listeners import Crowd, Listeners, listening, percentile
-from benchmarks.servers import Daphne, daphne, redis_server
+from benchmarks.listeners import ListenerOptions, ListenerProcess, percentile, running_listeners
+from benchmarks.servers import BenchmarkDaphne, redis_server, running_daphne
 
 if TYPE_CHECKING:
     from accounts.domain import AccountId
     from socialsite.services import Services
 
-SOCKETS = 2_000
-BODY = "The quick brown fox jumps over the lazy dog, then sits down and tells everybody about it all."
+SOCKET_COUNT = 2_000
+POST_TEXT = "The quick brown fox jumps over the lazy dog, then sits down and tells everybody about it all."
 _numbers = itertools.count(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Pushed:
+class PushResult:
     """Posts that went to every socket."""
 
     cpu_us: float  # of the server process, a delivery
@@ -36,13 +36,13 @@ class Pushed:
 class Audience:
     """A server and those who listen to it."""
 
-    server: Daphne
-    listeners: Listeners
+    server: BenchmarkDaphne
+    listeners: ListenerProcess
     publish: Callable[[str], Awaitable[None]]
     frame_bytes: int
     name: str
 
-    async def push(self, posts: int) -> Pushed:
+    async def push(self, posts: int) -> PushResult:
         """One post after another, each until the last socket has it."""
         waits: list[float] = []
         cpu = self.server.cpu_s
@@ -50,10 +50,10 @@ class Audience:
             mark = f"mark{next(_numbers):06d}"
             await asyncio.to_thread(self.listeners.arm, mark)
             started = time.monotonic()
-            await self.publish(f"{mark} {BODY}")
+            await self.publish(f"{mark} {POST_TEXT}")
             waits += [at - started for at in await asyncio.to_thread(self._arrivals)]
         cpu_us = (self.server.cpu_s - cpu) * 1e6 / len(waits)
-        return Pushed(cpu_us, percentile(waits, 50) * 1000, percentile(waits, 99) * 1000)
+        return PushResult(cpu_us, percentile(waits, 50) * 1000, percentile(waits, 99) * 1000)
 
     def _arrivals(self) -> list[float]:
         try:
@@ -63,12 +63,12 @@ class Audience:
 
 
 @dataclass(slots=True)
-class Followed:
+class FollowedSite:
     """A running site and an author whom `followers` follow, signed in and with their homes built."""
 
     redis_url: str
     services: "Services"
-    server: Daphne
+    server: BenchmarkDaphne
     author: "AccountId"
     cookies: list[str]  # of the followers, then of the strangers
     author_cookie: str
@@ -79,54 +79,55 @@ class Followed:
 
     async def frame_bytes(self) -> int:
         """Of an entry with such a text, as it is sent."""
-        from timelines.live.rendering import entry_frame
+        from timelines.live.rendering import render_entry_frame
 
         author, now_ms = self.author, self.services.clock.now_ms()
-        text = f"mark000000 {BODY}"
+        text = f"mark000000 {POST_TEXT}"
         post = await self.services.publishing.publish(author_id=author, text=text, now_ms=now_ms)
         entry = await self.services.reading.post(post.id, viewer_id=None)
-        return len(entry_frame("home", entry, "en").text)
+        return len(render_entry_frame("home", entry, "en").text)
 
 
-def subscription(timeline: str) -> str:
+def encode_subscription(timeline: str) -> str:
     return json.dumps({"type": "subscribe", "timeline": timeline})
 
 
 @contextlib.asynccontextmanager
-async def followed_site(
-    followers: int, *, strangers: int = 0, own_worker: bool = True
-) -> AsyncIterator[Followed]:
+async def followed_site(followers: int, *, strangers: int = 0, own_worker: bool = True) -> AsyncIterator[FollowedSite]:
     """`strangers` have accounts and follow nobody. Its own worker runs in this process, not in the server."""
     prepare()
-    from benchmarks.delivering import deliverer
+    from benchmarks.delivering import running_deliverer
     from benchmarks.visitors import sign_in
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import ServiceConfig
     from socialsite.services import open_services
-    from timelines.domain.follow import Follow
+    from timelines.graph.follow import Follow
 
-    with redis_server() as redis, daphne("socialsite.asgi:application", REDIS_URL=redis.url) as server:
-        async with open_services(redis.url, Configuration()) as services:
+    with (
+        redis_server() as redis,
+        running_daphne("socialsite.asgi:application", REDIS_URL=redis.url) as server,
+    ):
+        async with open_services(redis.url, ServiceConfig()) as services:
             now_ms = services.clock.now_ms()
             handles = ["author", *(f"reader_{n}" for n in range(followers + strangers))]
             people = await services.accounts.import_accounts(handles=handles, now_ms=now_ms)
             author, *readers = people.values()
-            await services.repositories.follows.add_many(
-                Follow(i, author, now_ms) for i in readers[:followers]
-            )
+            await services.repositories.follows.add_many(Follow(i, author, now_ms) for i in readers[:followers])
             for reader in readers:
                 await services.reading.home(reader)
             own, *cookies = (await sign_in(services, [author, *readers])).values()
             async with AsyncExitStack() as stack:
                 if own_worker:
-                    await stack.enter_async_context(deliverer(services, author))
-                yield Followed(redis.url, services, server, author, cookies, own)
+                    await stack.enter_async_context(running_deliverer(services, author))
+                yield FollowedSite(redis.url, services, server, author, cookies, own)
 
 
 @contextlib.asynccontextmanager
 async def home_audience(sockets: int) -> AsyncIterator[Audience]:
     """Everybody follows the author and has their home open."""
     async with followed_site(sockets) as site:
-        with listening(Crowd(site.server.port, site.cookies, subscription("home"))) as listeners:
+        with running_listeners(
+            ListenerOptions(site.server.port, site.cookies, encode_subscription("home"))
+        ) as listeners:
             yield Audience(site.server, listeners, site.publish, await site.frame_bytes(), "homes")
 
 
@@ -134,7 +135,9 @@ async def home_audience(sockets: int) -> AsyncIterator[Audience]:
 async def public_audience(sockets: int) -> AsyncIterator[Audience]:
     """Visitors who have the public timeline open."""
     async with followed_site(1) as site:
-        with listening(Crowd(site.server.port, [""] * sockets, subscription("public"))) as listeners:
+        with running_listeners(
+            ListenerOptions(site.server.port, [""] * sockets, encode_subscription("public"))
+        ) as listeners:
             yield Audience(site.server, listeners, site.publish, await site.frame_bytes(), "public")
 
 
@@ -145,12 +148,15 @@ async def layer_audience(sockets: int, frame_bytes: int) -> AsyncIterator[Audien
 
     from benchmarks.layer.consumers import GROUP
 
-    with redis_server() as redis, daphne("benchmarks.layer.asgi:application", LAYER_URL=redis.url) as server:
+    with (
+        redis_server() as redis,
+        running_daphne("benchmarks.layer.asgi:application", LAYER_URL=redis.url) as server,
+    ):
         layer = RedisPubSubChannelLayer(hosts=[redis.url])
 
         async def publish(text: str) -> None:
             await layer.group_send(GROUP, {"type": "entry", "text": text.ljust(frame_bytes, ".")})
 
-        with listening(Crowd(server.port, [""] * sockets, "{}")) as listeners:
+        with running_listeners(ListenerOptions(server.port, [""] * sockets, "{}")) as listeners:
             yield Audience(server, listeners, publish, frame_bytes, "channels_redis pub/sub")
         await layer.flush()

@@ -11,32 +11,32 @@ from typing import TYPE_CHECKING
 
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples, at_most
-from benchmarks.rounds import in_turn
-from benchmarks.running import alone
+from benchmarks.rounds import measure_in_rounds
+from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 
 if TYPE_CHECKING:
     from accounts.domain import AccountId
     from socialsite.services import Services
 
-FOLLOWED = 1_000
-REBUILDS = 5
+FOLLOWED_COUNT = 1_000
+REBUILD_COUNT = 5
 YEAR_MS = 365 * 86_400_000
 
 
 async def measure(plan: Plan) -> list[Figure]:
     prepare()
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import ServiceConfig
     from socialsite.services import open_services
 
-    followed = plan.size(FOLLOWED)
+    followed = plan.size(FOLLOWED_COUNT)
     with redis_server() as server:
-        async with open_services(server.url, Configuration()) as services:
-            reader, posts = await _settle(services, followed)
+        async with open_services(server.url, ServiceConfig()) as services:
+            reader, posts = await _create_accounts(services, followed)
 
             async def rebuild() -> float:
                 spent = 0.0
-                for _ in range(REBUILDS):
+                for _ in range(REBUILD_COUNT):
                     await services.repositories.homes.forget(reader)
                     started = time.perf_counter()
                     page = await services.reading.home(reader)
@@ -45,20 +45,20 @@ async def measure(plan: Plan) -> list[Figure]:
                     part = await services.repositories.homes.read_whole(reader)
                     assert part is not None
                     assert len(part.ids) == min(services.config.home_cap, posts)
-                return spent * 1000 / REBUILDS
+                return spent * 1000 / REBUILD_COUNT
 
-            found = await in_turn(plan.rounds, {"ours": rebuild})
+            found = await measure_in_rounds(plan.rounds, {"ours": rebuild})
     what = f"an absent home rebuilt and read, following {followed:,}"
     return [Figure(what, "ms", Samples.all(found["ours"]), at_most(150))]
 
 
-async def _settle(services: "Services", followed: int) -> "tuple[AccountId, int]":
-    from benchmarks.town import store_posts, text
+async def _create_accounts(services: "Services", followed: int) -> "tuple[AccountId, int]":
+    from benchmarks.town import random_text, store_posts
     from socialsite.ids import id_at
     from socialsite.store import Command
     from timelines import keys
-    from timelines.domain.follow import Follow
-    from timelines.domain.post import Post
+    from timelines.graph.follow import Follow
+    from timelines.posts.post import Post
 
     chance, now_ms = random.Random(20_261_120), services.clock.now_ms()
     handles = [f"writer_{n}" for n in range(followed)]
@@ -75,9 +75,9 @@ async def _settle(services: "Services", followed: int) -> "tuple[AccountId, int]
     for start in range(0, len(commands), 2_000):
         await services.store.gather(commands[start : start + 2_000])
     newest = sorted(ids, reverse=True)[:2_000]
-    await store_posts(services, [Post(post_id, writer, text(chance, handles)) for post_id, writer in newest])
+    await store_posts(services, [Post(post_id, writer, random_text(chance, handles)) for post_id, writer in newest])
     return reader, len(ids)
 
 
 if __name__ == "__main__":
-    alone("B10", measure)
+    run_alone("B10", measure)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples, at_most
-from benchmarks.rounds import in_turn
-from benchmarks.running import alone
+from benchmarks.rounds import measure_in_rounds
+from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 
 if TYPE_CHECKING:
@@ -28,31 +28,31 @@ REPEATS = 20
 
 async def measure(plan: Plan) -> list[Figure]:
     prepare()
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import ServiceConfig
     from socialsite.services import open_services
 
     with redis_server() as server:
-        async with open_services(server.url, Configuration()) as services:
+        async with open_services(server.url, ServiceConfig()) as services:
             figures = await measure_queries(services, plan)
             figures += await measure_counting(services, plan)
             return figures + await measure_checks(services.store, plan)
 
 
 async def measure_queries(services: "Services", plan: Plan) -> list[Figure]:
-    from socialsite.recipes.series import ALL, MINUTE, Happened, Kind, Series, count_commands
+    from socialsite.recipes.series import ALL_MEMBERS, MINUTE, Metric, MetricEvent, TimeSeries, count_commands
 
-    series, now_ms = Series(services.store), services.clock.now_ms()
-    kinds = [Kind(f"measured{letter}") for letter in "abcdefghij"[:SERIES]]
+    series, now_ms = TimeSeries(services.store), services.clock.now_ms()
+    kinds = [Metric(f"measured{letter}") for letter in "abcdefghij"[:SERIES]]
     for kind in kinds:
         times_ms = range(now_ms - DAY_MS, now_ms, 60_000)
-        await services.store.gather(count_commands({Happened(kind, ALL, at // 1000): 3 for at in times_ms}))
-    asked = [(kind, ALL) for kind in kinds]
+        await services.store.gather(count_commands({MetricEvent(kind, ALL_MEMBERS, at // 1000): 3 for at in times_ms}))
+    asked = [(kind, ALL_MEMBERS) for kind in kinds]
 
     async def by_hours() -> None:
-        await series.ranges(asked, now_ms - DAY_MS, now_ms, now_ms=now_ms)
+        await series.read_ranges(asked, now_ms - DAY_MS, now_ms, now_ms=now_ms)
 
     async def by_minutes() -> None:
-        await series.ranges(asked, now_ms - DAY_MS, now_ms, now_ms=now_ms, rollup=MINUTE)
+        await series.read_ranges(asked, now_ms - DAY_MS, now_ms, now_ms=now_ms, rollup=MINUTE)
 
     hours = [await median_ms(by_hours) for _ in range(plan.rounds)]
     minutes = [await median_ms(by_minutes, 3) for _ in range(plan.rounds)]
@@ -70,10 +70,10 @@ async def measure_counting(services: "Services", plan: Plan) -> list[Figure]:
     for _ in range(plan.rounds):
         started = time.process_time()
         for number in range(10_000):
-            meter.answered(200, is_page=True, account_id=number % 500)
+            meter.count_response(200, is_page=True, account_id=number % 500)
         counting.append((time.process_time() - started) * 100)  # us each
         for number in range(BUFFERS):
-            meter.viewed(Entity("post", number))
+            meter.count_view(Entity("post", number))
         writing.append(await median_ms(meter.flush, 1))
         flushing.append(await median_ms(lambda: flusher.flush(services.clock.now_ms()), 1))
     return [
@@ -84,10 +84,10 @@ async def measure_counting(services: "Services", plan: Plan) -> list[Figure]:
 
 
 async def measure_checks(store: "Store", plan: Plan) -> list[Figure]:
-    from socialsite.recipes.rate_limit import RateLimiter, Rule, Subject
+    from socialsite.recipes.rate_limit import Identifier, RateLimiter, Rule
 
     limits, rules = RateLimiter(store), [Rule("post", 9_999_999)]
-    asked = [(Subject.account(42), rules), (Subject.address("192.0.2.1"), rules)]
+    asked = [(Identifier.account(42), rules), (Identifier.address("192.0.2.1"), rules)]
 
     async def check() -> float:
         now_ms = await store.now_ms()
@@ -96,7 +96,7 @@ async def measure_checks(store: "Store", plan: Plan) -> list[Figure]:
     async def ping() -> float:
         return await median_ms(lambda: store.nodes[0].execute("PING"), 500)
 
-    found = await in_turn(plan.rounds, {"ours": check, "reference": ping})
+    found = await measure_in_rounds(plan.rounds, {"ours": check, "reference": ping})
     return [
         Figure(
             "limit check of account and address",
@@ -121,4 +121,4 @@ async def median_ms(work: Callable[[], Awaitable[object]], times: int = REPEATS)
 
 
 if __name__ == "__main__":
-    alone("B11", measure)
+    run_alone("B11", measure)

@@ -16,39 +16,46 @@ from typing import TYPE_CHECKING
 
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples, at_most
-from benchmarks.imported import GRAPH, POSTS, cut, import_graph, import_posts, one_server
-from benchmarks.running import alone
+from benchmarks.imported import (
+    GRAPH,
+    POSTS,
+    import_graph,
+    import_posts,
+    open_services_on_one_server,
+    split_file,
+)
+from benchmarks.running import run_alone
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from socialsite.services import Services
-    from timelines.services.auditing import AuditReport
+    from timelines.audit import AuditReport
 
 POSTS_A_S = 50
-LOOKED_AT = 500  # posts read at once
+POSTS_PER_READ = 500  # posts read at once
 
 
 async def measure(plan: Plan) -> list[Figure]:
     prepare()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        (graph,), (posts,) = cut(GRAPH, folder, plan, 1), cut(POSTS, folder, plan, 1)
-        async with one_server() as site, one_server() as restored:
+        (graph,), (posts,) = split_file(GRAPH, folder, plan, 1), split_file(POSTS, folder, plan, 1)
+        async with open_services_on_one_server() as site, open_services_on_one_server() as restored:
             await import_graph(site, graph)
             await import_posts(site, posts)
             return await _figures(site, restored, folder / "site.backup")
 
 
 async def _figures(site: "Services", restored: "Services", path: Path) -> list[Figure]:
-    from socialsite.operations.backup_file import BackupReader
+    from socialsite.maintenance.backup_file import BackupReader
 
-    before = await standing(site)
+    before = await read_post_ids(site)
     backup, came = await _backup(site, path)
     load_s, recover_s = await _restore(restored, path)
     audit_s, found = await _audit(site)
     _, found_after = await _audit(restored)
-    lost = len(before - await standing(restored))
+    lost = len(before - await read_post_ids(restored))
     size = f"{BackupReader(path).size / 1e6:.0f} MB"
     return [
         Figure(f"backup while {came / backup:.0f} posts a second come in ({size})", "s", Samples.of(backup)),
@@ -66,13 +73,13 @@ def total(report: "AuditReport") -> Samples:
     return Samples.of((report.damage + report.leftovers).total())
 
 
-async def standing(services: "Services") -> set[int]:
+async def read_post_ids(services: "Services") -> set[int]:
     """Ids of all posts that can be read."""
     from socialsite.ids import PostId
-    from socialsite.operations.scanning import scanned
+    from socialsite.maintenance.scanning import scan_store
 
     found: set[int] = set()
-    async for keys in scanned(services.store):
+    async for keys in scan_store(services.store):
         ids = [PostId(int(key.tag)) for key in keys if key.endswith("}:post")]
         found |= set(await services.repositories.posts.find_many(ids))
     return found
@@ -80,17 +87,17 @@ async def standing(services: "Services") -> set[int]:
 
 async def _backup(services: "Services", path: Path) -> tuple[float, int]:
     """Seconds, and the posts that came meanwhile."""
-    from socialsite.operations.backup import Backup
+    from socialsite.maintenance.backup import Backup
 
-    async with posting(services) as came:
+    async with publish_continuously(services) as came:
         started = time.perf_counter()
-        await Backup(services.store, services.config.born_with).write(path, services.clock.now_ms())
+        await Backup(services.store, services.config.immutable_settings).write(path, services.clock.now_ms())
         took_s, count = time.perf_counter() - started, len(came)
     return took_s, count
 
 
 @contextlib.asynccontextmanager
-async def posting(services: "Services") -> "AsyncIterator[list[int]]":
+async def publish_continuously(services: "Services") -> "AsyncIterator[list[int]]":
     """Somebody posts POSTS_A_S times a second, and a worker delivers; ends when all is delivered."""
     stop, came = asyncio.Event(), list[int]()
     tasks = [asyncio.create_task(_post(services, stop, came)), asyncio.create_task(_work(services, stop))]
@@ -116,9 +123,9 @@ async def _post(services: "Services", stop: asyncio.Event, came: list[int]) -> N
 
 async def _work(services: "Services", stop: asyncio.Event) -> None:
     outbox, is_last = services.outbox, False
-    await outbox.prepare()
+    await outbox.create_group()
     while True:
-        jobs = await outbox.take("abad1dea", 100, 1)
+        jobs = await outbox.fetch("abad1dea", 100, 1)
         for job in jobs:
             await outbox.finish(job, await services.syndication.handle(job.payload))
         if not jobs and is_last:
@@ -129,13 +136,13 @@ async def _work(services: "Services", stop: asyncio.Event) -> None:
 
 async def _restore(services: "Services", path: Path) -> tuple[float, float]:
     """Seconds to bring the file in, and to rebuild and audit."""
-    from socialsite.operations.backup_file import BackupReader
-    from socialsite.operations.restore import Restore, into_store
-    from timelines.services.recovering import Recovering
+    from socialsite.maintenance.backup_file import BackupReader
+    from socialsite.maintenance.restore import Restore, make_store_body_writer
+    from timelines.audit.rebuild_after_restore import Recovering
 
     started, file = time.perf_counter(), BackupReader(path)
-    await asyncio.to_thread(file.check)
-    restore = Restore(services.store, into_store(services.store))
+    await asyncio.to_thread(file.verify)
+    restore = Restore(services.store, make_store_body_writer(services.store))
     await restore.require_empty()
     await restore.load(file, services.clock.now_ms())
     loaded = time.perf_counter()
@@ -144,7 +151,7 @@ async def _restore(services: "Services", path: Path) -> tuple[float, float]:
 
 
 async def _audit(services: "Services") -> "tuple[float, AuditReport]":
-    from timelines.services.auditing import Audit
+    from timelines.audit import Audit
 
     started = time.perf_counter()
     report = await Audit.over(services).run()
@@ -152,4 +159,4 @@ async def _audit(services: "Services") -> "tuple[float, AuditReport]":
 
 
 if __name__ == "__main__":
-    alone("B12", measure)
+    run_alone("B12", measure)

@@ -12,55 +12,62 @@ from typing import TYPE_CHECKING
 
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples, at_most
-from benchmarks.imported import GRAPH, POSTS, cut, import_graph, import_posts, one_server
-from benchmarks.running import alone
+from benchmarks.imported import (
+    GRAPH,
+    POSTS,
+    import_graph,
+    import_posts,
+    open_services_on_one_server,
+    split_file,
+)
+from benchmarks.running import run_alone
 
 if TYPE_CHECKING:
-    from socialsite.operations.memory import MemoryReport
+    from socialsite.maintenance.memory import MemoryReport
     from socialsite.services import Services
 
-TOLD_AFTER = 1 / 3
-RESERVE = 16 << 20
-OFF = 10  # percent
+FORECAST_AFTER_SHARE = 1 / 3
+RESERVE_BYTES = 16 << 20
+MAX_ERROR_PERCENT = 10  # percent
 
 
 async def measure(plan: Plan) -> list[Figure]:
     prepare()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        (graph,) = cut(GRAPH, folder, plan, 1)
-        first, rest = cut(POSTS, folder, plan, TOLD_AFTER, 1 - TOLD_AFTER)
-        async with one_server() as services:
+        (graph,) = split_file(GRAPH, folder, plan, 1)
+        first, rest = split_file(POSTS, folder, plan, FORECAST_AFTER_SHARE, 1 - FORECAST_AFTER_SHARE)
+        async with open_services_on_one_server() as services:
             await import_graph(services, graph)
             told_after = await import_posts(services, first)
-            exact, panel = await _looks(services)
+            exact, panel = await _memory_reports(services)
             came = await import_posts(services, rest)
-            return await _held(services, {"": exact, "the dashboard, ": panel}, told_after, came)
+            return await _compare_forecast(services, {"": exact, "the dashboard, ": panel}, told_after, came)
 
 
-async def _looks(services: "Services") -> "tuple[MemoryReport, MemoryReport]":
-    from socialsite.operations.memory import MemoryMeter
-    from socialsite.ops.memory import MemoryWatch
+async def _memory_reports(services: "Services") -> "tuple[MemoryReport, MemoryReport]":
+    from socialsite.admin.memory import MemorySnapshotCache
+    from socialsite.maintenance.memory import MemoryMeter
 
     exact = await MemoryMeter(services.store).measure(services.clock.now_ms())
-    return exact, (await MemoryWatch().look(services)).report
+    return exact, (await MemorySnapshotCache().get_snapshot(services)).report
 
 
-async def _held(
+async def _compare_forecast(
     services: "Services", reports: "dict[str, MemoryReport]", told_after: int, came: int
 ) -> list[Figure]:
-    from socialsite.operations.forecast import Caps, forecast
-    from socialsite.operations.memory import node_memory
+    from socialsite.maintenance.forecast import TimelineCaps, make_forecast
+    from socialsite.maintenance.memory import read_node_memory
 
-    used = (await node_memory(services.store.nodes[0])).used
+    used = (await read_node_memory(services.store.nodes[0])).used
     figures: list[Figure] = []
     for name, report in reports.items():
-        report.nodes = [replace(node, most=used + RESERVE) for node in report.nodes]
-        told = forecast(report, Caps(services.config.home_cap), RESERVE).posts_left or 0
+        report.nodes = [replace(node, most=used + RESERVE_BYTES) for node in report.nodes]
+        told = make_forecast(report, TimelineCaps(services.config.home_cap), RESERVE_BYTES).posts_left or 0
         what = f"{name}after {told_after:,} posts: {told:,} more were foretold, {came:,} came"
-        figures.append(Figure(what, "% off", Samples.of(abs(told - came) * 100 / came), at_most(OFF)))
+        figures.append(Figure(what, "% off", Samples.of(abs(told - came) * 100 / came), at_most(MAX_ERROR_PERCENT)))
     return figures
 
 
 if __name__ == "__main__":
-    alone("B13", measure)
+    run_alone("B13", measure)

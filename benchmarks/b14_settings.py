@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples
-from benchmarks.rounds import in_turn
-from benchmarks.running import alone
+from benchmarks.rounds import measure_in_rounds
+from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ KEYS = 20
 WRITERS = 50
 FIRST_ID = 3_400_000_000_000_000
 CONF_VALUE = 1024  # hash-max-listpack-value of deploy/redis/redis.conf
-SYNCS = {"no file": ("no", "no"), "everysec": ("yes", "everysec"), "always": ("yes", "always")}
+FSYNC_MODES = {"no file": ("no", "no"), "everysec": ("yes", "everysec"), "always": ("yes", "always")}
 
 
 async def measure(plan: Plan) -> list[Figure]:
@@ -51,24 +51,23 @@ def _entries(plan: Plan) -> list[Figure]:
         mine = Samples.of(home[at])
         figures.append(Figure("a LIST of 1,000 ids", unit, mine))
         figures += [
-            Figure(f"{name} of 1,000", unit, Samples.of(each[at]), None, mine, "a LIST")
-            for name, each in found.items()
+            Figure(f"{name} of 1,000", unit, Samples.of(each[at]), None, mine, "a LIST") for name, each in found.items()
         ]
     return figures
 
 
-def _listed(client: "redis.Redis", plan: Plan) -> tuple[float, float]:
-    return _inserting(
+def _measure_list(client: "redis.Redis", plan: Plan) -> tuple[float, float]:
+    return _measure_inserts(
         client, plan, "lpush", lambda pipe, key, id: pipe.lpush(key, id), lambda pipe, key: pipe.rpop(key)
     )
 
 
-def _scored(most: int, score: Callable[[int], float]) -> "Callable[[redis.Redis, Plan], tuple[float, float]]":
+def _measure_zset(most: int, score: Callable[[int], float]) -> "Callable[[redis.Redis, Plan], tuple[float, float]]":
     """A sorted set that is compact up to `most` entries."""
 
     def measured(client: "redis.Redis", plan: Plan) -> tuple[float, float]:
         client.config_set("zset-max-listpack-entries", most)
-        return _inserting(
+        return _measure_inserts(
             client,
             plan,
             "zadd",
@@ -79,7 +78,7 @@ def _scored(most: int, score: Callable[[int], float]) -> "Callable[[redis.Redis,
     return measured
 
 
-def _inserting(
+def _measure_inserts(
     client: "redis.Redis",
     plan: Plan,
     command: str,
@@ -115,10 +114,10 @@ def _fill(client: "redis.Redis", names: list[str], count: int, each: "Callable[[
 
 
 KINDS: "dict[str, Callable[[redis.Redis, Plan], tuple[float, float]]]" = {
-    "LIST": _listed,
-    "a ZSET, score = time": _scored(128, lambda id: 1.7e9 + (id - FIRST_ID) / 4.096e6 + 0.123456),
-    "a compact ZSET, score = time": _scored(2_000, lambda id: 1.7e9 + (id - FIRST_ID) / 4.096e6 + 0.123456),
-    "a compact ZSET, score = id": _scored(2_000, float),
+    "LIST": _measure_list,
+    "a ZSET, score = time": _measure_zset(128, lambda id: 1.7e9 + (id - FIRST_ID) / 4.096e6 + 0.123456),
+    "a compact ZSET, score = time": _measure_zset(2_000, lambda id: 1.7e9 + (id - FIRST_ID) / 4.096e6 + 0.123456),
+    "a compact ZSET, score = id": _measure_zset(2_000, float),
 }
 
 
@@ -134,7 +133,7 @@ async def _account_bytes(most: int) -> float:
     from accounts.domain import AccountId
 
     with redis_server("--hash-max-listpack-value", str(most)) as server:
-        async with opened(server.url) as services:
+        async with open_benchmark_services(server.url) as services:
             account = await services.accounts.sign_up(
                 handle="somebody_here", password="rather long words 9", now_ms=services.clock.now_ms()
             )
@@ -147,26 +146,26 @@ async def _durability(plan: Plan) -> list[Figure]:
 
     async with AsyncExitStack() as stack:
         sides: dict[str, Callable[[], Awaitable[float]]] = {}
-        for name, (file, sync) in SYNCS.items():
+        for name, (file, sync) in FSYNC_MODES.items():
             server = stack.enter_context(redis_server("--appendonly", file, "--appendfsync", sync))
-            services = await stack.enter_async_context(opened(server.url))
-            sides[name] = await publishing(services, plan)
-        found = await in_turn(plan.rounds, sides)
-    none, ours, always = (Samples.all(found[name]) for name in SYNCS)
+            services = await stack.enter_async_context(open_benchmark_services(server.url))
+            sides[name] = await prepare_publishing(services, plan)
+        found = await measure_in_rounds(plan.rounds, sides)
+    none, ours, always = (Samples.all(found[name]) for name in FSYNC_MODES)
     return [
         Figure("50 writers, appendfsync everysec", "posts/s", ours, None, none, "no file"),
         Figure("50 writers, appendfsync always", "posts/s", always, None, ours, "everysec"),
     ]
 
 
-def opened(url: str) -> Any:
-    from socialsite.configuration import Configuration
+def open_benchmark_services(url: str) -> Any:
+    from socialsite.service_config import ServiceConfig
     from socialsite.services import open_services
 
-    return open_services(url, Configuration())
+    return open_services(url, ServiceConfig())
 
 
-async def publishing(services: "Services", plan: Plan) -> Callable[[], Awaitable[float]]:
+async def prepare_publishing(services: "Services", plan: Plan) -> Callable[[], Awaitable[float]]:
     handles = [f"writer_{n}" for n in range(WRITERS)]
     writers = await services.accounts.import_accounts(handles=handles, now_ms=services.clock.now_ms())
 
@@ -189,4 +188,4 @@ async def publishing(services: "Services", plan: Plan) -> Callable[[], Awaitable
 
 
 if __name__ == "__main__":
-    alone("B14", measure)
+    run_alone("B14", measure)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples, at_most
-from benchmarks.running import alone
+from benchmarks.running import run_alone
 
 if TYPE_CHECKING:
     from accounts.domain import AccountId
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 FOLLOWERS, FEW = 100_000, 3
 SHORT_HOME = 20
-EVERY_S = 0.02
+POST_INTERVAL_S = 0.02
 SMALL_POSTS = 25
 
 
-class Watched:
+class TimedWorker:
     """A running worker, and when each post was through."""
 
     def __init__(self, services: "Services") -> None:
@@ -36,7 +36,7 @@ class Watched:
         self.last: dict[AccountId, PostId] = {}
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
-        from timelines.domain.jobs import SyndicatePass, SyndicatePost, decode_job
+        from timelines.jobs import SyndicatePass, SyndicatePost, decode_job
 
         job = decode_job(payload)
         following = await self._services.syndication.handle(payload)
@@ -47,10 +47,10 @@ class Watched:
 
     async def deliver(self, author: "AccountId") -> float:
         """Seconds until nothing follows from the post any more."""
-        from timelines.domain.jobs import SyndicatePost, encode_job
-        from timelines.domain.post import Post
+        from timelines.jobs import SyndicatePost, encode_job
+        from timelines.posts.post import Post
 
-        post = Post(self._services.ids.next(), author, "The quick brown fox jumps over the lazy dog.")
+        post = Post(self._services.ids.next_id(), author, "The quick brown fox jumps over the lazy dog.")
         self.last[author] = post.id
         through = self._open[post.id] = asyncio.get_running_loop().create_future()
         started = time.perf_counter()
@@ -60,10 +60,10 @@ class Watched:
 
 
 @contextlib.asynccontextmanager
-async def watched_worker(services: "Services") -> AsyncIterator[Watched]:
+async def running_timed_worker(services: "Services") -> AsyncIterator[TimedWorker]:
     from socialsite.recipes.worker import Worker
 
-    watched = Watched(services)
+    watched = TimedWorker(services)
     worker = Worker(services.outbox, watched.handle)
     running = asyncio.create_task(worker.run())
     try:
@@ -85,14 +85,14 @@ async def measure(plan: Plan) -> list[Figure]:
         small, few = await followed_author(services, FEW, "small")
         with server.client() as client:
             fill_homes(client, [*owners, *few], SHORT_HOME)
-        async with watched_worker(services) as worker:
+        async with running_timed_worker(services) as worker:
             await worker.deliver(star)  # warms what the rounds use
             for _ in range(plan.rounds):
-                alone_ms.append(max([await paced(worker, small) for _ in range(SMALL_POSTS)]) * 1000)
+                alone_ms.append(max([await measure_paced_posts(worker, small) for _ in range(SMALL_POSTS)]) * 1000)
                 fan_out = asyncio.create_task(worker.deliver(star))
                 waits: list[float] = []
                 while not fan_out.done():
-                    waits.append(await paced(worker, small))
+                    waits.append(await measure_paced_posts(worker, small))
                 large.append(await fan_out * 100_000 / followers)
                 beside_ms.append(max(waits) * 1000)
             for author, post_id in worker.last.items():
@@ -113,12 +113,12 @@ async def measure(plan: Plan) -> list[Figure]:
     ]
 
 
-async def paced(worker: Watched, author: "AccountId") -> float:
+async def measure_paced_posts(worker: TimedWorker, author: "AccountId") -> float:
     started = time.perf_counter()
     took = await worker.deliver(author)
-    await asyncio.sleep(max(0.0, EVERY_S - (time.perf_counter() - started)))
+    await asyncio.sleep(max(0.0, POST_INTERVAL_S - (time.perf_counter() - started)))
     return took
 
 
 if __name__ == "__main__":
-    alone("B15", measure)
+    run_alone("B15", measure)

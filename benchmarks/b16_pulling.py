@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from benchmarks.b4_home_read import READERS
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples
-from benchmarks.rounds import in_turn
-from benchmarks.running import alone
+from benchmarks.rounds import measure_in_rounds
+from benchmarks.running import run_alone
 
 if TYPE_CHECKING:
     from accounts.domain import AccountId
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FOLLOWERS = 10_000
 SHORT_HOME = 20
 POSTS, READS = 20, 6_400
-PULLED = (1, 10)
+PULLED_AUTHOR_COUNTS = (1, 10)
 """Much followed authors whom a reader follows."""
 
 Side = Callable[[], Awaitable[float]]
@@ -34,7 +34,7 @@ Side = Callable[[], Awaitable[float]]
 async def measure(plan: Plan) -> list[Figure]:
     prepare()
     from benchmarks.b9_growth import fresh_services
-    from benchmarks.delivering import deliverer
+    from benchmarks.delivering import running_deliverer
     from benchmarks.full_homes import fill_homes, followed_author
 
     followers = plan.size(FOLLOWERS)
@@ -43,7 +43,7 @@ async def measure(plan: Plan) -> list[Figure]:
         with server.client() as client:
             fill_homes(client, owners, SHORT_HOME)
         readers = await readers_of(services)
-        async with deliverer(services, author) as worker:
+        async with running_deliverer(services, author) as worker:
 
             async def push() -> float:
                 before = cpu_s(server)
@@ -51,19 +51,20 @@ async def measure(plan: Plan) -> list[Figure]:
                     await worker.deliver()
                 return (cpu_s(server) - before) * 1e6 / POSTS / followers
 
-            sides: dict[str, Side] = {"push": push, "read 0": reading(services, server, readers[0])}
-            for count in PULLED:
-                sides[f"read {count}"] = reading(services, server, readers[count])
-            found = await in_turn(plan.rounds, sides)
+            sides: dict[str, Side] = {
+                "push": push,
+                "read 0": prepare_home_reads(services, server, readers[0]),
+            }
+            for count in PULLED_AUTHOR_COUNTS:
+                sides[f"read {count}"] = prepare_home_reads(services, server, readers[count])
+            found = await measure_in_rounds(plan.rounds, sides)
     pushed, plain = Samples.all(found["push"]), Samples.all(found["read 0"])
     figures = [Figure("pushing a post, a follower", "us of CPU", pushed)]
-    for count in PULLED:
+    for count in PULLED_AUTHOR_COUNTS:
         pulled = Samples.all(found[f"read {count}"])
         what = f"reading a home, {count} of the followed pulled"
         figures.append(Figure(what, "us of CPU", pulled, None, plain, "none pulled"))
-        more = [
-            max(0.0, late - early) / count for late, early in zip(pulled.values, plain.values, strict=True)
-        ]
+        more = [max(0.0, late - early) / count for late, early in zip(pulled.values, plain.values, strict=True)]
         crossover = [each / cost for each, cost in zip(more, pushed.values, strict=True)]
         what = f"crossover: pushes that cost as much as pulling one of {count} at one read"
         figures.append(Figure(what, "followers a read", Samples.all(crossover)))
@@ -74,15 +75,19 @@ async def readers_of(services: "Services") -> "dict[int, AccountId]":
     """Readers of 50 authors each, of whom none, one or ten are pulled; homes are built."""
     now_ms = services.clock.now_ms()
     handles = [f"writer_{n}" for n in range(50)]
-    names = {count: f"reader_{count}" for count in (0, *PULLED)}
+    names = {count: f"reader_{count}" for count in (0, *PULLED_AUTHOR_COUNTS)}
     people = await services.accounts.import_accounts(handles=[*handles, *names.values()], now_ms=now_ms)
     writers = [people[handle] for handle in handles]
-    stars = writers[: max(PULLED)]
+    stars = writers[: max(PULLED_AUTHOR_COUNTS)]
     for star in stars:
         await services.repositories.pulled.enter(star, now_ms - 3_600_000)
     readers = {count: people[name] for count, name in names.items()}
     for count, reader in readers.items():
-        others = writers[max(PULLED) :] if count == 0 else [*stars[:count], *writers[max(PULLED) :]]
+        others = (
+            writers[max(PULLED_AUTHOR_COUNTS) :]
+            if count == 0
+            else [*stars[:count], *writers[max(PULLED_AUTHOR_COUNTS) :]]
+        )
         for writer in others:
             await services.following.follow(follower_id=reader, followed_id=writer, now_ms=now_ms)
     for number in range(150):
@@ -91,7 +96,7 @@ async def readers_of(services: "Services") -> "dict[int, AccountId]":
     return readers
 
 
-def reading(services: "Services", server: "RedisServer", reader: "AccountId") -> Side:
+def prepare_home_reads(services: "Services", server: "RedisServer", reader: "AccountId") -> Side:
     async def some() -> None:
         for _ in range(READS // READERS):
             await services.reading.home(reader)
@@ -113,4 +118,4 @@ def cpu_s(server: "RedisServer") -> float:
 
 
 if __name__ == "__main__":
-    alone("B16", measure)
+    run_alone("B16", measure)

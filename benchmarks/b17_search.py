@@ -17,17 +17,17 @@ from redis import Redis
 
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples
-from benchmarks.imported import data
-from benchmarks.running import alone
+from benchmarks.imported import data_path
+from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 
 if TYPE_CHECKING:
     from socialsite.store import Store
-    from timelines.domain.post import Post
+    from timelines.posts.post import Post
 
 CORPORA = {"English": "posts/ubuntu-irc.jsonl.gz", "Korean": "posts/nsmc-korean.jsonl.gz"}
 AUTHORS, QUERIES, WANTED = 3_000, 100, 31
-COMMON = 60
+COMMON_WORD_COUNT = 60
 
 
 async def measure(plan: Plan) -> list[Figure]:
@@ -36,14 +36,14 @@ async def measure(plan: Plan) -> list[Figure]:
 
 
 async def _corpus(name: str, plan: Plan) -> list[Figure]:
-    from socialsite.store import open_store
+    from socialsite.migration.opening import open_store
 
     posts = list(islice(_posts(CORPORA[name]), plan.size(20_000)))
     what = f"{name}, {len(posts):,} posts"
     with redis_server() as server, server.client() as client:
         store = await open_store(server.url)
         try:
-            bytes_a_post, us_a_post = await _filled(store, client, posts)
+            bytes_a_post, us_a_post = await _fill_index(store, client, posts)
             figures = [
                 Figure(
                     f"{what}: index", "bytes/post", Samples.of(bytes_a_post), None,
@@ -52,7 +52,7 @@ async def _corpus(name: str, plan: Plan) -> list[Figure]:
                 Figure(f"{what}: filling, 500 at once", "server µs/post", Samples.of(us_a_post)),
             ]  # fmt: skip
             for kind, queries in _queries(posts).items():
-                took = Samples.all([await _asked(store, client, queries) for _ in range(plan.rounds)])
+                took = Samples.all([await _time_queries(store, client, queries) for _ in range(plan.rounds)])
                 figures.append(Figure(f"{what}: {kind}", "server µs/query", took))
         finally:
             await store.close()
@@ -62,29 +62,29 @@ async def _corpus(name: str, plan: Plan) -> list[Figure]:
 def _posts(name: str) -> "Iterator[Post]":
     from accounts.domain import AccountId
     from socialsite.ids import PostId
-    from timelines.domain.post import Post
+    from timelines.posts.post import Post
 
     chance = random.Random(7)
-    with gzip.open(data(name), "rt", encoding="utf-8") as file:
+    with gzip.open(data_path(name), "rt", encoding="utf-8") as file:
         for number, line in enumerate(file):
             id = PostId((1 << 50) + (number << 12) + chance.randrange(1 << 12))
             yield Post(id, AccountId(1 + chance.randrange(AUTHORS)), json.loads(line)["text"][:500])
 
 
-async def _filled(store: "Store", client: Redis, posts: "list[Post]") -> tuple[float, float]:
-    from timelines.repositories.search import PostIndex
-    from timelines.services.importing import batches
+async def _fill_index(store: "Store", client: Redis, posts: "list[Post]") -> tuple[float, float]:
+    from socialsite.batches import batches
+    from timelines.search.repository import PostIndex
 
     index, before = PostIndex(store), _memory(client)
     client.config_resetstat()
     for some in batches(posts, 500):
         await index.add(some)
-    return (_memory(client) - before) / len(posts), _spent_us(client) / len(posts)
+    return (_memory(client) - before) / len(posts), _server_cpu_us(client) / len(posts)
 
 
 def _as_zsets(posts: "list[Post]") -> float:
     """The same postings, on a server of their own."""
-    from timelines.repositories.search import digests_of, partition_of, places
+    from timelines.search.repository import digests_of, partition_of, places
 
     with redis_server() as apart, apart.client() as client:
         before = _memory(client)
@@ -98,11 +98,11 @@ def _as_zsets(posts: "list[Post]") -> float:
 
 
 def _queries(posts: "list[Post]") -> dict[str, list[list[str]]]:
-    from timelines.domain.searching import terms_of
+    from timelines.text.tokenizer import terms_of
 
     chance = random.Random(11)
     often = Counter(term for post in posts for term in terms_of(post.text))
-    common = [term for term, _ in often.most_common(COMMON)]
+    common = [term for term, _ in often.most_common(COMMON_WORD_COUNT)]
     rare = [term for term, count in often.items() if count == 3]
     return {
         "one common word": [[chance.choice(common)] for _ in range(QUERIES)],
@@ -113,11 +113,11 @@ def _queries(posts: "list[Post]") -> dict[str, list[list[str]]]:
     }
 
 
-async def _asked(store: "Store", client: Redis, queries: list[list[str]]) -> float:
+async def _time_queries(store: "Store", client: Redis, queries: list[list[str]]) -> float:
     """A page of each."""
     from socialsite.ids import MAX_ID
-    from timelines.repositories.search import PostIndex, Sought
-    from timelines.services.search_walk import Walk
+    from timelines.search.partition_merge import Walk
+    from timelines.search.repository import PostIndex, Sought
 
     index = PostIndex(store)
     client.config_resetstat()
@@ -125,16 +125,16 @@ async def _asked(store: "Store", client: Redis, queries: list[list[str]]) -> flo
         walk, found = Walk(index, Sought(tuple(terms), None, 0), MAX_ID), 0
         while not walk.ended and found < WANTED:
             found += len(await walk.ids(WANTED - found))
-    return _spent_us(client) / len(queries)
+    return _server_cpu_us(client) / len(queries)
 
 
 def _memory(client: Redis) -> int:
     return int(client.info("memory")["used_memory"])
 
 
-def _spent_us(client: Redis) -> int:
+def _server_cpu_us(client: Redis) -> int:
     return int(client.info("commandstats")["cmdstat_evalsha"]["usec"])
 
 
 if __name__ == "__main__":
-    alone("B17", measure)
+    run_alone("B17", measure)

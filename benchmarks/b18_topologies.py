@@ -14,11 +14,11 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from benchmarks.b4_home_read import LIMIT, READERS, pages_per_s
-from benchmarks.b9_growth import NOT_RISING, SHORT_HOME, growth
+from benchmarks.b9_growth import MAX_GROWTH, SHORT_HOME, growth
 from benchmarks.environment import prepare
 from benchmarks.figures import Budget, Figure, Plan, Samples, at_most
-from benchmarks.rounds import in_turn
-from benchmarks.running import alone
+from benchmarks.rounds import measure_in_rounds
+from benchmarks.running import run_alone
 
 if TYPE_CHECKING:
     from accounts.domain import AccountId
@@ -30,11 +30,11 @@ Cost = tuple[float, float]
 """(CPU us of this process, us by the clock) for one delivery or page."""
 Side = Callable[[], Awaitable[Cost]]
 FOLLOWERS, POSTS = 10_000, 20
-FULL = 1_000
+FULL_HOME_ENTRIES = 1_000
 SIZES = (100, 1_000, 10_000, 100_000)
 FOLLOWS = (10, 100, 1_000)
 PEOPLE = 50
-MORE_WORK = 1.15
+MAX_RATIO_TO_SINGLE = 1.15
 """Client work a delivery or page, against one server."""
 
 
@@ -53,51 +53,50 @@ async def measure(plan: Plan) -> list[Figure]:
 async def _deliveries(standing: "Standing", plan: Plan) -> list[Figure]:
     """B1, and B9's fan-out by followers."""
     from accounts.domain import AccountId
-    from benchmarks.delivering import deliverer
+    from benchmarks.delivering import running_deliverer
 
     figures: list[Figure] = []
     sizes = [size for size in SIZES if not plan.quick or size < SIZES[-1]]
     async with AsyncExitStack() as stack:
         workers = {
-            name: await stack.enter_async_context(deliverer(each.services, AccountId(1)))
+            name: await stack.enter_async_context(running_deliverer(each.services, AccountId(1)))
             for name, each in standing.items()
         }
         full: dict[str, Side] = {
-            name: await fanning_out(each.services, workers[name], plan.size(FOLLOWERS), FULL)
+            name: await prepare_fan_out(each.services, workers[name], plan.size(FOLLOWERS), FULL_HOME_ENTRIES)
             for name, each in standing.items()
         }
-        costs = await in_turn(plan.rounds, full)
+        costs = await measure_in_rounds(plan.rounds, full)
         for worker in workers.values():
             await worker.require_arrived()
         what = f"B1: one post to {plan.size(FOLLOWERS):,} full homes"
-        figures += against_single(what, "delivery", costs, at_most(MORE_WORK))
+        figures += compare_with_single(what, "delivery", costs, at_most(MAX_RATIO_TO_SINGLE))
         for name, each in standing.items():
             sides: dict[str, Side] = {
-                f"{size:,}": await fanning_out(each.services, workers[name], size, SHORT_HOME)
-                for size in sizes
+                f"{size:,}": await prepare_fan_out(each.services, workers[name], size, SHORT_HOME) for size in sizes
             }
-            costs = await in_turn(plan.rounds, sides)
+            costs = await measure_in_rounds(plan.rounds, sides)
             await workers[name].require_arrived()
             times = {size: [by_clock for _, by_clock in found] for size, found in costs.items()}
             what = f"B9: one post, a follower, {name}, followers"
-            figures += growth(what, times, at_most(NOT_RISING))
+            figures += growth(what, times, at_most(MAX_GROWTH))
     return figures
 
 
 async def _pages(standing: "Standing", plan: Plan) -> list[Figure]:
     """B4, for readers who follow as many as most do; and B9's reading by follows."""
-    by_follows = {name: await towns_readers(each.services, plan) for name, each in standing.items()}
+    by_follows = {name: await prepare_town_reads(each.services, plan) for name, each in standing.items()}
     middle = f"{FOLLOWS[1]:,}"
-    costs = await in_turn(plan.rounds, {name: sides[middle] for name, sides in by_follows.items()})
-    figures = against_single(f"B4: home page of {LIMIT}, {READERS} readers at once", "page", costs, None)
+    costs = await measure_in_rounds(plan.rounds, {name: sides[middle] for name, sides in by_follows.items()})
+    figures = compare_with_single(f"B4: home page of {LIMIT}, {READERS} readers at once", "page", costs, None)
     for name, sides in by_follows.items():
-        found = await in_turn(plan.rounds, sides)
+        found = await measure_in_rounds(plan.rounds, sides)
         times = {size: [by_clock for _, by_clock in each] for size, each in found.items()}
         figures += growth(f"B9: reading a home, {name}, following", times, at_most(1.3))
     return figures
 
 
-async def fanning_out(services: "Services", worker: "Deliverer", followers: int, length: int) -> Side:
+async def prepare_fan_out(services: "Services", worker: "Deliverer", followers: int, length: int) -> Side:
     """An author whose posts go to homes of this length; the homes of smaller authors are among them."""
     from benchmarks.full_homes import followed_author
     from benchmarks.standing import restore_homes
@@ -115,19 +114,19 @@ async def fanning_out(services: "Services", worker: "Deliverer", followers: int,
     return cost
 
 
-async def towns_readers(services: "Services", plan: Plan) -> dict[str, Side]:
+async def prepare_town_reads(services: "Services", plan: Plan) -> dict[str, Side]:
     """A town, and readers in it who follow 10, 100 and 1,000."""
-    from benchmarks.town import readers_of, settle
+    from benchmarks.town import create_synthetic_site, readers_of
 
-    town = await settle(services, accounts=2_000 if not plan.quick else 1_200, posts=plan.size(20_000))
+    town = await create_synthetic_site(services, accounts=2_000 if not plan.quick else 1_200, posts=plan.size(20_000))
     sides: dict[str, Side] = {}
     for count in FOLLOWS:
         readers = await readers_of(services, town, readers=PEOPLE, follow=count)
-        sides[f"{count:,}"] = reading(services, readers, plan)
+        sides[f"{count:,}"] = prepare_home_reads(services, readers, plan)
     return sides
 
 
-def reading(services: "Services", readers: "list[AccountId]", plan: Plan) -> Side:
+def prepare_home_reads(services: "Services", readers: "list[AccountId]", plan: Plan) -> Side:
     async def cost() -> Cost:
         read, cpu_s, started = services.reading.home, time.process_time(), time.perf_counter()
         rate = await pages_per_s(lambda reader: read(reader, limit=LIMIT), readers, plan.seconds / 3)
@@ -137,7 +136,7 @@ def reading(services: "Services", readers: "list[AccountId]", plan: Plan) -> Sid
     return cost
 
 
-def against_single(what: str, one: str, costs: dict[str, list[Cost]], budget: Budget | None) -> list[Figure]:
+def compare_with_single(what: str, one: str, costs: dict[str, list[Cost]], budget: Budget | None) -> list[Figure]:
     """Each topology's client work against that of one server, and its rate beside."""
     single, *others = costs
     least = Samples.all(cpu for cpu, _ in costs[single])
@@ -154,4 +153,4 @@ def against_single(what: str, one: str, costs: dict[str, list[Cost]], budget: Bu
 
 
 if __name__ == "__main__":
-    alone("B18", measure)
+    run_alone("B18", measure)

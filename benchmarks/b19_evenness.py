@@ -14,13 +14,13 @@ from redis import Redis
 from benchmarks.environment import prepare
 from benchmarks.figures import Budget, Figure, Plan, Samples, at_most
 from benchmarks.graphs import followers_of
-from benchmarks.running import alone
+from benchmarks.running import run_alone
 
 if TYPE_CHECKING:
     from benchmarks.standing import Place
 
 TOPOLOGIES = ("4 shards", "cluster of 3")
-EVEN = 1.2
+MAX_IMBALANCE = 1.2
 BATCH = 2_000
 
 
@@ -32,12 +32,12 @@ async def measure(plan: Plan) -> list[Figure]:
     figures: list[Figure] = []
     for name in TOPOLOGIES:
         async with standing_services(name) as standing:
-            await everybody_publishes(standing[name], followers)
-            figures += loads(name, standing[name], followers)
+            await publish_by_everybody(standing[name], followers)
+            figures += measure_loads(name, standing[name], followers)
     return figures
 
 
-async def everybody_publishes(place: "Place", followers: dict[int, list[int]]) -> None:
+async def publish_by_everybody(place: "Place", followers: dict[int, list[int]]) -> None:
     """A home for each account, then a post of each: its profile, and its followers' homes."""
     from accounts.domain import AccountId
     from timelines import keys
@@ -48,12 +48,12 @@ async def everybody_publishes(place: "Place", followers: dict[int, list[int]]) -
         homes = (("RPUSH", keys.home_timeline(each), "-0") for each in people[start : start + BATCH])
         await services.store.gather(homes)
     for author, readers in followers.items():
-        post_id = services.ids.next()
+        post_id = services.ids.next_id()
         await services.repositories.profiles.add(AccountId(author), post_id)
         await services.repositories.homes.push(readers, post_id)
 
 
-def loads(name: str, place: "Place", followers: dict[int, list[int]]) -> list[Figure]:
+def measure_loads(name: str, place: "Place", followers: dict[int, list[int]]) -> list[Figure]:
     deliveries: list[int] = []
     held: list[int] = []
     for client in place.deployment.masters():
@@ -63,9 +63,9 @@ def loads(name: str, place: "Place", followers: dict[int, list[int]]) -> list[Fi
     if sum(deliveries) != sum(map(len, followers.values())):
         raise RuntimeError("not every delivery arrived where it was counted")
     return [
-        worst(f"deliveries, {name}", deliveries, at_most(EVEN)),
-        worst(f"timeline bytes, {name}", held, at_most(EVEN)),
-        worst(f"follow edges, both sides, {name}", edges(place, followers), None),
+        worst_ratio(f"deliveries, {name}", deliveries, at_most(MAX_IMBALANCE)),
+        worst_ratio(f"timeline bytes, {name}", held, at_most(MAX_IMBALANCE)),
+        worst_ratio(f"follow edges, both sides, {name}", count_edges_by_node(place, followers), None),
     ]
 
 
@@ -81,25 +81,25 @@ def bytes_of(client: Redis) -> list[int]:
     return found
 
 
-def edges(place: "Place", followers: dict[int, list[int]]) -> list[int]:
+def count_edges_by_node(place: "Place", followers: dict[int, list[int]]) -> list[int]:
     """Where they would lie: the same look-up that places them."""
-    from socialsite.store.connections import partition_of
+    from socialsite.store.connections import partition_of_pair
 
     store = place.services.store
-    pairs = store.pairs("follows", place.services.config.follow_partitions)
+    pairs = store.partitioned_component("follows", place.services.config.follow_partitions)
     found = Counter({id(node): 0 for node in store.topology("follows").nodes})
     nodes = [id(partition.node) for partition in pairs.partitions]
     for followed, many in followers.items():
         for follower in many:
-            found[nodes[partition_of(follower, followed, len(nodes))]] += 1
+            found[nodes[partition_of_pair(follower, followed, len(nodes))]] += 1
     return list(found.values())
 
 
-def worst(what: str, loads: list[int], budget: Budget | None) -> Figure:
+def worst_ratio(what: str, loads: list[int], budget: Budget | None) -> Figure:
     mean = sum(loads) / len(loads)
     note = ", ".join(f"{load:,}" for load in loads)
     return Figure(f"worst node, {what}", "x the mean", Samples.of(max(loads) / mean), budget, note=note)
 
 
 if __name__ == "__main__":
-    alone("B19", measure)
+    run_alone("B19", measure)

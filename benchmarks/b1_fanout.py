@@ -17,8 +17,8 @@ import subprocess
 
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples, at_least
-from benchmarks.rounds import in_turn
-from benchmarks.running import alone
+from benchmarks.rounds import measure_in_rounds
+from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 
 FOLLOWERS = 10_000
@@ -28,19 +28,19 @@ POSTS, PUSHES_EACH = 20, 40
 
 async def measure(plan: Plan) -> list[Figure]:
     prepare()
-    from benchmarks.delivering import deliverer
+    from benchmarks.delivering import running_deliverer
     from benchmarks.full_homes import copy_each, fill_homes, followed_author
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import ServiceConfig
     from socialsite.services import open_services
     from timelines import keys
 
-    followers, config = plan.size(FOLLOWERS), Configuration()
+    followers, config = plan.size(FOLLOWERS), ServiceConfig()
     with redis_server() as server, server.client() as client:
         async with open_services(server.url, config) as services:
             author, owners = await followed_author(services, followers)
             fill_homes(client, owners, config.home_cap)
             copy_each(client, [(keys.home_timeline(o), lists_key(n)) for n, o in enumerate(owners)])
-            async with deliverer(services, author) as worker:
+            async with running_deliverer(services, author) as worker:
 
                 async def ours() -> float:
                     seconds = sum([await worker.deliver() for _ in range(POSTS)])
@@ -49,7 +49,7 @@ async def measure(plan: Plan) -> list[Figure]:
                 async def reference() -> float:
                     return pushes_per_s(str(server.socket), followers, PUSHES_EACH * followers)
 
-                answers = await in_turn(plan.rounds, {"ours": ours, "reference": reference})
+                answers = await measure_in_rounds(plan.rounds, {"ours": ours, "reference": reference})
     return [
         Figure(
             f"one post to {followers:,} full homes, by the worker",
@@ -77,4 +77,4 @@ def pushes_per_s(socket: str, lists: int, pushes: int) -> float:
 
 
 if __name__ == "__main__":
-    alone("B1", measure)
+    run_alone("B1", measure)

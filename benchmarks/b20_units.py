@@ -16,8 +16,8 @@ from benchmarks.b9_growth import fresh_services
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples
 from benchmarks.graphs import edges_of
-from benchmarks.rounds import in_turn
-from benchmarks.running import alone
+from benchmarks.rounds import measure_in_rounds
+from benchmarks.running import run_alone
 from benchmarks.servers import cpu_s
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ Side = Callable[[], Awaitable[Cost]]
 Read = Callable[..., Awaitable[object]]
 WEEK_MS = 7 * 86_400_000
 ACCOUNTS, POSTS, FOLLOWERS = 20_000, 20_000, 10_000
-EDGES_AT_ONCE = 20_000
+EDGES_PER_BATCH = 20_000
 PUBLISHED, JOBS = 1_000, 5_000
 
 
@@ -43,54 +43,54 @@ async def measure(plan: Plan) -> list[Figure]:
 
 async def _bytes(plan: Plan) -> list[Figure]:
     from accounts.domain import AccountId
-    from benchmarks.town import settle
-    from timelines.domain.follow import Follow
+    from benchmarks.town import create_synthetic_site
+    from timelines.graph.follow import Follow
 
     figures: list[Figure] = []
     async with fresh_services() as (services, server):
         now_ms, weight = services.clock.now_ms(), memory_of(server)
         handles = [f"person_{n:06d}" for n in range(plan.size(ACCOUNTS))]
         await services.accounts.import_accounts(handles=handles, now_ms=now_ms)
-        figures.append(a_piece("account", weight(), len(handles)))
+        figures.append(cost_per_item("account", weight(), len(handles)))
         edges = list(islice(edges_of("slashdot"), plan.size(1_000_000)))
         weight()
-        for some in chunks(edges, EDGES_AT_ONCE):
+        for some in chunks(edges, EDGES_PER_BATCH):
             await services.repositories.follows.add_many(
                 Follow(AccountId(one), AccountId(other), now_ms) for one, other in some
             )
-        figures.append(a_piece("follow", weight(), len(edges)))
+        figures.append(cost_per_item("follow", weight(), len(edges)))
     async with fresh_services() as (services, server):
         weight = memory_of(server)
-        before = await settle(services, posts=plan.size(POSTS) // 20)
+        before = await create_synthetic_site(services, posts=plan.size(POSTS) // 20)
         weight()
         more = plan.size(POSTS)
         await write_more(services, before.ids, more)
-        figures.append(a_piece("post", weight(), more))
+        figures.append(cost_per_item("post", weight(), more))
     return figures
 
 
 async def _work(plan: Plan) -> list[Figure]:
-    from benchmarks.delivering import deliverer
+    from benchmarks.delivering import running_deliverer
     from benchmarks.full_homes import fill_homes, followed_author
-    from benchmarks.town import build_homes, settle
+    from benchmarks.town import build_homes, create_synthetic_site
 
     async with fresh_services() as (services, server), fresh_services() as (town_services, town_server):
         followers = plan.size(FOLLOWERS)
         author, owners = await followed_author(services, followers)
         with server.client() as client:
             fill_homes(client, owners, services.config.home_cap)
-        town = await settle(town_services, posts=plan.size(20_000))
+        town = await create_synthetic_site(town_services, posts=plan.size(20_000))
         readers = town.ids[:: len(town.ids) // 100]
         await build_homes(town_services, readers)
-        async with deliverer(services, author) as worker:
+        async with running_deliverer(services, author) as worker:
             sides = {
-                "delivery": delivering(worker, server, followers),
-                "home page": reading(town_services.reading.home, readers, town_server, plan),
-                "public page": reading(public(town_services), readers, town_server, plan),
-                "publish": publishing(town_services, readers, town_server, plan.size(PUBLISHED)),
-                "job": jobs(town_services, town_server, plan.size(JOBS)),
+                "delivery": prepare_deliveries(worker, server, followers),
+                "home page": prepare_reads(town_services.reading.home, readers, town_server, plan),
+                "public page": prepare_reads(public_reader(town_services), readers, town_server, plan),
+                "publish": prepare_publishing(town_services, readers, town_server, plan.size(PUBLISHED)),
+                "job": prepare_jobs(town_services, town_server, plan.size(JOBS)),
             }
-            costs = await in_turn(plan.rounds, sides)
+            costs = await measure_in_rounds(plan.rounds, sides)
     return [
         Figure(f"a {what}", "CPU us of the server", Samples.all(server for server, _ in found),
                note=f"{Samples.all(own for _, own in found)} of the client")
@@ -98,32 +98,32 @@ async def _work(plan: Plan) -> list[Figure]:
     ]  # fmt: skip
 
 
-def delivering(worker: "Deliverer", server: "RedisServer", followers: int) -> Side:
+def prepare_deliveries(worker: "Deliverer", server: "RedisServer", followers: int) -> Side:
     async def work() -> float:
         for _ in range(20):
             await worker.deliver()
         return 20 * followers
 
-    return spent(server, work)
+    return measure_server_cpu(server, work)
 
 
-def reading(read: Read, readers: "list[AccountId]", server: "RedisServer", plan: Plan) -> Side:
+def prepare_reads(read: Read, readers: "list[AccountId]", server: "RedisServer", plan: Plan) -> Side:
     async def work() -> float:
         started = time.perf_counter()
         rate = await pages_per_s(lambda reader: read(reader, limit=LIMIT), readers, plan.seconds)
         return rate * (time.perf_counter() - started)
 
-    return spent(server, work)
+    return measure_server_cpu(server, work)
 
 
-def public(services: "Services") -> Read:
+def public_reader(services: "Services") -> Read:
     async def read(_reader: "AccountId", limit: int) -> object:
         return await services.reading.public(viewer_id=None, limit=limit)
 
     return read
 
 
-def publishing(services: "Services", authors: "list[AccountId]", server: "RedisServer", posts: int) -> Side:
+def prepare_publishing(services: "Services", authors: "list[AccountId]", server: "RedisServer", posts: int) -> Side:
     """The jobs stay in the outbox: what becomes of them is a job's and a delivery's cost."""
     from benchmarks.delivering import TEXT
 
@@ -133,29 +133,29 @@ def publishing(services: "Services", authors: "list[AccountId]", server: "RedisS
             await services.publishing.publish(author_id=author, text=TEXT, now_ms=now_ms)
         return posts
 
-    return spent(server, work)
+    return measure_server_cpu(server, work)
 
 
-def jobs(services: "Services", server: "RedisServer", count: int) -> Side:
+def prepare_jobs(services: "Services", server: "RedisServer", count: int) -> Side:
     """Added, taken by hundreds as a busy worker does, and finished; on a queue of its own."""
     from socialsite.recipes.job_queue import JobQueue
 
     queue = JobQueue(services.store, "units")
 
     async def work() -> float:
-        await queue.prepare()
-        await queue.beat("abad1dea")
+        await queue.create_group()
+        await queue.send_heartbeat("abad1dea")
         for _ in range(count):
             await queue.add(b"x" * 400)
-        while found := await queue.take("abad1dea", 100, 1):
+        while found := await queue.fetch("abad1dea", 100, 1):
             for job in found:
                 await queue.finish(job)
         return count
 
-    return spent(server, work)
+    return measure_server_cpu(server, work)
 
 
-def spent(server: "RedisServer", work: Callable[[], Awaitable[float]]) -> Side:
+def measure_server_cpu(server: "RedisServer", work: Callable[[], Awaitable[float]]) -> Side:
     """`work` answers how many it did."""
 
     async def cost() -> Cost:
@@ -192,7 +192,7 @@ def memory_of(server: "RedisServer") -> Callable[[], int]:
     return grown
 
 
-def a_piece(what: str, grown: int, count: int) -> Figure:
+def cost_per_item(what: str, grown: int, count: int) -> Figure:
     return Figure(f"a {what}", "bytes", Samples.of(grown / count), note=f"of {count:,}")
 
 
@@ -201,4 +201,4 @@ def chunks(edges: Sequence[tuple[int, int]], size: int) -> Iterator[Sequence[tup
 
 
 if __name__ == "__main__":
-    alone("B20", measure)
+    run_alone("B20", measure)

@@ -8,8 +8,8 @@ import time
 
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples, at_least
-from benchmarks.rounds import in_turn
-from benchmarks.running import alone
+from benchmarks.rounds import measure_in_rounds
+from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 
 FOLLOWERS = 10_000
@@ -19,28 +19,28 @@ POSTS = 10
 async def measure(plan: Plan) -> list[Figure]:
     prepare()
     from benchmarks import seed
-    from benchmarks.delivering import deliverer
+    from benchmarks.delivering import running_deliverer
     from benchmarks.full_homes import fill_homes, followed_author, old_ids
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import ServiceConfig
     from socialsite.services import open_services
 
-    followers, config = plan.size(FOLLOWERS), Configuration()
+    followers, config = plan.size(FOLLOWERS), ServiceConfig()
     with redis_server() as server, server.client() as client:
         async with open_services(server.url, config) as services:
             author, owners = await followed_author(services, followers)
             fill_homes(client, owners, config.home_cap)
             seed.fill(client, owners, "followers:1", old_ids(seed.HOME_TIMELINE_SIZE), time.time() - 86_400)
-            async with deliverer(services, author) as worker:
+            async with running_deliverer(services, author) as worker:
 
                 async def ours() -> float:
                     return POSTS * followers / sum([await worker.deliver() for _ in range(POSTS)])
 
                 async def reference() -> float:
                     started = time.perf_counter()
-                    seed.syndicate_status(client, "followers:1", services.ids.next(), time.time())
+                    seed.syndicate_status(client, "followers:1", services.ids.next_id(), time.time())
                     return followers / (time.perf_counter() - started)
 
-                answers = await in_turn(plan.rounds, {"ours": ours, "reference": reference})
+                answers = await measure_in_rounds(plan.rounds, {"ours": ours, "reference": reference})
     return [
         Figure(
             f"one post to {followers:,} full homes, by the worker",
@@ -54,4 +54,4 @@ async def measure(plan: Plan) -> list[Figure]:
 
 
 if __name__ == "__main__":
-    alone("B2", measure)
+    run_alone("B2", measure)

@@ -11,7 +11,7 @@ from redis import Redis
 
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples, at_most
-from benchmarks.running import alone
+from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 
 ENTRIES = 1000
@@ -39,12 +39,12 @@ async def _all_three() -> tuple[float, float, float]:
 async def _ours(url: str, client: Redis) -> float:
     from accounts.domain import AccountId
     from benchmarks.full_homes import old_ids
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import ServiceConfig
     from socialsite.services import open_services
     from timelines import keys
 
     owner = AccountId(1)
-    async with open_services(url, Configuration(home_cap=ENTRIES)) as services:
+    async with open_services(url, ServiceConfig(home_cap=ENTRIES)) as services:
         homes = services.repositories.homes
         token = await homes.begin(owner)
         assert token is not None
@@ -52,7 +52,7 @@ async def _ours(url: str, client: Redis) -> float:
         length = ENTRIES
         pushed = 0
         while pushed < 2 * ENTRIES or length != ENTRIES + 1:
-            await homes.push([owner], services.ids.next())
+            await homes.push([owner], services.ids.next_id())
             pushed += 1
             length = int(client.llen(keys.home_timeline(owner)))
         return memory_usage(client, keys.home_timeline(owner)) / (length - 1)
@@ -72,4 +72,4 @@ def memory_usage(client: Redis, key: str) -> int:
 
 
 if __name__ == "__main__":
-    alone("B3", measure)
+    run_alone("B3", measure)

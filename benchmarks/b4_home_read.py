@@ -16,13 +16,13 @@ from redis.asyncio import Redis as AsyncRedis
 
 from benchmarks.environment import prepare
 from benchmarks.figures import Figure, Plan, Samples, at_least
-from benchmarks.rounds import in_turn
-from benchmarks.running import alone
+from benchmarks.rounds import measure_in_rounds
+from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 
 if TYPE_CHECKING:
     from accounts.domain import AccountId
-    from benchmarks.town import Town
+    from benchmarks.town import SyntheticSite
     from socialsite.services import Services
 
 READERS = 32
@@ -33,13 +33,13 @@ BATCH = 1_000
 async def measure(plan: Plan) -> list[Figure]:
     prepare()
     from benchmarks import seed
-    from benchmarks.town import build_homes, settle
-    from socialsite.configuration import Configuration
+    from benchmarks.town import build_homes, create_synthetic_site
+    from socialsite.service_config import ServiceConfig
     from socialsite.services import open_services
 
     with redis_server() as server:
-        async with open_services(server.url, Configuration()) as services:
-            town = await settle(services, plan.size(1_000), plan.size(20_000))
+        async with open_services(server.url, ServiceConfig()) as services:
+            town = await create_synthetic_site(services, plan.size(1_000), plan.size(20_000))
             readers = town.ids[:: max(1, len(town.ids) // 200)]
             await build_homes(services, readers)
             client = AsyncRedis(unix_socket_path=str(server.socket), max_connections=READERS)
@@ -53,7 +53,7 @@ async def measure(plan: Plan) -> list[Figure]:
                 read = seed.get_status_messages
                 return await pages_per_s(lambda reader: read(client, reader, LIMIT), readers, plan.seconds)
 
-            answers = await in_turn(plan.rounds, {"ours": ours, "reference": reference})
+            answers = await measure_in_rounds(plan.rounds, {"ours": ours, "reference": reference})
             await client.aclose()
     return [
         Figure(
@@ -86,7 +86,7 @@ async def pages_per_s(
 
 
 async def copy_to_seed(
-    services: "Services", town: "Town", readers: Sequence["AccountId"], client: "AsyncRedis"
+    services: "Services", town: "SyntheticSite", readers: Sequence["AccountId"], client: "AsyncRedis"
 ) -> None:
     """The same posts and homes in the seed's layout."""
     names = {account_id: handle for handle, account_id in town.people.items()}
@@ -109,4 +109,4 @@ async def copy_to_seed(
 
 
 if __name__ == "__main__":
-    alone("B4", measure)
+    run_alone("B4", measure)

@@ -7,16 +7,16 @@ same daphne. CPU is the server process's alone; the load client is another proce
 """
 
 from benchmarks.figures import Figure, Plan
-from benchmarks.running import alone
-from benchmarks.web import Pages, compare, figures_of, populated_site
+from benchmarks.running import run_alone
+from benchmarks.web import PageRequests, compare, figures_of, populated_site
 
 
 async def measure(plan: Plan) -> list[Figure]:
     async with populated_site(plan) as site:
-        home = Pages([site.get("/", reader) for reader in site.cookies], holds=b"data-post-id=", times=30)
+        home = PageRequests([site.get("/", reader) for reader in site.cookies], holds=b"data-post-id=", times=30)
         found = await compare(plan, site, {"home": home})
     return figures_of("home page of 30, signed in", found["home"], found["hello"])
 
 
 if __name__ == "__main__":
-    alone("B5", measure)
+    run_alone("B5", measure)

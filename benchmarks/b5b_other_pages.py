@@ -7,10 +7,10 @@ as JSON.
 from collections.abc import Sequence
 
 from benchmarks.figures import Figure, Plan
-from benchmarks.running import alone
-from benchmarks.web import Pages, Site, compare, figures_of, populated_site
+from benchmarks.running import run_alone
+from benchmarks.web import HttpSite, PageRequests, compare, figures_of, populated_site
 
-ENTRY = b"data-post-id="
+ENTRY_MARK = b"data-post-id="
 
 
 async def measure(plan: Plan) -> list[Figure]:
@@ -20,7 +20,7 @@ async def measure(plan: Plan) -> list[Figure]:
     return [figure for name in kinds for figure in figures_of(name, found[name], found["hello"])]
 
 
-def kinds_of(site: Site) -> dict[str, Pages]:
+def kinds_of(site: HttpSite) -> dict[str, PageRequests]:
     readers, handles = list(site.cookies), {id: handle for handle, id in site.town.people.items()}
     posts = [post for post in site.town.posts[:2000] if post.in_reply_to is None][: len(readers)]
     profiles = [f"/@{handles[id]}/?limit=10" for id in site.town.ids[: len(readers)]]
@@ -28,17 +28,17 @@ def kinds_of(site: Site) -> dict[str, Pages]:
     json = [site.get("/", reader, accept="application/json") for reader in readers]
     public = ["/public/?limit=50"] * len(readers)
     return {
-        "profile of 10": Pages(gets(site, profiles), holds=ENTRY, times=10),
-        "public timeline of 50": Pages(gets(site, public), holds=ENTRY, times=50),
-        "post page": Pages(gets(site, own), holds=b"<h1"),
-        "JSON home of 30": Pages(json, holds=b'"in_reply_to"', times=30),
+        "profile of 10": PageRequests(encode_gets(site, profiles), holds=ENTRY_MARK, times=10),
+        "public timeline of 50": PageRequests(encode_gets(site, public), holds=ENTRY_MARK, times=50),
+        "post page": PageRequests(encode_gets(site, own), holds=b"<h1"),
+        "JSON home of 30": PageRequests(json, holds=b'"in_reply_to"', times=30),
     }
 
 
-def gets(site: Site, paths: Sequence[str]) -> list[bytes]:
+def encode_gets(site: HttpSite, paths: Sequence[str]) -> list[bytes]:
     """Each path asked for by another reader."""
     return [site.get(path, reader) for path, reader in zip(paths, site.cookies, strict=True)]
 
 
 if __name__ == "__main__":
-    alone("B5b", measure)
+    run_alone("B5b", measure)

@@ -8,23 +8,23 @@ what follows is B1's. Reference: "hello" as in B5, which writes nothing.
 from urllib.parse import urlencode
 
 from benchmarks.figures import Figure, Plan, at_least
-from benchmarks.load import COUNTER
-from benchmarks.running import alone
-from benchmarks.web import CSRF, Pages, compare, figures_of, populated_site
+from benchmarks.load import COUNTER_MARK
+from benchmarks.running import run_alone
+from benchmarks.web import CSRF, PageRequests, compare, figures_of, populated_site
 
 
 async def measure(plan: Plan) -> list[Figure]:
     async with populated_site(plan) as site:
         forms = [site.post("/posts/", reader, form(post.text)) for reader, post in zip(
             site.cookies, site.town.posts, strict=False)]  # fmt: skip
-        found = await compare(plan, site, {"publish": Pages(forms, status=303)})
+        found = await compare(plan, site, {"publish": PageRequests(forms, status=303)})
     return figures_of("publish, until the answer", found["publish"], found["hello"], at_least(0.8), None)
 
 
 def form(text: str) -> bytes:
     fields = {"csrfmiddlewaretoken": CSRF, "text": text}
-    return urlencode(fields).encode() + b"&idempotency_key=bench-" + COUNTER
+    return urlencode(fields).encode() + b"&idempotency_key=bench-" + COUNTER_MARK
 
 
 if __name__ == "__main__":
-    alone("B5c", measure)
+    run_alone("B5c", measure)

@@ -11,30 +11,30 @@ from contextlib import AsyncExitStack
 from functools import partial
 
 from benchmarks.audience import (
-    SOCKETS,
-    Pushed,
+    SOCKET_COUNT,
+    PushResult,
     home_audience,
     layer_audience,
     public_audience,
 )
 from benchmarks.figures import Budget, Figure, Plan, Samples, at_most
 from benchmarks.listeners import raise_file_limit
-from benchmarks.rounds import in_turn
-from benchmarks.running import alone
+from benchmarks.rounds import measure_in_rounds
+from benchmarks.running import run_alone
 
 POSTS = 5
 
 
 async def measure(plan: Plan) -> list[Figure]:
     raise_file_limit()
-    sockets = plan.size(SOCKETS)
+    sockets = plan.size(SOCKET_COUNT)
     async with AsyncExitStack() as stack:
         home = await stack.enter_async_context(home_audience(sockets))
         public = await stack.enter_async_context(public_audience(sockets))
         layer = await stack.enter_async_context(layer_audience(sockets, home.frame_bytes))
         audiences = {"home": home, "public": public, "layer": layer}
         sides = {name: partial(each.push, POSTS) for name, each in audiences.items()}
-        found = await in_turn(plan.rounds, sides)
+        found = await measure_in_rounds(plan.rounds, sides)
     to = f"{sockets:,} sockets"
     return [
         *figures(f"one post to {to}, their homes", found["home"], found["layer"]),
@@ -42,7 +42,7 @@ async def measure(plan: Plan) -> list[Figure]:
     ]
 
 
-def figures(what: str, ours: list[Pushed], layer: list[Pushed]) -> list[Figure]:
+def figures(what: str, ours: list[PushResult], layer: list[PushResult]) -> list[Figure]:
     against = "channels_redis pub/sub"
     cpu, layer_cpu = Samples.all(m.cpu_us for m in ours), Samples.all(m.cpu_us for m in layer)
     p99, layer_p99 = Samples.all(m.p99_ms for m in ours), Samples.all(m.p99_ms for m in layer)
@@ -54,4 +54,4 @@ def figures(what: str, ours: list[Pushed], layer: list[Pushed]) -> list[Figure]:
 
 
 if __name__ == "__main__":
-    alone("B6", measure)
+    run_alone("B6", measure)

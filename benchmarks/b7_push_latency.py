@@ -17,11 +17,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlencode
 
-from benchmarks.audience import BODY, SOCKETS, Followed, followed_site, subscription
+from benchmarks.audience import POST_TEXT, SOCKET_COUNT, FollowedSite, encode_subscription, followed_site
 from benchmarks.figures import Figure, Plan, Samples, at_most
-from benchmarks.listeners import Crowd, Listeners, listening, percentile, raise_file_limit
-from benchmarks.rounds import in_turn
-from benchmarks.running import alone
+from benchmarks.listeners import (
+    ListenerOptions,
+    ListenerProcess,
+    percentile,
+    raise_file_limit,
+    running_listeners,
+)
+from benchmarks.rounds import measure_in_rounds
+from benchmarks.running import run_alone
 from benchmarks.servers import ROOT
 from benchmarks.web import CSRF
 
@@ -31,24 +37,24 @@ POSTS = 20
 
 async def measure(plan: Plan) -> list[Figure]:
     raise_file_limit()
-    followers, sockets = plan.size(FOLLOWERS), plan.size(SOCKETS)
+    followers, sockets = plan.size(FOLLOWERS), plan.size(SOCKET_COUNT)
     async with followed_site(followers, strangers=sockets - followers, own_worker=False) as site:
-        crowd = Crowd(site.server.port, site.cookies, subscription("home"), awaited=followers)
-        with listening(crowd) as listeners, worker(site.redis_url):
-            rounds = await in_turn(plan.rounds, {"ours": lambda: one_round(site, listeners)})
+        crowd = ListenerOptions(site.server.port, site.cookies, encode_subscription("home"), awaited=followers)
+        with running_listeners(crowd) as listeners, worker(site.redis_url):
+            rounds = await measure_in_rounds(plan.rounds, {"ours": lambda: one_round(site, listeners)})
     p50, p99 = (Samples.all(percentile(waits, p) * 1000 for waits in rounds["ours"]) for p in (50, 99))
     what = f"HTTP post to the sockets of {followers} followers among {sockets:,}"
     return [Figure(what, "ms p99", p99, at_most(60), note=f"p50 {p50} ms")]
 
 
-async def one_round(site: Followed, listeners: Listeners) -> list[float]:
+async def one_round(site: FollowedSite, listeners: ListenerProcess) -> list[float]:
     """Seconds from each post to each arrival."""
     waits: list[float] = []
     for _ in range(POSTS):
         mark = f"mark{next(_numbers):06d}"
         await asyncio.to_thread(listeners.arm, mark)
         started = time.monotonic()
-        await asyncio.to_thread(publish, site, f"{mark} {BODY}")
+        await asyncio.to_thread(publish, site, f"{mark} {POST_TEXT}")
         waits += [at - started for at in await asyncio.to_thread(listeners.arrivals)]
     return waits
 
@@ -56,7 +62,7 @@ async def one_round(site: Followed, listeners: Listeners) -> list[float]:
 _numbers = itertools.count(1)
 
 
-def publish(site: Followed, text: str) -> None:
+def publish(site: FollowedSite, text: str) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", site.server.port, timeout=20)
     form = urlencode({"csrfmiddlewaretoken": CSRF, "text": text})
     headers = {
@@ -87,4 +93,4 @@ def worker(redis_url: str) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    alone("B7", measure)
+    run_alone("B7", measure)

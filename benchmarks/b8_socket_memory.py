@@ -8,30 +8,30 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from benchmarks.audience import SOCKETS, followed_site, subscription
+from benchmarks.audience import SOCKET_COUNT, encode_subscription, followed_site
 from benchmarks.figures import Figure, Plan, Samples, at_most
-from benchmarks.listeners import Crowd, listening, raise_file_limit
-from benchmarks.rounds import in_turn
-from benchmarks.running import alone
-from benchmarks.servers import Daphne, daphne
+from benchmarks.listeners import ListenerOptions, raise_file_limit, running_listeners
+from benchmarks.rounds import measure_in_rounds
+from benchmarks.running import run_alone
+from benchmarks.servers import BenchmarkDaphne, running_daphne
 
-WARM = 100
+WARMUP_SOCKETS = 100
 
 
 async def measure(plan: Plan) -> list[Figure]:
     raise_file_limit()
-    sockets = plan.size(SOCKETS)
+    sockets = plan.size(SOCKET_COUNT)
 
     async def ours() -> float:
-        async with followed_site(sockets + WARM) as site:
-            return socket_kb(site.server, site.cookies, "/ws/stream/", subscription("home"))
+        async with followed_site(sockets + WARMUP_SOCKETS) as site:
+            return socket_kb(site.server, site.cookies, "/ws/stream/", encode_subscription("home"))
 
     async def bare() -> float:
         await asyncio.sleep(0)
-        with daphne("benchmarks.layer.asgi:application") as server:
-            return socket_kb(server, [""] * (sockets + WARM), "/ws/bare/", "{}")
+        with running_daphne("benchmarks.layer.asgi:application") as server:
+            return socket_kb(server, [""] * (sockets + WARMUP_SOCKETS), "/ws/bare/", "{}")
 
-    found = await in_turn(plan.rounds, {"ours": ours, "bare": bare})
+    found = await measure_in_rounds(plan.rounds, {"ours": ours, "bare": bare})
     return [
         Figure(
             f"an idle socket, of {sockets:,}",
@@ -44,13 +44,17 @@ async def measure(plan: Plan) -> list[Figure]:
     ]
 
 
-def socket_kb(server: Daphne, cookies: Sequence[str], path: str, subscribe: str) -> float:
+def socket_kb(server: BenchmarkDaphne, cookies: Sequence[str], path: str, subscribe: str) -> float:
     with ExitStack() as stack:
-        stack.enter_context(listening(Crowd(server.port, list(cookies[:WARM]), subscribe, path)))
+        stack.enter_context(
+            running_listeners(ListenerOptions(server.port, list(cookies[:WARMUP_SOCKETS]), subscribe, path))
+        )
         before = server.resident_kb
-        stack.enter_context(listening(Crowd(server.port, list(cookies[WARM:]), subscribe, path)))
-        return (server.resident_kb - before) / (len(cookies) - WARM)
+        stack.enter_context(
+            running_listeners(ListenerOptions(server.port, list(cookies[WARMUP_SOCKETS:]), subscribe, path))
+        )
+        return (server.resident_kb - before) / (len(cookies) - WARMUP_SOCKETS)
 
 
 if __name__ == "__main__":
-    alone("B8", measure)
+    run_alone("B8", measure)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from benchmarks.b4_home_read import LIMIT, pages_per_s
 from benchmarks.environment import prepare
 from benchmarks.figures import Budget, Figure, Plan, Samples, at_most
-from benchmarks.rounds import in_turn
-from benchmarks.running import alone
+from benchmarks.rounds import measure_in_rounds
+from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ READERS = 50
 SHORT_HOME = 20
 DELIVERIES = 10_000
 """About so many of each size in a round; so few that no home outgrows its cap in all rounds together."""
-NOT_RISING = 1.1
+MAX_GROWTH = 1.1
 """Per-follower cost at any size against the smallest; a tenth is what runs differ by."""
 
 
@@ -45,43 +45,47 @@ async def measure(plan: Plan) -> list[Figure]:
 
 
 async def _by_follows(plan: Plan) -> list[Figure]:
-    from benchmarks.town import readers_of, settle
+    from benchmarks.town import create_synthetic_site, readers_of
 
     async with fresh_services() as (services, _):
-        town = await settle(services, accounts=2_000 if not plan.quick else 1_200, posts=plan.size(20_000))
+        town = await create_synthetic_site(
+            services, accounts=2_000 if not plan.quick else 1_200, posts=plan.size(20_000)
+        )
         sides: dict[str, Side] = {}
         for count in FOLLOWS:
             readers = await readers_of(services, town, readers=READERS, follow=count)
-            sides[f"{count:,}"] = reading(services, readers, plan)
-        return growth("reading a home, following", await in_turn(plan.rounds, sides), at_most(1.3))
+            sides[f"{count:,}"] = prepare_home_reads(services, readers, plan)
+        return growth("reading a home, following", await measure_in_rounds(plan.rounds, sides), at_most(1.3))
 
 
 async def _by_posts(plan: Plan) -> list[Figure]:
-    from benchmarks.town import build_homes, settle
+    from benchmarks.town import build_homes, create_synthetic_site
 
     async with AsyncExitStack() as stack:
         sides: dict[str, Side] = {}
         for count in POSTS:
             services, _ = await stack.enter_async_context(fresh_services())
-            town = await settle(services, posts=plan.size(count))
+            town = await create_synthetic_site(services, posts=plan.size(count))
             readers = town.ids[:: len(town.ids) // READERS]
             await build_homes(services, readers)
             town.posts.clear()  # a million objects here would cost every collection of garbage
-            sides[f"{count:,}"] = reading(services, readers, plan)
-        return growth("reading a home, posts", await in_turn(plan.rounds, sides), at_most(1.3))
+            sides[f"{count:,}"] = prepare_home_reads(services, readers, plan)
+        return growth("reading a home, posts", await measure_in_rounds(plan.rounds, sides), at_most(1.3))
 
 
 async def _by_followers(plan: Plan) -> list[Figure]:
     async with AsyncExitStack() as stack:
         sides: dict[str, Side] = {}
         for count in FOLLOWERS[:-1] if plan.quick else FOLLOWERS:
-            sides[f"{count:,}"] = await stack.enter_async_context(fanning_out(count, plan))
+            sides[f"{count:,}"] = await stack.enter_async_context(prepare_fan_out(count, plan))
         return growth(
-            "one post, a follower, followers", await in_turn(plan.rounds, sides), at_most(NOT_RISING)
+            "one post, a follower, followers",
+            await measure_in_rounds(plan.rounds, sides),
+            at_most(MAX_GROWTH),
         )
 
 
-def reading(services: "Services", readers: "list[AccountId]", plan: Plan) -> Side:
+def prepare_home_reads(services: "Services", readers: "list[AccountId]", plan: Plan) -> Side:
     async def microseconds() -> float:
         read = services.reading.home
         return 1e6 / await pages_per_s(lambda reader: read(reader, limit=LIMIT), readers, plan.seconds / 3)
@@ -90,15 +94,15 @@ def reading(services: "Services", readers: "list[AccountId]", plan: Plan) -> Sid
 
 
 @asynccontextmanager
-async def fanning_out(followers: int, plan: Plan) -> "AsyncIterator[Side]":
-    from benchmarks.delivering import deliverer
+async def prepare_fan_out(followers: int, plan: Plan) -> "AsyncIterator[Side]":
+    from benchmarks.delivering import running_deliverer
     from benchmarks.full_homes import fill_homes, followed_author
 
     async with fresh_services() as (services, server):
         author, owners = await followed_author(services, followers)
         with server.client() as client:
             fill_homes(client, owners, SHORT_HOME)
-        async with deliverer(services, author) as worker:
+        async with running_deliverer(services, author) as worker:
 
             async def microseconds() -> float:
                 posts = max(1, plan.size(DELIVERIES) // followers)
@@ -109,11 +113,11 @@ async def fanning_out(followers: int, plan: Plan) -> "AsyncIterator[Side]":
 
 @asynccontextmanager
 async def fresh_services() -> "AsyncIterator[tuple[Services, RedisServer]]":
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import ServiceConfig
     from socialsite.services import open_services
 
     with redis_server() as server:
-        async with open_services(server.url, Configuration()) as services:
+        async with open_services(server.url, ServiceConfig()) as services:
             yield services, server
 
 
@@ -126,4 +130,4 @@ def growth(what: str, found: dict[str, list[float]], budget: Budget) -> list[Fig
 
 
 if __name__ == "__main__":
-    alone("B9", measure)
+    run_alone("B9", measure)

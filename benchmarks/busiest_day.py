@@ -9,7 +9,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.population import Group
+from benchmarks.population import FollowerGroup
 
 MINUTES = 1_440
 POSTS_PER_PASS, WIDEST = 1_000, 10
@@ -40,7 +40,7 @@ class Habits:
 
 
 @dataclass(frozen=True, slots=True)
-class Minute:
+class MinuteLoad:
     posts: int
     deliveries: float
     jobs: float
@@ -49,8 +49,8 @@ class Minute:
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
-    minutes: Sequence[Minute]
+class DayLoad:
+    minutes: Sequence[MinuteLoad]
     largest_post: float
     """Followers of the most followed account that posted."""
 
@@ -62,7 +62,7 @@ class Day:
         return float(max(getattr(minute, name) for minute in self.minutes)) / 60
 
 
-def simulated(groups: Sequence[Group], habits: Habits, nodes: int, seed: int = 20_261_120) -> Day:
+def simulate_day(groups: Sequence[FollowerGroup], habits: Habits, nodes: int, seed: int = 20_261_120) -> DayLoad:
     chance = random.Random(seed)
     accounts = sum(group.accounts for group in groups)
     active = accounts * habits.daily * habits.busiest
@@ -82,9 +82,9 @@ def simulated(groups: Sequence[Group], habits: Habits, nodes: int, seed: int = 2
                 jobs += drawn * jobs_each
                 largest = max(largest, group.followers)
         minutes.append(
-            Minute(posts, deliveries, jobs, active * habits.pages * weight, active * habits.visits * weight)
+            MinuteLoad(posts, deliveries, jobs, active * habits.pages * weight, active * habits.visits * weight)
         )
-    return Day(minutes, largest)
+    return DayLoad(minutes, largest)
 
 
 def day_curve(habits: Habits) -> list[float]:
@@ -107,7 +107,7 @@ def poisson(chance: random.Random, mean: float) -> int:
     return number
 
 
-def longest_backlog_s(day: Day, deliveries_per_s: float) -> float:
+def longest_backlog_s(day: DayLoad, deliveries_per_s: float) -> float:
     """How long the last delivery of the worst minute waits, with workers of that rate together."""
     owed = worst = 0.0
     for minute in day.minutes:

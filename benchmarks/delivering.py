@@ -9,10 +9,10 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.recipes.worker import Worker
 from socialsite.services import Services
-from timelines.domain.follow import FIRST_PASS
-from timelines.domain.jobs import SyndicatePost, encode_job
-from timelines.domain.post import Post
+from timelines.graph.follow import FIRST_PASS
+from timelines.jobs import SyndicatePost, encode_job
 from timelines.keys import home_timeline
+from timelines.posts.post import Post
 
 EVERYBODY = 1_000_000
 """More followers than any author of a benchmark has."""
@@ -38,7 +38,7 @@ class Deliverer:
     async def deliver(self, author: AccountId | None = None) -> float:
         """Seconds from the job's entry into the outbox until nothing follows from it any more."""
         self._through.clear()
-        post = Post(self._services.ids.next(), author or self._author, TEXT)
+        post = Post(self._services.ids.next_id(), author or self._author, TEXT)
         self._last[post.author_id] = post.id
         job = encode_job(SyndicatePost.of(post))
         started = time.perf_counter()
@@ -62,7 +62,7 @@ async def require_in_homes(services: Services, author: AccountId, post_id: PostI
 
 
 @contextlib.asynccontextmanager
-async def deliverer(services: Services, author: AccountId) -> AsyncIterator[Deliverer]:
+async def running_deliverer(services: Services, author: AccountId) -> AsyncIterator[Deliverer]:
     """With its worker running."""
     found = Deliverer(services, author)
     worker = Worker(services.outbox, found.handle)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 
-class NotHere(Exception):
+class DataNotAvailable(Exception):
     """Data or a program that the benchmark needs is not on this machine; the message says which."""
 
 
@@ -28,14 +28,14 @@ class Samples:
     def median(self) -> float:
         return statistics.median(self.values)
 
-    def over(self, other: "Samples") -> "Samples":
+    def divided_by(self, other: "Samples") -> "Samples":
         """Round by round: both sides of a round met the same machine."""
         return Samples(tuple(a / b for a, b in zip(self.values, other.values, strict=True)))
 
     def __str__(self) -> str:
         low, high = min(self.values), max(self.values)
-        middle = short(self.median)
-        return middle if len(self.values) == 1 else f"{middle} ({short(low)}-{short(high)})"
+        middle = format_short(self.median)
+        return middle if len(self.values) == 1 else f"{middle} ({format_short(low)}-{format_short(high)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Figure:
 
     @property
     def ratio(self) -> Samples | None:
-        return None if self.reference is None else self.ours.over(self.reference)
+        return None if self.reference is None else self.ours.divided_by(self.reference)
 
     @property
     def verdict(self) -> str:
@@ -102,7 +102,7 @@ class Plan:
         return 0.5 if self.quick else 3.0
 
 
-def short(value: float) -> str:
+def format_short(value: float) -> str:
     """Three digits that count, thousands with commas."""
     if value == 0:
         return "0"

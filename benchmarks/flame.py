@@ -11,7 +11,7 @@ import importlib
 from pathlib import Path
 
 from benchmarks.environment import prepare
-from benchmarks.flame_svg import drawn
+from benchmarks.flame_svg import render_svg
 from benchmarks.flames import NAMES, Flame
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
@@ -27,10 +27,8 @@ def main() -> None:
     module = importlib.import_module(f"benchmarks.flames.{options.name}")
     flame: Flame = asyncio.run(module.collect(options.seconds))
     file = options.out or IMAGES / f"flame-{options.name}.svg"
-    file.write_text(drawn(flame, f"python -m benchmarks.flame {options.name}"))
-    print(
-        f"{file}: {flame.stacks.total()} samples, {flame.count} x {flame.unit} of {flame.unit_us:.0f} us CPU"
-    )
+    file.write_text(render_svg(flame, f"python -m benchmarks.flame {options.name}"))
+    print(f"{file}: {flame.stacks.total()} samples, {flame.count} x {flame.unit} of {flame.unit_us:.0f} us CPU")
 
 
 if __name__ == "__main__":

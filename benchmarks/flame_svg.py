@@ -9,11 +9,11 @@ from benchmarks.sampling import Stack
 
 WIDTH, ROW, HEAD = 1_200, 17, 46
 """Pixels."""
-LETTER = 6.4
+LETTER_WIDTH_PX = 6.4
 """About as wide as one is at 11 px."""
-LEAST = 0.003
+MIN_SHARE = 0.003
 """Of the whole: narrower boxes are left out."""
-OUTSIDE = (
+OUTER_FRAMES = (
     "runpy",
     "__main__",
     "benchmarks",
@@ -24,8 +24,8 @@ OUTSIDE = (
     "asyncio.base_events:BaseEventLoop.run_",
 )
 """What stands around everything, below the event loop."""
-LOOP = "asyncio.base_events:BaseEventLoop._run_once"
-PASSING = (
+EVENT_LOOP_FRAME = "asyncio.base_events:BaseEventLoop._run_once"
+SKIPPED_FRAMES = (
     "asyncio.events:",
     "django.core.handlers.exception:",
     "asgiref.local:",
@@ -42,16 +42,16 @@ LAYERS = (
 
 
 @dataclass(slots=True)
-class Box:
+class StackBox:
     """A function where it was found, with what it called."""
 
     name: str
     count: int = 0
-    above: "dict[str, Box]" = field(default_factory=dict)
+    above: "dict[str, StackBox]" = field(default_factory=dict)
 
 
-def drawn(flame: Flame, command: str) -> str:
-    root = tree(flame.stacks)
+def render_svg(flame: Flame, command: str) -> str:
+    root = build_tree(flame.stacks)
     boxes: list[str] = []
     height = _place(root, flame, 0.0, 0, boxes)
     bottom = HEAD + height * ROW
@@ -71,43 +71,43 @@ def drawn(flame: Flame, command: str) -> str:
     )
 
 
-def tree(stacks: Counter[Stack]) -> Box:
-    root = Box("all")
+def build_tree(stacks: Counter[Stack]) -> StackBox:
+    root = StackBox("all")
     for stack, count in stacks.items():
         root.count += count
         box = root
-        for name in shortened(stack):
-            box = box.above.setdefault(name, Box(name))
+        for name in strip_frames(stack):
+            box = box.above.setdefault(name, StackBox(name))
             box.count += count
     return root
 
 
-def shortened(stack: Stack) -> list[str]:
+def strip_frames(stack: Stack) -> list[str]:
     """Without what stands around everything, and without frames that only pass on."""
-    if LOOP in stack:
-        stack = stack[stack.index(LOOP) :]
-    names = [name for name in stack if not name.startswith(PASSING)]
-    while names and names[0].startswith(OUTSIDE):
+    if EVENT_LOOP_FRAME in stack:
+        stack = stack[stack.index(EVENT_LOOP_FRAME) :]
+    names = [name for name in stack if not name.startswith(SKIPPED_FRAMES)]
+    while names and names[0].startswith(OUTER_FRAMES):
         del names[0]
     return names
 
 
-def _place(box: Box, flame: Flame, x: float, row: int, into: list[str]) -> int:
+def _place(box: StackBox, flame: Flame, x: float, row: int, into: list[str]) -> int:
     """Adds the box and all upon it, row 0 at the top; how many rows there are."""
     scale, rows = WIDTH / flame.stacks.total(), row + 1
     into.append(_rectangle(box, flame, x, row, box.count * scale))
     for each in sorted(box.above.values(), key=lambda child: child.name):
-        if each.count >= LEAST * flame.stacks.total():
+        if each.count >= MIN_SHARE * flame.stacks.total():
             rows = max(rows, _place(each, flame, x, row + 1, into))
             x += each.count * scale
     return rows
 
 
-def _rectangle(box: Box, flame: Flame, x: float, row: int, width: float) -> str:
+def _rectangle(box: StackBox, flame: Flame, x: float, row: int, width: float) -> str:
     share = box.count / flame.stacks.total()
     title = f"{box.name}: {share:.1%}, {share * flame.unit_us:.0f} us a {flame.unit}"
     y, name = HEAD + row * ROW, box.name.rpartition(":")[2].replace(".<locals>", "")
-    fits = int((width - 6) / LETTER)
+    fits = int((width - 6) / LETTER_WIDTH_PX)
     text = name if len(name) <= fits else f"{name[: fits - 1]}…" if fits > 3 else ""
     label = f'<text x="{x + 3:.1f}" y="{y + 12}">{escape(text)}</text>' if text else ""
     return (
@@ -125,5 +125,5 @@ def _legend(y: int) -> list[str]:
     for colour, words, _ in LAYERS:
         found.append(f'<rect x="{x}" y="{y}" width="11" height="11" rx="2" fill="{colour}"/>')
         found.append(f'<text x="{x + 16}" y="{y + 10}">{escape(words)}</text>')
-        x += 30 + int(len(words) * LETTER)
+        x += 30 + int(len(words) * LETTER_WIDTH_PX)
     return found

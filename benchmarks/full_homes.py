@@ -8,7 +8,7 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId, id_at
 from socialsite.services import Services
 from timelines import keys
-from timelines.domain.follow import Follow
+from timelines.graph.follow import Follow
 
 DAY_MS = 86_400_000
 BATCH = 500

@@ -1,9 +1,9 @@
-"""Follow graphs of the reference data, as lists of followers. Where the files are absent: NotHere."""
+"""Follow graphs of the reference data, as lists of followers. Where the files are absent: DataNotAvailable."""
 
 import gzip
 from collections.abc import Iterator
 
-from benchmarks.imported import data
+from benchmarks.imported import data_path
 
 GRAPHS = {
     "slashdot": "graphs/slashdot0902-directed.tsv.gz",
@@ -15,8 +15,8 @@ GRAPHS = {
 
 
 def edges_of(name: str) -> Iterator[tuple[int, int]]:
-    """(follower, followed), no edge from anybody to themselves; ids from 1 on. Raises NotHere."""
-    with gzip.open(data(GRAPHS[name]), "rt", encoding="utf-8") as lines:
+    """(follower, followed), no edge from anybody to themselves; ids from 1 on. Raises DataNotAvailable."""
+    with gzip.open(data_path(GRAPHS[name]), "rt", encoding="utf-8") as lines:
         for line in lines:
             if line[0] != "#":
                 source, target = map(int, line.split())
@@ -25,7 +25,7 @@ def edges_of(name: str) -> Iterator[tuple[int, int]]:
 
 
 def followers_of(name: str, share: float = 1.0) -> dict[int, list[int]]:
-    """Followers by account; of the first `share` of the accounts. Raises NotHere."""
+    """Followers by account; of the first `share` of the accounts. Raises DataNotAvailable."""
     found: dict[int, list[int]] = {}
     edges = list(edges_of(name))
     last = max(map(max, edges)) * share

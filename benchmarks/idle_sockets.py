@@ -13,18 +13,18 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from benchmarks.audience import Followed, followed_site, subscription
-from benchmarks.listeners import Crowd, Listeners, listening, percentile
+from benchmarks.audience import FollowedSite, encode_subscription, followed_site
+from benchmarks.listeners import ListenerOptions, ListenerProcess, percentile, running_listeners
 
-GROWTH_KB = 20 * 1024
+MAX_GROWTH_KB = 20 * 1024
 """By how much the process may grow while nothing happens; the kept fragments of the posts are among it."""
-HEARD_WITHIN_S = 5.0
+MAX_DELIVERY_S = 5.0
 """By the last of all sockets."""
-FILES_BESIDE = 200
+OTHER_OPEN_FILES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Idle:
+class IdleSocketsResult:
     """What was seen of `sockets` in `minutes`."""
 
     sockets: int
@@ -36,9 +36,9 @@ class Idle:
 
     @property
     def is_good(self) -> bool:
-        return self.grown_kb < GROWTH_KB and max(self.heard_ms) < HEARD_WITHIN_S * 1000
+        return self.grown_kb < MAX_GROWTH_KB and max(self.heard_ms) < MAX_DELIVERY_S * 1000
 
-    def told(self) -> str:
+    def summary(self) -> str:
         p50, p99, last = (percentile(self.heard_ms, percent) for percent in (50, 99, 100))
         return (
             f"{self.sockets:,} idle sockets, {self.minutes:g} minutes, 0 lost: {self.kb_each:.1f} kB each, "
@@ -47,26 +47,28 @@ class Idle:
         )
 
 
-async def measure(sockets: int, minutes: float) -> Idle:
+async def measure(sockets: int, minutes: float) -> IdleSocketsResult:
     """Raises RuntimeError where a socket does not hear a post."""
     async with followed_site(sockets) as site:
         before_kb, size = site.server.resident_kb, sockets // 2
         with ExitStack() as stack:
             halves = (site.cookies[:size], site.cookies[size:])
             crowds = [
-                stack.enter_context(listening(Crowd(site.server.port, half, subscription("home"))))
+                stack.enter_context(
+                    running_listeners(ListenerOptions(site.server.port, half, encode_subscription("home")))
+                )
                 for half in halves
             ]
-            heard = await one_post(site, crowds, "first0")
+            heard = await measure_post(site, crowds, "first0")
             open_kb, cpu, began = site.server.resident_kb, site.server.cpu_s, time.monotonic()
             await asyncio.sleep(minutes * 60)
             cpu_percent = (site.server.cpu_s - cpu) / (time.monotonic() - began) * 100
             grown_kb = site.server.resident_kb - open_kb
-            heard += await one_post(site, crowds, "second")
-    return Idle(sockets, minutes, (open_kb - before_kb) / sockets, grown_kb, cpu_percent, heard)
+            heard += await measure_post(site, crowds, "second")
+    return IdleSocketsResult(sockets, minutes, (open_kb - before_kb) / sockets, grown_kb, cpu_percent, heard)
 
 
-async def one_post(site: Followed, crowds: list[Listeners], mark: str) -> list[float]:
+async def measure_post(site: FollowedSite, crowds: list[ListenerProcess], mark: str) -> list[float]:
     """Milliseconds until each socket has it."""
     for crowd in crowds:
         await asyncio.to_thread(crowd.arm, mark)
@@ -78,7 +80,7 @@ async def one_post(site: Followed, crowds: list[Listeners], mark: str) -> list[f
 
 def raise_file_limit(sockets: int) -> None:
     """A socket is a file, on either side. Raises SystemExit where the system does not allow so many."""
-    wanted, (_, hard) = sockets + FILES_BESIDE, resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted, (_, hard) = sockets + OTHER_OPEN_FILES, resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < wanted:
         sys.exit(f"{wanted:,} files are needed, {hard:,} are allowed (ulimit -Hn)")
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
@@ -91,7 +93,7 @@ def main() -> int:
     options = parser.parse_args()
     raise_file_limit(options.sockets)
     found = asyncio.run(measure(options.sockets, options.minutes))
-    print(found.told())
+    print(found.summary())
     return 0 if found.is_good else 1
 
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.figures import NotHere, Plan
+from benchmarks.figures import DataNotAvailable, Plan
 from benchmarks.servers import redis_server
 
 if TYPE_CHECKING:
@@ -21,16 +21,16 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 GRAPH, POSTS = "graphs/slashdot0902-directed.tsv.gz", "posts/ubuntu-irc.jsonl.gz"
 
 
-def data(name: str) -> Path:
-    """Raises NotHere."""
+def data_path(name: str) -> Path:
+    """Raises DataNotAvailable."""
     if not (path := DATA / name).exists():
-        raise NotHere(f"needs the reference data ../shared/data/{name}")
+        raise DataNotAvailable(f"needs the reference data ../shared/data/{name}")
     return path
 
 
-def cut(name: str, into: Path, plan: Plan, *parts: float) -> list[Path]:
+def split_file(name: str, into: Path, plan: Plan, *parts: float) -> list[Path]:
     """The lines of a file in consecutive parts, each that share of all; `quick` takes a tenth of them."""
-    with gzip.open(data(name), "rt", encoding="utf-8") as file:
+    with gzip.open(data_path(name), "rt", encoding="utf-8") as file:
         lines = list(file)
     lines = lines[: plan.size(len(lines))]
     ends = [round(len(lines) * share) for share in itertools.accumulate(parts)]
@@ -42,19 +42,19 @@ def cut(name: str, into: Path, plan: Plan, *parts: float) -> list[Path]:
 
 
 @asynccontextmanager
-async def one_server() -> "AsyncIterator[Services]":
+async def open_services_on_one_server() -> "AsyncIterator[Services]":
     """A site on a server of its own."""
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import ServiceConfig
     from socialsite.services import open_services
 
     with redis_server() as server:
-        async with open_services(server.url, Configuration()) as services:
+        async with open_services(server.url, ServiceConfig()) as services:
             yield services
 
 
 async def import_graph(services: "Services", path: Path) -> None:
-    from timelines.services.importing import LineFile, Tally
-    from timelines.services.importing_graph import GraphImport, GraphOptions
+    from timelines.importing.graph import GraphImport, GraphOptions
+    from timelines.importing.lines import LineFile, Tally
 
     now_ms = services.clock.now_ms()
     await GraphImport.over(services).run(LineFile(path), GraphOptions(), Tally(), now_ms)
@@ -62,9 +62,9 @@ async def import_graph(services: "Services", path: Path) -> None:
 
 async def import_posts(services: "Services", path: Path) -> int:
     """How many posts there are new."""
-    from timelines.services.importing import LineFile, Tally
-    from timelines.services.importing_posts import PostsImport, PostsOptions
-    from timelines.services.importing_rows import RowRules
+    from timelines.importing.lines import LineFile, Tally
+    from timelines.importing.posts import PostsImport, PostsOptions
+    from timelines.importing.rows import RowRules
 
     now_ms, tally = services.clock.now_ms(), Tally()
     rules = RowRules(max_graphemes=services.config.post_max_length, latest_ms=now_ms)

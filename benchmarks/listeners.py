@@ -18,14 +18,14 @@ from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import IO
 
-AT_ONCE = 50  # handshakes
+HANDSHAKES_AT_ONCE = 50  # handshakes
 WAIT_S = 20.0
 START_S = 120.0
 TEXT, PING, PONG = 0x1, 0x9, 0xA
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class ListenerOptions:
     """`cookies`: one a socket, "" for a visitor. The first `awaited` sockets are those that shall hear."""
 
     port: int
@@ -35,7 +35,7 @@ class Crowd:
     awaited: int | None = None
 
 
-class Listeners:
+class ListenerProcess:
     """The parent's handle on the process."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
@@ -45,11 +45,11 @@ class Listeners:
         self._in: IO[str] = process.stdin
         self._out: IO[str] = process.stdout
 
-    def say(self, line: str) -> None:
+    def send_line(self, line: str) -> None:
         self._in.write(line + "\n")
         self._in.flush()
 
-    def hear(self) -> str:
+    def read_line(self) -> str:
         line = self._out.readline().strip()
         if not line:
             raise RuntimeError("the listeners ended; see above")
@@ -57,12 +57,12 @@ class Listeners:
 
     def arm(self, mark: str) -> None:
         """From now on frames that hold `mark` count."""
-        self.say(f"await {mark}")
-        assert self.hear() == "armed"
+        self.send_line(f"await {mark}")
+        assert self.read_line() == "armed"
 
     def arrivals(self) -> list[float]:
         """time.monotonic() at each awaited socket. Raises RuntimeError where one heard nothing."""
-        found: list[float | None] = json.loads(self.hear())
+        found: list[float | None] = json.loads(self.read_line())
         heard = [at for at in found if at is not None]
         if len(heard) < len(found):
             raise RuntimeError(f"{len(found) - len(heard)} of {len(found)} sockets heard nothing")
@@ -70,14 +70,14 @@ class Listeners:
 
 
 @contextlib.contextmanager
-def listening(crowd: Crowd) -> Iterator[Listeners]:
+def running_listeners(crowd: ListenerOptions) -> Iterator[ListenerProcess]:
     """Sockets, all open and subscribed; closed at the end."""
     command = [sys.executable, "-m", "benchmarks.listeners"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
-        found = Listeners(process)
-        found.say(json.dumps(asdict(crowd)))
-        assert found.hear() == "open"
+        found = ListenerProcess(process)
+        found.send_line(json.dumps(asdict(crowd)))
+        assert found.read_line() == "open"
         yield found
     finally:
         process.kill()
@@ -96,7 +96,7 @@ def raise_file_limit() -> None:
 
 
 @dataclass(slots=True)
-class Waiting:
+class ListenerProgress:
     """What is being waited for."""
 
     mark: bytes = b'"subscribed"'
@@ -107,7 +107,7 @@ class Waiting:
 class Listener(asyncio.Protocol):
     """One socket."""
 
-    def __init__(self, crowd: Crowd, cookie: str, waiting: Waiting) -> None:
+    def __init__(self, crowd: ListenerOptions, cookie: str, waiting: ListenerProgress) -> None:
         self._crowd = crowd
         self._cookie = cookie
         self._waiting = waiting
@@ -147,7 +147,7 @@ class Listener(asyncio.Protocol):
             self._upgraded = True
             self.upgraded.set_result(None)
         for payload in self._frames():
-            self._look_at(payload, now)
+            self._handle_frame(payload, now)
 
     def send(self, payload: bytes, code: int = TEXT) -> None:
         """A masked frame, under a mask of zeros."""
@@ -168,7 +168,7 @@ class Listener(asyncio.Protocol):
             else:
                 yield payload
 
-    def _look_at(self, payload: bytes, now: float) -> None:
+    def _handle_frame(self, payload: bytes, now: float) -> None:
         waiting = self._waiting
         if self.counts and self.at is None and waiting.mark in payload:
             self.at = now
@@ -180,9 +180,9 @@ class Listener(asyncio.Protocol):
 async def serve() -> None:
     raise_file_limit()
     loop = asyncio.get_running_loop()
-    crowd = Crowd(**json.loads(sys.stdin.readline()))
-    waiting = Waiting(left=len(crowd.cookies))
-    everybody = await enter(crowd, waiting)
+    crowd = ListenerOptions(**json.loads(sys.stdin.readline()))
+    waiting = ListenerProgress(left=len(crowd.cookies))
+    everybody = await connect_all(crowd, waiting)
     for listener in everybody[crowd.awaited :] if crowd.awaited else []:
         listener.counts = False
     awaited = everybody[: crowd.awaited]
@@ -193,28 +193,28 @@ async def serve() -> None:
         for listener in awaited:
             listener.at = None
         print("armed", flush=True)
-        await within(waiting.done.wait(), WAIT_S)
+        await completes_within(waiting.done.wait(), WAIT_S)
         print(json.dumps([listener.at for listener in awaited]), flush=True)
 
 
-async def enter(crowd: Crowd, waiting: Waiting) -> list[Listener]:
+async def connect_all(crowd: ListenerOptions, waiting: ListenerProgress) -> list[Listener]:
     """Everybody connects, then subscribes, a few at a time, and is waited for."""
     loop = asyncio.get_running_loop()
     everybody: list[Listener] = []
-    for start in range(0, len(crowd.cookies), AT_ONCE):
-        some = [Listener(crowd, cookie, waiting) for cookie in crowd.cookies[start : start + AT_ONCE]]
+    for start in range(0, len(crowd.cookies), HANDSHAKES_AT_ONCE):
+        some = [Listener(crowd, cookie, waiting) for cookie in crowd.cookies[start : start + HANDSHAKES_AT_ONCE]]
         for listener in some:
             await loop.create_connection(lambda it=listener: it, "127.0.0.1", crowd.port)  # type: ignore[misc]
         await asyncio.gather(*(listener.upgraded for listener in some))
         for listener in some if crowd.subscribe else []:
             listener.send(crowd.subscribe.encode())
         everybody += some
-    if crowd.subscribe and not await within(waiting.done.wait(), START_S):
+    if crowd.subscribe and not await completes_within(waiting.done.wait(), START_S):
         raise RuntimeError(f"{waiting.left} sockets were not subscribed in time")
     return everybody
 
 
-async def within(waiting: Awaitable[object], seconds: float) -> bool:
+async def completes_within(waiting: Awaitable[object], seconds: float) -> bool:
     try:
         async with asyncio.timeout(seconds):
             await waiting

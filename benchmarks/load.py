@@ -16,14 +16,14 @@ from dataclasses import asdict, dataclass
 from itertools import cycle
 from typing import Any
 
-COUNTER = b"@@@@@@@@@@@@"
+COUNTER_MARK = b"@@@@@@@@@@@@"
 """Twelve characters in a request that become a number, another in each."""
-LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
+CONTENT_LENGTH_PATTERN = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
 END_OF_CHUNKS = b"\r\n0\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class LoadTask:
     port: int
     requests: list[str]  # latin-1
     status: int
@@ -33,7 +33,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class LoadResult:
     """`client` is the share of one core that the client used; near 1 it was the bottleneck itself."""
 
     count: int
@@ -56,10 +56,10 @@ def put_load(
     status: int = 200,
     connections: int = 32,
     first_number: int = 0,
-) -> Answers:
+) -> LoadResult:
     """Run a client process to its end. Raises RuntimeError when any answer was not what it should be."""
     texts = [request.decode("latin-1") for request in requests]
-    task = Task(port, texts, status, seconds, connections, first_number)
+    task = LoadTask(port, texts, status, seconds, connections, first_number)
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.load"],
         input=json.dumps(asdict(task)),
@@ -69,13 +69,13 @@ def put_load(
     )
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])
-    return Answers(**json.loads(done.stdout))
+    return LoadResult(**json.loads(done.stdout))
 
 
-class Run:
+class LoadRun:
     """What the connections share."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: LoadTask) -> None:
         self.turn = cycle([request.encode("latin-1") for request in task.requests])
         self.number = task.first_number
         self.head = b"HTTP/1.1 %d " % task.status
@@ -86,10 +86,10 @@ class Run:
 
     def next(self) -> bytes:
         request = next(self.turn)
-        if COUNTER not in request:
+        if COUNTER_MARK not in request:
             return request
         self.number += 1
-        return request.replace(COUNTER, b"%012d" % self.number)
+        return request.replace(COUNTER_MARK, b"%012d" % self.number)
 
     def fail(self, reason: str) -> None:
         if not self.failed.done():
@@ -99,7 +99,7 @@ class Run:
 class Connection(asyncio.Protocol):
     """One request after another until the time is up."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: LoadRun) -> None:
         self._run = run
         self._head = b""
         self._left: int | None = 0  # bytes of the body still to come; None: chunked
@@ -146,7 +146,7 @@ class Connection(asyncio.Protocol):
             return b""
         if not head.startswith(self._run.head):
             self._run.fail(f"an answer began with {head[:60]!r}")
-        found = LENGTH.search(head + b"\r\n")
+        found = CONTENT_LENGTH_PATTERN.search(head + b"\r\n")
         self._left = int(found[1]) if found else None
         self._in_head = False
         return body
@@ -160,13 +160,13 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
 
-async def connect(run: Run, port: int) -> Connection:
+async def connect(run: LoadRun, port: int) -> Connection:
     loop = asyncio.get_running_loop()
     return (await loop.create_connection(lambda: Connection(run), "127.0.0.1", port))[1]
 
 
-async def carry_out(task: Task) -> Answers:
-    run = Run(task)
+async def run_task(task: LoadTask) -> LoadResult:
+    run = LoadRun(task)
     started, cpu = time.perf_counter(), time.process_time()
     connections = [await connect(run, task.port) for _ in range(task.connections)]
     closed = asyncio.ensure_future(asyncio.gather(*(each.closed for each in connections)))
@@ -178,7 +178,7 @@ async def carry_out(task: Task) -> Answers:
         raise RuntimeError("answers did not come")
     elapsed = time.perf_counter() - started
     found = sorted(run.latencies)
-    return Answers(
+    return LoadResult(
         count=len(found),
         seconds=elapsed,
         bytes=run.bytes / len(found),
@@ -189,4 +189,4 @@ async def carry_out(task: Task) -> Answers:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(asyncio.run(carry_out(Task(**json.load(sys.stdin)))))))
+    print(json.dumps(asdict(asyncio.run(run_task(LoadTask(**json.load(sys.stdin)))))))

@@ -11,15 +11,15 @@ PACKAGES = ("Django", "daphne", "channels", "channels_redis", "redis", "hiredis"
 
 def commit() -> str:
     """The checkout's commit, marked where files differ from it (but those that benchmarks write)."""
-    found = _said("git", "rev-parse", "--short", "HEAD")
+    found = _command_output("git", "rev-parse", "--short", "HEAD")
     watched = (".", ":!docs", ":!README.md")
-    changed = _said("git", "status", "--porcelain", "--untracked-files=no", "--", *watched)
+    changed = _command_output("git", "status", "--porcelain", "--untracked-files=no", "--", *watched)
     return f"{found}-dirty" if found and changed else found or "unknown"
 
 
 def description() -> str:
     """Cores, memory, versions; one line."""
-    server = _said("redis-server", "--version").split()
+    server = _command_output("redis-server", "--version").split()
     number = next((word[2:] for word in server if word.startswith("v=")), "?")
     parts = [f"{os.cpu_count()} cores", memory(), f"{platform.system()} {platform.machine()}"]
     parts += [f"Python {platform.python_version()}", f"redis-server {number}"]
@@ -36,7 +36,7 @@ def load() -> float:
     return os.getloadavg()[0]
 
 
-def _said(*command: str) -> str:
+def _command_output(*command: str) -> str:
     if shutil.which(command[0]) is None:
         return ""
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()

@@ -6,15 +6,15 @@ Unit costs are measured figures, machines and prices are assumptions; the tables
 import math
 from dataclasses import dataclass
 
-from benchmarks.busiest_day import Day, Habits, longest_backlog_s, simulated
-from benchmarks.population import Shape
-from benchmarks.report import kept_median
+from benchmarks.busiest_day import DayLoad, Habits, longest_backlog_s, simulate_day
+from benchmarks.population import FollowerDistribution
+from benchmarks.report import stored_median
 
 GB = 1e9
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class UnitCost:
     """A measured cost: where it is in docs/reference/benchmarks.json; `until` counts before it is there."""
 
     name: str
@@ -24,31 +24,29 @@ class Unit:
 
     @property
     def value(self) -> float:
-        found = kept_median(self.name, self.figure, self.unit)
+        found = stored_median(self.name, self.figure, self.unit)
         return self.until if found is None else found
 
 
 SERVER, WEB = "CPU us of the server", "CPU ms/request"
 UNITS = {
-    "bytes an account": Unit("B20", "a account", "bytes", 437),
-    "bytes a follow, both sides": Unit("B20", "a follow", "bytes", 114),
-    "bytes a post, with its place on the profile": Unit("B20", "a post", "bytes", 382),
-    "bytes an entry of a home": Unit("B3", "a home of 1,000 entries", "bytes/entry", 10.4),
-    "server us a delivery": Unit("B20", "a delivery", SERVER, 2.3),
-    "server us a page at home": Unit("B20", "a home page", SERVER, 140),
-    "server us a visitor's page": Unit("B20", "a public page", SERVER, 75),
-    "server us a publish": Unit("B20", "a publish", SERVER, 120),
-    "server us a job": Unit("B20", "a job", SERVER, 34),
-    "deliveries/s of a worker": Unit(
-        "B1", "one post to 10,000 full homes, by the worker", "deliveries/s", 300_000
-    ),
-    "web ms a page": Unit("B5", "home page of 30, signed in", WEB, 1.14),
-    "web ms a publish": Unit("B5c", "publish, until the answer", WEB, 1.07),
+    "bytes an account": UnitCost("B20", "a account", "bytes", 437),
+    "bytes a follow, both sides": UnitCost("B20", "a follow", "bytes", 114),
+    "bytes a post, with its place on the profile": UnitCost("B20", "a post", "bytes", 382),
+    "bytes an entry of a home": UnitCost("B3", "a home of 1,000 entries", "bytes/entry", 10.4),
+    "server us a delivery": UnitCost("B20", "a delivery", SERVER, 2.3),
+    "server us a page at home": UnitCost("B20", "a home page", SERVER, 140),
+    "server us a visitor's page": UnitCost("B20", "a public page", SERVER, 75),
+    "server us a publish": UnitCost("B20", "a publish", SERVER, 120),
+    "server us a job": UnitCost("B20", "a job", SERVER, 34),
+    "deliveries/s of a worker": UnitCost("B1", "one post to 10,000 full homes, by the worker", "deliveries/s", 300_000),
+    "web ms a page": UnitCost("B5", "home page of 30, signed in", WEB, 1.14),
+    "web ms a publish": UnitCost("B5c", "publish, until the answer", WEB, 1.07),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class DeploymentOptions:
     """Machines and prices: assumptions, too."""
 
     node_gb: float = 24.0
@@ -72,16 +70,16 @@ class Means:
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class CapacityNeed:
     accounts: int
-    day: Day
+    day: DayLoad
     memory: float
     nodes: int
     nodes_by_work: int
     web_cores: int
     workers: int
     monthly_price: float
-    means: Means
+    means: DeploymentOptions
 
     @property
     def backlog_s(self) -> float:
@@ -90,7 +88,7 @@ class Need:
         return longest_backlog_s(self.day, workers * UNITS["deliveries/s of a worker"].value)
 
 
-def memory_of(accounts: int, habits: Habits, means: Means) -> float:
+def memory_of(accounts: int, habits: Habits, means: DeploymentOptions) -> float:
     """Bytes of data, once."""
     posts_a_day = accounts * habits.daily * habits.posts
     unit = {name: each.value for name, each in UNITS.items()}
@@ -102,23 +100,20 @@ def memory_of(accounts: int, habits: Habits, means: Means) -> float:
     return means.other * (data + accounts * habits.monthly * home)
 
 
-def server_s(day: Day, means: Means) -> float:
+def server_s(day: DayLoad, means: DeploymentOptions) -> float:
     """Seconds of servers' work for each second, in the worst minute of each kind: a bound."""
     unit = {name: each.value for name, each in UNITS.items()}
-    us = (
-        day.peak("deliveries") * unit["server us a delivery"]
-        + day.peak("posts") * unit["server us a publish"]
-    )
+    us = day.peak("deliveries") * unit["server us a delivery"] + day.peak("posts") * unit["server us a publish"]
     us += day.peak("pages") * unit["server us a page at home"]
     us += day.peak("visits") * unit["server us a visitor's page"] + day.peak("jobs") * unit["server us a job"]
     return means.other * us / 1e6
 
 
-def need_of(accounts: int, shape: Shape, habits: Habits, means: Means) -> Need:
+def need_of(accounts: int, shape: FollowerDistribution, habits: Habits, means: DeploymentOptions) -> CapacityNeed:
     memory = memory_of(accounts, habits, means)
     by_memory = math.ceil(memory / (means.node_gb * GB))
     groups = shape.groups(accounts, habits.follows)
-    day = simulated(groups, habits, by_memory)
+    day = simulate_day(groups, habits, by_memory)
     by_work = math.ceil(server_s(day, means) / means.busy)
     nodes = max(1, by_memory, by_work)
     web_ms = (day.peak("pages") + day.peak("visits")) * UNITS["web ms a page"].value
@@ -127,4 +122,4 @@ def need_of(accounts: int, shape: Shape, habits: Habits, means: Means) -> Need:
     workers = math.ceil(day.peak("deliveries") / means.busy / UNITS["deliveries/s of a worker"].value)
     gb, cores = memory * means.spare * means.copies / GB, nodes * means.copies + web_cores + workers
     price = gb * means.gb_price + cores * means.core_price
-    return Need(accounts, day, memory, nodes, by_work, web_cores, workers, price, means)
+    return CapacityNeed(accounts, day, memory, nodes, by_work, web_cores, workers, price, means)

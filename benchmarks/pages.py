@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs" / "reference"
-END = "<!-- end -->"
+END_MARK = "<!-- end -->"
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
@@ -14,12 +14,12 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *others))
 
 
-def filled(page: str, begin: str, parts: Sequence[str]) -> str:
+def replace_section(page: str, begin: str, parts: Sequence[str]) -> str:
     """The page with its tables, in their order, between the marks."""
     pieces = page.split(begin)
     if len(pieces) != len(parts) + 1:
         raise SystemExit(f"the page has {len(pieces) - 1} places {begin} for {len(parts)} tables")
     found = [pieces[0]]
     for part, piece in zip(parts, pieces[1:], strict=True):
-        found.append(f"{begin}\n\n{part}\n\n{END}{piece.partition(END)[2]}")
+        found.append(f"{begin}\n\n{part}\n\n{END_MARK}{piece.partition(END_MARK)[2]}")
     return "".join(found)

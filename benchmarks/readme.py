@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchmarks.figures import Figure
-from benchmarks.pages import ROOT, filled, table
-from benchmarks.report import kept_figure
+from benchmarks.pages import ROOT, replace_section, table
+from benchmarks.report import stored_figure
 
 PAGE = ROOT / "README.md"
 BEGIN = "<!-- python -m benchmarks -->"
@@ -16,7 +16,7 @@ HEAD = ("figure", "this site", "beside it")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ReadmeRow:
     """`ours` and `reference` name a place {} for each figure, which is (benchmark, what, unit)."""
 
     what: str
@@ -31,31 +31,31 @@ HELLO, HOME, PUBLISH = (
     "publish, until the answer",
 )
 ROWS = (
-    Row(
+    ReadmeRow(
         "signed-in home page of 30 posts, whole, over daphne",
         "{} pages/s, {} ms of CPU",
         'Django\'s stock async "hello": {}/s, {} ms',
         (("B5", HOME, "requests/s"), ("B5", HOME, "CPU ms/request")),
     ),
-    Row(
+    ReadmeRow(
         PUBLISH,
         "{}/s, {} ms of CPU",
         'the same "hello": {}/s, {} ms',
         (("B5c", PUBLISH, "requests/s"), ("B5c", PUBLISH, "CPU ms/request")),
     ),
-    Row(
+    ReadmeRow(
         "one post into 10,000 full homes",
         "{} deliveries/s",
         "Redis in Action, listing 8.6: {}/s",
         (("B2", "one post to 10,000 full homes, by the worker", "deliveries/s"),),
     ),
-    Row(
+    ReadmeRow(
         "one post to 2,000 open sockets",
         "{} us of CPU a delivery",
         "channels_redis: {} us",
         (("B6", "one post to 2,000 sockets, their homes", "CPU us/delivery"),),
     ),
-    Row(
+    ReadmeRow(
         "an entry of a home",
         "{} bytes",
         "Redis in Action, section 8.2: {} bytes",
@@ -65,7 +65,7 @@ ROWS = (
 
 
 def write() -> None:
-    PAGE.write_text(filled(PAGE.read_text(), BEGIN, [figures()]))
+    PAGE.write_text(replace_section(PAGE.read_text(), BEGIN, [figures()]))
 
 
 def figures() -> str:
@@ -75,18 +75,18 @@ def figures() -> str:
 def _cells() -> Iterator[tuple[str, str, str]]:
     """A row whose figures were not recorded is left out."""
     for row in ROWS:
-        found = [figure for name in row.figures if (figure := kept_figure(*name)) is not None]
+        found = [figure for name in row.figures if (figure := stored_figure(*name)) is not None]
         if len(found) == len(row.figures):
-            ours = row.ours.format(*(rounded(figure.ours.median) for figure in found))
+            ours = row.ours.format(*(format_rounded(figure.ours.median) for figure in found))
             yield row.what, ours, row.reference.format(*_references(found))
 
 
 def _references(found: list[Figure]) -> Iterator[str]:
     for figure in found:
         if figure.reference is not None:
-            yield rounded(figure.reference.median)
+            yield format_rounded(figure.reference.median)
 
 
-def rounded(value: float) -> str:
+def format_rounded(value: float) -> str:
     """Three digits that count: more would say more than was measured."""
     return f"{float(f'{value:.3g}'):,.12g}"

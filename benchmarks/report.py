@@ -28,7 +28,7 @@ run is the machine's at its end: above the number of cores other programs distur
 """
 COLUMNS = ("", "figure", "this site", "reference", "ratio", "budget", "verdict")
 
-Kept = dict[str, Any]
+StoredRun = dict[str, Any]
 
 
 def record(name: str, figures: Sequence[Figure], rounds: int) -> None:
@@ -53,12 +53,12 @@ def write(modules: dict[str, ModuleType]) -> None:
     PAGE.write_text("\n".join([HEAD, table(names, kept), "\n## Runs\n", runs(names, kept), ""]))
 
 
-def table(names: Sequence[str], kept: Kept) -> str:
+def table(names: Sequence[str], kept: StoredRun) -> str:
     rows = [[name, *_cells(figure_of(each))] for name in names for each in kept[name]["figures"]]
     return pages.table([COLUMNS, *rows])
 
 
-def runs(names: Sequence[str], kept: Kept) -> str:
+def runs(names: Sequence[str], kept: StoredRun) -> str:
     """Return a paragraph per machine and a line per date and commit, with the benchmarks of that run."""
     machines: dict[str, dict[str, list[str]]] = {}
     for name in names:
@@ -72,21 +72,19 @@ def runs(names: Sequence[str], kept: Kept) -> str:
     )
 
 
-def rounds_of(run: Kept) -> str:
+def rounds_of(run: StoredRun) -> str:
     """As many as any of its figures has samples of: not all are taken again and again."""
     most = max(len(figure["ours"]["values"]) for figure in run["figures"])
     return f"{most} rounds" if most > 1 else "1 round"
 
 
-def figure_of(kept: Kept) -> Figure:
-    samples = {
-        key: Samples(tuple(kept[key]["values"])) if kept[key] else None for key in ("ours", "reference")
-    }
+def figure_of(kept: StoredRun) -> Figure:
+    samples = {key: Samples(tuple(kept[key]["values"])) if kept[key] else None for key in ("ours", "reference")}
     budget = Budget(**kept["budget"]) if kept["budget"] else None
     return Figure(**{**kept, **samples, "budget": budget})
 
 
-def kept_figure(name: str, what: str, unit: str) -> Figure | None:
+def stored_figure(name: str, what: str, unit: str) -> Figure | None:
     """As it was recorded last; None where it was not. Of several against different references the first."""
     for kept in _read().get(name, {}).get("figures", ()):
         if (kept["what"], kept["unit"]) == (what, unit):
@@ -94,9 +92,9 @@ def kept_figure(name: str, what: str, unit: str) -> Figure | None:
     return None
 
 
-def kept_median(name: str, what: str, unit: str) -> float | None:
+def stored_median(name: str, what: str, unit: str) -> float | None:
     """This site's side of a figure as it was recorded last; None where it was not."""
-    figure = kept_figure(name, what, unit)
+    figure = stored_figure(name, what, unit)
     return None if figure is None else figure.ours.median
 
 
@@ -110,6 +108,6 @@ def _cells(figure: Figure) -> list[str]:
     return [what, f"{figure.ours} {figure.unit}", reference, ratio, budget, figure.verdict]
 
 
-def _read() -> Kept:
-    found: Kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+def _read() -> StoredRun:
+    found: StoredRun = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     return found

@@ -3,14 +3,14 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
-from socialsite.garbage import settle
+from socialsite.web.gc_tuning import freeze_startup_objects
 
 T = TypeVar("T")
 
 
-async def in_turn(rounds: int, sides: Mapping[str, Callable[[], Awaitable[T]]]) -> dict[str, list[T]]:
+async def measure_in_rounds(rounds: int, sides: Mapping[str, Callable[[], Awaitable[T]]]) -> dict[str, list[T]]:
     """What each side answered, round by round. The cycle collector is set as in the site's own processes."""
-    settle()
+    freeze_startup_objects()
     names = list(sides)
     answers: dict[str, list[T]] = {name: [] for name in names}
     for number in range(rounds + 1):

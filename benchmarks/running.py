@@ -17,13 +17,13 @@ def arguments(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     return parser
 
 
-def plan_of(options: argparse.Namespace) -> Plan:
+def parse_plan(options: argparse.Namespace) -> Plan:
     return Plan(rounds=max(1, options.rounds), quick=options.quick)
 
 
-def alone(name: str, measure: Measure) -> None:
+def run_alone(name: str, measure: Measure) -> None:
     """For `python -m benchmarks.b1_fanout`: measure and print; the report is `make bench`'s."""
-    plan = plan_of(arguments(argparse.ArgumentParser()).parse_args())
+    plan = parse_plan(arguments(argparse.ArgumentParser()).parse_args())
     show(name, asyncio.run(measure(plan)))
 
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-EVERY_S = 0.001
+SAMPLING_INTERVAL_S = 0.001
 """As asked; a kernel may tick more slowly, which costs samples and no truth."""
 
 Stack = tuple[str, ...]
@@ -31,7 +31,7 @@ class Sampler:
     def start(self) -> None:
         signal.signal(signal.SIGPROF, self._tick)
         signal.siginterrupt(signal.SIGPROF, False)
-        signal.setitimer(signal.ITIMER_PROF, EVERY_S, EVERY_S)
+        signal.setitimer(signal.ITIMER_PROF, SAMPLING_INTERVAL_S, SAMPLING_INTERVAL_S)
 
     def stop(self) -> None:
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -41,7 +41,7 @@ class Sampler:
 
 
 @contextmanager
-def sampled() -> Iterator[Counter[Stack]]:
+def sample_stacks() -> Iterator[Counter[Stack]]:
     """The stacks of what runs inside, on the main thread."""
     sampler = Sampler()
     sampler.start()
@@ -60,12 +60,12 @@ def stack_of(frame: FrameType | None) -> Stack:
     return tuple(reversed(found))
 
 
-def written(stacks: Counter[Stack]) -> str:
+def format_stacks(stacks: Counter[Stack]) -> str:
     """Folded stacks, as flame graph programs read them: `a;b;c 7`."""
     return "".join(f"{';'.join(stack)} {count}\n" for stack, count in sorted(stacks.items()))
 
 
-def read(text: str) -> Counter[Stack]:
+def parse_stacks(text: str) -> Counter[Stack]:
     parts = (line.rpartition(" ") for line in text.splitlines())
     return Counter({tuple(stack.split(";")): int(count) for stack, _, count in parts})
 
@@ -79,7 +79,7 @@ def main() -> None:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
     finally:
         sampler.stop()
-        Path(file).write_text(written(sampler.stacks))
+        Path(file).write_text(format_stacks(sampler.stacks))
 
 
 if __name__ == "__main__":

@@ -10,50 +10,48 @@ from dataclasses import asdict, fields
 from typing import TypeVar
 
 from benchmarks.busiest_day import Habits
-from benchmarks.figures import NotHere, short
-from benchmarks.needs import GB, UNITS, Means, Need, need_of
-from benchmarks.pages import DOCS, filled, table
-from benchmarks.population import Shape
+from benchmarks.figures import DataNotAvailable, format_short
+from benchmarks.needs import GB, UNITS, CapacityNeed, DeploymentOptions, need_of
+from benchmarks.pages import DOCS, replace_section, table
+from benchmarks.population import FollowerDistribution
 
 PAGE = DOCS / "scale.md"
 BEGIN = "<!-- python -m benchmarks scale -->"
 SIZES = (10**6, 10**8, 10**9)
 ALL_GRAPHS = ("verizon", "hershey", "slashdot", "higgs")
 
-Said = TypeVar("Said")
-Lines = Mapping[str, Callable[[Need], Said]]
+Cell = TypeVar("Cell")
+Lines = Mapping[str, Callable[[CapacityNeed], Cell]]
 """What a row says of each need."""
 
 
-def rows_of(needs: Sequence[Need]) -> str:
+def rows_of(needs: Sequence[CapacityNeed]) -> str:
     deliveries_s = UNITS["deliveries/s of a worker"].value
     lines: Lines[str] = {
-        "posts on the busiest day": lambda n: whole(n.day.total("posts")),
-        "deliveries of a post, mean": lambda n: short(n.day.total("deliveries") / n.day.total("posts")),
-        "posts/s in the worst minute": lambda n: whole(n.day.peak("posts")),
-        "deliveries/s in the worst minute": lambda n: whole(n.day.peak("deliveries")),
-        "pages/s in the worst minute": lambda n: whole(n.day.peak("pages") + n.day.peak("visits")),
-        "data": lambda n: f"{short(n.memory / GB)} GB",
+        "posts on the busiest day": lambda n: format_whole(n.day.total("posts")),
+        "deliveries of a post, mean": lambda n: format_short(n.day.total("deliveries") / n.day.total("posts")),
+        "posts/s in the worst minute": lambda n: format_whole(n.day.peak("posts")),
+        "deliveries/s in the worst minute": lambda n: format_whole(n.day.peak("deliveries")),
+        "pages/s in the worst minute": lambda n: format_whole(n.day.peak("pages") + n.day.peak("visits")),
+        "data": lambda n: f"{format_short(n.memory / GB)} GB",
         "memory, with room and a replica": lambda n: (
-            f"{short(n.memory * n.means.spare * n.means.copies / GB)} GB"
+            f"{format_short(n.memory * n.means.spare * n.means.copies / GB)} GB"
         ),
-        "masters (by work alone)": lambda n: f"{whole(n.nodes)} ({whole(n.nodes_by_work)})",
-        "web processes, a core each": lambda n: whole(n.web_cores),
-        "workers, a core each": lambda n: whole(n.workers),
-        "with a third of the workers, the last delivery waits": lambda n: f"{short(n.backlog_s)} s",
-        "followers of the most followed who posted": lambda n: whole(n.day.largest_post),
-        "their post reaches the last of them after": lambda n: (
-            f"{short(n.day.largest_post / deliveries_s)} s"
-        ),
+        "masters (by work alone)": lambda n: f"{format_whole(n.nodes)} ({format_whole(n.nodes_by_work)})",
+        "web processes, a core each": lambda n: format_whole(n.web_cores),
+        "workers, a core each": lambda n: format_whole(n.workers),
+        "with a third of the workers, the last delivery waits": lambda n: f"{format_short(n.backlog_s)} s",
+        "followers of the most followed who posted": lambda n: format_whole(n.day.largest_post),
+        "their post reaches the last of them after": lambda n: f"{format_short(n.day.largest_post / deliveries_s)} s",
         "euro a month (for 1,000 accounts)": lambda n: (
-            f"{whole(n.monthly_price)} ({short(n.monthly_price / n.accounts * 1000)})"
+            f"{format_whole(n.monthly_price)} ({format_short(n.monthly_price / n.accounts * 1000)})"
         ),
     }
     head = ["", *(f"{need.accounts:,} accounts" for need in needs)]
     return table([head, *([what, *map(tell, needs)] for what, tell in lines.items())])
 
 
-def keys_of(needs: Sequence[Need]) -> str:
+def keys_of(needs: Sequence[CapacityNeed]) -> str:
     """What lies on one node however many there are: its share of that node's core in the worst minute."""
     unit = {name: each.value for name, each in UNITS.items()}
     lines: Lines[float] = {
@@ -77,44 +75,38 @@ def graphs(habits: Habits) -> str:
     head = ["graph", "exponent of its tail", *(f"most followed of {size:,}" for size in SIZES)]
     rows = [head]
     for name in ALL_GRAPHS:
-        shape = Shape.of_graph(name)
+        shape = FollowerDistribution.of_graph(name)
         most = (max(g.followers for g in shape.groups(size, habits.follows)) for size in SIZES)
-        rows.append([name, f"{shape.exponent:.2f}", *map(whole, most)])
+        rows.append([name, f"{shape.exponent:.2f}", *map(format_whole, most)])
     return table(rows)
 
 
-def assumptions(habits: Habits, means: Means) -> str:
+def assumptions(habits: Habits, means: DeploymentOptions) -> str:
     given = {**asdict(habits), **asdict(means)}
     return ", ".join(f"`--{name.replace('_', '-')} {value:g}`" for name, value in given.items())
 
 
-def whole(value: float) -> str:
+def format_whole(value: float) -> str:
     return f"{value:,.0f}"
 
 
 def main(words: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks scale", description=__doc__)
-    parser.add_argument(
-        "--graph", choices=ALL_GRAPHS, default="verizon", help="whose followers; default verizon"
-    )
-    parser.add_argument(
-        "--print", action="store_true", help="only say it; docs/reference/scale.md stays as it is"
-    )
-    for kind in (Habits, Means):
+    parser.add_argument("--graph", choices=ALL_GRAPHS, default="verizon", help="whose followers; default verizon")
+    parser.add_argument("--print", action="store_true", help="only say it; docs/reference/scale.md stays as it is")
+    for kind in (Habits, DeploymentOptions):
         for each in fields(kind):
-            parser.add_argument(
-                f"--{each.name.replace('_', '-')}", type=float, default=each.default, metavar="X"
-            )
+            parser.add_argument(f"--{each.name.replace('_', '-')}", type=float, default=each.default, metavar="X")
     given = vars(parser.parse_args(words))
     habits = Habits(**{each.name: given[each.name] for each in fields(Habits)})
-    means = Means(**{each.name: given[each.name] for each in fields(Means)})
+    means = DeploymentOptions(**{each.name: given[each.name] for each in fields(DeploymentOptions)})
     try:
-        shape = Shape.of_graph(given["graph"])
+        shape = FollowerDistribution.of_graph(given["graph"])
         needs = [need_of(size, shape, habits, means) for size in SIZES]
         parts = [rows_of(needs), keys_of(needs), graphs(habits), assumptions(habits, means)]
-    except NotHere as missing:
+    except DataNotAvailable as missing:
         parser.error(str(missing))
     if given["print"]:
         print("\n\n".join(parts))
     else:
-        PAGE.write_text(filled(PAGE.read_text(), BEGIN, parts))
+        PAGE.write_text(replace_section(PAGE.read_text(), BEGIN, parts))

@@ -30,9 +30,7 @@ def syndicate_status(client: Redis, followers: str, status_id: int, at_s: float)
     """Listing 10.15 on one server; the next pass follows at once instead of through a queue."""
     start: Any = 0
     while True:
-        found: Any = client.zrangebyscore(
-            followers, start, "inf", start=0, num=POSTS_PER_PASS, withscores=True
-        )
+        found: Any = client.zrangebyscore(followers, start, "inf", start=0, num=POSTS_PER_PASS, withscores=True)
         pipe = client.pipeline(transaction=False)
         for follower, _ in found:
             timeline = f"home:{follower.decode()}"
@@ -44,9 +42,7 @@ def syndicate_status(client: Redis, followers: str, status_id: int, at_s: float)
         start = f"({found[-1][1]}"
 
 
-async def get_status_messages(
-    client: AsyncRedis, account_id: int, count: int = 30
-) -> list[dict[bytes, bytes]]:
+async def get_status_messages(client: AsyncRedis, account_id: int, count: int = 30) -> list[dict[bytes, bytes]]:
     """Listing 8.3, and each status's number of replies, which the page shows."""
     statuses: Any = await client.zrevrange(f"home:{account_id}", 0, count - 1)
     pipe = client.pipeline(transaction=True)

@@ -28,7 +28,7 @@ def redis_server(*options: str) -> Iterator[RedisServer]:
         server.stop()
 
 
-class Daphne:
+class BenchmarkDaphne:
     """One daphne process on loopback, as production runs it."""
 
     def __init__(self, application: str, *, sampled_into: Path | None = None, **environment: str) -> None:
@@ -86,8 +86,10 @@ class Daphne:
 
 
 @contextlib.contextmanager
-def daphne(application: str, *, sampled_into: Path | None = None, **environment: str) -> Iterator[Daphne]:
-    server = Daphne(application, sampled_into=sampled_into, **environment)
+def running_daphne(
+    application: str, *, sampled_into: Path | None = None, **environment: str
+) -> Iterator[BenchmarkDaphne]:
+    server = BenchmarkDaphne(application, sampled_into=sampled_into, **environment)
     try:
         server.start()
         yield server

@@ -7,13 +7,13 @@ from functools import partial
 
 from accounts.domain import AccountId
 from benchmarks.full_homes import old_ids
-from socialsite.configuration import Configuration
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
 from socialsite.store import Command, Key
-from socialsite.store.opening import StoreUrls
+from socialsite.store.factory import StoreUrls
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
-from tests.support.topologies import Deployment, clients_of, cluster, started
+from tests.support.topologies import Deployment, clients_of, cluster, running_servers
 from timelines import keys
 
 BATCH = 500
@@ -36,7 +36,7 @@ def servers_on_ports(count: int) -> Iterator[tuple[list[RedisServer], str]]:
     """Reached as a cluster's are, over TCP: what a client spends on a unix socket is another figure."""
     ports = free_ports(count)
     reached = [RedisServer(options=("--port", str(port), "--bind", "127.0.0.1")) for port in ports]
-    with started(reached) as servers:
+    with running_servers(reached) as servers:
         yield servers, ",".join(f"127.0.0.1:{port}" for port in ports)
 
 
@@ -76,7 +76,7 @@ async def standing_services(*names: str) -> AsyncIterator[Standing]:
     with deployments(*names) as found:
         async with contextlib.AsyncExitStack() as stack:
             yield {
-                name: Place(await stack.enter_async_context(open_services(each.urls, Configuration())), each)
+                name: Place(await stack.enter_async_context(open_services(each.urls, ServiceConfig())), each)
                 for name, each in found.items()
             }
 
@@ -88,8 +88,7 @@ async def restore_homes(services: Services, owners: Sequence[AccountId], cap: in
     templates = [await dumped(services, [*ids[: cap + more], -(ids[-1] - 1)]) for more in range(2 * slack)]
     for start in range(0, len(owners), BATCH):
         places = [
-            (owner, owner * 7919 % (slack + slack * (owner % 10) // 10))
-            for owner in owners[start : start + BATCH]
+            (owner, owner * 7919 % (slack + slack * (owner % 10) // 10)) for owner in owners[start : start + BATCH]
         ]
         commands: list[Command] = [
             ("RESTORE", keys.home_timeline(owner), 0, templates[more], "REPLACE") for owner, more in places

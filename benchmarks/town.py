@@ -14,8 +14,8 @@ from socialsite.ids import PostId, id_at
 from socialsite.services import Services
 from socialsite.store import Command
 from timelines import keys
-from timelines.domain.follow import Follow
-from timelines.domain.post import Post, encode_post
+from timelines.graph.follow import Follow
+from timelines.posts.post import Post, encode_post
 
 WEEK_MS = 7 * 86_400_000
 BATCH = 2_000
@@ -30,7 +30,7 @@ window winter with without word work world would write yesterday
 
 
 @dataclass(slots=True)
-class Town:
+class SyntheticSite:
     """Who lives there, most followed first, and what was posted, newest first."""
 
     people: dict[str, AccountId]
@@ -42,9 +42,9 @@ class Town:
         return list(self.people.values())
 
 
-async def settle(
+async def create_synthetic_site(
     services: Services, accounts: int = 1_000, posts: int = 20_000, follows: int = 48, seed: int = 20_261_120
-) -> Town:
+) -> SyntheticSite:
     """Fill an empty store. Homes are left to be built by their first reader, as after an import."""
     chance, now_ms = random.Random(seed), services.clock.now_ms()
     handles = [f"citizen_{n:04d}" for n in range(accounts)]
@@ -55,12 +55,10 @@ async def settle(
     await services.repositories.follows.add_many(edges)
     written = write_posts(chance, handles, ids, posts, now_ms)
     await store_posts(services, written)
-    return Town(people, written, following)
+    return SyntheticSite(people, written, following)
 
 
-def choose_follows(
-    chance: random.Random, ids: Sequence[AccountId], mean: int
-) -> dict[AccountId, list[AccountId]]:
+def choose_follows(chance: random.Random, ids: Sequence[AccountId], mean: int) -> dict[AccountId, list[AccountId]]:
     """Everybody follows between a few and four times the mean; popularity falls like 1/rank^0.7."""
     weights = list(accumulate((1 / (rank + 3) ** 0.7) for rank in range(len(ids))))
     chosen: dict[AccountId, list[AccountId]] = {}
@@ -82,7 +80,7 @@ def write_posts(
     authors = chance.choices(ids, cum_weights=weights, k=count)
     times = sorted((now_ms - 5_000 - chance.randrange(WEEK_MS) for _ in range(count)), reverse=True)
     found = [
-        Post(id_at(ms, n), author, text(chance, handles))
+        Post(id_at(ms, n), author, random_text(chance, handles))
         for n, (ms, author) in enumerate(zip(times, authors, strict=True))
     ]
     for n in range(count - 100):
@@ -92,15 +90,13 @@ def write_posts(
     return found
 
 
-def text(chance: random.Random, handles: Sequence[str]) -> str:
+def random_text(chance: random.Random, handles: Sequence[str]) -> str:
     """60 to 300 characters; some mention somebody, some link, some carry a tag."""
     words = chance.choices(WORDS, k=chance.randrange(12, 50))
     if chance.random() < 0.2:
         words.insert(0, f"@{chance.choice(handles)}")
     if chance.random() < 0.2:
-        words.insert(
-            len(words) // 2, f"https://example.org/{chance.choice(WORDS)}/{chance.randrange(10_000)}"
-        )
+        words.insert(len(words) // 2, f"https://example.org/{chance.choice(WORDS)}/{chance.randrange(10_000)}")
     if chance.random() < 0.3:
         words.append(f"#{chance.choice(WORDS)}")
     return " ".join(words)
@@ -120,7 +116,7 @@ async def store_posts(services: Services, posts: Sequence[Post]) -> None:
     await services.repositories.public.add_many(newest)
 
 
-async def readers_of(services: Services, town: Town, *, readers: int, follow: int) -> list[AccountId]:
+async def readers_of(services: Services, town: SyntheticSite, *, readers: int, follow: int) -> list[AccountId]:
     """So many new accounts, each following the `follow` most followed of the town, with homes built."""
     now_ms = services.clock.now_ms()
     handles = [f"follows_{follow}_{n}" for n in range(readers)]

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 
 from accounts.domain import AccountId
-from accounts.sessions import SessionStore
+from accounts.sessions.django_store import SessionStore
 from socialsite.services import Services
 
 
@@ -17,7 +17,7 @@ async def sign_in(services: Services, ids: Iterable[AccountId]) -> dict[AccountI
         account = await services.accounts.find(account_id)
         assert account is not None
         session = SessionStore(None, sessions=services.sessions)
-        session.forget()
+        session.make_anonymous()
         await session.aset(SESSION_KEY, str(account_id))
         await session.aset(BACKEND_SESSION_KEY, settings.AUTHENTICATION_BACKENDS[0])
         await session.aset(HASH_SESSION_KEY, account.get_session_auth_hash())

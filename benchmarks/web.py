@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 from benchmarks.environment import prepare
 from benchmarks.figures import Budget, Figure, Plan, Samples, at_least, at_most
 from benchmarks.load import put_load
-from benchmarks.rounds import in_turn
-from benchmarks.servers import Daphne, daphne, redis_server
+from benchmarks.rounds import measure_in_rounds
+from benchmarks.servers import BenchmarkDaphne, redis_server, running_daphne
 
 if TYPE_CHECKING:
     from accounts.domain import AccountId
-    from benchmarks.town import Town
+    from benchmarks.town import SyntheticSite
     from socialsite.services import Services
 
 CONNECTIONS = 32
 READERS = 100
 CSRF = "mO3kPz8cVn1Qs6Yb4Ht9Wd2Lx7Rf5JgA"
-BUSY_CLIENT = 0.8
+MAX_CLIENT_CPU_SHARE = 0.8
 AS_MANY, AS_CHEAP = at_least(1.0), at_most(1.0)
 HELLO = "Django's stock hello"
 HEADERS = {
@@ -35,7 +35,7 @@ HEADERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class LoadMeasurement:
     per_s: float
     cpu_ms: float
     p99_ms: float
@@ -43,7 +43,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Pages:
+class PageRequests:
     """Requests of one kind, each for another reader."""
 
     requests: list[bytes]
@@ -53,12 +53,12 @@ class Pages:
 
 
 @dataclass(slots=True)
-class Site:
+class HttpSite:
     """A populated site under its own daphne, and people who are signed in to it."""
 
     services: "Services"
-    server: Daphne
-    town: "Town"
+    server: BenchmarkDaphne
+    town: "SyntheticSite"
     cookies: dict["AccountId", str]
     number: int = 0
 
@@ -85,26 +85,28 @@ def request(method: str, path: str, headers: Mapping[str, str], body: bytes = b"
 
 
 @contextlib.asynccontextmanager
-async def populated_site(plan: Plan, *, sampled_into: Path | None = None) -> AsyncIterator[Site]:
+async def populated_site(plan: Plan, *, sampled_into: Path | None = None) -> AsyncIterator[HttpSite]:
     """`sampled_into`: a file for where daphne's time went."""
     prepare()
-    from benchmarks.town import build_homes, settle
+    from benchmarks.town import build_homes, create_synthetic_site
     from benchmarks.visitors import sign_in
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import ServiceConfig
     from socialsite.services import open_services
 
     with (
         redis_server() as redis,
-        daphne("socialsite.asgi:application", sampled_into=sampled_into, REDIS_URL=redis.url) as server,
+        running_daphne("socialsite.asgi:application", sampled_into=sampled_into, REDIS_URL=redis.url) as server,
     ):
-        async with open_services(redis.url, Configuration()) as services:
-            town = await settle(services, plan.size(1_000), plan.size(20_000))
+        async with open_services(redis.url, ServiceConfig()) as services:
+            town = await create_synthetic_site(services, plan.size(1_000), plan.size(20_000))
             readers = town.ids[:: max(1, len(town.ids) // READERS)]
             await build_homes(services, readers)
-            yield Site(services, server, town, await sign_in(services, readers))
+            yield HttpSite(services, server, town, await sign_in(services, readers))
 
 
-def put(server: Daphne, pages: Pages, seconds: float, first_number: int = 0) -> Measured:
+def measure_load(
+    server: BenchmarkDaphne, pages: PageRequests, seconds: float, first_number: int = 0
+) -> LoadMeasurement:
     """One stretch of load; processor time is the server process's."""
     before = server.cpu_s
     answers = put_load(
@@ -116,25 +118,25 @@ def put(server: Daphne, pages: Pages, seconds: float, first_number: int = 0) -> 
         first_number=first_number,
     )
     cpu_ms = (server.cpu_s - before) * 1000 / answers.count
-    return Measured(answers.per_s, cpu_ms, answers.p99_ms, answers.client)
+    return LoadMeasurement(answers.per_s, cpu_ms, answers.p99_ms, answers.client)
 
 
-async def compare(plan: Plan, site: Site, kinds: Mapping[str, Pages]) -> dict[str, list[Measured]]:
+async def compare(plan: Plan, site: HttpSite, kinds: Mapping[str, PageRequests]) -> dict[str, list[LoadMeasurement]]:
     """Each kind of page and "hello", in turn. The first answers are looked at before anything is measured."""
     for name, pages in kinds.items():
-        look_at(name, site.server.port, pages)
-    with daphne("benchmarks.hello.asgi:application") as hello:
-        stock = Pages([request("GET", "/", {**HEADERS, "Host": f"127.0.0.1:{hello.port}"})])
+        check_page(name, site.server.port, pages)
+    with running_daphne("benchmarks.hello.asgi:application") as hello:
+        stock = PageRequests([request("GET", "/", {**HEADERS, "Host": f"127.0.0.1:{hello.port}"})])
 
-        async def load(server: Daphne, pages: Pages) -> Measured:
+        async def load(server: BenchmarkDaphne, pages: PageRequests) -> LoadMeasurement:
             site.number += 1_000_000
-            return await asyncio.to_thread(put, server, pages, plan.seconds, site.number)
+            return await asyncio.to_thread(measure_load, server, pages, plan.seconds, site.number)
 
         sides = {name: lambda pages=pages: load(site.server, pages) for name, pages in kinds.items()}
-        return await in_turn(plan.rounds, {**sides, "hello": lambda: load(hello, stock)})
+        return await measure_in_rounds(plan.rounds, {**sides, "hello": lambda: load(hello, stock)})
 
 
-def look_at(name: str, port: int, pages: Pages) -> None:
+def check_page(name: str, port: int, pages: PageRequests) -> None:
     """Raises RuntimeError where the answer to the first request is not the page that is to be measured."""
     if not pages.holds:
         return
@@ -151,8 +153,8 @@ def look_at(name: str, port: int, pages: Pages) -> None:
 
 def figures_of(
     name: str,
-    ours: Sequence[Measured],
-    hello: Sequence[Measured],
+    ours: Sequence[LoadMeasurement],
+    hello: Sequence[LoadMeasurement],
     rate: Budget | None = AS_MANY,
     cpu: Budget | None = AS_CHEAP,
 ) -> list[Figure]:
@@ -161,7 +163,7 @@ def figures_of(
     costs, stock_costs = Samples.all(m.cpu_ms for m in ours), Samples.all(m.cpu_ms for m in hello)
     busiest = max(m.client for m in (*ours, *hello))
     notes = [f"p99 {Samples.all(m.p99_ms for m in ours)} ms"]
-    if busiest > BUSY_CLIENT:
+    if busiest > MAX_CLIENT_CPU_SHARE:
         notes.append(f"the client used {busiest:.0%} of a core: too slow itself")
     return [
         Figure(name, "requests/s", rates, rate, stock_rates, HELLO, "; ".join(notes)),

@@ -7,4 +7,4 @@ class SocialsiteConfig(AppConfig):
     name = "socialsite"
 
     def ready(self) -> None:
-        from . import checks  # noqa: F401  (registers the checks)
+        from socialsite import checks  # noqa: F401  (registers the checks)

@@ -1,4 +1,4 @@
-"""The ASGI application that daphne serves: HTTP here, websockets by timelines.routing.
+"""The ASGI application that daphne serves: HTTP here, websockets by timelines.live.routing.
 
 One dispatch by protocol. Servers that announce start and stop (lifespan) get the services opened and closed
 by it; under daphne its own start and stop do the same (daphne_drain.py). While the store is away the first
@@ -21,25 +21,28 @@ from django.template import engines  # noqa: E402  (Django is set up first)
 from django.utils import translation  # noqa: E402  (Django is set up first)
 from django.utils.timezone import get_default_timezone  # noqa: E402  (Django is set up first)
 
-from socialsite.daphne_drain import drain_at_stop  # noqa: E402
-from socialsite.daphne_limits import bound_requests  # noqa: E402
-from socialsite.garbage import settle  # noqa: E402
-from socialsite.handler import LoopHandler, drop_database_receivers  # noqa: E402  (Django is set up first)
-from socialsite.middleware.limits import Application, Receive, Scope, Send  # noqa: E402
-from socialsite.middleware.services import loop_services  # noqa: E402
-from socialsite.static_files import StaticFiles  # noqa: E402
 from socialsite.store.errors import StoreError, StoreUnavailable  # noqa: E402
-from timelines.consumers import loop_streams  # noqa: E402
-from timelines.routing import websocket_application  # noqa: E402
+from socialsite.web.daphne.graceful_shutdown import install_graceful_shutdown  # noqa: E402
+from socialsite.web.daphne.request_limits import install_request_limits  # noqa: E402
+from socialsite.web.gc_tuning import freeze_startup_objects  # noqa: E402
+from socialsite.web.handler import (  # noqa: E402  (Django is set up first)
+    AsyncHandler,
+    disconnect_database_receivers,
+)
+from socialsite.web.middleware.limits import Application, Receive, Scope, Send  # noqa: E402
+from socialsite.web.middleware.services import loop_services  # noqa: E402
+from socialsite.web.static_files import StaticFiles  # noqa: E402
+from timelines.live.consumer import streaming_servers  # noqa: E402
+from timelines.live.routing import websocket_application  # noqa: E402
 
-OPENING_S = 5.0
+STARTUP_TIMEOUT_S = 5.0
 log = structlog.stdlib.get_logger("socialsite.start")
 
 
-async def open_services() -> None:
+async def start_services() -> None:
     """Before the first request. While the store is away requests try again; what is wrong ends us."""
     try:
-        async with asyncio.timeout(OPENING_S):
+        async with asyncio.timeout(STARTUP_TIMEOUT_S):
             await loop_services.get()
     except (StoreUnavailable, TimeoutError) as error:
         log.warning("the store is away, requests get 503 until it comes", reason=str(error) or "time-out")
@@ -49,15 +52,15 @@ async def open_services() -> None:
         os._exit(1)  # nothing was begun; a supervisor tries again, and says so again
 
 
-async def close_services() -> None:
+async def stop_services() -> None:
     """Leave the others' sight, and write what was counted."""
-    await loop_streams.close()
+    await streaming_servers.close()
     await loop_services.close()
 
 
-drop_database_receivers()
-bound_requests(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
-drain_at_stop(open_services, close_services)
+disconnect_database_receivers()
+install_request_limits(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+install_graceful_shutdown(start_services, stop_services)
 # What is read from files is read now: libraries of tags, words that are no passwords, the time zone, texts in
 # every language.
 engines.all()
@@ -66,7 +69,7 @@ get_default_timezone()
 for language, _ in settings.LANGUAGES:
     with translation.override(language):
         translation.gettext("")
-settle()
+freeze_startup_objects()
 
 
 async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
@@ -77,13 +80,13 @@ async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
     while True:
         kind = (await receive())["type"]
         if kind == "lifespan.shutdown":
-            await close_services()
+            await stop_services()
         await send({"type": f"{kind}.complete"})
         if kind == "lifespan.shutdown":
             return
 
 
-class ByProtocol:
+class ProtocolRouter:
     """An application for each protocol; another protocol is the server's mistake."""
 
     def __init__(self, applications: dict[str, Application]) -> None:
@@ -96,6 +99,6 @@ class ByProtocol:
         await application(scope, receive, send)
 
 
-application = ByProtocol(
-    {"http": StaticFiles(LoopHandler()), "websocket": websocket_application, "lifespan": lifespan}
+application = ProtocolRouter(
+    {"http": StaticFiles(AsyncHandler()), "websocket": websocket_application, "lifespan": lifespan}
 )

@@ -23,43 +23,44 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
-from socialsite import environment
-from socialsite.store import Node, Store, StoreError, StoreUnavailable, StoreUrls, open_store
-from socialsite.store.info import facts_of
-from timelines.repositories.archive import BadArchiveUrl
-from timelines.repositories.archive_opening import archive_at
+from socialsite import settings_parsers as environment
+from socialsite.migration.opening import open_store
+from socialsite.store import Node, Store, StoreError, StoreUnavailable, StoreUrls
+from socialsite.store.info import parse_info
+from timelines.archive.opening import archive_at
+from timelines.posts.archive import BadArchiveUrl
 
 may_connect = contextvars.ContextVar("may_connect", default=False)
 """Set by the `check` command when the redis tag was asked for by name (management/commands/check.py)."""
-LOWEST_VERSION = (7, 0)
-SCHEMES = (
+MIN_REDIS_VERSION = (7, 0)
+URL_SCHEMES = (
     "embedded", "redis", "rediss", "unix",
     "redis+sentinel", "redis+shards", "redis+twemproxy", "redis+cluster",
 )  # fmt: skip
 NOT_BEHIND_TWEMPROXY = ("jobs", "live", "sessions")
 """Streams, pub/sub and the sessions' control messages: Twemproxy closes the connection on them."""
-CONFIRMED = ("posts", "timelines", "public", "follows")
+REPLICA_CONFIRMED_COMPONENTS = ("posts", "timelines", "public", "follows")
 """What REQUIRE_REPLICAS has confirmed by WAIT, which Twemproxy does not know."""
 
 
 @register("redis")
-def placement(**_: Any) -> list[CheckMessage]:
+def check_component_urls(**_: Any) -> list[CheckMessage]:
     """Every component on a topology that can carry it. Reads settings only."""
-    return [error for name, url in _places().items() if (error := _misplaced(name, url))]
+    return [error for name, url in _component_urls().items() if (error := _check_component_url(name, url))]
 
 
 @register("redis")
-def misnamed(**_: Any) -> list[CheckMessage]:
+def check_variable_names(**_: Any) -> list[CheckMessage]:
     """A misspelt component would stand at REDIS_URL, and nobody would notice."""
     known = ", ".join(environment.COMPONENTS)
     return [
         Warning(f"{name} places no component.", hint=f"The components are {known}.", id="socialsite.W002")
-        for name in environment.misnamed(os.environ)
+        for name in environment.find_unknown_redis_variables(os.environ)
     ]
 
 
 @register("archive")
-def archive(**_: Any) -> list[CheckMessage]:
+def check_archive(**_: Any) -> list[CheckMessage]:
     """An archive that can be opened. Opens nothing."""
     try:
         archive_at(settings.ARCHIVE_URL)
@@ -69,24 +70,24 @@ def archive(**_: Any) -> list[CheckMessage]:
 
 
 @register("redis")
-def servers(**_: Any) -> list[CheckMessage]:
+def check_servers(**_: Any) -> list[CheckMessage]:
     """Every server: reachable, new enough, never evicting, durable, made with our number of partitions."""
     if not may_connect.get():
         return []
     placed = {name: url for name, url in settings.REDIS_COMPONENT_URLS.items() if name != "cache"}
     try:
-        return asyncio.run(_look_at(StoreUrls(settings.REDIS_URL, placed)))
+        return asyncio.run(_check_store(StoreUrls(settings.REDIS_URL, placed)))
     except StoreUnavailable as error:
-        return [_unreachable(str(error))]
+        return [_unreachable_error(str(error))]
     except StoreError as error:  # a URL, a map of shards or a proxy: the error says what to do
         return [Error(str(error), id="socialsite.E006")]
 
 
-def server_messages(name: str, facts: dict[str, str]) -> list[CheckMessage]:
+def check_server_info(name: str, facts: dict[str, str]) -> list[CheckMessage]:
     """What INFO says against a server."""
     found: list[CheckMessage] = []
     version = facts.get("redis_version", "0.0")
-    if tuple(map(int, version.split(".")[:2])) < LOWEST_VERSION:
+    if tuple(map(int, version.split(".")[:2])) < MIN_REDIS_VERSION:
         found.append(Error(f"{name} runs version {version}; 7.0 or newer is needed.", id="socialsite.E003"))
     policy = facts.get("maxmemory_policy")
     if policy != "noeviction":
@@ -108,24 +109,24 @@ def server_messages(name: str, facts: dict[str, str]) -> list[CheckMessage]:
     return found
 
 
-async def _look_at(urls: StoreUrls) -> list[CheckMessage]:
+async def _check_store(urls: StoreUrls) -> list[CheckMessage]:
     store = await open_store(urls)
     try:
-        found = [message for node in store.nodes for message in await _node_messages(node)]
-        return found or await _partition_messages(store)
+        found = [message for node in store.nodes for message in await _check_node(node)]
+        return found or await _check_partitions(store)
     finally:
         await store.close()
 
 
-async def _node_messages(node: Node) -> Sequence[CheckMessage]:
+async def _check_node(node: Node) -> Sequence[CheckMessage]:
     try:
         replies = await node.pipeline([("INFO", part) for part in ("server", "memory", "persistence")])
     except StoreError as error:
-        return [_unreachable(f"{node.address}: {error}")]
-    return server_messages(str(node.address), facts_of(b"\r\n".join(replies)))
+        return [_unreachable_error(f"{node.address}: {error}")]
+    return check_server_info(str(node.address), parse_info(b"\r\n".join(replies)))
 
 
-async def _partition_messages(store: Store) -> list[CheckMessage]:
+async def _check_partitions(store: Store) -> list[CheckMessage]:
     from socialsite.services import (
         partitions_key,
     )  # the composition root knows every app; this module loads early
@@ -143,24 +144,24 @@ async def _partition_messages(store: Store) -> list[CheckMessage]:
     ]
 
 
-def _places() -> dict[str, str]:
+def _component_urls() -> dict[str, str]:
     """URL by component; "" stands for all that have none of their own."""
     return {"": settings.REDIS_URL, **settings.REDIS_COMPONENT_URLS}
 
 
-def _misplaced(component: str, url: str) -> CheckMessage | None:
+def _check_component_url(component: str, url: str) -> CheckMessage | None:
     name = f"REDIS_{component.upper()}_URL" if component else "REDIS_URL"
     scheme = urlsplit(url).scheme
-    if scheme not in SCHEMES:
+    if scheme not in URL_SCHEMES:
         return Error(
             f'{name}: "{scheme}://" names no topology.',
-            hint=f"Use one of {', '.join(f'{known}://' for known in SCHEMES)}.",
+            hint=f"Use one of {', '.join(f'{known}://' for known in URL_SCHEMES)}.",
             id="socialsite.E001",
         )
     if scheme != "redis+twemproxy":
         return None
-    cannot = NOT_BEHIND_TWEMPROXY + (CONFIRMED if settings.REQUIRE_REPLICAS else ())
-    behind = [each for each in cannot if each == component or (not component and each not in _places())]
+    cannot = NOT_BEHIND_TWEMPROXY + (REPLICA_CONFIRMED_COMPONENTS if settings.REQUIRE_REPLICAS else ())
+    behind = [each for each in cannot if each == component or (not component and each not in _component_urls())]
     if not behind:
         return None
     return Error(
@@ -170,5 +171,5 @@ def _misplaced(component: str, url: str) -> CheckMessage | None:
     )
 
 
-def _unreachable(reason: str) -> Error:
+def _unreachable_error(reason: str) -> Error:
     return Error(f"Redis does not answer: {reason}", id="socialsite.E002")

@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-REFRESH_AFTER_S = 5.0
+REFRESH_INTERVAL_S = 5.0
 
 
 class Clock:
@@ -20,7 +20,7 @@ class Clock:
     def __init__(self, read_server_ms: Callable[[], Awaitable[int | None]]) -> None:
         self._read_server_ms = read_server_ms
         self._offset_ms = time.time() * 1000.0 - time.monotonic() * 1000.0
-        self._shown_ms = 0
+        self._last_now_ms = 0
         self._is_set = False
 
     async def refresh(self) -> None:
@@ -37,16 +37,16 @@ class Clock:
         self._offset_ms = min(max(self._offset_ms, least), most) if self._is_set else (least + most) / 2
         self._is_set = True
 
-    async def keep_right(self) -> None:
+    async def refresh_forever(self) -> None:
         """Refresh for ever; whoever starts this task owns and cancels it."""
         while True:
-            await asyncio.sleep(REFRESH_AFTER_S)
+            await asyncio.sleep(REFRESH_INTERVAL_S)
             await self.refresh()
 
     def now_ms(self) -> int:
         now_ms = int(time.monotonic() * 1000.0 + self._offset_ms)
-        self._shown_ms = max(self._shown_ms, now_ms)
-        return self._shown_ms
+        self._last_now_ms = max(self._last_now_ms, now_ms)
+        return self._last_now_ms
 
 
 class FixedClock:

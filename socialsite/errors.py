@@ -1,6 +1,6 @@
 """The shape of every refusal, and what can be wrong with a request before any app has looked at it.
 
-What HTTP status each becomes stands in ONE table, socialsite/middleware/errors.py.
+What HTTP status each becomes stands in ONE table, socialsite/web/middleware/errors.py.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,45 +9,45 @@ from http import HTTPStatus
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-Text = str | Promise  # a message, translated when it is shown
+LazyText = str | Promise  # a message, translated when it is shown
 
 
-class Refusal(Exception):
+class ApiError(Exception):
     """Something that is not to be: `code` is for programs, `message` for people, `fields` says which input
     is at fault. Each app derives a base of its own from it, and from that one class a rule."""
 
     code: str = "refused"
-    message: Text = _("This cannot be done.")
+    message: LazyText = _("This cannot be done.")
 
-    def __init__(self, message: Text | None = None, *, fields: Mapping[str, Text] | None = None) -> None:
+    def __init__(self, message: LazyText | None = None, *, fields: Mapping[str, LazyText] | None = None) -> None:
         self.message = message if message is not None else type(self).message
-        self.fields: dict[str, Text] = dict(fields or {})
+        self.fields: dict[str, LazyText] = dict(fields or {})
         super().__init__(self.code)
 
 
-class RequestError(Refusal):
+class RequestError(ApiError):
     """Base of every refusal of a request as such."""
 
     code = "malformed"
     message = _("This request cannot be understood.")
 
 
-class Malformed(RequestError):
+class MalformedRequest(RequestError):
     """Not UTF-8, not JSON, not a number where one belongs. 400."""
 
 
-class NotAllowed(RequestError):
+class MethodNotAllowed(RequestError):
     """This address answers other methods only. 405."""
 
     code = "method_not_allowed"
     message = _("This address does not answer this method.")
 
-    def __init__(self, allowed: Iterable[str]) -> None:
+    def __init__(self, allowed_methods: Iterable[str]) -> None:
         super().__init__()
-        self.allowed = tuple(allowed)
+        self.allowed_methods = tuple(allowed_methods)
 
 
-class TooLarge(RequestError):
+class RequestTooLarge(RequestError):
     """The body (413) or the head (431) is larger than this site reads."""
 
     code = "too_large"
@@ -70,7 +70,7 @@ class RateLimited(RequestError):
         self.retry_after_s = retry_after_s
 
 
-class TooSlow(RequestError):
+class DeadlineExceeded(RequestError):
     """The request's deadline passed before there was an answer.
 
     503: the effect is unknown, repeating is safe.

@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 from structlog.typing import Processor
 
-SHARED: list[Processor] = [
+SHARED_PROCESSORS: list[Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
@@ -21,7 +21,7 @@ def configure_structlog() -> None:
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
-            *SHARED,
+            *SHARED_PROCESSORS,
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
@@ -43,7 +43,7 @@ def logging_settings(level: str, *, readable: bool) -> dict[str, Any]:
         "formatters": {
             "line": {
                 "()": structlog.stdlib.ProcessorFormatter,
-                "foreign_pre_chain": SHARED,
+                "foreign_pre_chain": SHARED_PROCESSORS,
                 "processors": ending,
             }
         },

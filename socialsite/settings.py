@@ -11,7 +11,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
-from socialsite import environment
+from socialsite import settings_parsers as environment
 from socialsite.logs import configure_structlog, logging_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -21,7 +21,7 @@ environ.Env.read_env(BASE_DIR / ".env")
 # The site
 REDIS_URL: str = env.str("REDIS_URL", default="") or f"embedded://{BASE_DIR / 'data'}"
 # A quickstart keeps its key beside its data, so that commands given beside it need none.
-SECRET_KEY: str = env.str("SECRET_KEY", default="") or environment.kept_secret_key(REDIS_URL)
+SECRET_KEY: str = env.str("SECRET_KEY", default="") or environment.read_secret_key(REDIS_URL)
 if not SECRET_KEY:
     raise ImproperlyConfigured(
         "SECRET_KEY is not set: put a long random text into the environment or .env, or use `make run`."
@@ -30,8 +30,8 @@ DEBUG: bool = env.bool("DEBUG", default=False)
 HTTPS: bool = env.bool("HTTPS", default=False)
 ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
-TRUSTED_PROXIES = environment.networks("TRUSTED_PROXIES", env.list("TRUSTED_PROXIES", default=[]))
-METRICS_ALLOWED = environment.networks(
+TRUSTED_PROXIES = environment.parse_networks("TRUSTED_PROXIES", env.list("TRUSTED_PROXIES", default=[]))
+METRICS_ALLOWED = environment.parse_networks(
     "METRICS_ALLOWED", env.list("METRICS_ALLOWED", default=["127.0.0.0/8", "::1"])
 )
 METRICS_DIR: str = env.str("METRICS_DIR", default="")  # metrics_shared.py reads it, before any settings
@@ -43,34 +43,34 @@ REDIS_COMPONENT_URLS: dict[str, str] = {
     for component in environment.COMPONENTS
     if (url := env.str(f"REDIS_{component.upper()}_URL", default=""))
 }
-MEMORY_RESERVE = environment.memory("MEMORY_RESERVE", env.str("MEMORY_RESERVE", default="16mb"))  # bytes
-ARCHIVE_URL: str = env.str("ARCHIVE_URL", default="") or environment.archive_beside(REDIS_URL, BASE_DIR)
+MEMORY_RESERVE = environment.parse_bytes("MEMORY_RESERVE", env.str("MEMORY_RESERVE", default="16mb"))  # bytes
+ARCHIVE_URL: str = env.str("ARCHIVE_URL", default="") or environment.default_archive_url(REDIS_URL, BASE_DIR)
 
 
-def _count(name: str, default: int, lowest: int = 1) -> int:
-    return environment.at_least(name, environment.whole(name, env.str(name, default=str(default))), lowest)
+def _read_count(name: str, default: int, lowest: int = 1) -> int:
+    return environment.require_at_least(name, environment.parse_int(name, env.str(name, default=str(default))), lowest)
 
 
-REQUIRE_REPLICAS = _count("REQUIRE_REPLICAS", 0, lowest=0)
+REQUIRE_REPLICAS = _read_count("REQUIRE_REPLICAS", 0, lowest=0)
 
 # Caps and sizes
-POST_MAX_LENGTH = _count("POST_MAX_LENGTH", 500)  # graphemes
-HOME_CAP = _count("HOME_CAP", 1000)
-HOME_TTL_DAYS = _count("HOME_TTL_DAYS", 30)
-PROFILE_CAP = _count("PROFILE_CAP", 20_000)
-PUBLIC_CAP = _count("PUBLIC_CAP", 1000)
-LIST_CAP = _count("LIST_CAP", 1000)
-LIST_MEMBERS_CAP = _count("LIST_MEMBERS_CAP", 1000)
-FOLLOWING_CAP = _count("FOLLOWING_CAP", 5000)
-POSTS_PER_PASS = _count("POSTS_PER_PASS", 1000)
-FOLLOW_PARTITIONS = _count("FOLLOW_PARTITIONS", 16)
-PROFILE_PARTITIONS = _count("PROFILE_PARTITIONS", 1)
-PULL_THRESHOLD = _count("PULL_THRESHOLD", 0, lowest=0)  # followers; 0 = every post is syndicated
+POST_MAX_LENGTH = _read_count("POST_MAX_LENGTH", 500)  # graphemes
+HOME_CAP = _read_count("HOME_CAP", 1000)
+HOME_TTL_DAYS = _read_count("HOME_TTL_DAYS", 30)
+PROFILE_CAP = _read_count("PROFILE_CAP", 20_000)
+PUBLIC_CAP = _read_count("PUBLIC_CAP", 1000)
+LIST_CAP = _read_count("LIST_CAP", 1000)
+LIST_MEMBERS_CAP = _read_count("LIST_MEMBERS_CAP", 1000)
+FOLLOWING_CAP = _read_count("FOLLOWING_CAP", 5000)
+POSTS_PER_PASS = _read_count("POSTS_PER_PASS", 1000)
+FOLLOW_PARTITIONS = _read_count("FOLLOW_PARTITIONS", 16)
+PROFILE_PARTITIONS = _read_count("PROFILE_PARTITIONS", 1)
+PULL_THRESHOLD = _read_count("PULL_THRESHOLD", 0, lowest=0)  # followers; 0 = every post is syndicated
 
 # Grants a minute by rule; None = no limit
 RATE_LIMITS: dict[str, int | None] = {
-    rule: environment.rate(name, env.str(name, default=default))
-    for rule, default in environment.RATE_DEFAULTS.items()
+    rule: environment.parse_rate(name, env.str(name, default=default))
+    for rule, default in environment.DEFAULT_RATE_LIMITS.items()
     for name in [f"RATE_LIMIT_{rule.upper()}"]
 }
 
@@ -88,22 +88,22 @@ INSTALLED_APPS = [
 # Async-native, all of it: each sync middleware would cost a page two hops between threads. The order matters:
 # errors hang on what is outside of them (headers, language, token), the session on services and address.
 MIDDLEWARE = [
-    "socialsite.middleware.access_log.AccessLogMiddleware",
-    "socialsite.middleware.stock.Security",
-    "socialsite.middleware.headers.HeadersMiddleware",
-    "socialsite.middleware.stock.Locale",
-    "socialsite.middleware.stock.Common",
-    "socialsite.middleware.stock.Csrf",
-    "socialsite.middleware.stock.Messages",
-    "socialsite.middleware.address.AddressMiddleware",
-    "socialsite.middleware.limits.LimitsMiddleware",
-    "socialsite.middleware.deadline.DeadlineMiddleware",
-    "socialsite.middleware.services.ServicesMiddleware",
-    "socialsite.middleware.written_out.WrittenOutMiddleware",
-    "socialsite.middleware.session.SessionMiddleware",
-    "socialsite.middleware.errors.ErrorsMiddleware",
+    "socialsite.web.middleware.access_log.AccessLogMiddleware",
+    "socialsite.web.middleware.django_async.AsyncSecurityMiddleware",
+    "socialsite.web.middleware.headers.HeadersMiddleware",
+    "socialsite.web.middleware.django_async.AsyncLocaleMiddleware",
+    "socialsite.web.middleware.django_async.AsyncCommonMiddleware",
+    "socialsite.web.middleware.django_async.AsyncCsrfMiddleware",
+    "socialsite.web.middleware.django_async.AsyncMessageMiddleware",
+    "socialsite.web.middleware.address.AddressMiddleware",
+    "socialsite.web.middleware.limits.RequestSizeMiddleware",
+    "socialsite.web.middleware.deadline.DeadlineMiddleware",
+    "socialsite.web.middleware.services.ServicesMiddleware",
+    "socialsite.web.middleware.durability.DurabilityMiddleware",
+    "socialsite.web.middleware.session.SessionMiddleware",
+    "socialsite.web.middleware.errors.ErrorsMiddleware",
 ]
-CSRF_FAILURE_VIEW = "socialsite.views.csrf_failure"
+CSRF_FAILURE_VIEW = "socialsite.web.views.csrf_failure"
 ROOT_URLCONF = "socialsite.urls"
 ASGI_APPLICATION = "socialsite.asgi.application"
 TEMPLATES = [
@@ -123,7 +123,7 @@ TEMPLATES = [
 DATABASES: dict[str, dict[str, str]] = {}  # Redis is the only one
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 _CACHE_URL = REDIS_COMPONENT_URLS.get("cache", "")
-CACHES = environment.caches(_CACHE_URL or REDIS_URL, chosen=bool(_CACHE_URL))
+CACHES = environment.build_cache_settings(_CACHE_URL or REDIS_URL, is_explicit=bool(_CACHE_URL))
 DEFAULT_CHARSET = "utf-8"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 50
@@ -132,7 +132,7 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 4
 # Accounts and sessions
 AUTH_USER_MODEL = "accounts.Account"
 AUTHENTICATION_BACKENDS = ["accounts.backends.HandleBackend"]
-SESSION_ENGINE = "accounts.sessions"
+SESSION_ENGINE = "accounts.sessions.django_store"
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
 LOGIN_URL = "/accounts/login/"
 LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "/"
@@ -170,7 +170,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SILENCED_SYSTEM_CHECKS = [
-    # These look for Django's own sync middleware by name; the async-native ones of socialsite.middleware
+    # These look for Django's own sync middleware by name; the async-native ones of socialsite.web.middleware
     # set the same headers and check the same tokens, and tests/web holds them to it.
     "security.W001",
     "security.W002",

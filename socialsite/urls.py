@@ -2,26 +2,26 @@
 
 from django.urls import include, path
 
-from . import views
-from .http import methods
-from .metrics_page import metrics_page
-from .ops.views.about import about
+from socialsite.admin.views.about import about
+from socialsite.web import views
+from socialsite.web.metrics_page import metrics_page
+from socialsite.web.requests import dispatch_by_method
 
 urlpatterns = [
     path("", include("timelines.urls")),
     path("accounts/", include("accounts.urls")),
-    path("ops/", include("socialsite.ops.urls")),
-    path("about/", methods(GET=about), name="about"),
-    path("livez", methods(GET=views.livez), name="livez"),
-    path("readyz", methods(GET=views.readyz), name="readyz"),
-    path("metrics", methods(GET=metrics_page), name="metrics"),
-    path("robots.txt", methods(GET=views.robots), name="robots"),
-    path("favicon.ico", methods(GET=views.favicon), name="favicon"),
-    path("manifest.webmanifest", methods(GET=views.manifest), name="manifest"),
-    path(".well-known/security.txt", methods(GET=views.security), name="security"),
+    path("ops/", include("socialsite.admin.urls")),
+    path("about/", dispatch_by_method(GET=about), name="about"),
+    path("livez", dispatch_by_method(GET=views.livez), name="livez"),
+    path("readyz", dispatch_by_method(GET=views.readyz), name="readyz"),
+    path("metrics", dispatch_by_method(GET=metrics_page), name="metrics"),
+    path("robots.txt", dispatch_by_method(GET=views.robots_txt), name="robots"),
+    path("favicon.ico", dispatch_by_method(GET=views.favicon), name="favicon"),
+    path("manifest.webmanifest", dispatch_by_method(GET=views.manifest), name="manifest"),
+    path(".well-known/security.txt", dispatch_by_method(GET=views.security_txt), name="security"),
 ]
 
 handler400 = views.bad_request
 handler403 = views.forbidden
 handler404 = views.not_found
-handler500 = views.defect
+handler500 = views.server_error

@@ -10,10 +10,11 @@ import pytest
 import pytest_asyncio
 from hypothesis import settings
 
-from socialsite.configuration import Configuration
+from socialsite.migration.opening import open_store
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
-from socialsite.store import Store, StoreUrls, open_store
-from tests.support.reacting import Acts
+from socialsite.store import Store, StoreUrls
+from tests.support.reacting import PersonReactions
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import TOPOLOGIES, Deployment, clients_of
 from tests.support.world import World
@@ -89,7 +90,7 @@ async def store(redis_urls: StoreUrls) -> AsyncIterator[Store]:
 @pytest_asyncio.fixture
 async def services(redis_urls: StoreUrls) -> AsyncIterator[Services]:
     """All services over empty servers, with the clock of the server and no limits."""
-    async with open_services(redis_urls, Configuration()) as opened:
+    async with open_services(redis_urls, ServiceConfig()) as opened:
         yield opened
 
 
@@ -100,6 +101,6 @@ def world(services: Services) -> World:
 
 
 @pytest.fixture
-def acts(services: Services) -> Acts:
+def acts(services: Services) -> PersonReactions:
     """What these people do to posts."""
-    return Acts(services)
+    return PersonReactions(services)

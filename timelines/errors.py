@@ -1,17 +1,17 @@
 """What can go wrong with posts, timelines, follows and lists.
 
 One class a rule; services raise them. What HTTP status each becomes stands in ONE table,
-socialsite/middleware/errors.py.
+socialsite/web/middleware/errors.py.
 """
 
 from collections.abc import Mapping
 
 from django.utils.translation import gettext_lazy as _
 
-from socialsite.errors import Refusal, Text
+from socialsite.errors import ApiError, LazyText
 
 
-class TimelinesError(Refusal):
+class TimelinesError(ApiError):
     """Base of every refusal of this app."""
 
     code = "timelines_error"
@@ -31,23 +31,23 @@ class TimelineNotFound(TimelinesError):
     message = _("This timeline does not exist.")
 
 
-class TagNotFound(TimelineNotFound):
+class HashtagNotFound(TimelineNotFound):
     """What cannot be a hashtag; one that nobody has used yet is a timeline without entries."""
 
     message = _("This cannot be a hashtag. Hashtags are made of letters, digits and underscores.")
 
 
-class PostRefused(TimelinesError):
+class PostInvalid(TimelinesError):
     """The text, or what it answers, breaks a rule: `fields` names which."""
 
     code = "invalid"
     message = _("The post was not published.")
 
-    def __init__(self, fields: Mapping[str, Text], message: Text | None = None) -> None:
+    def __init__(self, fields: Mapping[str, LazyText], message: LazyText | None = None) -> None:
         super().__init__(message, fields=fields)
 
 
-class BoostRefused(TimelinesError):
+class NotBoostable(TimelinesError):
     """What only some may see is not carried on to others."""
 
     code = "not_boostable"
@@ -61,14 +61,14 @@ class IdempotencyConflict(TimelinesError):
     message = _("This key was already used for another post.")
 
 
-class Unconfirmed(TimelinesError):
+class PostUnconfirmed(TimelinesError):
     """The post is stored, but no replica has confirmed it yet (REQUIRE_REPLICAS); repeating is safe."""
 
     code = "unconfirmed"
     message = _("The post could not be confirmed yet. Please try again.")
 
 
-class FollowingYourself(TimelinesError):
+class CannotFollowSelf(TimelinesError):
     """Oneself is always in one's own home; an edge to oneself would only count twice."""
 
     code = "following_yourself"
@@ -82,7 +82,7 @@ class FollowingCapReached(TimelinesError):
     message = _("You follow as many accounts as this site allows.")
 
 
-class RequesterAtCap(TimelinesError):
+class RequesterFollowingCapReached(TimelinesError):
     """Who asks follows FOLLOWING_CAP accounts: their request waits on."""
 
     code = "requester_cap"
@@ -105,7 +105,7 @@ class ListTitleInvalid(TimelinesError):
     code = "invalid"
     message = _("This title cannot be used.")
 
-    def __init__(self, title_message: Text | None = None) -> None:
+    def __init__(self, title_message: LazyText | None = None) -> None:
         super().__init__(fields={"title": title_message if title_message is not None else type(self).message})
 
 
@@ -115,7 +115,7 @@ class ListInvalid(TimelinesError):
     code = "invalid"
     message = _("This list cannot be made so.")
 
-    def __init__(self, fields: Mapping[str, Text]) -> None:
+    def __init__(self, fields: Mapping[str, LazyText]) -> None:
         super().__init__(fields=fields)
 
 
@@ -133,28 +133,28 @@ class ListsCapReached(TimelinesError):
     message = _("You have as many lists as this site allows.")
 
 
-class MembersCapReached(TimelinesError):
+class ListMembersCapReached(TimelinesError):
     """LIST_MEMBERS_CAP accounts are on the list already."""
 
     code = "members_cap"
     message = _("This list has as many members as this site allows.")
 
 
-class RelatingToYourself(TimelinesError):
+class CannotBlockOrMuteSelf(TimelinesError):
     """Oneself cannot be blocked or muted."""
 
     code = "relating_to_yourself"
     message = _("You cannot do this to yourself.")
 
 
-class RelationsCapReached(TimelinesError):
+class BlocksAndMutesCapReached(TimelinesError):
     """BLOCKS_CAP, MUTES_CAP or QUIETED_CAP accounts are blocked, muted or quieted already."""
 
     code = "relations_cap"
     message = _("You keep away as many accounts as this site allows.")
 
 
-class MuteRefused(TimelinesError):
+class MuteDurationInvalid(TimelinesError):
     """The duration is none."""
 
     code = "invalid"
@@ -164,14 +164,14 @@ class MuteRefused(TimelinesError):
         super().__init__(fields={"duration": type(self).message})
 
 
-class FollowedTagsCapReached(TimelinesError):
+class FollowedHashtagsCapReached(TimelinesError):
     """FOLLOWED_TAGS_CAP hashtags are followed already."""
 
     code = "tags_cap"
     message = _("You follow as many hashtags as this site allows.")
 
 
-class RequestsCapReached(TimelinesError):
+class FollowRequestsCapReached(TimelinesError):
     """REQUESTED_CAP of one's requests to follow wait for an answer."""
 
     code = "requests_cap"
@@ -185,13 +185,13 @@ class FilterNotFound(TimelinesError):
     message = _("This filter does not exist.")
 
 
-class FilterRefused(TimelinesError):
+class FilterInvalid(TimelinesError):
     """The phrase cannot be filtered by, or another field breaks a rule: `fields` names which."""
 
     code = "invalid"
     message = _("This filter cannot be used.")
 
-    def __init__(self, fields: Mapping[str, Text]) -> None:
+    def __init__(self, fields: Mapping[str, LazyText]) -> None:
         super().__init__(fields=fields)
 
 

@@ -1,27 +1,27 @@
-"""Every key of posts, timelines, follows and lists, built and described here (docs/keys.md has the table).
+"""Every key of posts, timelines, follows and lists, built and described here (docs/reference/keys.md has the table).
 
 `status:` of the book is `posts:` here, its `home:`, `profile:` and `list:` timelines keep their names.
 """
 
-from socialsite.store.connections import partition_of
-from socialsite.store.key import Key, kept
+from socialsite.store.connections import partition_of_pair
+from socialsite.store.key import Key, cached_key
 
 # Posts: sources of truth.
 
 
-@kept
+@cached_key
 def post(post_id: int) -> Key:
     """STRING: a MessagePack Post | "pending" (1 h) | "deleted:<author>" or "superseded", for ever."""
     return Key("posts", tag=str(post_id), name="post")
 
 
-@kept
+@cached_key
 def replies(post_id: int) -> Key:
     """ZSET of reply ids (score = member). Added by publish and the worker, removed by delete."""
     return Key("posts", tag=str(post_id), name="replies")
 
 
-@kept
+@cached_key
 def gone_replies(post_id: int) -> Key:
     """ZSET of ids of deleted replies that are answered themselves (score = member): threads go on there.
 
@@ -45,7 +45,7 @@ def fading(post_id: int) -> Key:
     return Key("posts", tag=str(post_id), name="fading")
 
 
-@kept
+@cached_key
 def counts(post_id: int) -> Key:
     """STRING "<replies> <boosts> <likes>": the sizes of the three sets, written with them. Absent: none."""
     return Key("posts", tag=str(post_id), name="counts")
@@ -114,7 +114,7 @@ def filters(account_id: int) -> Key:
     return Key("timelines", tag=str(account_id), name="filters")
 
 
-@kept
+@cached_key
 def notifications(account_id: int) -> Key:
     """ZSET "<kind>:<account>:<post or 0>" -> id of the notification. NOTIFICATIONS_CAP, the newest.
 
@@ -123,13 +123,13 @@ def notifications(account_id: int) -> Key:
     return Key("timelines", tag=str(account_id), name="notifications")
 
 
-@kept
+@cached_key
 def notified(account_id: int) -> Key:
     """STRING: id of the last notification that the account has read; all older ones are read, too."""
     return Key("timelines", tag=str(account_id), name="notified")
 
 
-@kept
+@cached_key
 def preferences(account_id: int) -> Key:
     """HASH: kind of notification -> "all", "followed" (only from people one follows) or "none"; and
     scroll -> "on" or "off" (older posts come by themselves).
@@ -137,7 +137,7 @@ def preferences(account_id: int) -> Key:
     return Key("timelines", tag=str(account_id), name="preferences")
 
 
-@kept
+@cached_key
 def position(account_id: int) -> Key:
     """HASH: name of a timeline -> id of the newest post that was read there. POSITIONS_CAP."""
     return Key("timelines", tag=str(account_id), name="position")
@@ -154,7 +154,7 @@ HOME_PATTERN = b"timelines:{%d}:home"
 LIST_PATTERN = b"timelines:{l%d}:posts"
 
 
-@kept
+@cached_key
 def home_timeline(account_id: int) -> Key:
     """LIST of post ids, newest first; the last element is the floor (-id). HOME_CAP, 30 days unread."""
     return Key("timelines", tag=str(account_id), name="home")
@@ -165,7 +165,7 @@ def list_timeline(list_id: int) -> Key:
     return Key("timelines", tag=f"l{list_id}", name="posts")
 
 
-@kept
+@cached_key
 def profile_timeline(account_id: int) -> Key:
     """ZSET of post ids (score = member). PROFILE_CAP. Added by publish and the worker, removed by delete."""
     return Key("timelines", tag=str(account_id), name="profile")
@@ -193,7 +193,7 @@ class ProfileKeys:
     def of(self, account_id: int, post_id: int) -> Key:
         if self._partitions == 1:
             return profile_timeline(account_id)
-        number = partition_of(account_id, post_id, self._partitions)
+        number = partition_of_pair(account_id, post_id, self._partitions)
         return profile_part(account_id, number, self._partitions)
 
     def all(self, account_id: int) -> list[Key]:
@@ -225,7 +225,7 @@ def public_timeline() -> Key:
 # Follows, lists and their members: sources of truth. `tag` is the partition of the pair of ids, "p7".
 
 
-@kept
+@cached_key
 def following(tag: str, account_id: int) -> Key:
     """ZSET: id of an account that `account_id` follows -> ms. FOLLOWING_CAP over all partitions.
 
@@ -293,12 +293,12 @@ def search_term(partition: int, digest: str) -> Key:
 
     A term with at most RARE_CAP posts stands in `search_rare` instead.
 
-    Filled by the worker and imports, emptied by delete (timelines/repositories/search_add.lua).
+    Filled by the worker and imports, emptied by delete (timelines/search/search_add.lua).
     """
     return Key("search", tag=f"s{partition}", name=f"term:{digest}")
 
 
-@kept
+@cached_key
 def search_rare(partition: int, number: int) -> Key:
     """HASH: digest of a term (6 bytes) -> 7-byte ids of the partition's posts with it. RARE_HASHES."""
     return Key("search", tag=f"s{partition}", name=f"rare:{number}")

@@ -1,25 +1,25 @@
-"""The addresses of posts, timelines, follows and lists (docs/interface.md)."""
+"""The addresses of posts, timelines, follows and lists (docs/reference/interface.md)."""
 
 from django.urls import path, register_converter
 
-from socialsite.http import methods
 from socialsite.ids import MAX_ID
-from timelines.views import (
-    feeds,
-    filters,
-    home,
-    lists,
-    notifications,
-    places,
-    posts,
-    profiles,
-    reactions,
-    relations,
-    search,
-    suggestions,
-    tags,
-    visits,
-)
+from socialsite.web.requests import dispatch_by_method
+from timelines.feeds import views as feeds
+from timelines.filters import views as filters
+from timelines.following import suggestion_views as suggestions
+from timelines.following import views as relations
+from timelines.hashtags import views as tags
+from timelines.home import views as home
+from timelines.lists import views as lists
+from timelines.markers import views as places
+from timelines.notifications import views as notifications
+from timelines.pages import view_counts as visits
+from timelines.pages.dates import redirect_date_queries
+from timelines.profiles import views as profiles
+from timelines.publishing import views as posts
+from timelines.reactions import views as reactions
+from timelines.search import views as search
+from timelines.threads import views as threads
 
 
 class IdConverter:
@@ -54,69 +54,77 @@ register_converter(HandleConverter, "handle")
 
 app_name = "timelines"
 urlpatterns = [
-    path("", methods(GET=places.dated(home.home)), name="home"),
-    path("public/", methods(GET=places.dated(home.public)), name="public"),
-    path("positions/", methods(POST=places.move), name="positions"),
-    path("preferences/", methods(POST=places.prefer), name="preferences"),
-    path("accounts/suggestions/", methods(GET=suggestions.suggestions), name="suggestions"),
-    path("posts/", methods(POST=posts.publish), name="publish"),
-    path("posts/<id:post_id>/delete/", methods(POST=posts.delete), name="delete"),
-    path("posts/<id:post_id>/like/", methods(POST=reactions.like), name="like"),
-    path("posts/<id:post_id>/unlike/", methods(POST=reactions.unlike), name="unlike"),
-    path("posts/<id:post_id>/boost/", methods(POST=reactions.boost), name="boost"),
-    path("posts/<id:post_id>/unboost/", methods(POST=reactions.unboost), name="unboost"),
-    path("posts/<id:post_id>/bookmark/", methods(POST=reactions.bookmark), name="bookmark"),
-    path("posts/<id:post_id>/unbookmark/", methods(POST=reactions.unbookmark), name="unbookmark"),
-    path("bookmarks/", methods(GET=reactions.bookmarks), name="bookmarks"),
-    path("clicks/", methods(POST=visits.clicked), name="clicks"),
-    path("@<handle:handle>/", methods(GET=places.dated(profiles.profile)), name="profile"),
-    path("@<handle:handle>/followers/", methods(GET=profiles.followers), name="followers"),
-    path("@<handle:handle>/following/", methods(GET=profiles.following), name="following"),
-    path("@<handle:handle>/follow/", methods(POST=profiles.follow), name="follow"),
-    path("@<handle:handle>/unfollow/", methods(POST=profiles.unfollow), name="unfollow"),
-    path("@<handle:handle>/block/", methods(POST=relations.block), name="block"),
-    path("@<handle:handle>/unblock/", methods(POST=relations.unblock), name="unblock"),
-    path("@<handle:handle>/mute/", methods(POST=relations.mute), name="mute"),
-    path("@<handle:handle>/unmute/", methods(POST=relations.unmute), name="unmute"),
-    path("@<handle:handle>/hide-boosts/", methods(POST=relations.hide_boosts), name="hide-boosts"),
-    path("@<handle:handle>/show-boosts/", methods(POST=relations.show_boosts), name="show-boosts"),
+    path("", dispatch_by_method(GET=redirect_date_queries(home.home)), name="home"),
+    path("public/", dispatch_by_method(GET=redirect_date_queries(home.public)), name="public"),
+    path("positions/", dispatch_by_method(POST=places.save_marker), name="positions"),
+    path("preferences/", dispatch_by_method(POST=places.save_reading_preference), name="preferences"),
+    path("accounts/suggestions/", dispatch_by_method(GET=suggestions.suggestions), name="suggestions"),
+    path("posts/", dispatch_by_method(POST=posts.publish), name="publish"),
+    path("posts/<id:post_id>/delete/", dispatch_by_method(POST=posts.delete), name="delete"),
+    path("posts/<id:post_id>/like/", dispatch_by_method(POST=reactions.like), name="like"),
+    path("posts/<id:post_id>/unlike/", dispatch_by_method(POST=reactions.unlike), name="unlike"),
+    path("posts/<id:post_id>/boost/", dispatch_by_method(POST=reactions.boost), name="boost"),
+    path("posts/<id:post_id>/unboost/", dispatch_by_method(POST=reactions.unboost), name="unboost"),
+    path("posts/<id:post_id>/bookmark/", dispatch_by_method(POST=reactions.bookmark), name="bookmark"),
+    path("posts/<id:post_id>/unbookmark/", dispatch_by_method(POST=reactions.unbookmark), name="unbookmark"),
+    path("bookmarks/", dispatch_by_method(GET=reactions.bookmarks), name="bookmarks"),
+    path("clicks/", dispatch_by_method(POST=visits.count_click), name="clicks"),
+    path("@<handle:handle>/", dispatch_by_method(GET=redirect_date_queries(profiles.profile)), name="profile"),
+    path("@<handle:handle>/followers/", dispatch_by_method(GET=profiles.followers), name="followers"),
+    path("@<handle:handle>/following/", dispatch_by_method(GET=profiles.following), name="following"),
+    path("@<handle:handle>/follow/", dispatch_by_method(POST=relations.follow), name="follow"),
+    path("@<handle:handle>/unfollow/", dispatch_by_method(POST=relations.unfollow), name="unfollow"),
+    path("@<handle:handle>/block/", dispatch_by_method(POST=relations.block), name="block"),
+    path("@<handle:handle>/unblock/", dispatch_by_method(POST=relations.unblock), name="unblock"),
+    path("@<handle:handle>/mute/", dispatch_by_method(POST=relations.mute), name="mute"),
+    path("@<handle:handle>/unmute/", dispatch_by_method(POST=relations.unmute), name="unmute"),
+    path("@<handle:handle>/hide-boosts/", dispatch_by_method(POST=relations.hide_boosts), name="hide-boosts"),
+    path("@<handle:handle>/show-boosts/", dispatch_by_method(POST=relations.show_boosts), name="show-boosts"),
     path(
         "@<handle:handle>/remove-follower/",
-        methods(POST=relations.remove_follower),
+        dispatch_by_method(POST=relations.remove_follower),
         name="remove-follower",
     ),
-    path("@<handle:handle>/accept/", methods(POST=relations.accept), name="accept"),
-    path("@<handle:handle>/refuse/", methods(POST=relations.refuse), name="refuse"),
-    path("accounts/requests/", methods(GET=relations.requests), name="requests"),
-    path("accounts/blocked/", methods(GET=relations.blocked), name="blocked"),
-    path("accounts/muted/", methods(GET=relations.muted), name="muted"),
-    path("accounts/filters/", methods(GET=filters.index, POST=filters.add), name="filters"),
-    path("accounts/filters/<id:number>/edit/", methods(POST=filters.edit), name="filter-edit"),
-    path("accounts/filters/<id:number>/delete/", methods(POST=filters.delete), name="filter-delete"),
-    path("@<handle:handle>/feed.atom", methods(GET=feeds.account), name="feed"),
-    path("@<handle:handle>/<id:post_id>/", methods(GET=posts.show), name="post"),
-    path("@<handle:handle>/<id:post_id>/likes/", methods(GET=reactions.likes), name="likes"),
-    path("@<handle:handle>/<id:post_id>/boosts/", methods(GET=reactions.boosts), name="boosts"),
-    path("notifications/", methods(GET=notifications.index), name="notifications"),
-    path("notifications/read/", methods(POST=notifications.read), name="notifications-read"),
-    path("notifications/unread/", methods(GET=notifications.unread), name="notifications-unread"),
+    path("@<handle:handle>/accept/", dispatch_by_method(POST=relations.accept_follow_request), name="accept"),
+    path("@<handle:handle>/refuse/", dispatch_by_method(POST=relations.refuse_follow_request), name="refuse"),
+    path("accounts/requests/", dispatch_by_method(GET=relations.list_follow_requests), name="requests"),
+    path("accounts/blocked/", dispatch_by_method(GET=relations.list_blocked), name="blocked"),
+    path("accounts/muted/", dispatch_by_method(GET=relations.list_muted), name="muted"),
+    path("accounts/filters/", dispatch_by_method(GET=filters.index, POST=filters.add), name="filters"),
+    path("accounts/filters/<id:number>/edit/", dispatch_by_method(POST=filters.edit), name="filter-edit"),
+    path("accounts/filters/<id:number>/delete/", dispatch_by_method(POST=filters.delete), name="filter-delete"),
+    path("@<handle:handle>/feed.atom", dispatch_by_method(GET=feeds.account_atom), name="feed"),
+    path("@<handle:handle>/<id:post_id>/", dispatch_by_method(GET=threads.show), name="post"),
+    path("@<handle:handle>/<id:post_id>/likes/", dispatch_by_method(GET=reactions.likes), name="likes"),
+    path("@<handle:handle>/<id:post_id>/boosts/", dispatch_by_method(GET=reactions.boosts), name="boosts"),
+    path("notifications/", dispatch_by_method(GET=notifications.index), name="notifications"),
+    path("notifications/read/", dispatch_by_method(POST=notifications.mark_read), name="notifications-read"),
+    path(
+        "notifications/unread/",
+        dispatch_by_method(GET=notifications.count_unread),
+        name="notifications-unread",
+    ),
     path(
         "accounts/notifications/",
-        methods(GET=notifications.settings_page, POST=notifications.edit_settings),
+        dispatch_by_method(GET=notifications.show_settings, POST=notifications.edit_settings),
         name="notification-settings",
     ),
-    path("tags/", methods(GET=places.dated(tags.followed)), name="tags"),
-    path("tags/trending/", methods(GET=tags.trending), name="trending"),
-    path("tags/<str:tag>/follow/", methods(POST=tags.follow), name="tag-follow"),
-    path("tags/<str:tag>/unfollow/", methods(POST=tags.unfollow), name="tag-unfollow"),
-    path("tags/<str:tag>/", methods(GET=places.dated(tags.show)), name="tag"),
-    path("tags/<str:tag>/feed.atom", methods(GET=feeds.tag), name="tag-feed"),
-    path("search/", methods(GET=search.search), name="search"),
-    path("search/complete/", methods(GET=search.complete), name="complete"),
-    path("lists/", methods(GET=lists.index, POST=lists.create), name="lists"),
-    path("lists/<id:list_id>/", methods(GET=places.dated(lists.show)), name="list"),
-    path("lists/<id:list_id>/edit/", methods(POST=lists.edit), name="list-edit"),
-    path("lists/<id:list_id>/delete/", methods(POST=lists.delete), name="list-delete"),
-    path("lists/<id:list_id>/members/", methods(POST=lists.add_member), name="list-members"),
-    path("lists/<id:list_id>/members/remove/", methods(POST=lists.remove_member), name="list-members-remove"),
+    path("tags/", dispatch_by_method(GET=redirect_date_queries(tags.followed_hashtags)), name="tags"),
+    path("tags/trending/", dispatch_by_method(GET=tags.trending_hashtags), name="trending"),
+    path("tags/<str:tag>/follow/", dispatch_by_method(POST=tags.follow), name="tag-follow"),
+    path("tags/<str:tag>/unfollow/", dispatch_by_method(POST=tags.unfollow), name="tag-unfollow"),
+    path("tags/<str:tag>/", dispatch_by_method(GET=redirect_date_queries(tags.show)), name="tag"),
+    path("tags/<str:tag>/feed.atom", dispatch_by_method(GET=feeds.hashtag_atom), name="tag-feed"),
+    path("search/", dispatch_by_method(GET=search.search), name="search"),
+    path("search/complete/", dispatch_by_method(GET=search.autocomplete), name="complete"),
+    path("lists/", dispatch_by_method(GET=lists.index, POST=lists.create), name="lists"),
+    path("lists/<id:list_id>/", dispatch_by_method(GET=redirect_date_queries(lists.show)), name="list"),
+    path("lists/<id:list_id>/edit/", dispatch_by_method(POST=lists.edit), name="list-edit"),
+    path("lists/<id:list_id>/delete/", dispatch_by_method(POST=lists.delete), name="list-delete"),
+    path("lists/<id:list_id>/members/", dispatch_by_method(POST=lists.add_member), name="list-members"),
+    path(
+        "lists/<id:list_id>/members/remove/",
+        dispatch_by_method(POST=lists.remove_member),
+        name="list-members-remove",
+    ),
 ]

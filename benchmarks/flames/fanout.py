@@ -3,27 +3,27 @@
 import time
 
 from benchmarks.flames import Flame
-from benchmarks.sampling import sampled
+from benchmarks.sampling import sample_stacks
 from benchmarks.servers import redis_server
 
 FOLLOWERS = 10_000
 
 
 async def collect(seconds: float) -> Flame:
-    from benchmarks.delivering import deliverer
+    from benchmarks.delivering import running_deliverer
     from benchmarks.full_homes import fill_homes, followed_author
-    from socialsite.configuration import Configuration
+    from socialsite.service_config import ServiceConfig
     from socialsite.services import open_services
 
-    config = Configuration()
+    config = ServiceConfig()
     with redis_server() as server, server.client() as client:
         async with open_services(server.url, config) as services:
             author, owners = await followed_author(services, FOLLOWERS)
             fill_homes(client, owners, config.home_cap)
-            async with deliverer(services, author) as worker:
+            async with running_deliverer(services, author) as worker:
                 await worker.deliver()
                 passes, until, began_s = 0, time.monotonic() + seconds, time.process_time()
-                with sampled() as stacks:
+                with sample_stacks() as stacks:
                     while time.monotonic() < until:
                         await worker.deliver()
                         passes += FOLLOWERS // config.posts_per_pass

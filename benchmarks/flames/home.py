@@ -8,8 +8,8 @@ from pathlib import Path
 
 from benchmarks.figures import Plan
 from benchmarks.flames import Flame
-from benchmarks.sampling import read
-from benchmarks.web import Pages, populated_site, put
+from benchmarks.sampling import parse_stacks
+from benchmarks.web import PageRequests, measure_load, populated_site
 
 WARM_UP_S = 6.0
 """Every reader comes at least twice, so that what is kept is kept."""
@@ -19,10 +19,10 @@ async def collect(seconds: float) -> Flame:
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory, "stacks")
         async with populated_site(Plan(rounds=1, quick=False), sampled_into=file) as site:
-            pages = Pages([site.get("/", reader) for reader in site.cookies])
-            put(site.server, pages, WARM_UP_S)
+            pages = PageRequests([site.get("/", reader) for reader in site.cookies])
+            measure_load(site.server, pages, WARM_UP_S)
             os.kill(site.server.pid, signal.SIGUSR1)
-            measured = put(site.server, pages, seconds)
-        stacks = await asyncio.to_thread(lambda: read(file.read_text()))
+            measured = measure_load(site.server, pages, seconds)
+        stacks = await asyncio.to_thread(lambda: parse_stacks(file.read_text()))
     count = round(measured.per_s * seconds)
     return Flame("A home page of 30 over HTTP", stacks, "page", count, measured.cpu_ms * count / 1000)

@@ -23,7 +23,7 @@ class OperatorCommand(SiteCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.verbosity = options["verbosity"]
-        self.prepare(options)
+        self.prepare_options(options)
         try:
             asyncio.run(self._run(options))
         except StoreError as error:
@@ -31,19 +31,19 @@ class OperatorCommand(SiteCommand):
         except KeyboardInterrupt:
             raise CommandError("Stopped. It may be run again.") from None
 
-    def prepare(self, options: dict[str, Any]) -> None:
+    def prepare_options(self, options: dict[str, Any]) -> None:
         """Look at the options before anything is opened."""
 
     @abstractmethod
-    async def act(self, services: Services, options: dict[str, Any]) -> None: ...
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> None: ...
 
-    def say(self, line: str, *, at: int = 1) -> None:
+    def print_line(self, line: str, *, min_verbosity: int = 1) -> None:
         """A line on standard output, from verbosity `at` on."""
-        if self.verbosity >= at:
+        if self.verbosity >= min_verbosity:
             self.stdout.write(line)
 
     @contextlib.contextmanager
-    def progress(self, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    def progress_bar(self, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
         """A bar; call what it gives with how much further it is."""
         console = Console(stderr=True)
         quiet = self.verbosity == 0 or not console.is_terminal
@@ -53,4 +53,4 @@ class OperatorCommand(SiteCommand):
 
     async def _run(self, options: dict[str, Any]) -> None:
         async with open_services() as services:
-            await self.act(services, options)
+            await self.handle_async(services, options)

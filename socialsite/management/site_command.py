@@ -1,4 +1,4 @@
-"""The base of every command: whatever is wrong is one line, and exit status 1 (docs/interface.md)."""
+"""The base of every command: whatever is wrong is one line, and exit status 1 (docs/reference/interface.md)."""
 
 import sys
 from typing import Any

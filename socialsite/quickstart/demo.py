@@ -7,26 +7,26 @@ from pathlib import Path
 
 from socialsite.services import open_services
 
-Login = tuple[str, str]
+DemoLogin = tuple[str, str]
 """Handle and password. These accounts stand on a machine's own loopback; their passwords are no secrets."""
 
 
-def demo_logins(directory: Path, *, wanted: bool) -> list[Login]:
+def load_demo_logins(directory: Path, *, is_wanted: bool) -> list[DemoLogin]:
     """The demo's logins; loads it at the first start of a directory, and never into a site already in use.
 
     A load that was cut short is repeated by the next start.
     """
     file = directory / "demo.json"
-    if wanted and find_spec("timelines.services.demo") is None:
+    if is_wanted and find_spec("timelines.demo.load") is None:
         return []
     if not file.exists():
-        logins = asyncio.run(_load()) if wanted else []
+        logins = asyncio.run(_load_demo()) if is_wanted else []
         file.write_text(json.dumps({"logins": logins}))
     return [(handle, password) for handle, password in json.loads(file.read_text())["logins"]]
 
 
-async def _load() -> list[Login]:
-    from timelines.services.demo import load_demo
+async def _load_demo() -> list[DemoLogin]:
+    from timelines.demo.load import load_demo
 
     async with open_services() as services:
         return await load_demo(services, services.clock.now_ms())

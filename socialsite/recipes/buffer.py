@@ -20,13 +20,13 @@ from dataclasses import dataclass, field
 from typing import Self
 from zlib import crc32
 
-from socialsite.store import Command, Key, Reply, Store, load
+from socialsite.store import Command, Key, Reply, Store, load_script
 
-PARTITIONS = 64
-LEASE_MS = 60_000
+PARTITION_COUNT = 64
+BATCH_LEASE_MS = 60_000
 """For so long a taken batch is its flusher's; flushing one takes milliseconds."""
 
-ADD, TAKE, DONE = (load(f"buffer_{name}.lua", __package__) for name in ("add", "take", "done"))
+ADD, TAKE, FINISH_BATCH = (load_script(f"buffer_{name}.lua", __package__) for name in ("add", "take", "done"))
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -42,7 +42,7 @@ class Entity:
 
     @property
     def tag(self) -> str:
-        return f"b{crc32(self.name.encode()) % PARTITIONS}"
+        return f"b{crc32(self.name.encode()) % PARTITION_COUNT}"
 
     @classmethod
     def parse(cls, name: bytes) -> Self:
@@ -51,7 +51,7 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class TimestampedValue:
     """A last-write-wins value; `at_ms` decides which write was the last."""
 
     at_ms: int
@@ -62,7 +62,7 @@ class Mark:
         at_ms, _, value = text.decode().partition(" ")
         return cls(int(at_ms), value)
 
-    def or_later(self, other: "Mark | None") -> "Mark":
+    def latest_of(self, other: "TimestampedValue | None") -> "TimestampedValue":
         return self if other is None or self.at_ms >= other.at_ms else other
 
 
@@ -71,25 +71,25 @@ class Change:
     """Counts and marks by field; fields are fixed words."""
 
     counts: dict[str, int] = field(default_factory=dict)
-    marks: dict[str, Mark] = field(default_factory=dict)
+    values: dict[str, TimestampedValue] = field(default_factory=dict)
 
-    def count(self, name: str, amount: int = 1) -> None:
+    def add_count(self, name: str, amount: int = 1) -> None:
         self.counts[name] = self.counts.get(name, 0) + amount
 
-    def mark(self, name: str, mark: Mark) -> None:
-        self.marks[name] = mark.or_later(self.marks.get(name))
+    def set_value(self, name: str, mark: TimestampedValue) -> None:
+        self.values[name] = mark.latest_of(self.values.get(name))
 
-    def include(self, other: "Change") -> None:
+    def merge(self, other: "Change") -> None:
         for name, amount in other.counts.items():
-            self.count(name, amount)
-        for name, mark in other.marks.items():
-            self.mark(name, mark)
+            self.add_count(name, amount)
+        for name, mark in other.values.items():
+            self.set_value(name, mark)
 
     @property
-    def arguments(self) -> list[str | int]:
+    def script_arguments(self) -> list[str | int]:
         """As the scripts take it: number of counts, (field, amount)..., (field, ms, value)..."""
         counts = [part for pair in self.counts.items() for part in pair]
-        marks = [part for name, mark in self.marks.items() for part in (name, mark.at_ms, mark.value)]
+        marks = [part for name, mark in self.values.items() for part in (name, mark.at_ms, mark.value)]
         return [len(self.counts), *counts, *marks]
 
 
@@ -102,70 +102,70 @@ class Batch:
     change: Change
 
 
-def buffer(entity: Entity) -> Key:
+def buffer_key(entity: Entity) -> Key:
     """HASH: unflushed counts (`+field`) and marks (`=field`) of an entity, and their batch `id`."""
     return Key("series", tag=entity.tag, name=f"buffer:{entity.name}")
 
 
-def batch(entity: Entity) -> Key:
+def batch_key(entity: Entity) -> Key:
     """HASH: a buffer that a flusher took; deleted once it is applied."""
     return Key("series", tag=entity.tag, name=f"batch:{entity.name}")
 
 
-def pending(tag: str) -> Key:
+def pending_key(tag: str) -> Key:
     """ZSET: entity -> ms of its oldest unflushed change. One member for each buffer."""
     return Key("series", tag=tag, name="pending")
 
 
-def taken(tag: str) -> Key:
+def taken_key(tag: str) -> Key:
     """ZSET: entity -> ms at which its batch was taken. One member for each batch."""
     return Key("series", tag=tag, name="taken")
 
 
-def last_batch(tag: str) -> Key:
+def last_batch_key(tag: str) -> Key:
     """STRING: the last batch id of the partition."""
     return Key("series", tag=tag, name="batches")
 
 
-TAGS = tuple(f"b{number}" for number in range(PARTITIONS))
+PARTITION_TAGS = tuple(f"b{number}" for number in range(PARTITION_COUNT))
 
 
 def add_command(entity: Entity, change: Change, now_ms: int) -> Command:
     """Add to an entity's buffer; for a pipeline of the caller."""
-    keys = [buffer(entity), pending(entity.tag), last_batch(entity.tag)]
-    return ADD.command(keys, [now_ms, entity.name, *change.arguments])
+    keys = [buffer_key(entity), pending_key(entity.tag), last_batch_key(entity.tag)]
+    return ADD.command(keys, [now_ms, entity.name, *change.script_arguments])
 
 
-def due_commands(tag: str, now_ms: int, limit: int) -> tuple[Command, Command]:
+def find_due_commands(tag: str, now_ms: int, limit: int) -> tuple[Command, Command]:
     """The oldest entities of a partition: batches left behind, then buffers."""
-    left = ("ZRANGEBYSCORE", taken(tag), "-inf", now_ms - LEASE_MS, "LIMIT", 0, limit)
-    return left, ("ZRANGE", pending(tag), 0, limit - 1)
+    left = ("ZRANGEBYSCORE", taken_key(tag), "-inf", now_ms - BATCH_LEASE_MS, "LIMIT", 0, limit)
+    return left, ("ZRANGE", pending_key(tag), 0, limit - 1)
 
 
 def take_command(entity: Entity, now_ms: int) -> Command:
-    keys = [buffer(entity), batch(entity), pending(entity.tag), taken(entity.tag)]
-    return TAKE.command(keys, [entity.name, now_ms, LEASE_MS])
+    keys = [buffer_key(entity), batch_key(entity), pending_key(entity.tag), taken_key(entity.tag)]
+    return TAKE.command(keys, [entity.name, now_ms, BATCH_LEASE_MS])
 
 
-def done_command(applied: Batch) -> Command:
+def finish_command(applied: Batch) -> Command:
     entity = applied.entity
-    return DONE.command([batch(entity), taken(entity.tag)], [entity.name, applied.id])
+    return FINISH_BATCH.command([batch_key(entity), taken_key(entity.tag)], [entity.name, applied.id])
 
 
-def batch_of(entity: Entity, reply: Reply) -> Batch | None:
+def parse_batch(entity: Entity, reply: Reply) -> Batch | None:
     """The batch in the fields of a buffer; None where there is none."""
     found: dict[bytes, bytes] = dict(zip(reply[::2], reply[1::2], strict=True))
-    return Batch(entity, int(found[b"id"]), change_of(found)) if found else None
+    return Batch(entity, int(found[b"id"]), parse_change(found)) if found else None
 
 
-def change_of(fields: Mapping[bytes, bytes]) -> Change:
+def parse_change(fields: Mapping[bytes, bytes]) -> Change:
     """Counts and marks among the fields of a hash."""
     change = Change()
     for name, value in fields.items():
         if name.startswith(b"+"):
             change.counts[name[1:].decode()] = int(value)
         elif name.startswith(b"="):
-            change.marks[name[1:].decode()] = Mark.parse(value)
+            change.values[name[1:].decode()] = TimestampedValue.parse(value)
     return change
 
 
@@ -179,22 +179,22 @@ class Buffers:
         """Add to the buffers of several entities, in one round trip a node."""
         await self._series.gather([add_command(*each, now_ms) for each in changes.items()])
 
-    async def unflushed(self, entities: Sequence[Entity]) -> list[list[Batch]]:
+    async def read_unflushed(self, entities: Sequence[Entity]) -> list[list[Batch]]:
         """For each entity what is not applied yet, or was just now: compare the ids with its totals'.
 
         The buffer is read before the batch: one that is taken in between is seen twice, never missed.
         """
-        keys = [key for entity in entities for key in (buffer(entity), batch(entity))]
+        keys = [key for entity in entities for key in (buffer_key(entity), batch_key(entity))]
         replies = await self._series.gather([("HGETALL", key) for key in keys])
         pairs = zip(entities, replies[::2], replies[1::2], strict=True)
-        return [_once(batch_of(entity, each) for each in (older, newer)) for entity, older, newer in pairs]
+        return [_unique_batches(parse_batch(entity, each) for each in (older, newer)) for entity, older, newer in pairs]
 
-    async def waiting(self) -> int:
+    async def count_waiting(self) -> int:
         """How many entities have unflushed changes."""
-        keys = [key for tag in TAGS for key in (pending(tag), taken(tag))]
+        keys = [key for tag in PARTITION_TAGS for key in (pending_key(tag), taken_key(tag))]
         return sum(await self._series.gather([("ZCARD", key) for key in keys]))
 
 
-def _once(found: Iterable[Batch | None]) -> list[Batch]:
+def _unique_batches(found: Iterable[Batch | None]) -> list[Batch]:
     """Of one id the later look counts."""
     return list({each.id: each for each in found if each is not None}.values())

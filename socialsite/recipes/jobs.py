@@ -7,33 +7,33 @@ from dataclasses import dataclass
 STREAM_ID = re.compile(r"\d{1,20}-\d{1,20}")
 
 
-class JobRefused(Exception):
+class PermanentFailure(Exception):
     """A handler says that this job can never succeed: it is buried without another try."""
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """How long the queue waits before it acts, all in ms."""
 
-    heartbeat_ms: int = 10_000
+    heartbeat_ttl_ms: int = 10_000
     """Life of a heartbeat; a worker renews it more than three times within."""
-    adopt_ms: int = 500
+    reclaim_interval_ms: int = 500
     """How often a worker looks for what others left behind."""
-    stuck_ms: int = 60_000
+    stuck_after_ms: int = 60_000
     """A live worker that has not touched a job for so long has forgotten it."""
-    lost_ms: int = 5_000
+    lost_after_ms: int = 5_000
     """The same for a job of one's own that never arrived: the reply that carried it was lost."""
-    retry_ms: tuple[int, ...] = (500, 1_000, 2_000, 4_000)
+    retry_delays_ms: tuple[int, ...] = (500, 1_000, 2_000, 4_000)
     """Wait after the first failed try, the second and so on; the try after the last wait is the last one."""
 
     @property
-    def most_tries(self) -> int:
-        return len(self.retry_ms) + 1
+    def max_tries(self) -> int:
+        return len(self.retry_delays_ms) + 1
 
     @property
-    def suspect_ms(self) -> str:
+    def redelivery_delays(self) -> str:
         """Waits before the 2nd, 3rd, ... delivery of a dead worker's job, as text: the 2nd is at once."""
-        return ",".join(map(str, (0, *self.retry_ms[1:])))
+        return ",".join(map(str, (0, *self.retry_delays_ms[1:])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +75,12 @@ class DeadLetter:
         return int(self.id.partition("-")[0])
 
 
-def payload_of(fields: Sequence[bytes]) -> bytes:
+def parse_payload(fields: Sequence[bytes]) -> bytes:
     """An entry that is none of ours has no payload: its handler will refuse the empty one."""
     return dict(zip(fields[::2], fields[1::2], strict=True)).get(b"payload", b"")
 
 
-def dead_letter_of(id: str, fields: Sequence[bytes]) -> DeadLetter:
+def parse_dead_letter(id: str, fields: Sequence[bytes]) -> DeadLetter:
     found = dict(zip(fields[::2], fields[1::2], strict=True))
     return DeadLetter(
         id=id,
@@ -91,7 +91,7 @@ def dead_letter_of(id: str, fields: Sequence[bytes]) -> DeadLetter:
     )
 
 
-def stream_id(text: str) -> str:
+def validated_stream_id(text: str) -> str:
     if not STREAM_ID.fullmatch(text):
         raise ValueError(f"not the id of a dead letter: {text!r}")
     return text

@@ -16,16 +16,16 @@ import re
 import secrets
 from collections.abc import AsyncIterator
 
-from socialsite.store import Key, Store, StoreUnavailable, load
+from socialsite.store import Key, Store, StoreUnavailable, load_script
 
-ACQUIRE, RENEW, RELEASE = (load(f"lock_{name}.lua", __package__) for name in ("acquire", "renew", "release"))
+ACQUIRE, RENEW, RELEASE = (load_script(f"lock_{name}.lua", __package__) for name in ("acquire", "renew", "release"))
 
-LIFE_MS = 10_000
-RETRY_S = 0.1
-NAME = re.compile(r"[a-z]+")
+LOCK_TTL_MS = 10_000
+RETRY_DELAY_S = 0.1
+NAME_PATTERN = re.compile(r"[a-z]+")
 
 
-class Locked(Exception):
+class LockNotAcquired(Exception):
     """Somebody else holds the lock."""
 
 
@@ -34,7 +34,7 @@ class LockLost(Exception):
 
 
 def lock_key(name: str) -> Key:
-    """STRING: token of the holder; gone LIFE_MS after the last renewal."""
+    """STRING: token of the holder; gone LOCK_TTL_MS after the last renewal."""
     return Key("jobs", tag=name, name="lock")
 
 
@@ -46,39 +46,39 @@ def fence_key(name: str) -> Key:
 class Lock:
     """The lock `name`, a fixed word."""
 
-    def __init__(self, store: Store, name: str, *, life_ms: int = LIFE_MS) -> None:
-        if not NAME.fullmatch(name):
+    def __init__(self, store: Store, name: str, *, ttl_ms: int = LOCK_TTL_MS) -> None:
+        if not NAME_PATTERN.fullmatch(name):
             raise ValueError(f"a lock's name is one lower-case word, not {name!r}")
         self._node = store.component("jobs")[lock_key(name)]
         self.name = name
-        self.life_ms = life_ms
+        self.ttl_ms = ttl_ms
 
-    async def acquire(self, *, wait_s: float = 0) -> "Held":
+    async def acquire(self, *, wait_s: float = 0) -> "LockLease":
         """Take it; others are waited for at most `wait_s`. Raises Locked, StoreUnavailable."""
         loop, token = asyncio.get_running_loop(), secrets.token_hex(16)
         deadline = loop.time() + wait_s
         while True:
             asked_at = loop.time()
             keys = [lock_key(self.name), fence_key(self.name)]
-            if fence := int(await self._node.run(ACQUIRE, keys, [token, self.life_ms])):
-                return Held(self, token, fence, asked_at + self.life_ms / 1000)
-            pause = RETRY_S * random.uniform(0.5, 1)  # noqa: S311 - only spreads those who wait
+            if fence := int(await self._node.run(ACQUIRE, keys, [token, self.ttl_ms])):
+                return LockLease(self, token, fence, asked_at + self.ttl_ms / 1000)
+            pause = RETRY_DELAY_S * random.uniform(0.5, 1)  # noqa: S311 - only spreads those who wait
             if loop.time() + pause > deadline:
-                raise Locked(self.name)
+                raise LockNotAcquired(self.name)
             await asyncio.sleep(pause)
 
     @contextlib.asynccontextmanager
-    async def hold(self, *, wait_s: float = 0, at_most_s: float | None = None) -> "AsyncIterator[Held]":
-        """Hold it for a block, renewing it meanwhile; `at_most_s`: the block's deadline.
+    async def hold(self, *, wait_s: float = 0, timeout_s: float | None = None) -> "AsyncIterator[LockLease]":
+        """Hold it for a block, renewing it meanwhile; `timeout_s`: the block's deadline.
 
         Raises Locked before the block; LockLost when the deadline passes or renewals stop: the block is
         cancelled before its lock can be somebody else's, and the lock is given back in any case.
         """
         held = await self.acquire(wait_s=wait_s)
-        end = None if at_most_s is None else asyncio.get_running_loop().time() + at_most_s
+        end = None if timeout_s is None else asyncio.get_running_loop().time() + timeout_s
         try:
-            async with asyncio.timeout_at(held.until(end)) as life:
-                renewing = asyncio.create_task(held.keep(life, end))
+            async with asyncio.timeout_at(held.deadline(end)) as life:
+                renewing = asyncio.create_task(held.keep_renewing(life, end))
                 try:
                     yield held
                 finally:
@@ -94,44 +94,44 @@ class Lock:
 
     async def renew(self, token: str) -> bool:
         """False where it is no longer the token's."""
-        return bool(await self._node.run(RENEW, [lock_key(self.name)], [token, self.life_ms]))
+        return bool(await self._node.run(RENEW, [lock_key(self.name)], [token, self.ttl_ms]))
 
     async def release(self, token: str) -> bool:
         """False where it was no longer the token's."""
         return bool(await self._node.run(RELEASE, [lock_key(self.name)], [token]))
 
 
-class Held:
+class LockLease:
     """A lock that was taken. `fence` is larger than that of everybody who held it before."""
 
     def __init__(self, lock: Lock, token: str, fence: int, ends_at: float) -> None:
         self._lock = lock
         self._token = token
         self.fence = fence
-        self.ends_at = ends_at
+        self.expires_at = ends_at
         """By the loop's clock, counted from before the server was asked: never later than there."""
 
-    def until(self, end: float | None) -> float:
-        return self.ends_at if end is None else min(end, self.ends_at)
+    def deadline(self, end: float | None) -> float:
+        return self.expires_at if end is None else min(end, self.expires_at)
 
     async def renew(self) -> bool:
         asked_at = asyncio.get_running_loop().time()
         if not await self._lock.renew(self._token):
             return False
-        self.ends_at = asked_at + self._lock.life_ms / 1000
+        self.expires_at = asked_at + self._lock.ttl_ms / 1000
         return True
 
     async def release(self) -> bool:
         return await self._lock.release(self._token)
 
-    async def keep(self, life: asyncio.Timeout, end: float | None) -> None:
+    async def keep_renewing(self, life: asyncio.Timeout, end: float | None) -> None:
         """Renew three times a life until the lock is lost; a store that is away is asked again."""
         while True:
-            await asyncio.sleep(self._lock.life_ms / 3000)
+            await asyncio.sleep(self._lock.ttl_ms / 3000)
             try:
                 if not await self.renew():
                     life.reschedule(asyncio.get_running_loop().time())
                     return
             except StoreUnavailable:
                 continue
-            life.reschedule(self.until(end))
+            life.reschedule(self.deadline(end))

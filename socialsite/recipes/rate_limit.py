@@ -20,11 +20,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from socialsite.store import Command, Key, Reply, Store, load
+from socialsite.store import Command, Key, Reply, Store, load_script
 
 MINUTE_MS = 60_000
-HIT = load("rate_limit.lua", __package__)
-REFUND = load("rate_limit_refund.lua", __package__)
+HIT = load_script("rate_limit.lua", __package__)
+REFUND = load_script("rate_limit_refund.lua", __package__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class Identifier:
     """Whose hits are counted; its tag places all its counters on one node."""
 
     tag: str
@@ -63,7 +63,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Decision:
     """`rule` refused, and would grant after `retry_after_s` whole seconds if nothing else came."""
 
     granted: bool
@@ -72,7 +72,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class WindowStats:
     """What one rule has counted for a subject: `used_milli`: the weighted minute, in thousandths."""
 
     rule: str
@@ -82,31 +82,31 @@ class Usage:
     used_milli: int
 
 
-GRANTED = Verdict(granted=True)
+GRANTED = Decision(granted=True)
 
 
-def counter(subject: Subject, rule: Rule, minute: int) -> Key:
+def counter_key(subject: Identifier, rule: Rule, minute: int) -> Key:
     """STRING, hits of `subject` under `rule` in one minute since 1970; lives 120 s from its first hit."""
     return Key("limits", tag=subject.tag, name=f"{rule.name}:{minute}")
 
 
-def hit_command(subject: Subject, rules: Sequence[Rule], now_ms: int) -> Command:
-    """One more hit, for a pipeline of the caller; read the reply with `verdict_of`."""
+def hit_command(subject: Identifier, rules: Sequence[Rule], now_ms: int) -> Command:
+    """One more hit, for a pipeline of the caller; read the reply with `parse_decision`."""
     minute, elapsed = divmod(now_ms, MINUTE_MS)
-    keys = [counter(subject, rule, minute - back) for rule in rules for back in (0, 1)]
+    keys = [counter_key(subject, rule, minute - back) for rule in rules for back in (0, 1)]
     args = [argument for rule in rules for argument in (rule.name, rule.limit or 0)]
     return HIT.command(keys, [elapsed, *args])
 
 
-def verdict_of(reply: Reply) -> Verdict:
+def parse_decision(reply: Reply) -> Decision:
     """The verdict in the reply to a `hit_command`."""
     granted, rule, wait_ms = reply
-    return GRANTED if granted else Verdict(False, rule.decode(), max(1, -(-int(wait_ms) // 1000)))
+    return GRANTED if granted else Decision(False, rule.decode(), max(1, -(-int(wait_ms) // 1000)))
 
 
-def refund_command(subject: Subject, rules: Sequence[Rule], now_ms: int) -> Command:
+def refund_command(subject: Identifier, rules: Sequence[Rule], now_ms: int) -> Command:
     """Takes back one granted hit; `now_ms` is the one it was granted with."""
-    return REFUND.command([counter(subject, rule, now_ms // MINUTE_MS) for rule in _on(rules)])
+    return REFUND.command([counter_key(subject, rule, now_ms // MINUTE_MS) for rule in _active_rules(rules)])
 
 
 class RateLimiter:
@@ -115,19 +115,19 @@ class RateLimiter:
     def __init__(self, store: Store) -> None:
         self._limits = store.component("limits")
 
-    async def hit(self, subject: Subject, rules: Sequence[Rule], now_ms: int) -> Verdict:
+    async def hit(self, subject: Identifier, rules: Sequence[Rule], now_ms: int) -> Decision:
         """Count one hit under all `rules`, or under none if one of them refuses."""
         return await self.hit_all([(subject, rules)], now_ms)
 
-    async def hit_all(self, asked: Sequence[tuple[Subject, Sequence[Rule]]], now_ms: int) -> Verdict:
+    async def hit_all(self, asked: Sequence[tuple[Identifier, Sequence[Rule]]], now_ms: int) -> Decision:
         """Count one hit for each subject in one pipeline, and take it back where another one refused.
 
         Between hit and refund a concurrent caller sees the hit: it may be refused too early, never granted
         too much. If the refund is lost, the counter forgets it by itself within two minutes.
         """
-        asked = [(subject, rules) for subject, rules in asked if _on(rules)]
+        asked = [(subject, rules) for subject, rules in asked if _active_rules(rules)]
         replies = await self._limits.gather([hit_command(subject, rules, now_ms) for subject, rules in asked])
-        verdicts = [verdict_of(reply) for reply in replies]
+        verdicts = [parse_decision(reply) for reply in replies]
         refusals = [verdict for verdict in verdicts if not verdict.granted]
         if not refusals:
             return GRANTED
@@ -135,24 +135,24 @@ class RateLimiter:
         await self._limits.gather([refund_command(*pair, now_ms) for pair in granted])
         return max(refusals, key=lambda verdict: verdict.retry_after_s)
 
-    async def refund_all(self, granted: Sequence[tuple[Subject, Sequence[Rule]]], now_ms: int) -> None:
+    async def refund_all(self, granted: Sequence[tuple[Identifier, Sequence[Rule]]], now_ms: int) -> None:
         """Take back what `hit_all` granted with `now_ms`: the action it was counted for did not happen."""
-        await self._limits.gather([refund_command(*pair, now_ms) for pair in granted if _on(pair[1])])
+        await self._limits.gather([refund_command(*pair, now_ms) for pair in granted if _active_rules(pair[1])])
 
-    async def peek(self, subject: Subject, rules: Sequence[Rule], now_ms: int) -> list[Usage]:
+    async def read_stats(self, subject: Identifier, rules: Sequence[Rule], now_ms: int) -> list[WindowStats]:
         """What an operator sees; counts nothing."""
         minute, elapsed = divmod(now_ms, MINUTE_MS)
-        keys = [counter(subject, rule, minute - back) for rule in rules for back in (0, 1)]
+        keys = [counter_key(subject, rule, minute - back) for rule in rules for back in (0, 1)]
         counts = [int(reply or 0) for reply in await self._limits.gather([("GET", key) for key in keys])]
         return [
-            Usage(rule.name, rule.limit, current, previous, used_milli(current, previous, elapsed))
+            WindowStats(rule.name, rule.limit, current, previous, used_milli(current, previous, elapsed))
             for rule, current, previous in zip(rules, counts[::2], counts[1::2], strict=True)
         ]
 
-    async def reset(self, subject: Subject, rules: Sequence[Rule], now_ms: int) -> bool:
+    async def clear(self, subject: Identifier, rules: Sequence[Rule], now_ms: int) -> bool:
         """Forget what was counted; True if anything was."""
         minute = now_ms // MINUTE_MS
-        keys = [counter(subject, rule, minute - back) for rule in rules for back in (0, 1)]
+        keys = [counter_key(subject, rule, minute - back) for rule in rules for back in (0, 1)]
         return any(await self._limits.gather([("DEL", key) for key in keys]))
 
 
@@ -174,7 +174,7 @@ def network_of(text: str) -> str:
     return str(address)
 
 
-def _on(rules: Sequence[Rule]) -> list[Rule]:
+def _active_rules(rules: Sequence[Rule]) -> list[Rule]:
     return [rule for rule in rules if rule.limit is not None]
 
 

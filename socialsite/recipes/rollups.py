@@ -6,7 +6,7 @@ Pure arithmetic. Times are Unix ms; an interval is named by its first second.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-POINTS_WANTED = 200
+MAX_CHART_POINTS = 200
 """A chart shows no more; the finest rollup with at most so many points answers a span."""
 
 
@@ -15,52 +15,52 @@ class Rollup:
     """Intervals of `seconds`; the last `kept` of them are there."""
 
     seconds: int
-    kept: int
+    kept_intervals: int
 
-    def interval(self, at_ms: int) -> int:
+    def interval_start(self, at_ms: int) -> int:
         """The first second of the interval that holds `at_ms`."""
         second = at_ms // 1000
         return second - second % self.seconds
 
     def expires_at(self, interval: int) -> int:
         """Unix seconds. Counted from the interval, not from the write: late writes keep nothing alive."""
-        return interval + self.seconds * (self.kept + 1)
+        return interval + self.seconds * (self.kept_intervals + 1)
 
     def intervals(self, start_ms: int, end_ms: int) -> range:
         """Those that hold any of `start_ms` to `end_ms`, both inclusive; empty where the start is later."""
         if start_ms > end_ms:
             return range(0)
-        return range(self.interval(start_ms), self.interval(end_ms) + 1, self.seconds)
+        return range(self.interval_start(start_ms), self.interval_start(end_ms) + 1, self.seconds)
 
     def covers(self, start_ms: int, now_ms: int) -> bool:
         """Whether the interval of `start_ms` is still kept."""
-        return self.interval(start_ms) >= self.interval(now_ms) - self.seconds * self.kept
+        return self.interval_start(start_ms) >= self.interval_start(now_ms) - self.seconds * self.kept_intervals
 
 
 SECOND = Rollup(1, 900)  # 15 minutes
 MINUTE = Rollup(60, 2 * 1440)  # two days
 HOUR = Rollup(3600, 60 * 24)  # 60 days
 DAY = Rollup(86_400, 730)  # two years
-LASTING = (MINUTE, HOUR, DAY)
+LONG_TERM_ROLLUPS = (MINUTE, HOUR, DAY)
 
 
 def best_rollup(rollups: Sequence[Rollup], start_ms: int, end_ms: int, now_ms: int) -> Rollup:
-    """The finest one that still has the start and needs at most POINTS_WANTED points; else the coarsest.
+    """The finest one that still has the start and needs at most MAX_CHART_POINTS points; else the coarsest.
 
     `rollups` go from fine to coarse.
     """
     for rollup in rollups:
-        fits = len(rollup.intervals(start_ms, end_ms)) <= POINTS_WANTED
+        fits = len(rollup.intervals(start_ms, end_ms)) <= MAX_CHART_POINTS
         if fits and rollup.covers(start_ms, now_ms):
             return rollup
     return rollups[-1]
 
 
-Piece = tuple[Rollup, int]
+RollupInterval = tuple[Rollup, int]
 """One interval of a rollup."""
 
 
-def pieces(rollups: Sequence[Rollup], start_ms: int, end_ms: int, now_ms: int) -> list[Piece]:
+def split_span(rollups: Sequence[Rollup], start_ms: int, end_ms: int, now_ms: int) -> list[RollupInterval]:
     """Intervals for a sum: each moment of the span once, and little beside it.
 
     The best rollup within, the next finer one at an end that lies inside an interval, where it is still kept:
@@ -69,7 +69,7 @@ def pieces(rollups: Sequence[Rollup], start_ms: int, end_ms: int, now_ms: int) -
     best = best_rollup(rollups, start_ms, end_ms, now_ms)
     whole = best.intervals(start_ms, end_ms)
     finer = rollups[at - 1] if (at := rollups.index(best)) else None
-    found: list[Piece] = []
+    found: list[RollupInterval] = []
     for interval in whole:
         first_ms, last_ms = interval * 1000, (interval + best.seconds) * 1000 - 1
         is_cut = first_ms < start_ms or end_ms < min(last_ms, now_ms)

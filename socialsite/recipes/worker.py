@@ -13,19 +13,19 @@ from typing import TypeVar
 
 import structlog
 
-from socialsite.recipes.job_queue import Job, JobQueue, JobRefused
+from socialsite.recipes.job_queue import Job, JobQueue, PermanentFailure
 from socialsite.store import StoreUnavailable
-from socialsite.store.written_out import noting_nodes, written_out
+from socialsite.store.aof import track_nodes, wait_for_aof
 
-Handle = Callable[[bytes], Awaitable[Sequence[bytes]]]
+JobHandler = Callable[[bytes], Awaitable[Sequence[bytes]]]
 """Performs one payload and returns the payloads of the jobs that follow from it."""
 
-CONCURRENCY = 8
-MOST_HELD = 256  # jobs in memory, those that wait for another try included
-JOB_LIMIT_S = 45.0  # below the 60 s after which other workers take a job for forgotten
-TAKE_WAIT_MS = 500  # so long a stop may have to wait for a quiet queue
-REASON_LENGTH = 500
-NOT_SETTLED: int | None = 0
+DEFAULT_CONCURRENCY = 8
+MAX_JOBS_IN_MEMORY = 256  # jobs in memory, those that wait for another try included
+JOB_TIMEOUT_S = 45.0  # below the 60 s after which other workers take a job for forgotten
+FETCH_WAIT_MS = 500  # so long a stop may have to wait for a quiet queue
+MAX_REASON_LENGTH = 500
+RETRY_IMMEDIATELY_MS: int | None = 0
 
 log = structlog.stdlib.get_logger("socialsite.jobs")
 T = TypeVar("T")
@@ -37,27 +37,27 @@ class Worker:
     def __init__(
         self,
         queue: JobQueue,
-        handle: Handle,
+        handle: JobHandler,
         name: str = "",
         *,
-        concurrency: int = CONCURRENCY,
-        job_limit_s: float = JOB_LIMIT_S,
+        concurrency: int = DEFAULT_CONCURRENCY,
+        job_timeout_s: float = JOB_TIMEOUT_S,
     ) -> None:
         self.name = name or secrets.token_hex(8)
         self._queue = queue
         self._handle = handle
         self._concurrency = concurrency
-        self._job_limit_s = job_limit_s
-        self._take_wait_ms = TAKE_WAIT_MS
-        self._room = asyncio.Semaphore(concurrency)
-        self._busy = 0  # tries going on or waiting for room
-        self._freed = asyncio.Event()  # less busy than allowed
-        self._freed.set()
-        self._held: dict[str, Job] = {}
+        self._job_timeout_s = job_timeout_s
+        self._fetch_wait_ms = FETCH_WAIT_MS
+        self._job_slots = asyncio.Semaphore(concurrency)
+        self._busy_count = 0  # tries going on or waiting for room
+        self._has_capacity = asyncio.Event()  # less busy than allowed
+        self._has_capacity.set()
+        self._jobs: dict[str, Job] = {}
         self._tasks = asyncio.TaskGroup()
         self._stopping = asyncio.Event()
-        self._drained = asyncio.Event()
-        self.performed = 0
+        self._all_tasks_done = asyncio.Event()
+        self.performed_jobs = 0
 
     def stop(self) -> None:
         """Finish what is being performed, then let `run` return. Safe to call twice, and from a signal."""
@@ -69,20 +69,20 @@ class Worker:
 
     async def run(self) -> None:
         """Perform jobs until `stop()`."""
-        await self._steadily(self._queue.prepare, None)
+        await self._retry_while_unavailable(self._queue.create_group, None)
         # Before the first job is taken: without a heartbeat others would claim it at once.
-        await self._steadily(self._beat, None)
+        await self._retry_while_unavailable(self._send_heartbeat, None)
         async with asyncio.TaskGroup() as outer:
-            outer.create_task(self._keep_beating())
+            outer.create_task(self._send_heartbeats())
             async with self._tasks:
-                self._tasks.create_task(self._take())
-                self._tasks.create_task(self._adopt())
-            self._drained.set()
-        await self._steadily(lambda: self._queue.retire(self.name), 0)
+                self._tasks.create_task(self._fetch_jobs())
+                self._tasks.create_task(self._reclaim_jobs())
+            self._all_tasks_done.set()
+        await self._retry_while_unavailable(lambda: self._queue.deregister(self.name), 0)
 
     async def run_until_empty(self) -> bool:
         """Perform until nothing is owed, here or elsewhere (dead letters are not). False: stopped before."""
-        self._take_wait_ms = 10
+        self._fetch_wait_ms = 10
         async with asyncio.TaskGroup() as group:
             empty = group.create_task(self._stop_when_empty())
             group.create_task(self.run())
@@ -90,40 +90,42 @@ class Worker:
 
     # The tasks of a run
 
-    async def _keep_beating(self) -> None:
-        every_s = self._queue.patience.heartbeat_ms / 1000 * 0.3
-        while not await _passes_within(self._drained, every_s):
-            await self._steadily(self._beat, None)
+    async def _send_heartbeats(self) -> None:
+        every_s = self._queue.retry_policy.heartbeat_ttl_ms / 1000 * 0.3
+        while not await _wait_for_event(self._all_tasks_done, every_s):
+            await self._retry_while_unavailable(self._send_heartbeat, None)
 
-    async def _take(self) -> None:
+    async def _fetch_jobs(self) -> None:
         no_jobs: list[Job] = []
         while not self.is_stopping:
-            await self._freed.wait()
-            while len(self._held) >= MOST_HELD and not self.is_stopping:
+            await self._has_capacity.wait()
+            while len(self._jobs) >= MAX_JOBS_IN_MEMORY and not self.is_stopping:
                 await self._pause(0.05)
             if not self.is_stopping:
-                for job in await self._steadily(self._next_jobs, no_jobs):
+                for job in await self._retry_while_unavailable(self._fetch_batch, no_jobs):
                     self._start(job)
 
-    async def _next_jobs(self) -> list[Job]:
-        count = max(1, min(self._concurrency - self._busy, MOST_HELD - len(self._held)))
-        return await self._queue.take(self.name, count, self._take_wait_ms)
+    async def _fetch_batch(self) -> list[Job]:
+        count = max(1, min(self._concurrency - self._busy_count, MAX_JOBS_IN_MEMORY - len(self._jobs)))
+        return await self._queue.fetch(self.name, count, self._fetch_wait_ms)
 
-    async def _adopt(self) -> None:
+    async def _reclaim_jobs(self) -> None:
         """One left-behind job at a time: if it kills this worker too, it takes no other's tries with it."""
         no_jobs: list[Job] = []
         while not self.is_stopping:
-            jobs = await self._steadily(lambda: self._queue.adopt(self.name, held=[*self._held]), no_jobs)
+            jobs = await self._retry_while_unavailable(
+                lambda: self._queue.reclaim(self.name, held_ids=[*self._jobs]), no_jobs
+            )
             for job in jobs:
-                if job.id not in self._held:
+                if job.id not in self._jobs:
                     await self._start(job)
             if not jobs:
-                await self._pause(self._queue.patience.adopt_ms / 1000)
+                await self._pause(self._queue.retry_policy.reclaim_interval_ms / 1000)
 
     async def _stop_when_empty(self) -> bool:
         while not self.is_stopping:
-            if not self._held:
-                depth = await self._steadily(self._queue.depth, None)
+            if not self._jobs:
+                depth = await self._retry_while_unavailable(self._queue.read_depth, None)
                 if depth and depth.is_empty:
                     self.stop()
                     return True
@@ -133,22 +135,26 @@ class Worker:
     # One job
 
     def _start(self, job: Job, postponed: int = 0) -> asyncio.Task[None]:
-        self._held[job.id] = job
-        self._count_busy(1)
+        self._jobs[job.id] = job
+        self._change_busy_count(1)
         return self._tasks.create_task(self._perform(job, postponed))
 
     async def _perform(self, job: Job, postponed: int) -> None:
         """One try. What must be tried again waits in a task of its own, so that nobody waits for it."""
         try:
-            async with self._room:
+            async with self._job_slots:
                 error = await self._attempt(job)
         finally:
-            self._count_busy(-1)
+            self._change_busy_count(-1)
         if isinstance(error, StoreUnavailable):
             log.warning("job_waits_for_store", job=job.id, error=str(error))
-            self._tasks.create_task(self._retry(job, jittered(postponed), postponed + 1))
-        elif (wait_ms := await self._steadily(lambda: self._settle(job, error), NOT_SETTLED)) is None:
-            self._held.pop(job.id, None)
+            self._tasks.create_task(self._retry(job, backoff_s(postponed), postponed + 1))
+        elif (
+            wait_ms := await self._retry_while_unavailable(
+                lambda: self._record_outcome(job, error), RETRY_IMMEDIATELY_MS
+            )
+        ) is None:
+            self._jobs.pop(job.id, None)
         else:
             self._tasks.create_task(self._retry(job, wait_ms / 1000, 0))
 
@@ -159,59 +165,59 @@ class Worker:
         """
         task = asyncio.create_task(self._perform_and_finish(job))
         try:
-            await asyncio.wait([task], timeout=self._job_limit_s)
+            await asyncio.wait([task], timeout=self._job_timeout_s)
         finally:
             if not task.done():
                 task.cancel()
                 await asyncio.wait([task])
         if task.cancelled():
-            return TimeoutError(f"not done within {self._job_limit_s:g} s")
+            return TimeoutError(f"not done within {self._job_timeout_s:g} s")
         return task.exception()
 
     async def _perform_and_finish(self, job: Job) -> None:
-        with noting_nodes() as nodes:
+        with track_nodes() as nodes:
             following = await self._handle(job.payload)
         # A killed server must not forget work whose job is done elsewhere; the queue's own forgets both.
-        await written_out(nodes, besides=[self._queue.node])
+        await wait_for_aof(nodes, unchecked_nodes=[self._queue.node])
         await self._queue.finish(job, following)
 
-    async def _settle(self, job: Job, error: BaseException | None) -> int | None:
+    async def _record_outcome(self, job: Job, error: BaseException | None) -> int | None:
         """After how many ms `job` is due again; None: it is done with."""
         if error is None:
-            self.performed += 1
+            self.performed_jobs += 1
             return None
-        if isinstance(error, JobRefused):
-            await self._queue.bury(job, reason_of(error))
+        if isinstance(error, PermanentFailure):
+            await self._queue.move_to_dead_letters(job, format_reason(error))
             return None
         log.warning("job_failed", job=job.id, tries=job.tries, exc_info=error)
-        return await self._queue.fail(job, reason_of(error))
+        return await self._queue.fail(job, format_reason(error))
 
     async def _retry(self, job: Job, wait_s: float, postponed: int) -> None:
         """Try again, later. A try that the store broke off (`postponed`) does not count against the job."""
         await self._pause(wait_s)
         renewed = None
         if not self.is_stopping:
-            renewed = await self._steadily(
-                lambda: self._queue.again(self.name, job, counted=not postponed), None
+            renewed = await self._retry_while_unavailable(
+                lambda: self._queue.renew_claim(self.name, job, count_try=not postponed), None
             )
         if renewed is None:
-            self._held.pop(job.id, None)
+            self._jobs.pop(job.id, None)
         else:
             self._start(renewed, postponed)
 
     # Inside
 
-    def _count_busy(self, change: int) -> None:
-        self._busy += change
-        if self._busy < self._concurrency:
-            self._freed.set()
+    def _change_busy_count(self, change: int) -> None:
+        self._busy_count += change
+        if self._busy_count < self._concurrency:
+            self._has_capacity.set()
         else:
-            self._freed.clear()
+            self._has_capacity.clear()
 
-    async def _beat(self) -> None:
-        await self._queue.beat(self.name)
+    async def _send_heartbeat(self) -> None:
+        await self._queue.send_heartbeat(self.name)
 
-    async def _steadily(self, call: Callable[[], Awaitable[T]], otherwise: T) -> T:
+    async def _retry_while_unavailable(self, call: Callable[[], Awaitable[T]], otherwise: T) -> T:
         """`call`, repeated while the store is away; `otherwise` if the worker is stopping by then."""
         attempt = 0
         while True:
@@ -221,15 +227,15 @@ class Worker:
                 log.warning("worker_waits_for_store", worker=self.name, error=str(error))
             if self.is_stopping:
                 return otherwise
-            await self._pause(jittered(attempt))
+            await self._pause(backoff_s(attempt))
             attempt += 1
 
     async def _pause(self, seconds: float) -> None:
         """Sleep, but no longer than until `stop()`."""
-        await _passes_within(self._stopping, seconds)
+        await _wait_for_event(self._stopping, seconds)
 
 
-async def _passes_within(event: asyncio.Event, seconds: float) -> bool:
+async def _wait_for_event(event: asyncio.Event, seconds: float) -> bool:
     try:
         async with asyncio.timeout(seconds):
             return await event.wait()
@@ -237,11 +243,11 @@ async def _passes_within(event: asyncio.Event, seconds: float) -> bool:
         return False
 
 
-def jittered(attempt: int) -> float:
+def backoff_s(attempt: int) -> float:
     """Seconds to wait after failure number `attempt` (from 0): 0.05 doubling to 3.2, halved at random."""
     return 0.05 * 2.0 ** min(attempt, 6) * random.uniform(0.5, 1)  # noqa: S311
 
 
-def reason_of(error: BaseException) -> str:
+def format_reason(error: BaseException) -> str:
     """One line for operators: type and message, control characters escaped."""
-    return f"{type(error).__name__}: {error}".encode("unicode_escape").decode()[:REASON_LENGTH]
+    return f"{type(error).__name__}: {error}".encode("unicode_escape").decode()[:MAX_REASON_LENGTH]

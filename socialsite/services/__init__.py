@@ -3,10 +3,10 @@
 browser -> view or consumer -> service -> repository -> store -> node, and back by the hub.
 """
 
-from .building import Services, build_services
-from .opening import as_cut, open_services, placed_urls
-from .partitions import WrongPartitions, check_partitions, partitions_key
-from .repositories import AnyClock, Repositories
+from socialsite.services.building import Services, build_services
+from socialsite.services.opening import as_cut, open_services, placed_urls
+from socialsite.services.partitions import WrongPartitions, check_partitions, partitions_key
+from socialsite.services.repositories import AnyClock, Repositories
 
 __all__ = [
     "AnyClock", "Repositories", "Services", "WrongPartitions", "as_cut", "build_services", "check_partitions",

@@ -2,40 +2,16 @@
 
 from dataclasses import dataclass
 
-from accounts.services import AccountService, SessionService
-from socialsite.configuration import Configuration
-from socialsite.ids import PostIds
+from accounts.accounts.service import AccountService
+from accounts.sessions.service import SessionService
+from socialsite.analytics.statistics import Statistics
+from socialsite.ids import PostIdGenerator
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.rate_limit import RateLimiter, Rule
-from socialsite.statistics.statistics import Statistics
-from socialsite.store import Store
-from timelines.services.completing import CompletingService
-from timelines.services.filters import FilterService
-from timelines.services.following import FollowingService
-from timelines.services.hydrating import Hydrator
-from timelines.services.indexing import Indexing
-from timelines.services.lists import ListService
-from timelines.services.live import LiveService
-from timelines.services.noticing import NotificationService
-from timelines.services.owing_notices import NoticesOwed
-from timelines.services.positions import PositionService
-from timelines.services.publishing import PublishingService
-from timelines.services.reactions import ReactionsService
-from timelines.services.reading import ReadingService
-from timelines.services.rebuilding import RebuildingService
-from timelines.services.relations import RelationsService
-from timelines.services.requests import RequestService
-from timelines.services.searching import SearchService
-from timelines.services.suggesting import SuggestingService
-from timelines.services.syndication import SyndicationService
-from timelines.services.tagging import TagService
-from timelines.services.threads import ThreadService
-from timelines.services.trending import TrendingService
-from timelines.services.visiting import VisitingService
-
-from .delivery import build_publishing, build_rebuilding, build_syndication
-from .ground import Ground
-from .people import (
+from socialsite.service_config import ServiceConfig
+from socialsite.services.delivery import build_publishing, build_rebuilding, build_syndication
+from socialsite.services.ground import Ground
+from socialsite.services.people import (
     build_completing,
     build_following,
     build_lists,
@@ -44,16 +20,40 @@ from .people import (
     build_suggesting,
     build_visiting,
 )
-from .repositories import AnyClock, Repositories
+from socialsite.services.repositories import AnyClock, Repositories
+from socialsite.store import Store
+from timelines.fanout.rebuilding import RebuildingService
+from timelines.fanout.service import SyndicationService
+from timelines.filters.service import FilterService
+from timelines.following.blocks_and_mutes import RelationsService
+from timelines.following.requests import RequestService
+from timelines.following.service import FollowingService
+from timelines.following.suggestions import SuggestingService
+from timelines.hashtags.service import TagService
+from timelines.hashtags.trends import TrendingService
+from timelines.lists.service import ListService
+from timelines.live.service import LiveService
+from timelines.markers.service import PositionService
+from timelines.notifications.pending import NoticesOwed
+from timelines.notifications.service import NotificationService
+from timelines.profiles.service import VisitingService
+from timelines.publishing.service import PublishingService
+from timelines.reactions.service import ReactionsService
+from timelines.reading.hydration import Hydrator
+from timelines.reading.service import ReadingService
+from timelines.search.autocomplete import CompletingService
+from timelines.search.indexing import Indexing
+from timelines.search.service import SearchService
+from timelines.threads.service import ThreadService
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
     """What delivery calls; `request.services` in views, `open_services()` in commands."""
 
-    config: Configuration
+    config: ServiceConfig
     clock: AnyClock
-    ids: PostIds
+    ids: PostIdGenerator
     store: Store
     repositories: Repositories
     accounts: AccountService
@@ -87,7 +87,7 @@ class Services:
     owed_notices: NoticesOwed
 
 
-def build_services(store: Store, clock: AnyClock, config: Configuration) -> Services:
+def build_services(store: Store, clock: AnyClock, config: ServiceConfig) -> Services:
     """Everything, wired."""
     ground = Ground(store, clock, config)
     at, relations = ground.at, build_relations(ground)
@@ -98,7 +98,7 @@ def build_services(store: Store, clock: AnyClock, config: Configuration) -> Serv
         store=store,
         repositories=at,
         accounts=ground.accounts,
-        sessions=SessionService(at.sessions, at.accounts, clock, on_ended=ground.live.session_ended),
+        sessions=SessionService(at.sessions, at.accounts, clock, on_sessions_ended=ground.live.session_ended),
         publishing=build_publishing(ground),
         reactions=ground.reactions,
         reading=ground.reading,

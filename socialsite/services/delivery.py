@@ -1,11 +1,10 @@
 """The services that take posts in, bring them to their readers and build timelines anew."""
 
-from timelines.services.publishing import PublishingService
-from timelines.services.purging import Purging
-from timelines.services.rebuilding import RebuildingService
-from timelines.services.syndication import SyndicationService
-
-from .ground import Ground
+from socialsite.services.ground import Ground
+from timelines.fanout.account_purge import Purging
+from timelines.fanout.rebuilding import RebuildingService
+from timelines.fanout.service import SyndicationService
+from timelines.publishing.service import PublishingService
 
 
 def build_publishing(ground: Ground) -> PublishingService:
@@ -40,7 +39,7 @@ def build_syndication(ground: Ground) -> SyndicationService:
         meter=ground.statistics.meter,
         clock=ground.clock,
         posts_per_pass=ground.config.posts_per_pass,
-        turn_ms=ground.config.turn_ms,
+        turn_ms=ground.config.time_slice_ms,
         noticing=(ground.notifications.notice, ground.trending.notice),
     )
 

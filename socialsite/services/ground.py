@@ -3,48 +3,47 @@
 from functools import cached_property
 
 from accounts import keys as account_keys
+from accounts.accounts.service import AccountService
 from accounts.domain import AccountId
-from accounts.services import AccountService
-from socialsite.configuration import Configuration
-from socialsite.ids import PostIds
+from socialsite.analytics.statistics import Statistics
+from socialsite.ids import PostIdGenerator
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.memory_guard import MemoryGuard
-from socialsite.statistics.statistics import Statistics
+from socialsite.service_config import ServiceConfig
+from socialsite.services.repositories import AnyClock, Repositories
 from socialsite.store import Store
 from timelines import keys
-from timelines.domain.jobs import PurgeAccount, encode_job
-from timelines.services.boosting import BoostingService
-from timelines.services.hydrating import Hydrator
-from timelines.services.indexing import Indexing
-from timelines.services.list_rules import ListRules
-from timelines.services.live import LiveService
-from timelines.services.notice_rights import NoticeRights
-from timelines.services.noticing import NotificationService
-from timelines.services.owing_notices import NoticesOwed
-from timelines.services.placing import Placing
-from timelines.services.pulling import Pulling
-from timelines.services.reactions import ReactionsService, SeenAccounts
-from timelines.services.reading import ReadingService
-from timelines.services.storing import Storing
-from timelines.services.threads import ThreadService
-from timelines.services.trending import TrendingService
-
-from .repositories import AnyClock, Repositories
+from timelines.hashtags.trends import TrendingService
+from timelines.jobs import PurgeAccount, encode_job
+from timelines.lists.rules import ListRules
+from timelines.live.service import LiveService
+from timelines.notifications.pending import NoticesOwed
+from timelines.notifications.service import NotificationService
+from timelines.notifications.visibility import NoticeRights
+from timelines.publishing.author_timelines import Placing
+from timelines.publishing.post_writer import Storing
+from timelines.reactions.boosting import BoostingService
+from timelines.reactions.service import ReactionsService, SeenAccounts
+from timelines.reading.fan_out_on_read import Pulling
+from timelines.reading.hydration import Hydrator
+from timelines.reading.service import ReadingService
+from timelines.search.indexing import Indexing
+from timelines.threads.service import ThreadService
 
 
 class Ground:
     """What several services stand on. What stands on no other part of it is made at once."""
 
-    def __init__(self, store: Store, clock: AnyClock, config: Configuration) -> None:
+    def __init__(self, store: Store, clock: AnyClock, config: ServiceConfig) -> None:
         self.store, self.clock, self.config = store, clock, config
         self.at = Repositories.over(store, clock, config)
-        self.ids = PostIds(clock)
+        self.ids = PostIdGenerator(clock)
         self.outbox = JobQueue(store)
         self.memory = MemoryGuard(store, config.memory_reserve)
         self.live = LiveService(store=store, clock=clock, lag=self.at.lag)
         totals = {"post": keys.post_totals, "account": account_keys.totals}
-        self.statistics = Statistics.over(store, clock, totals)
+        self.statistics = Statistics.create(store, clock, totals)
         self.trending = TrendingService(trends=self.at.trends, accounts=self.at.accounts, clock=clock)
         self.rules = ListRules(self.at.lists, self.at.members, self.at.follows)
 
@@ -54,17 +53,17 @@ class Ground:
             self.at.accounts,
             self.at.sessions,
             self.clock,
-            on_ended=self.live.session_ended,
-            on_deleted=self._sweep,
-            on_made=self.statistics.meter.signed_up,
-            on_named=self.indexing.name_if_there,
+            on_sessions_ended=self.live.session_ended,
+            on_account_deleted=self._sweep,
+            on_account_created=self.statistics.meter.count_signup,
+            on_names_changed=self.indexing.name_if_there,
         )
 
     async def _sweep(self, account_id: AccountId) -> None:
         """After an account's end: what it left is purged by the workers."""
-        await self.outbox.add_freeing(encode_job(PurgeAccount(account_id)))
+        await self.outbox.add_when_full(encode_job(PurgeAccount(account_id)))
         await self.live.account_closed(account_id)
-        await self.statistics.figures.forget(Entity("account", account_id))
+        await self.statistics.stats.delete_counters(Entity("account", account_id))
 
     @cached_property
     def indexing(self) -> Indexing:

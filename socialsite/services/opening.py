@@ -8,24 +8,24 @@ from dataclasses import replace
 from django.conf import settings
 
 from accounts import current
-from socialsite import metrics
+from socialsite.analytics import prometheus as metrics
 from socialsite.clock import Clock
-from socialsite.configuration import Configuration
-from socialsite.recipes.upkeep import Upkeep
-from socialsite.store import Node, Store, StoreError, StoreUrls, open_store
-
-from .building import Services, build_services
-from .partitions import check_partitions
-from .starting import explained, require_versions
+from socialsite.migration.opening import open_store
+from socialsite.recipes.task_supervisor import TaskSupervisor
+from socialsite.service_config import ServiceConfig
+from socialsite.services.building import Services, build_services
+from socialsite.services.partitions import check_partitions
+from socialsite.services.starting import explained, require_versions
+from socialsite.store import Node, Store, StoreError, StoreUrls
 
 log = logging.getLogger(__name__)
 
-Node.on_answer = staticmethod(metrics.round_trip)
+Node.on_round_trip = staticmethod(metrics.observe_round_trip)
 
 
-def as_cut(store: Store, config: Configuration) -> Configuration:
+def as_cut(store: Store, config: ServiceConfig) -> ServiceConfig:
     """Follow edges that were cut anew: what the store says wins over a setting of before."""
-    layout = store.layouts.get("follows")
+    layout = store.partition_layouts.get("follows")
     if layout is None or layout.count == config.follow_partitions:
         return config
     log.warning("FOLLOW_PARTITIONS is %s; edges stand in %s", config.follow_partitions, layout.count)
@@ -34,10 +34,10 @@ def as_cut(store: Store, config: Configuration) -> Configuration:
 
 @contextlib.asynccontextmanager
 async def open_services(
-    urls: StoreUrls | str | None = None, config: Configuration | None = None
+    urls: StoreUrls | str | None = None, config: ServiceConfig | None = None
 ) -> AsyncIterator[Services]:
     """Services over the store of the settings (or of `urls`), with a clock kept right meanwhile."""
-    config = config or Configuration.from_settings()
+    config = config or ServiceConfig.from_settings()
     with explained():
         store = await open_store(
             urls or StoreUrls(settings.REDIS_URL, placed_urls()), require_replicas=config.require_replicas
@@ -58,11 +58,11 @@ async def open_services(
         await clock.refresh()
         services = build_services(store, clock, config)
         meter = services.statistics.meter
-        upkeep = Upkeep()
-        upkeep.start(clock.keep_right)
-        upkeep.start(meter.keep_flushing)
-        upkeep.start(metrics.keep_looking)
-        current.bind(services.accounts, services.sessions)
+        upkeep = TaskSupervisor()
+        upkeep.start(clock.refresh_forever)
+        upkeep.start(meter.flush_forever)
+        upkeep.start(metrics.sample_forever)
+        current.bind_services(services.accounts, services.sessions)
         try:
             yield services
         finally:
@@ -71,7 +71,7 @@ async def open_services(
             await services.repositories.archive.close()
     finally:
         await store.close()
-        metrics.count_round_trips()
+        metrics.flush_round_trips()
 
 
 def placed_urls() -> dict[str, str]:

@@ -1,14 +1,13 @@
 """The services for what people have to do with each other."""
 
-from timelines.services.completing import CompletingService
-from timelines.services.following import FollowingService
-from timelines.services.lists import ListService
-from timelines.services.relations import RelationsService
-from timelines.services.requests import RequestService
-from timelines.services.suggesting import SuggestingService
-from timelines.services.visiting import VisitingService
-
-from .ground import Ground
+from socialsite.services.ground import Ground
+from timelines.following.blocks_and_mutes import RelationsService
+from timelines.following.requests import RequestService
+from timelines.following.service import FollowingService
+from timelines.following.suggestions import SuggestingService
+from timelines.lists.service import ListService
+from timelines.profiles.service import VisitingService
+from timelines.search.autocomplete import CompletingService
 
 
 def build_following(ground: Ground) -> FollowingService:

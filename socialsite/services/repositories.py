@@ -3,35 +3,36 @@
 from dataclasses import dataclass
 from typing import Self
 
-from accounts.repositories import AccountRepository, SessionRepository
+from accounts.accounts.repository import AccountRepository
+from accounts.sessions.repository import SessionRepository
 from socialsite.clock import Clock, FixedClock
-from socialsite.configuration import Configuration
+from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
 from timelines import keys
-from timelines.repositories.archive import Archive
-from timelines.repositories.archive_opening import archive_at
-from timelines.repositories.bookmarks import Bookmarks
-from timelines.repositories.cached import CachedKind, CachedTimelines
-from timelines.repositories.delivery_lag import DeliveryLag
-from timelines.repositories.filters import Filters
-from timelines.repositories.followed_tags import FollowedTags
-from timelines.repositories.follows import Follows
-from timelines.repositories.lists import ListMembers, Lists
-from timelines.repositories.notice_debts import NoticeDebts
-from timelines.repositories.notifications import Notifications
-from timelines.repositories.positions import Positions
-from timelines.repositories.posts import PostRepository
-from timelines.repositories.profiles import ProfileRepository, PublicRepository
-from timelines.repositories.pulled import PulledAuthors
-from timelines.repositories.reactions import Reactions
-from timelines.repositories.relations import Relations
-from timelines.repositories.requests import FollowRequests
-from timelines.repositories.search import PostIndex
-from timelines.repositories.search_debts import SearchDebts
-from timelines.repositories.search_names import NameIndex
-from timelines.repositories.tags import TagTimelines
-from timelines.repositories.threads import Threads
-from timelines.repositories.trends import Trends
+from timelines.archive.opening import archive_at
+from timelines.author_feeds.repository import ProfileRepository, PublicRepository
+from timelines.cached_timelines.repository import CachedKind, CachedTimelines
+from timelines.filters.repository import Filters
+from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.follow_requests_repository import FollowRequests
+from timelines.graph.repository import Follows
+from timelines.hashtags.followed import FollowedTags
+from timelines.hashtags.repository import TagTimelines
+from timelines.hashtags.trends_repository import Trends
+from timelines.lists.repository import ListMembers, Lists
+from timelines.live.delivery_lag import DeliveryLag
+from timelines.markers.repository import Positions
+from timelines.notifications.pending_repository import NoticeDebts
+from timelines.notifications.repository import Notifications
+from timelines.posts.archive import Archive
+from timelines.posts.replies import Threads
+from timelines.posts.repository import PostRepository
+from timelines.reactions.bookmark_repository import Bookmarks
+from timelines.reactions.repository import Reactions
+from timelines.reading.fan_out_on_read_repository import PulledAuthors
+from timelines.search.names import NameIndex
+from timelines.search.pending import SearchDebts
+from timelines.search.repository import PostIndex
 
 AnyClock = Clock | FixedClock
 
@@ -70,7 +71,7 @@ class Repositories:
     notice_debts: NoticeDebts
 
     @classmethod
-    def over(cls, store: Store, clock: AnyClock, config: Configuration) -> Self:
+    def over(cls, store: Store, clock: AnyClock, config: ServiceConfig) -> Self:
         ttl_ms, ahead = config.home_ttl_ms, config.read_ahead
         homes = CachedKind(keys.home_timeline, keys.HOME_PATTERN, config.home_cap, ttl_ms, ahead)
         of_lists = CachedKind(keys.list_timeline, keys.LIST_PATTERN, config.list_cap, ttl_ms, ahead)

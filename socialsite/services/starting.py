@@ -9,8 +9,8 @@ import contextlib
 from collections.abc import Iterator
 
 from socialsite.store import CommandRefused, Node, Store, StoreError, StoreUnavailable
-from socialsite.store.binaries import EmbeddedServerError
-from socialsite.store.info import facts_of
+from socialsite.store.info import parse_info
+from socialsite.store.server_version import EmbeddedServerError
 
 LOWEST_VERSION = (7, 0)
 AWAY = ("cannot connect", "lost the connection", "no answer from", "no node of the cluster")
@@ -71,4 +71,4 @@ async def _version_of(node: Node) -> str | None:
         info = await node.execute("INFO", "server")
     except StoreUnavailable:
         return None
-    return facts_of(info)["redis_version"]
+    return parse_info(info)["redis_version"]

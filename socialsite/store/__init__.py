@@ -3,28 +3,52 @@
 Names for other layers: `Key`, `Store`, `open_store`, the two look-ups, scripts and errors.
 """
 
-from socialsite.store.asked import Asked, Later
-from socialsite.store.batches import Encoded, wire_of, wire_text
 from socialsite.store.connections import KeyDataShardedConnection, KeyShardedConnection, Partition
+from socialsite.store.encoding import EncodedPipeline, encode_int, encode_text
 from socialsite.store.errors import (
+    ClusterRedirection,
     CommandRefused,
-    Redirected,
+    NotDurable,
     StoreError,
     StoreFull,
     StoreUnavailable,
-    Unconfirmed,
     WrongType,
 )
+from socialsite.store.factory import InvalidStoreUrl, StoreUrls
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
-from socialsite.store.opening import BadUrl, StoreUrls, open_store
-from socialsite.store.question import Question, joined
-from socialsite.store.scripts import Command, Prepared, Script, load, prepared
+from socialsite.store.pending_reply import LazyAwaitable, PendingReply
+from socialsite.store.read import Read, combine
+from socialsite.store.scripts import Command, PreparedCommand, Script, load_script, prepare_command
 from socialsite.store.store import Store
 
 __all__ = [
-    "Asked", "BadUrl", "Command", "CommandRefused", "Encoded", "Key", "KeyDataShardedConnection",
-    "KeyShardedConnection", "Later", "Node", "Partition", "Prepared", "Question", "Redirected", "Reply",
-    "Script", "Store", "StoreError", "StoreFull", "StoreUnavailable", "StoreUrls", "Unconfirmed", "WrongType",
-    "joined", "load", "open_store", "prepared", "wire_of", "wire_text",
+    "ClusterRedirection",
+    "Command",
+    "CommandRefused",
+    "EncodedPipeline",
+    "InvalidStoreUrl",
+    "Key",
+    "KeyDataShardedConnection",
+    "KeyShardedConnection",
+    "LazyAwaitable",
+    "Node",
+    "NotDurable",
+    "Partition",
+    "PendingReply",
+    "PreparedCommand",
+    "Read",
+    "Reply",
+    "Script",
+    "Store",
+    "StoreError",
+    "StoreFull",
+    "StoreUnavailable",
+    "StoreUrls",
+    "WrongType",
+    "combine",
+    "encode_int",
+    "encode_text",
+    "load_script",
+    "prepare_command",
 ]  # fmt: skip

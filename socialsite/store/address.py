@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from redis.asyncio.connection import parse_url
 
-PORTS = range(1, 65_536)
+VALID_PORTS = range(1, 65_536)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Address:
     @classmethod
     def parse(cls, url: str) -> Self:
         """From `redis://`, `rediss://` or `unix://`. Raises ValueError."""
-        require_readable(parts := split(url))
+        validate_url(parts := split_url(url))
         found: dict[str, Any] = dict(parse_url(url))
         return cls(
             url=url,
@@ -42,24 +42,24 @@ class Address:
             tls=parts.scheme == "rediss",
         )
 
-    def at(self, host: str, port: int) -> Self:
+    def with_host(self, host: str, port: int) -> Self:
         """Another server let in by the same credentials."""
         return replace(self, url="", path=None, host=host, port=port)
 
-    def elsewhere(self, place: str) -> Self:
+    def with_location(self, place: str) -> Self:
         """`host:port`, or the path of a socket, let in by the same credentials. Raises ValueError."""
         if place.startswith("/"):
             return replace(self, url="", path=place)
         host, _, port = place.rpartition(":")
-        if not host or not port.isdigit() or int(port) not in PORTS:
+        if not host or not port.isdigit() or int(port) not in VALID_PORTS:
             raise ValueError(f'{place!r} is not "host:port" or the path of a socket')
-        return self.at(host, int(port))
+        return self.with_host(host, int(port))
 
     def __str__(self) -> str:
         return self.path or f"{self.host}:{self.port}"
 
 
-def split(url: str) -> SplitResult:
+def split_url(url: str) -> SplitResult:
     """The parts of a URL. Raises ValueError."""
     try:
         return urlsplit(url)
@@ -67,10 +67,10 @@ def split(url: str) -> SplitResult:
         raise ValueError("its host is no name or address (IPv6 stands in [brackets])") from error
 
 
-def require_readable(parts: SplitResult) -> None:
+def validate_url(parts: SplitResult) -> None:
     """What redis-py would pass over in silence, or tell with half a password. Raises ValueError."""
     try:
-        is_port = parts.port is None or parts.port in PORTS
+        is_port = parts.port is None or parts.port in VALID_PORTS
     except ValueError:
         is_port = False
     if not is_port:

@@ -16,27 +16,27 @@ from typing import Any, Self
 import hiredis
 
 from socialsite.store.address import Address as Address
-from socialsite.store.errors import Demoted, StoreError, StoreUnavailable, error_of
+from socialsite.store.errors import ReadOnlyServer, StoreError, StoreUnavailable, parse_error
 
 CONNECT_TIMEOUT_S = 2.0
 REPLY_TIMEOUT_S = 5.0
-MOST_IN_FLIGHT = 20_000  # requests; beyond that the server is not keeping up and waiting helps nobody
-CHECK_EVERY_S = 0.25
-GETS_AT_ONCE = 128
+MAX_REQUESTS_IN_FLIGHT = 20_000  # requests; beyond that the server is not keeping up and waiting helps nobody
+DEADLINE_CHECK_INTERVAL_S = 0.25
+REPLIES_PER_READ = 128
 """Replies taken from the reader by a loop of C, before a look whether it had them all."""
-NOTHING = object()
+NO_COMPLETE_REPLY = object()
 """What the reader says when the next reply is not whole yet."""
 
 
-class Request:
+class PendingRequest:
     """Replies owed to one caller; `done` gets all at once, error replies as exceptions in the list."""
 
-    __slots__ = ("deadline", "done", "expected", "replies")
+    __slots__ = ("deadline", "expected_replies", "future", "replies")
 
     def __init__(self, expected: int, deadline: float, done: asyncio.Future[list[Any]]) -> None:
-        self.expected = expected
+        self.expected_replies = expected
         self.deadline = deadline
-        self.done = done
+        self.future = done
         self.replies: list[Any] = []
 
 
@@ -48,13 +48,13 @@ class PipelinedConnection(asyncio.Protocol):
         self._on_lost = on_lost
         self._loop = asyncio.get_running_loop()
         self._reader = hiredis.Reader(
-            protocolError=StoreUnavailable, replyError=self._error_of, notEnoughData=NOTHING
+            protocolError=StoreUnavailable, replyError=self._make_error, notEnoughData=NO_COMPLETE_REPLY
         )
-        self._requests: deque[Request] = deque()
+        self._requests: deque[PendingRequest] = deque()
         self._outgoing: list[bytes] = []
         self._transport: asyncio.Transport | None = None
-        self._watch: asyncio.TimerHandle | None = None
-        self._is_leaving = False
+        self._deadline_timer: asyncio.TimerHandle | None = None
+        self._is_demoted = False
         self.loaded_scripts: set[str] = set()
 
     @classmethod
@@ -64,20 +64,18 @@ class PipelinedConnection(asyncio.Protocol):
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
                 if address.path:
-                    _, connection = await loop.create_unix_connection(
-                        lambda: cls(str(address), on_lost), address.path
-                    )
+                    _, connection = await loop.create_unix_connection(lambda: cls(str(address), on_lost), address.path)
                 else:
                     context = ssl.create_default_context() if address.tls else None
                     _, connection = await loop.create_connection(
                         lambda: cls(str(address), on_lost), address.host, address.port, ssl=context
                     )
-                await connection._log_in(address)
+                await connection._authenticate(address)
         except (OSError, TimeoutError) as error:
             raise StoreUnavailable(f"cannot connect to {address}: {error or 'time-out'}") from error
         return connection
 
-    async def _log_in(self, address: Address) -> None:
+    async def _authenticate(self, address: Address) -> None:
         commands: list[tuple[Any, ...]] = []
         if address.password is not None:
             commands.append(("AUTH", *([address.username] if address.username else []), address.password))
@@ -95,35 +93,33 @@ class PipelinedConnection(asyncio.Protocol):
 
     @property
     def is_open(self) -> bool:
-        return self._transport is not None and not self._is_leaving
+        return self._transport is not None and not self._is_demoted
 
-    def send(
-        self, payload: bytes, replies: int, timeout_s: float = REPLY_TIMEOUT_S
-    ) -> asyncio.Future[list[Any]]:
+    def send(self, payload: bytes, replies: int, timeout_s: float = REPLY_TIMEOUT_S) -> asyncio.Future[list[Any]]:
         """Queue encoded commands; the future gets their replies, or StoreUnavailable when they are lost."""
         done: asyncio.Future[list[Any]] = self._loop.create_future()
-        if self._transport is None or len(self._requests) >= MOST_IN_FLIGHT:
+        if self._transport is None or len(self._requests) >= MAX_REQUESTS_IN_FLIGHT:
             reason = "is closed" if self._transport is None else "is not keeping up"
             done.set_exception(StoreUnavailable(f"the connection to {self.name} {reason}"))
             return done
         if not self._outgoing:
             self._loop.call_soon(self._flush)
         self._outgoing.append(payload)
-        self._requests.append(Request(replies, self._loop.time() + timeout_s, done))
-        if self._watch is None:
-            self._watch = self._loop.call_later(CHECK_EVERY_S, self._check_deadline)
+        self._requests.append(PendingRequest(replies, self._loop.time() + timeout_s, done))
+        if self._deadline_timer is None:
+            self._deadline_timer = self._loop.call_later(DEADLINE_CHECK_INTERVAL_S, self._check_deadline)
         return done
 
     def close(self) -> None:
         if self._transport is not None:
             self._transport.abort()
-        self._fail(StoreUnavailable(f"the connection to {self.name} was closed"))
+        self._fail_requests(StoreUnavailable(f"the connection to {self.name} was closed"))
 
-    def _error_of(self, text: str) -> StoreError:
+    def _make_error(self, text: str) -> StoreError:
         """A server that was demoted gets no new commands; what it owes still comes in."""
-        error = error_of(text)
-        if isinstance(error, Demoted) and not self._is_leaving:
-            self._is_leaving = True
+        error = parse_error(text)
+        if isinstance(error, ReadOnlyServer) and not self._is_demoted:
+            self._is_demoted = True
             self._on_lost(self)
             self._loop.call_later(REPLY_TIMEOUT_S, self.close)
         return error
@@ -134,29 +130,29 @@ class PipelinedConnection(asyncio.Protocol):
             self._transport.write(payloads[0] if len(payloads) == 1 else b"".join(payloads))
 
     def _check_deadline(self) -> None:
-        self._watch = None
+        self._deadline_timer = None
         if not self._requests:
             return
         if self._requests[0].deadline < self._loop.time():
-            self._fail(StoreUnavailable(f"no answer from {self.name} in time"))
+            self._fail_requests(StoreUnavailable(f"no answer from {self.name} in time"))
             return
-        self._watch = self._loop.call_later(CHECK_EVERY_S, self._check_deadline)
+        self._deadline_timer = self._loop.call_later(DEADLINE_CHECK_INTERVAL_S, self._check_deadline)
 
-    def _fail(self, error: StoreUnavailable) -> None:
+    def _fail_requests(self, error: StoreUnavailable) -> None:
         transport, self._transport = self._transport, None
         if transport is not None:
             transport.abort()
             self._on_lost(self)
-        if self._watch is not None:
-            self._watch.cancel()
-            self._watch = None
+        if self._deadline_timer is not None:
+            self._deadline_timer.cancel()
+            self._deadline_timer = None
         self._outgoing = []
         requests, self._requests = self._requests, deque()
         for request in requests:
-            if not request.done.done():
-                request.done.set_exception(error)
+            if not request.future.done():
+                request.future.set_exception(error)
                 # A caller that was cancelled meanwhile never looks: that is no "exception never retrieved".
-                request.done.exception()
+                request.future.exception()
 
     # asyncio.Protocol
 
@@ -165,7 +161,7 @@ class PipelinedConnection(asyncio.Protocol):
         self._transport = transport
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._fail(StoreUnavailable(f"lost the connection to {self.name}"))
+        self._fail_requests(StoreUnavailable(f"lost the connection to {self.name}"))
 
     def data_received(self, data: bytes) -> None:
         requests = self._requests
@@ -174,12 +170,12 @@ class PipelinedConnection(asyncio.Protocol):
         while requests:
             request = requests[0]
             replies = request.replies
-            while missing := request.expected - len(replies):
+            while missing := request.expected_replies - len(replies):
                 known = len(replies)
-                replies.extend(map(gets, repeat(False, min(missing, GETS_AT_ONCE))))
-                if replies[-1] is NOTHING:
-                    del replies[replies.index(NOTHING, known) :]
+                replies.extend(map(gets, repeat(False, min(missing, REPLIES_PER_READ))))
+                if replies[-1] is NO_COMPLETE_REPLY:
+                    del replies[replies.index(NO_COMPLETE_REPLY, known) :]
                     return
             requests.popleft()
-            if not request.done.done():
-                request.done.set_result(replies)
+            if not request.future.done():
+                request.future.set_result(replies)

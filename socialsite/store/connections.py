@@ -17,7 +17,7 @@ from socialsite.store.node import Node, Reply
 from socialsite.store.scripts import Command
 
 if TYPE_CHECKING:
-    from socialsite.store.question import Question
+    from socialsite.store.read import Read
     from socialsite.store.store import Store
 
 
@@ -42,36 +42,36 @@ class KeyShardedConnection:
         return await self._store.gather(commands, may_lag=may_lag)
 
 
-class Layout(msgspec.Struct, frozen=True, array_like=True):
+class PartitionLayout(msgspec.Struct, frozen=True, array_like=True):
     """How the edges of a component are cut: into `count` partitions, their tags beginning with `letter`.
 
     `generation` rises with each change, so that whoever kept the number of a partition can tell.
     """
 
-    letter: str
+    prefix: str
     count: int
-    generation: int = 0
+    version: int = 0
 
-    def tag(self, number: int) -> str:
-        return f"{self.letter}{number}"
+    def tag_of(self, number: int) -> str:
+        return f"{self.prefix}{number}"
 
     @property
     def tags(self) -> tuple[str, ...]:
-        return _tags(self.letter, self.count)
+        return _build_tags(self.prefix, self.count)
 
-    def holds(self, tag: str) -> bool:
+    def contains_tag(self, tag: str) -> bool:
         """Whether this is the tag of one of its partitions."""
-        return tag[:1] == self.letter and tag[1:].isdigit()
+        return tag[:1] == self.prefix and tag[1:].isdigit()
 
 
 @cache
-def _tags(letter: str, count: int) -> tuple[str, ...]:
+def _build_tags(letter: str, count: int) -> tuple[str, ...]:
     return tuple(f"{letter}{number}" for number in range(count))
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A numbered piece of a component's data, fixed at birth (docs/architecture.md)."""
+    """A numbered piece of a component's data, fixed at birth (docs/reference/architecture.md)."""
 
     number: int
     node: Node
@@ -86,22 +86,22 @@ class KeyDataShardedConnection:
             raise ValueError("a component needs at least one partition")
         self._store = store
         self.component = component
-        self._born = Layout("p", count)
+        self._initial_layout = PartitionLayout("p", count)
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> PartitionLayout:
         """How the edges are cut now: as at birth, until a command has cut them anew."""
-        return self._store.layouts.get(self.component, self._born)
+        return self._store.partition_layouts.get(self.component, self._initial_layout)
 
     @property
     def count(self) -> int:
         return self.layout.count
 
     def __getitem__(self, pair: tuple[int, int]) -> Partition:
-        return self.partition(partition_of(*pair, self.count))
+        return self.partition(partition_of_pair(*pair, self.count))
 
     def partition(self, number: int) -> Partition:
-        tag = self.layout.tag(number)
+        tag = self.layout.tag_of(number)
         return Partition(number, self._store.node(Key(self.component, tag=tag, name="partition")), tag)
 
     @property
@@ -112,27 +112,24 @@ class KeyDataShardedConnection:
         """Commands on keys of any partitions, one round trip a node, replies in order."""
         return await self._store.gather(commands, may_lag=may_lag)
 
-    async def ask(self, *questions: "Question[Any]") -> list[Any]:
+    async def read(self, *questions: "Read[Any]") -> list[Any]:
         """The answers to questions about any partitions; see Store.ask."""
-        return await self._store.ask(*questions)
+        return await self._store.read(*questions)
 
     async def write_each(self, commands: Sequence[Command]) -> list[Reply]:
         """Commands on keys of one partition each; see Store.write_each."""
         return await self._store.write_each(commands)
 
 
-def partition_of(one: int, other: int, count: int) -> int:
+def partition_of_pair(one: int, other: int, count: int) -> int:
     """The partition of an unordered pair: crc32("min:max") mod count."""
-    return partitions_of(one, (other,), count)[0]
+    return partitions_of_pairs(one, (other,), count)[0]
 
 
-def partitions_of(one: int, others: Iterable[int], count: int) -> list[int]:
+def partitions_of_pairs(one: int, others: Iterable[int], count: int) -> list[int]:
     """The partitions of many pairs that share an id. Not kept: a look into a large table costs as much.
 
     As for each "min:max"; a checksum goes on from where the common beginning has brought it.
     """
     start, end = crc32(b"%d:" % one), b":%d" % one
-    return [
-        (crc32(b"%d" % each, start) if each >= one else crc32(b"%d%b" % (each, end))) % count
-        for each in others
-    ]
+    return [(crc32(b"%d" % each, start) if each >= one else crc32(b"%d%b" % (each, end))) % count for each in others]

@@ -17,8 +17,8 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from .binaries import EmbeddedServerError, ServerBinary, find_server_binary
-from .server_directory import Record, ServerDirectory, socket_path
+from socialsite.store.server_directory import ServerDirectory, ServerRecord, choose_socket_path
+from socialsite.store.server_version import EmbeddedServerError, ServerBinary, find_server_binary
 
 __all__ = ["EmbeddedServer", "EmbeddedServerError", "find_server_binary"]
 
@@ -28,9 +28,9 @@ LOADING_TIMEOUT_S = 600.0
 STOP_TIMEOUT_S = 30.0
 OWNER_GRACE_S = 3.0
 """For an owner to start its server again before somebody else does."""
-POLL_S = 0.02
+POLL_INTERVAL_S = 0.02
 
-_of_this_process: "dict[Path, EmbeddedServer]" = {}
+_servers_of_process: "dict[Path, EmbeddedServer]" = {}
 
 
 class EmbeddedServer:
@@ -39,18 +39,18 @@ class EmbeddedServer:
     def __init__(self, directory: Path | str, *, search_path: str | None = None) -> None:
         self._directory = ServerDirectory(directory)
         self._search_path = search_path
-        self._owner: IO[bytes] | None = None
-        self._child: subprocess.Popen[bytes] | None = None
-        self._record: Record | None = None
+        self._owner_lock: IO[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._record: ServerRecord | None = None
 
     @classmethod
-    def running(cls, directory: Path | str) -> "EmbeddedServer":
+    def ensure_running(cls, directory: Path | str) -> "EmbeddedServer":
         """The server of a directory, started where none runs; if it is ours, it ends with this process."""
         path = Path(directory).expanduser().resolve()
-        if path not in _of_this_process:
-            _of_this_process[path] = cls(path)
-            atexit.register(_of_this_process[path].stop)
-        server = _of_this_process[path]
+        if path not in _servers_of_process:
+            _servers_of_process[path] = cls(path)
+            atexit.register(_servers_of_process[path].stop)
+        server = _servers_of_process[path]
         server.start()
         return server
 
@@ -61,9 +61,9 @@ class EmbeddedServer:
         return f"unix://{self._record.socket}?db=0"
 
     @property
-    def owned(self) -> bool:
+    def is_owner(self) -> bool:
         """Whether this process stops the server."""
-        return self._owner is not None
+        return self._owner_lock is not None
 
     @property
     def pid(self) -> int | None:
@@ -72,71 +72,71 @@ class EmbeddedServer:
     def start(self) -> None:
         """Connect to the directory's server, or start one; returns when it answers. May be repeated."""
         self._directory.create()
-        if self._owner is None:
-            self._owner = self._directory.try_lock("owner.lock")
+        if self._owner_lock is None:
+            self._owner_lock = self._directory.try_lock("owner.lock")
         try:
-            self._reach()
+            self._connect_or_start()
         except BaseException:
-            if self._child is not None and self._child.poll() is None:
-                self._child.terminate()  # cut short while it loads: it would only be in the way
-            self._let_go()
+            if self._process is not None and self._process.poll() is None:
+                self._process.terminate()  # cut short while it loads: it would only be in the way
+            self._release()
             raise
 
     def stop(self) -> None:
         """End the server if it is ours, its data on disk; else only forget it."""
-        record = self._directory.read() if self._owner else None
+        record = self._directory.read_record() if self._owner_lock else None
         if record and record.pid:
-            self._end(record.pid)
+            self._stop_process(record.pid)
             record.pid = None
-            self._directory.write(record)
+            self._directory.write_record(record)
             with contextlib.suppress(OSError):  # the next start makes it again
                 Path(record.socket).parent.rmdir()
-        self._let_go()
+        self._release()
 
     def is_running(self) -> bool:
-        if self._child is not None:
-            self._child.poll()  # reaps it
+        if self._process is not None:
+            self._process.poll()  # reaps it
         return self._directory.has_server()
 
-    def _reach(self) -> None:
+    def _connect_or_start(self) -> None:
         began = time.monotonic()
         while not self._attach():
             waited = time.monotonic() - began
-            self._owner = self._owner or self._directory.try_lock("owner.lock")
+            self._owner_lock = self._owner_lock or self._directory.try_lock("owner.lock")
             # Its owner is the one to start it again; where the owner does not, anybody may.
-            if (self._owner or waited > OWNER_GRACE_S) and (lock := self._directory.try_lock("server.lock")):
+            if (self._owner_lock or waited > OWNER_GRACE_S) and (lock := self._directory.try_lock("server.lock")):
                 with lock:
                     child = self._spawn(lock)
                 return self._wait_until_answering(child)
             if waited > START_TIMEOUT_S:
-                self._give_up_on(self._directory.read())
+                self._kill_orphan(self._directory.read_record())
                 began = time.monotonic()
-            time.sleep(POLL_S)
+            time.sleep(POLL_INTERVAL_S)
         return None
 
     def _attach(self) -> bool:
         """Take the server that runs, when one answers."""
-        record = self._directory.read()
-        if not record or not (pid := _pid_behind(record.socket)):
+        record = self._directory.read_record()
+        if not record or not (pid := _read_server_pid(record.socket)):
             return False
         record.pid = pid
         self._record = record
         return True
 
-    def _give_up_on(self, record: Record | None) -> None:
+    def _kill_orphan(self, record: ServerRecord | None) -> None:
         """A server holds the directory and does not answer: end an orphan, leave another's alone."""
-        if not self._owner or not record or not record.pid:
+        if not self._owner_lock or not record or not record.pid:
             raise EmbeddedServerError(f"The server of {self._directory} runs and does not answer.")
-        self._end(record.pid, signal.SIGKILL)
+        self._stop_process(record.pid, signal.SIGKILL)
 
     def _spawn(self, lock: IO[bytes]) -> subprocess.Popen[bytes]:
-        earlier = self._directory.read()
-        binary = find_server_binary(earlier.writer if earlier else None, self._search_path)
-        if self._child is not None:
-            self._child.wait()  # the lock was free, so it has ended
-        record = Record(socket_path(earlier), binary.writer.kind, binary.writer.number)
+        earlier = self._directory.read_record()
+        binary = find_server_binary(earlier.server_version if earlier else None, self._search_path)
+        if self._process is not None:
+            self._process.wait()  # the lock was free, so it has ended
+        record = ServerRecord(choose_socket_path(earlier), binary.version.kind, binary.version.number)
         with self._directory.open_log() as log:
-            self._child = subprocess.Popen(  # noqa: S603  (our own arguments, no shell)
+            self._process = subprocess.Popen(  # noqa: S603  (our own arguments, no shell)
                 self._command(binary, record.socket),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -145,10 +145,10 @@ class EmbeddedServer:
                 pass_fds=[lock.fileno()],
                 start_new_session=True,  # Ctrl-C is for us: the server goes last
             )
-        record.pid = self._child.pid
-        self._directory.write(record)
+        record.pid = self._process.pid
+        self._directory.write_record(record)
         self._record = record
-        return self._child
+        return self._process
 
     def _command(self, binary: ServerBinary, socket: str) -> list[str]:
         options = {
@@ -167,11 +167,11 @@ class EmbeddedServer:
     def _wait_until_answering(self, child: subprocess.Popen[bytes]) -> None:
         while not self._attach():
             if child.poll() is not None:
-                tail = self._directory.log_tail()
+                tail = self._directory.read_log_tail()
                 raise EmbeddedServerError(f"The server of {self._directory} did not start: {tail}")
-            time.sleep(POLL_S)
+            time.sleep(POLL_INTERVAL_S)
 
-    def _end(self, pid: int, by: signal.Signals = signal.SIGTERM) -> None:
+    def _stop_process(self, pid: int, by: signal.Signals = signal.SIGTERM) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, by)
         deadline = time.monotonic() + STOP_TIMEOUT_S
@@ -179,18 +179,18 @@ class EmbeddedServer:
             if time.monotonic() > deadline:
                 if by == signal.SIGKILL:
                     raise EmbeddedServerError(f"The server of {self._directory} cannot be ended.")
-                return self._end(pid, signal.SIGKILL)
-            time.sleep(POLL_S)
+                return self._stop_process(pid, signal.SIGKILL)
+            time.sleep(POLL_INTERVAL_S)
         return None
 
-    def _let_go(self) -> None:
-        if self._owner:
-            self._owner.close()
-        self._owner = None
+    def _release(self) -> None:
+        if self._owner_lock:
+            self._owner_lock.close()
+        self._owner_lock = None
         self._record = None
 
 
-def _pid_behind(socket: str) -> int | None:
+def _read_server_pid(socket: str) -> int | None:
     """The process id of the server that answers on a socket, once it has loaded its data; None for none."""
     client = redis.Redis(
         unix_socket_path=socket,
@@ -205,7 +205,7 @@ def _pid_behind(socket: str) -> int | None:
                 client.ping()  # refused while loading, which INFO is not
                 return int(client.info("server")["process_id"])
             except redis.BusyLoadingError:
-                time.sleep(POLL_S)
+                time.sleep(POLL_INTERVAL_S)
             except (redis.ConnectionError, redis.TimeoutError):
                 return None
     return None

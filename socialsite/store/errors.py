@@ -12,12 +12,12 @@ class StoreUnavailable(StoreError):
     """No answer: connection refused or lost, time-out, server loading or read-only. The effect is unknown."""
 
 
-class Unconfirmed(StoreUnavailable):
+class NotDurable(StoreUnavailable):
     """Written, but not confirmed by as many replicas as the site requires; repeating it is safe."""
 
 
-class LayoutChanged(StoreUnavailable):
-    """Edges were cut anew, the partition meant is no more: look again (timelines/repositories/edges.py)."""
+class PartitionLayoutChanged(StoreUnavailable):
+    """Edges were cut anew, the partition meant is no more: look again (timelines/graph/edges.py)."""
 
 
 class StoreFull(StoreUnavailable):
@@ -36,12 +36,12 @@ class ScriptMissing(CommandRefused):
     """NOSCRIPT: the server does not hold this script (yet, or any more)."""
 
 
-class Demoted(StoreUnavailable):
+class ReadOnlyServer(StoreUnavailable):
     """READONLY: the server became a replica; the master is to be looked for again."""
 
 
-class Redirected(StoreUnavailable):
-    """A cluster's node says where else to ask (MOVED, ASK), or to wait (TRYAGAIN, CLUSTERDOWN)."""
+class ClusterRedirection(StoreUnavailable):
+    """A cluster's node says where else to ask (DONE, ASK), or to wait (TRYAGAIN, CLUSTERDOWN)."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -51,8 +51,8 @@ class Redirected(StoreUnavailable):
         self.host, self.port = host, int(port)
 
 
-UNAVAILABLE = ("LOADING", "MASTERDOWN", "NOREPLICAS", "BUSY", "UNBLOCKED")
-DEAD_PEER = frozenset(
+UNAVAILABLE_CODES = ("LOADING", "MASTERDOWN", "NOREPLICAS", "BUSY", "UNBLOCKED")
+DEAD_PEER_MESSAGES = frozenset(
     f"ERR {os.strerror(code)}"
     for code in (
         errno.ECONNREFUSED, errno.ECONNRESET, errno.ETIMEDOUT, errno.EPIPE, errno.EHOSTDOWN,
@@ -60,10 +60,10 @@ DEAD_PEER = frozenset(
     )
 )  # fmt: skip
 """What a proxy answers for a server that it cannot reach: the system's own words."""
-REDIRECTIONS = ("MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN")
+REDIRECTION_CODES = ("MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN")
 
 
-def error_of(text: str) -> StoreError:
+def parse_error(text: str) -> StoreError:
     """The exception for an error reply of the server."""
     code = text.split(" ", 1)[0]
     if code in ("OOM", "MISCONF") or "OOM command not allowed" in text:
@@ -73,9 +73,9 @@ def error_of(text: str) -> StoreError:
     if code == "NOSCRIPT":
         return ScriptMissing(text)
     if code == "READONLY":
-        return Demoted(text)
-    if code in REDIRECTIONS:
-        return Redirected(text)
-    if code in UNAVAILABLE or text in DEAD_PEER or "max number of clients" in text:
+        return ReadOnlyServer(text)
+    if code in REDIRECTION_CODES:
+        return ClusterRedirection(text)
+    if code in UNAVAILABLE_CODES or text in DEAD_PEER_MESSAGES or "max number of clients" in text:
         return StoreUnavailable(text)
     return CommandRefused(text)

@@ -12,26 +12,26 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Final
 
-from socialsite.store.connection import NOTHING, PipelinedConnection
+from socialsite.store.connection import NO_COMPLETE_REPLY, PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply, encode
 
-PING_EVERY_S = 5.0
+PING_INTERVAL_S = 5.0
 """A half-open connection is found within this and REPLY_TIMEOUT_S."""
-INBOX_CAP = 1_000
+MAX_UNREAD_MESSAGES = 1_000
 """Messages held unread; beyond it the socket is not read, and the server's own buffer limit decides."""
 
-GAP: Final = None
+CONNECTION_LOST: Final = None
 
 
-class Inbox(PipelinedConnection):
+class PubSubConnection(PipelinedConnection):
     """A connection whose pushed messages wait in order, apart from the replies that were asked for."""
 
     def __init__(self, name: str, on_lost: Callable[[PipelinedConnection], None]) -> None:
         super().__init__(name, on_lost)
         self.messages: deque[bytes] = deque()
-        self.changed = asyncio.Event()
+        self.wake_event = asyncio.Event()
 
     async def subscribe(self, channels: Sequence[Key]) -> None:
         """Listen to the channels; one command each, because a cluster takes one slot a command."""
@@ -43,41 +43,41 @@ class Inbox(PipelinedConnection):
     async def ping(self) -> None:
         await self.send(encode(("PING",)), 1)
 
-    def take(self) -> bytes:
+    def pop_message(self) -> bytes:
         message = self.messages.popleft()
-        if len(self.messages) == INBOX_CAP // 2 and self._transport is not None:
+        if len(self.messages) == MAX_UNREAD_MESSAGES // 2 and self._transport is not None:
             self._transport.resume_reading()
         return message
 
     def data_received(self, data: bytes) -> None:
         self._reader.feed(data)
-        while (reply := self._reader.gets()) is not NOTHING:
-            self._sort_in(reply)
-        if len(self.messages) > INBOX_CAP and self._transport is not None:
+        while (reply := self._reader.gets()) is not NO_COMPLETE_REPLY:
+            self._dispatch_reply(reply)
+        if len(self.messages) > MAX_UNREAD_MESSAGES and self._transport is not None:
             self._transport.pause_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self.changed.set()
+        self.wake_event.set()
 
-    def _sort_in(self, reply: Reply) -> None:
+    def _dispatch_reply(self, reply: Reply) -> None:
         kind = reply[0] if isinstance(reply, list) else None
         if kind == b"smessage":
             self.messages.append(reply[2])
-            self.changed.set()
+            self.wake_event.set()
         elif kind == b"sunsubscribe":  # the slot moves to another node: its messages would pass us by
             self.close()
-            self.changed.set()
+            self.wake_event.set()
         elif self._requests:
-            self._answer(reply)
+            self._complete_request(reply)
 
-    def _answer(self, reply: Reply) -> None:
+    def _complete_request(self, reply: Reply) -> None:
         request = self._requests[0]
         request.replies.append(reply)
-        if len(request.replies) == request.expected:
+        if len(request.replies) == request.expected_replies:
             self._requests.popleft()
-            if not request.done.done():
-                request.done.set_result(request.replies)
+            if not request.future.done():
+                request.future.set_result(request.replies)
 
 
 class Subscription:
@@ -86,41 +86,41 @@ class Subscription:
     def __init__(self, node: Node, channels: Sequence[Key]) -> None:
         self._node = node
         self._channels = tuple(channels)
-        self._inbox: Inbox | None = None
+        self._connection: PubSubConnection | None = None
 
     async def open(self) -> None:
         """Listen. When this returns, no later message is missed. Raises StoreUnavailable."""
-        inbox = await Inbox.open(await self._node.locate(), lambda lost: None)
+        inbox = await PubSubConnection.open(await self._node.resolve_address(), lambda lost: None)
         with ExitStack() as undoing:
             undoing.callback(inbox.close)
             await inbox.subscribe(self._channels)
             undoing.pop_all()
-        self._inbox = inbox
+        self._connection = inbox
 
-    def carries(self, node: Node, channels: Sequence[Key]) -> bool:
+    def covers(self, node: Node, channels: Sequence[Key]) -> bool:
         """Whether it is open there, for just these."""
-        is_open = self._inbox is not None and self._inbox.is_open
+        is_open = self._connection is not None and self._connection.is_open
         return is_open and self._node is node and self._channels == tuple(channels)
 
     async def receive(self) -> bytes | None:
         """The next message; GAP when the connection was lost or closed, now and ever after."""
-        inbox = self._inbox
+        inbox = self._connection
         while inbox is not None and not inbox.messages:
             if not inbox.is_open:
-                return GAP
+                return CONNECTION_LOST
             await self._wait(inbox)
-        return GAP if inbox is None else inbox.take()
+        return CONNECTION_LOST if inbox is None else inbox.pop_message()
 
     def close(self) -> None:
-        if self._inbox is not None:
-            self._inbox.close()
-            self._inbox = None
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
-    async def _wait(self, inbox: Inbox) -> None:
-        inbox.changed.clear()
+    async def _wait(self, inbox: PubSubConnection) -> None:
+        inbox.wake_event.clear()
         try:
-            async with asyncio.timeout(PING_EVERY_S):
-                await inbox.changed.wait()
+            async with asyncio.timeout(PING_INTERVAL_S):
+                await inbox.wake_event.wait()
         except TimeoutError:
             try:
                 await inbox.ping()

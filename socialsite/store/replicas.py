@@ -16,19 +16,19 @@ from dataclasses import dataclass
 
 from socialsite.store.connection import Address, PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
-from socialsite.store.info import facts_of
+from socialsite.store.info import parse_info
 from socialsite.store.node import Node, Reply, encode
 from socialsite.store.scripts import Command
 
-MOST_LAG_S = 1.0
+MAX_REPLICA_LAG_S = 1.0
 """How old an answer of a replica may be when it reaches the caller."""
-ANSWER_WITHIN_S = 0.5
+REPLICA_TIMEOUT_S = 0.5
 """A replica that has not answered by then is left, and the master asked instead."""
-MOST_AGE_S = MOST_LAG_S - ANSWER_WITHIN_S
+MAX_DATA_AGE_S = MAX_REPLICA_LAG_S - REPLICA_TIMEOUT_S
 """How old its data may be when it is asked."""
-LOOK_EVERY_S = 0.1
-RETRY_S = 1.0
-WANTED_FOR_S = 10.0
+PROBE_INTERVAL_S = 0.1
+PROBE_RETRY_DELAY_S = 1.0
+PROBE_IDLE_TIMEOUT_S = 10.0
 """Looks go on for so long after the last read, so that a quiet minute costs nothing."""
 
 log = logging.getLogger(__name__)
@@ -39,11 +39,11 @@ class NotAReplica(StoreError):
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class MasterOffset:
     """The master's history and how far it had come, asked for at `at_s` (the event loop's clock)."""
 
-    at_s: float
-    history: str
+    measured_at_s: float
+    replication_id: str
     offset: int
 
 
@@ -51,32 +51,32 @@ class ReplicaNode(Node):
     """A replica, for reads alone. What it cannot answer in time the master answers."""
 
     def __init__(self, address: Address, master: Node) -> None:
-        super().__init__(address, reply_timeout_s=ANSWER_WITHIN_S / 2)
+        super().__init__(address, reply_timeout_s=REPLICA_TIMEOUT_S / 2)
         self.master = master
-        self._marks: deque[Mark] = deque(maxlen=int(MOST_AGE_S / LOOK_EVERY_S) + 1)
-        self._fresh_until = self._wanted_until = float("-inf")
-        self._looking: asyncio.Task[None] | None = None
+        self._master_offsets: deque[MasterOffset] = deque(maxlen=int(MAX_DATA_AGE_S / PROBE_INTERVAL_S) + 1)
+        self._fresh_until = self._probe_until = float("-inf")
+        self._probe_task: asyncio.Task[None] | None = None
 
     @property
     def is_fresh(self) -> bool:
-        """Whether its data is less than MOST_AGE_S old."""
+        """Whether its data is less than MAX_DATA_AGE_S old."""
         return self._connection is not None and asyncio.get_running_loop().time() < self._fresh_until
 
-    def want(self) -> None:
+    def keep_probing(self) -> None:
         """Keep looking at it: somebody would read here."""
-        self._wanted_until = asyncio.get_running_loop().time() + WANTED_FOR_S
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._keep_looking())
+        self._probe_until = asyncio.get_running_loop().time() + PROBE_IDLE_TIMEOUT_S
+        if self._probe_task is None or self._probe_task.done():
+            self._probe_task = asyncio.create_task(self._probe_while_used())
 
-    def follow(self, master: Node) -> None:
+    def set_master(self, master: Node) -> None:
         """It is a replica of this one from now on."""
         if master is not self.master:
             self.master = master
-            self.leave()
+            self.mark_stale()
 
-    def leave(self) -> None:
+    def mark_stale(self) -> None:
         """Do not use it before it was looked at anew."""
-        self._marks.clear()
+        self._master_offsets.clear()
         self._fresh_until = float("-inf")
 
     async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
@@ -86,84 +86,88 @@ class ReplicaNode(Node):
             return await super().pipeline(commands)
         except StoreError as error:
             log.debug("the replica %s is left: %s", self.address, error)
-            self.leave()
+            self.mark_stale()
             return await self.master.pipeline(commands)
 
     @property
-    def losses(self) -> int:
+    def disconnect_count(self) -> int:
         """It is only read from: what it forgets its master has."""
         return 0
 
-    async def written_out(self) -> None:
+    async def wait_for_aof(self) -> None:
         """As `losses`: nothing is looked for."""
 
-    async def look(self) -> None:
+    async def probe(self) -> None:
         """See how far master and replica have come. Raises StoreError."""
-        mark = await self._mark()
+        mark = await self._read_master_offset()
         (told,) = await Node.pipeline(self, [("INFO", "replication")])
-        facts = facts_of(told)
-        if mark is None or not is_following(facts):
-            self.leave()
+        facts = parse_info(told)
+        if mark is None or not is_connected_replica(facts):
+            self.mark_stale()
             return
-        self._marks.append(mark)
-        reached = [mark.at_s for mark in self._marks if has_reached(facts, mark)]
+        self._master_offsets.append(mark)
+        reached = [mark.measured_at_s for mark in self._master_offsets if has_reached_offset(facts, mark)]
         if reached:
-            self._fresh_until = reached[-1] + MOST_AGE_S
+            self._fresh_until = reached[-1] + MAX_DATA_AGE_S
 
-    async def check(self) -> None:
+    async def check_role(self) -> None:
         """At start: refuse a server that follows another master, or none. One that is away may come back.
 
         Raises NotAReplica.
         """
         try:
-            await self.look()
+            await self.probe()
             (told,) = await Node.pipeline(self, [("INFO", "replication")])
         except StoreUnavailable as error:
             log.warning("the replica %s cannot be read from yet: %s", self.address, error)
             return
-        facts = facts_of(told)
+        facts = parse_info(told)
         if facts.get("role") != "slave":
             raise NotAReplica(
                 f"{self.address} is not a replica: "
                 f"make it one of {self.master.address} (replicaof), or take it out of the URL"
             )
-        if is_following(facts) and self._marks and facts["master_replid"] != self._marks[-1].history:
+        if (
+            is_connected_replica(facts)
+            and self._master_offsets
+            and facts["master_replid"] != self._master_offsets[-1].replication_id
+        ):
             raise NotAReplica(
                 f"{self.address} is a replica of another master than {self.master.address}: "
                 "let it follow this one (replicaof), or take it out of the URL"
             )
 
     async def close(self) -> None:
-        if self._looking is not None:
-            self._looking.cancel()
-            await asyncio.gather(self._looking, return_exceptions=True)
+        if self._probe_task is not None:
+            self._probe_task.cancel()
+            await asyncio.gather(self._probe_task, return_exceptions=True)
         await super().close()
 
-    async def _keep_looking(self) -> None:
+    async def _probe_while_used(self) -> None:
         now = asyncio.get_running_loop().time
-        while now() < self._wanted_until:
-            wait_s = LOOK_EVERY_S
+        while now() < self._probe_until:
+            wait_s = PROBE_INTERVAL_S
             try:
-                await self.look()
+                await self.probe()
             except StoreError as error:
                 log.debug("the replica %s cannot be read from: %s", self.address, error)
-                self.leave()
-                wait_s = RETRY_S
+                self.mark_stale()
+                wait_s = PROBE_RETRY_DELAY_S
             await asyncio.sleep(wait_s)
 
-    async def _mark(self) -> Mark | None:
+    async def _read_master_offset(self) -> MasterOffset | None:
         """How far the master is; None where its replicas are of no use now."""
-        if self.master.successor is not None:  # its data has moved: who answers there has other replicas
+        if self.master.replaced_by is not None:  # its data has moved: who answers there has other replicas
             return None
         asked_s = asyncio.get_running_loop().time()
         (told,) = await self.master.pipeline([("INFO", "replication")])
-        facts = facts_of(told)
-        if facts.get("role") != "master" or self.master.successor is not None:
+        facts = parse_info(told)
+        if facts.get("role") != "master" or self.master.replaced_by is not None:
             return None
-        return Mark(asked_s, facts["master_replid"], int(facts["master_repl_offset"]))
+        return MasterOffset(asked_s, facts["master_replid"], int(facts["master_repl_offset"]))
 
     async def _prepare(self, connection: PipelinedConnection) -> None:
-        self.guard = self.master.guard
+        self.connection_gate = self.master.connection_gate
         await super()._prepare(connection)
 
 
@@ -181,9 +185,9 @@ class ClusterReplica(ReplicaNode):
                 replies[number] = reply
         return replies
 
-    async def _mark(self) -> Mark | None:
+    async def _read_master_offset(self) -> MasterOffset | None:
         (nodes,) = await self.master.pipeline([("CLUSTER", "NODES")])
-        return None if is_moving_slots(nodes) else await super()._mark()
+        return None if is_moving_slots(nodes) else await super()._read_master_offset()
 
     async def _prepare(self, connection: PipelinedConnection) -> None:
         await super()._prepare(connection)
@@ -197,24 +201,24 @@ class Replicas:
 
     def __init__(self, nodes: Iterable[ReplicaNode]) -> None:
         self.nodes = tuple(nodes)
-        self._turn = itertools.count()
+        self._round_robin = itertools.count()
 
-    def pick(self) -> Node | None:
+    def pick_fresh(self) -> Node | None:
         """A fresh one, None where there is none."""
         for node in self.nodes:
-            node.want()
+            node.keep_probing()
         fresh = [node for node in self.nodes if node.is_fresh]
-        return fresh[next(self._turn) % len(fresh)] if fresh else None
+        return fresh[next(self._round_robin) % len(fresh)] if fresh else None
 
 
-def is_following(facts: Mapping[str, str]) -> bool:
+def is_connected_replica(facts: Mapping[str, str]) -> bool:
     """Whether a server is a replica and connected to its master."""
     return facts.get("role") == "slave" and facts.get("master_link_status") == "up"
 
 
-def has_reached(facts: Mapping[str, str], mark: Mark) -> bool:
+def has_reached_offset(facts: Mapping[str, str], mark: MasterOffset) -> bool:
     """Whether a replica carried out (`slave_repl_offset`) all that its master had by the mark."""
-    return facts["master_replid"] == mark.history and int(facts["slave_repl_offset"]) >= mark.offset
+    return facts["master_replid"] == mark.replication_id and int(facts["slave_repl_offset"]) >= mark.offset
 
 
 def is_moving_slots(nodes: bytes) -> bool:

@@ -17,33 +17,33 @@ Command = tuple[Any, ...]
 encode: Callable[[Command], bytes] = hiredis.pack_command
 
 
-class Prepared(tuple[Any, ...]):
+class PreparedCommand(tuple[Any, ...]):
     """A command that was encoded before: for reads whose keys pages ask for again and again."""
 
-    wire: bytes
+    payload: bytes
     key: Key
 
 
-def prepared(*command: Any) -> Prepared:
+def prepare_command(*command: Any) -> PreparedCommand:
     """The command, encoded once; to be kept by whoever makes it (`lru_cache`)."""
-    return with_wire(command, encode(command))
+    return prepare_from_bytes(command, encode(command))
 
 
-def with_wire(command: Command, wire: bytes) -> Prepared:
+def prepare_from_bytes(command: Command, wire: bytes) -> PreparedCommand:
     """The command with the bytes that somebody encoded it to."""
-    made = Prepared(command)
-    made.wire = wire
-    made.key = key_of(command)
+    made = PreparedCommand(command)
+    made.payload = wire
+    made.key = routing_key(command)
     return made
 
 
-READ_ONLY = "#!lua flags=no-writes"
+READ_ONLY_SHEBANG = "#!lua flags=no-writes"
 """First line of a script that only reads: the server holds it to that, and it never waits for moving data."""
 
 
-def key_of(command: Command) -> Key:
+def routing_key(command: Command) -> Key:
     """The key that routes a command: its first one. Raises LookupError where there is none."""
-    if type(command) is Prepared:
+    if type(command) is PreparedCommand:
         return command.key
     for part in command:
         if isinstance(part, Key):
@@ -59,7 +59,7 @@ class Script:
     def __init__(self, name: str, source: str) -> None:
         self.name = name
         self.source = source
-        self.is_read_only = source.startswith(READ_ONLY)
+        self.is_read_only = source.startswith(READ_ONLY_SHEBANG)
         self.sha = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
 
     def command(self, keys: Sequence[Key], args: Sequence[Any] = ()) -> Command:
@@ -73,13 +73,13 @@ class Script:
         return f"<Script {self.name}>"
 
 
-def whole(command: Command) -> Command:
+def as_eval(command: Command) -> Command:
     """A command without digests: a script travels with its source, on connections that load none."""
     return ("EVAL", command[1].source, *command[2:]) if command[0] == "EVALSHA" else command
 
 
 @cache
-def load(file_name: str, package: str) -> Script:
+def load_script(file_name: str, package: str) -> Script:
     """The script in `file_name` beside the modules of `package`."""
     source = resources.files(package).joinpath(file_name).read_text(encoding="utf-8")
     return Script(file_name, source)

@@ -17,16 +17,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
-from .binaries import EmbeddedServerError, Writer, version_of
+from socialsite.store.server_version import EmbeddedServerError, ServerVersion, parse_version
 
-SOCKET_PATH_MAX = 100
+MAX_SOCKET_PATH_BYTES = 100
 """Bytes; the kernel's own limit is 108 on Linux and 104 on macOS."""
-LOG_MAX = 1 << 20
+MAX_LOG_BYTES = 1 << 20
 LOG_TAIL_LINES = 5
 
 
 @dataclass(slots=True)
-class Record:
+class ServerRecord:
     """server.json."""
 
     socket: str
@@ -35,8 +35,8 @@ class Record:
     pid: int | None = None
 
     @property
-    def writer(self) -> Writer:
-        return Writer(self.kind, version_of(self.version))
+    def server_version(self) -> ServerVersion:
+        return ServerVersion(self.kind, parse_version(self.version))
 
 
 class ServerDirectory:
@@ -51,9 +51,7 @@ class ServerDirectory:
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise EmbeddedServerError(
-                f"{self.path} cannot be the data directory: {error.strerror}."
-            ) from error
+            raise EmbeddedServerError(f"{self.path} cannot be the data directory: {error.strerror}.") from error
 
     def try_lock(self, name: str) -> IO[bytes] | None:
         """The lock, held until the file is closed, or None where another process holds it."""
@@ -74,13 +72,13 @@ class ServerDirectory:
             lock.close()
         return lock is None
 
-    def read(self) -> Record | None:
+    def read_record(self) -> ServerRecord | None:
         try:
-            return Record(**json.loads((self.path / "server.json").read_text()))
+            return ServerRecord(**json.loads((self.path / "server.json").read_text()))
         except FileNotFoundError:
             return None
 
-    def write(self, record: Record) -> None:
+    def write_record(self, record: ServerRecord) -> None:
         """Whole or not at all: others read it while we write."""
         fresh = self.path / "server.json.new"
         fresh.write_text(json.dumps(asdict(record), indent=2) + "\n")
@@ -88,23 +86,23 @@ class ServerDirectory:
 
     def open_log(self) -> IO[bytes]:
         log = self.path / "server.log"
-        if log.exists() and log.stat().st_size > LOG_MAX:
+        if log.exists() and log.stat().st_size > MAX_LOG_BYTES:
             log.replace(self.path / "server.log.1")
         return log.open("ab")
 
-    def log_tail(self) -> str:
+    def read_log_tail(self) -> str:
         with (self.path / "server.log").open("rb") as log:
             log.seek(max(0, log.seek(0, os.SEEK_END) - 4096))
             lines = log.read().decode(errors="replace").strip().splitlines()
         return " | ".join(lines[-LOG_TAIL_LINES:])
 
 
-def socket_path(earlier: Record | None) -> str:
+def choose_socket_path(earlier: ServerRecord | None) -> str:
     """In a directory of our own under the temporary one; as last time, so that others find it again."""
     if earlier and _is_private(Path(earlier.socket).parent):
         return earlier.socket
     temporary = tempfile.gettempdir()
-    if len(os.fsencode(temporary)) + len("/socialsite-12345678/redis.sock") > SOCKET_PATH_MAX:
+    if len(os.fsencode(temporary)) + len("/socialsite-12345678/redis.sock") > MAX_SOCKET_PATH_BYTES:
         temporary = "/tmp"  # noqa: S108  (mkdtemp makes the directory: 0700 and new)
     return str(Path(tempfile.mkdtemp(prefix="socialsite-", dir=temporary)) / "redis.sock")
 

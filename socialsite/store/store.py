@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, repeat
 from typing import Any, Protocol
 
-from socialsite.store.asked import Asked
-from socialsite.store.connections import KeyDataShardedConnection, KeyShardedConnection, Layout
+from socialsite.store.connections import KeyDataShardedConnection, KeyShardedConnection, PartitionLayout
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
-from socialsite.store.owners import Groups, KeyOf, OwnerId
-from socialsite.store.question import Answer, Question, answers_of, parts_of
-from socialsite.store.scripts import Command, key_of
-from socialsite.store.topology.single import Single
+from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
+from socialsite.store.pending_reply import PendingReply
+from socialsite.store.read import Read, Result, combine_commands, parse_replies
+from socialsite.store.scripts import Command, routing_key
+from socialsite.store.topology.standalone import Standalone
 
-WRITES_AT_ONCE = 200  # scripts in one round trip: about 10 ms of the server at most
+WRITES_PER_ROUND_TRIP = 200  # scripts in one round trip: about 10 ms of the server at most
 
 
 class Topology(Protocol):
@@ -34,26 +34,26 @@ class Topology(Protocol):
         ...
 
     @property
-    def width(self) -> int:
+    def node_count(self) -> int:
         """Over how many nodes `group` spreads owners."""
         ...
 
-    def group(self, owners: Sequence[OwnerId], key_of: KeyOf) -> Groups[OwnerId]:
+    def group_by_node(self, owners: Sequence[OwnerId], key_of: KeyBuilder) -> NodeGroups[OwnerId]:
         """Owners of keys by the node that holds them; an owner's key is `key_of(owner)`."""
         ...
 
     async def open(self) -> None:
-        """Look at the servers before the first use. Raises StoreUnavailable, BadUrl."""
+        """Look at the servers before the first use. Raises StoreUnavailable, InvalidStoreUrl."""
         ...
 
     async def close(self) -> None: ...
 
 
-class Keeper(Protocol):
+class TopologyFollower(Protocol):
     """Keeps a store arranged while its data moves (moving/keeper.py)."""
 
     @property
-    def map_now(self) -> tuple[int, bool]:
+    def migration_state(self) -> tuple[int, bool]:
         """The epoch of the map, and whether anything moves."""
         ...
 
@@ -67,24 +67,24 @@ class Store:
         self, default: Topology, placed: dict[str, Topology] | None = None, *, require_replicas: int = 0
     ) -> None:
         self.require_replicas = require_replicas
-        self.watchers: set[Callable[[], None]] = set()
+        self.on_topology_change: set[Callable[[], None]] = set()
         """Called when keys may have changed their nodes (the hub's channels follow them)."""
-        self.keeper: Keeper | None = None
-        self.layouts: dict[str, Layout] = {}
+        self.topology_follower: TopologyFollower | None = None
+        self.partition_layouts: dict[str, PartitionLayout] = {}
         """Components whose edges were cut anew since their birth."""
-        self.rearrange(default, placed or {})
+        self.set_topologies(default, placed or {})
 
-    def rearrange(self, default: Topology, placed: dict[str, Topology]) -> None:
+    def set_topologies(self, default: Topology, placed: dict[str, Topology]) -> None:
         """From now on the components stand like this. Closing what they stood on is the caller's."""
         self._default = default
-        self._placed = placed
+        self._component_topologies = placed
         self.topologies = tuple({id(place): place for place in (default, *placed.values())}.values())
-        one = len(self.topologies) == 1 and isinstance(default, Single)
-        self._only: Node | None = default.nodes[0] if one else None
-        self.tell_watchers()
+        one = len(self.topologies) == 1 and isinstance(default, Standalone)
+        self._only_node: Node | None = default.nodes[0] if one else None
+        self.notify_topology_change()
 
-    def tell_watchers(self) -> None:
-        for watcher in tuple(self.watchers):
+    def notify_topology_change(self) -> None:
+        for watcher in tuple(self.on_topology_change):
             watcher()
 
     @property
@@ -95,40 +95,40 @@ class Store:
     def component(self, name: str) -> KeyShardedConnection:
         return KeyShardedConnection(self, name)
 
-    def pairs(self, name: str, partitions: int) -> KeyDataShardedConnection:
+    def partitioned_component(self, name: str, partitions: int) -> KeyDataShardedConnection:
         return KeyDataShardedConnection(self, name, partitions)
 
     def topology(self, component: str) -> Topology:
-        return self._placed.get(component, self._default)
+        return self._component_topologies.get(component, self._default)
 
     def node(self, key: Key) -> Node:
-        if self._only is not None:
-            return self._only
+        if self._only_node is not None:
+            return self._only_node
         return self.topology(key.component).node_for(key.tag)
 
-    def carrier(self, channel: Key) -> Node:
-        """The server that carries a channel; it may be another once `watchers` were called."""
-        return self.node(channel).carrier(channel)
+    def serving_node(self, channel: Key) -> Node:
+        """The server that carries a channel; it may be another once `on_topology_change` were called."""
+        return self.node(channel).serving_node(channel)
 
     async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
         """Commands on any keys: grouped by node, one round trip each, all nodes at once, replies in order.
 
         `may_lag`: they only read, and an answer that is a second old will do (Node.reader).
         """
-        if self._only is not None:
-            return await (self._only.reader() if may_lag else self._only).pipeline(commands)
+        if self._only_node is not None:
+            return await (self._only_node.pick_reader() if may_lag else self._only_node).pipeline(commands)
         commands = list(commands)
-        return await self._spread(commands, repeat(may_lag, len(commands)))
+        return await self._gather_by_node(commands, repeat(may_lag, len(commands)))
 
-    async def _spread(self, commands: Sequence[Command], may_lag: Iterable[bool]) -> list[Reply]:
+    async def _gather_by_node(self, commands: Sequence[Command], may_lag: Iterable[bool]) -> list[Reply]:
         by_node: dict[Node, list[int]] = {}
         readers: dict[Node, Node] = {}  # one choice for all that a caller reads of a node
         for position, (command, lags) in enumerate(zip(commands, may_lag, strict=True)):
-            node = self._only or self.node(key_of(command))
+            node = self._only_node or self.node(routing_key(command))
             if lags and node.replicas is not None:
                 chosen = readers.get(node)
                 if chosen is None:
-                    chosen = readers[node] = node.reader()
+                    chosen = readers[node] = node.pick_reader()
                 node = chosen
             if node in by_node:
                 by_node[node].append(position)
@@ -146,20 +146,20 @@ class Store:
                 replies[position] = reply
         return replies
 
-    async def ask(self, *questions: Question[Any]) -> list[Any]:
+    async def read(self, *questions: Read[Any]) -> list[Any]:
         """The answers to all questions, in one round trip a node."""
-        commands = parts_of(questions)
+        commands = combine_commands(questions)
         lags = any(question.may_lag for question in questions)
-        if lags and (self._only is None or self._only.replicas is not None):
+        if lags and (self._only_node is None or self._only_node.replicas is not None):
             places = (repeat(question.may_lag, len(question.commands)) for question in questions)
-            replies = await self._spread(list(commands), chain.from_iterable(places))
+            replies = await self._gather_by_node(list(commands), chain.from_iterable(places))
         else:
             replies = await self.gather(commands)
-        return answers_of(questions, replies)
+        return parse_replies(questions, replies)
 
-    def begin(self, question: Question[Answer]) -> Asked[Answer]:
+    def send_now(self, question: Read[Result]) -> PendingReply[Result]:
         """As `ask`, sent at once where one server has everything; of commands without scripts."""
-        return Asked(question, None if question.may_lag else self._only, self.ask)
+        return PendingReply(question, None if question.may_lag else self._only_node, self.read)
 
     async def write(self, key: Key, *commands: Command) -> list[Reply]:
         """Commands on keys of one tag, answered once as many replicas as required have them.
@@ -169,27 +169,27 @@ class Store:
         node = self.node(key)
         if not self.require_replicas:
             return await node.pipeline(commands)
-        return await node.confirmed(commands, self.require_replicas)
+        return await node.pipeline_with_wait(commands, self.require_replicas)
 
     async def write_each(self, commands: Sequence[Command]) -> list[Reply]:
         """As `write`, for commands of many tags; where replicas have to confirm, each waits for itself."""
         replies: list[Reply] = []
-        for start in range(0, len(commands), WRITES_AT_ONCE):
-            some = commands[start : start + WRITES_AT_ONCE]
+        for start in range(0, len(commands), WRITES_PER_ROUND_TRIP):
+            some = commands[start : start + WRITES_PER_ROUND_TRIP]
             if self.require_replicas:
-                confirmed = await asyncio.gather(*(self.write(key_of(each), each) for each in some))
+                confirmed = await asyncio.gather(*(self.write(routing_key(each), each) for each in some))
                 replies += [reply for (reply,) in confirmed]
             else:
                 replies += await self.gather(some)
         return replies
 
-    def width(self, component: str) -> int:
+    def node_count(self, component: str) -> int:
         """Over how many nodes a pass over many owners is spread."""
-        return self.topology(component).width
+        return self.topology(component).node_count
 
-    def group(self, component: str, owners: Sequence[OwnerId], key_of: KeyOf) -> Groups[OwnerId]:
+    def group_by_node(self, component: str, owners: Sequence[OwnerId], key_of: KeyBuilder) -> NodeGroups[OwnerId]:
         """Owners of keys by the node that holds them, for passes over thousands."""
-        return self.topology(component).group(owners, key_of) if owners else []
+        return self.topology(component).group_by_node(owners, key_of) if owners else []
 
     async def now_ms(self) -> int:
         """Redis TIME in Unix milliseconds, of the first server of the accounts that answers.
@@ -208,7 +208,7 @@ class Store:
         raise refusal
 
     async def close(self) -> None:
-        if self.keeper is not None:
-            await self.keeper.close()
+        if self.topology_follower is not None:
+            await self.topology_follower.close()
         for place in self.topologies:
             await place.close()

@@ -6,7 +6,7 @@ from typing import Any
 from socialsite.store.errors import StoreError, StoreUnavailable
 
 
-def results_of(replies: Sequence[Any]) -> list[Any]:
+def exec_results(replies: Sequence[Any]) -> list[Any]:
     """What EXEC answered for each command of its transaction. Raises the first error among them."""
     results: list[Any] | None = replies[-1]
     if results is None:

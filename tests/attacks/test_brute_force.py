@@ -11,10 +11,10 @@ import pytest
 import pytest_asyncio
 
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
-from socialsite.middleware.services import loop_services
+from socialsite.migration.opening import open_store
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, build_services
-from socialsite.store import open_store
+from socialsite.web.middleware.services import loop_services
 from tests.support.world import World
 from tests.web.conftest import OpenBrowser
 
@@ -31,7 +31,7 @@ async def timed_site(redis_url: str) -> AsyncIterator[Services]:
     """Its clock goes on when a test says so."""
     store = await open_store(redis_url)
     limits = {"login": LOG_INS, "address": None}
-    services = build_services(store, FixedClock(1_900_000_000_000), Configuration(rate_limits=limits))
+    services = build_services(store, FixedClock(1_900_000_000_000), ServiceConfig(rate_limits=limits))
     loop_services.bind(services)
     yield services
     await store.close()
@@ -49,7 +49,7 @@ async def test_of_all_guesses_ten_a_minute_are_looked_at(
     handles = [person.handle for person in await World(timed_site).people(*names)]
     addresses = (f"203.0.{n // 250}.{n % 250}" for n in range(min(sources, GUESSES)))
     browsers = [await open_browser(address=address) for address in addresses]
-    await browsers[0].take_token()
+    await browsers[0].fetch_csrf_token()
     clock, tried = timed_site.clock, 0
     assert isinstance(clock, FixedClock)
     for guess in range(GUESSES):

@@ -9,10 +9,10 @@ import itertools
 import json
 from collections.abc import AsyncIterator
 
-from tests.support.reacting import Acts
-from tests.support.sockets import Client, Daphne, client, signed_in
+from tests.support.reacting import PersonReactions
+from tests.support.sockets import DaphneProcess, SocketClient, open_socket, sign_in_cookie
 from tests.support.world import Person, World
-from timelines.domain.post import FOLLOWERS
+from timelines.posts.post import FOLLOWERS
 
 SECRETS = ("canary-followers", "canary-answer", "canary-draft", "canary-list-member")
 PLAIN = "for everybody"
@@ -32,13 +32,13 @@ def names(alice: Person, list_id: int) -> list[str]:
 
 
 @contextlib.asynccontextmanager
-async def curious(daphne: Daphne, cookie: str | None, wanted: list[str]) -> AsyncIterator[Client]:
+async def curious(daphne: DaphneProcess, cookie: str | None, wanted: list[str]) -> AsyncIterator[SocketClient]:
     """A socket that asked for all of them and for what anybody may have; each request had its answer."""
-    async with client(daphne, cookie) as reader:
+    async with open_socket(daphne, cookie) as reader:
         for name in wanted:
-            await reader.say({"type": "subscribe", "timeline": name, "after": "0"})
-            await reader.until(lambda m: m["type"] in ("subscribed", "error"))
-            await reader.say({"type": "unsubscribe", "timeline": name})
+            await reader.send({"type": "subscribe", "timeline": name, "after": "0"})
+            await reader.receive_until(lambda m: m["type"] in ("subscribed", "error"))
+            await reader.send({"type": "unsubscribe", "timeline": name})
         for name in ("public", "profile:alice", "tag:tea"):
             await reader.subscribe(name)
         yield reader
@@ -46,7 +46,7 @@ async def curious(daphne: Daphne, cookie: str | None, wanted: list[str]) -> Asyn
 
 async def private_life(world: World, alice: Person, bob: Person, list_id: int) -> list[str]:
     """Everything of Alice's that is not for everybody; the ids of the posts that are for followers."""
-    acts = Acts(world.services)
+    acts = PersonReactions(world.services)
     first = await alice.publishes(f"{SECRETS[0]} #tea", audience=FOLLOWERS)
     answer = await alice.publishes(SECRETS[1], in_reply_to=first)
     gone = await alice.publishes(SECRETS[2], audience=FOLLOWERS)
@@ -55,11 +55,11 @@ async def private_life(world: World, alice: Person, bob: Person, list_id: int) -
     await bob.publishes(f"@alice {SECRETS[3]}", in_reply_to=first)
     await alice.mutes(bob)
     await alice.unmutes(bob)
-    await world.work()
+    await world.deliver_all()
     return [str(post.id) for post in (first, answer, gone)]
 
 
-async def test_nothing_private_arrives_at_whoever_asks_for_it(daphne: Daphne, world: World) -> None:
+async def test_nothing_private_arrives_at_whoever_asks_for_it(daphne: DaphneProcess, world: World) -> None:
     alice, bob, mallory, dave = await world.people("alice", "bob", "mallory", "dave")
     await bob.follows(alice)
     await alice.follows(bob)
@@ -67,21 +67,21 @@ async def test_nothing_private_arrives_at_whoever_asks_for_it(daphne: Daphne, wo
     made = await alice.makes_list()
     wanted = names(alice, made.id)
     async with (
-        client(daphne, await signed_in(bob)) as friend,
-        curious(daphne, await signed_in(mallory), wanted) as one,
-        curious(daphne, await signed_in(dave), wanted) as two,
+        open_socket(daphne, await sign_in_cookie(bob)) as friend,
+        curious(daphne, await sign_in_cookie(mallory), wanted) as one,
+        curious(daphne, await sign_in_cookie(dave), wanted) as two,
         curious(daphne, None, wanted) as three,
     ):
         await friend.subscribe("home")
         ids = await private_life(world, alice, bob, made.id)
         await alice.publishes(f"{PLAIN} #tea")
-        await world.work()
-        await friend.entry(int(ids[0]), "home")  # it was sent, to whom it is for
+        await world.deliver_all()
+        await friend.receive_entry(int(ids[0]), "home")  # it was sent, to whom it is for
         for reader in (one, three):
             while not (reader.entry_ids("public") and reader.entry_ids("tag:tea")):
-                await reader.next()
+                await reader.receive()
         for reader in (one, two, three):
-            await reader.silence(1.0)
+            await reader.collect_for(1.0)
             heard = json.dumps(reader.got)
             assert not [word for word in (*SECRETS, *ids) if word in heard]
             assert {m["code"] for m in reader.got if m["type"] == "error"} <= REFUSALS
@@ -89,19 +89,19 @@ async def test_nothing_private_arrives_at_whoever_asks_for_it(daphne: Daphne, wo
 
 
 async def test_whoever_watches_hears_no_counts_of_what_is_hidden(
-    daphne: Daphne, world: World, acts: Acts
+    daphne: DaphneProcess, world: World, acts: PersonReactions
 ) -> None:
     alice, bob, mallory = await world.people("alice", "bob", "mallory")
     await bob.follows(alice)
     hidden = await alice.publishes("canary-followers", audience=FOLLOWERS)
     shown = await alice.publishes("for all")
-    async with client(daphne, await signed_in(mallory)) as spy, client(daphne) as nobody:
+    async with open_socket(daphne, await sign_in_cookie(mallory)) as spy, open_socket(daphne) as nobody:
         for reader in (spy, nobody):
-            await reader.say({"type": "watch", "ids": [str(hidden.id), str(shown.id)]})
+            await reader.send({"type": "watch", "ids": [str(hidden.id), str(shown.id)]})
             await reader.subscribe("public")
         for post in (hidden, shown):
             await acts.likes(bob, post)
         for reader in (spy, nobody):
-            await reader.until(lambda m: m["type"] == "counts" and m["id"] == str(shown.id))
-            await reader.silence(0.5)
+            await reader.receive_until(lambda m: m["type"] == "counts" and m["id"] == str(shown.id))
+            await reader.collect_for(0.5)
             assert str(hidden.id) not in json.dumps(reader.got)

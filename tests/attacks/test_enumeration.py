@@ -16,15 +16,13 @@ import pytest
 
 from accounts.domain import AccountId
 from socialsite.services import Services
-from tests.support.browser import JSON, Browser
+from tests.support.browser import JSON_HEADERS, HttpBrowser
 from tests.support.routes import routes
 
 ROUNDS = int(os.environ.get("ATTACK_ROUNDS", "20"))
 MEDIAN_MS = 2.0
 """By how much the medians may differ (the long form); one pair differs by more under load."""
-TURNING_AWAY = re.compile(
-    r"/(un(follow|block|mute)|block|mute|(hide|show)-boosts|remove-follower|accept|refuse)/$"
-)
+TURNING_AWAY = re.compile(r"/(un(follow|block|mute)|block|mute|(hide|show)-boosts|remove-follower|accept|refuse)/$")
 """What anybody may do to a suspended account, so that nobody is tied to one: those who sign in learn from it
 that the account is suspended, as they learn from the sign-up page that its handle is taken."""
 OF_HANDLES = [route for route in routes() if "<handle:handle>" in route.pattern]
@@ -36,26 +34,23 @@ async def gone(site: Services, open_browser) -> None:
     """Two accounts that are hidden, and wrote something."""
     for handle in GONE:
         browser = await open_browser(handle)
-        await browser.publishes("from before")
+        await browser.publish("from before")
     found = [await site.accounts.get_by_handle(handle) for handle in GONE]
     await site.accounts.suspend(account_id=AccountId(found[0].id))
     await site.accounts.delete(account_id=AccountId(found[1].id), now_ms=site.clock.now_ms())
 
 
 @pytest.mark.parametrize("who", ["signed in", "anonymous"])
-@pytest.mark.parametrize("headers", [{}, JSON], ids=["page", "json"])
-async def test_suspended_deleted_and_never_there_are_answered_alike(
-    gone, alice, visitor, who, headers
-) -> None:
+@pytest.mark.parametrize("headers", [{}, JSON_HEADERS], ids=["page", "json"])
+async def test_suspended_deleted_and_never_there_are_answered_alike(gone, alice, visitor, who, headers) -> None:
     browser = alice if who == "signed in" else visitor
-    await browser.take_token()
+    await browser.fetch_csrf_token()
     for route in OF_HANDLES:
         if who == "signed in" and TURNING_AWAY.search(route.path):
             continue
         for method in sorted(route.methods - {"HEAD"}):
             answers = [
-                await answer_of(browser, method, route.path, handle, headers)
-                for handle in (*GONE, "never_there")
+                await answer_of(browser, method, route.path, handle, headers) for handle in (*GONE, "never_there")
             ]
             assert answers[0] == answers[1] == answers[2], (
                 method,
@@ -65,10 +60,10 @@ async def test_suspended_deleted_and_never_there_are_answered_alike(
 
 
 async def answer_of(
-    browser: Browser, method: str, path: str, handle: str, headers: dict[str, str]
+    browser: HttpBrowser, method: str, path: str, handle: str, headers: dict[str, str]
 ) -> tuple[int, str, str]:
     path = path.replace("alice", handle).replace("/7/", "/3475551503377237/")
-    sent = {**headers, "X-CSRFToken": browser.token}
+    sent = {**headers, "X-CSRFToken": browser.csrf_token}
     answer = await browser.http.request(method, path, headers=sent, json={} if method == "POST" else None)
     text = re.sub(r'value="\w{64}"', "", answer.text.replace(handle, ""))  # tokens, masked anew each time
     return answer.status_code, answer.headers.get("location", ""), text

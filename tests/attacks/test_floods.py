@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from tests.support.frames import CONTINUATION, FINAL, PING, TEXT, frame, upgrade
+from tests.support.frames import CONTINUATION, FINAL, PING, TEXT, encode_frame, encode_upgrade_request
 from tests.support.redis_server import RedisServer
-from tests.support.sockets import Client, Daphne, client, running
-from tests.support.stalls import Stalls
+from tests.support.sockets import DaphneProcess, SocketClient, open_socket, running_daphne
+from tests.support.stalls import StallMonitor
 from tests.support.world import Person, World
 
 GROWTH_KB = 20 * 1024
@@ -22,8 +22,8 @@ HEARD_WITHIN_S = 3.0
 
 
 @pytest.fixture(scope="module")
-def daphne(redis_server: RedisServer) -> Iterator[Daphne]:
-    with running(redis_server.url, RATE_LIMIT_SOCKET="60/m") as found:
+def daphne(redis_server: RedisServer) -> Iterator[DaphneProcess]:
+    with running_daphne(redis_server.url, RATE_LIMIT_SOCKET="60/m") as found:
         yield found
 
 
@@ -34,7 +34,7 @@ class Raw:
         self._reader, self._writer = reader, writer
 
     def frame(self, payload: bytes, code: int, *, length: int | None = None) -> None:
-        self._writer.write(frame(payload, code, length=length))
+        self._writer.write(encode_frame(payload, code, length=length))
 
     async def drain(self) -> bool:
         """Whether the other side takes more."""
@@ -56,9 +56,9 @@ class Raw:
 
 
 @contextlib.asynccontextmanager
-async def raw_socket(daphne: Daphne) -> AsyncIterator[Raw]:
+async def raw_socket(daphne: DaphneProcess) -> AsyncIterator[Raw]:
     reader, writer = await asyncio.open_connection("127.0.0.1", daphne.port)
-    writer.write(upgrade(daphne))
+    writer.write(encode_upgrade_request(daphne))
     async with asyncio.timeout(10):
         assert b" 101 " in await reader.readuntil(b"\r\n\r\n")
     yield Raw(reader, writer)
@@ -66,13 +66,13 @@ async def raw_socket(daphne: Daphne) -> AsyncIterator[Raw]:
 
 
 @contextlib.asynccontextmanager
-async def others_unmoved(daphne: Daphne, world: World) -> AsyncIterator[Client]:
+async def others_unmoved(daphne: DaphneProcess, world: World) -> AsyncIterator[SocketClient]:
     """Meanwhile somebody listens: what is published after the flood begins is heard in time; memory stays."""
     bob = await world.person("bob")
-    async with client(daphne) as listener:
+    async with open_socket(daphne) as listener:
         await listener.subscribe("public")
         before_kb = daphne.resident_kb()
-        with Stalls() as stalls:
+        with StallMonitor() as stalls:
             heard = asyncio.create_task(slowest(bob, listener))
             yield listener
             slowest_s, grown_kb = await heard, daphne.resident_kb() - before_kb
@@ -81,18 +81,18 @@ async def others_unmoved(daphne: Daphne, world: World) -> AsyncIterator[Client]:
         assert grown_kb < GROWTH_KB
 
 
-async def slowest(bob: Person, listener: Client) -> float:
+async def slowest(bob: Person, listener: SocketClient) -> float:
     took = 0.0
     for number in range(10):
         began = time.monotonic()
         post = await bob.publishes(f"meanwhile {number}")
-        await listener.entry(post.id, "public", timeout_s=20)
+        await listener.receive_entry(post.id, "public", timeout_s=20)
         took = max(took, time.monotonic() - began)
         await asyncio.sleep(0.05)
     return took
 
 
-async def test_a_thousand_messages_a_second_end_the_socket(daphne: Daphne, world: World) -> None:
+async def test_a_thousand_messages_a_second_end_the_socket(daphne: DaphneProcess, world: World) -> None:
     async with others_unmoved(daphne, world), raw_socket(daphne) as flood:
         for _ in range(10):
             for _ in range(100):
@@ -101,7 +101,7 @@ async def test_a_thousand_messages_a_second_end_the_socket(daphne: Daphne, world
         assert await flood.is_closed()
 
 
-async def test_a_frame_of_two_megabytes_is_not_waited_for(daphne: Daphne, world: World) -> None:
+async def test_a_frame_of_two_megabytes_is_not_waited_for(daphne: DaphneProcess, world: World) -> None:
     """Its head says how long it is: the socket ends before the bytes have come."""
     async with others_unmoved(daphne, world), raw_socket(daphne) as flood:
         flood.frame(b"x" * 8_000, FINAL | TEXT, length=2 * 1024 * 1024)
@@ -110,14 +110,14 @@ async def test_a_frame_of_two_megabytes_is_not_waited_for(daphne: Daphne, world:
 
 
 @pytest.mark.parametrize("length", [2**40, 2**63 - 1, 2**63])
-async def test_a_frame_that_claims_the_world_costs_nothing(daphne: Daphne, world: World, length: int) -> None:
+async def test_a_frame_that_claims_the_world_costs_nothing(daphne: DaphneProcess, world: World, length: int) -> None:
     async with others_unmoved(daphne, world), raw_socket(daphne) as flood:
         flood.frame(b"x" * 100, FINAL | TEXT, length=length)
         await flood.drain()
         assert await flood.is_closed()
 
 
-async def test_a_message_in_endless_pieces_is_cut_off(daphne: Daphne, world: World) -> None:
+async def test_a_message_in_endless_pieces_is_cut_off(daphne: DaphneProcess, world: World) -> None:
     async with others_unmoved(daphne, world), raw_socket(daphne) as flood:
         flood.frame(b"x" * 1_000, TEXT)
         for _ in range(2_000):
@@ -126,7 +126,7 @@ async def test_a_message_in_endless_pieces_is_cut_off(daphne: Daphne, world: Wor
         assert await flood.is_closed()
 
 
-async def test_empty_pieces_without_end_are_no_way_to_hold_memory(daphne: Daphne, world: World) -> None:
+async def test_empty_pieces_without_end_are_no_way_to_hold_memory(daphne: DaphneProcess, world: World) -> None:
     async with others_unmoved(daphne, world), raw_socket(daphne) as flood:
         flood.frame(b"", TEXT)
         for _ in range(20):
@@ -135,7 +135,7 @@ async def test_empty_pieces_without_end_are_no_way_to_hold_memory(daphne: Daphne
             await flood.drain()
 
 
-async def test_pings_without_end_disturb_nobody(daphne: Daphne, world: World) -> None:
+async def test_pings_without_end_disturb_nobody(daphne: DaphneProcess, world: World) -> None:
     """Nobody reads the answers, so they must not pile up: who does not read is soon not heard either."""
     async with others_unmoved(daphne, world), raw_socket(daphne) as flood:
         for _ in range(500 * 1_000):
@@ -147,7 +147,7 @@ async def test_pings_without_end_disturb_nobody(daphne: Daphne, world: World) ->
             pytest.fail("a flood of 30 GB was read")
 
 
-async def test_a_hundred_silent_sockets_leave_the_site_answering(daphne: Daphne, world: World) -> None:
+async def test_a_hundred_silent_sockets_leave_the_site_answering(daphne: DaphneProcess, world: World) -> None:
     async with others_unmoved(daphne, world), contextlib.AsyncExitStack() as stack:
         for _ in range(100):
             await stack.enter_async_context(raw_socket(daphne))

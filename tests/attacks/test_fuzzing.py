@@ -15,14 +15,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from socialsite.configuration import Configuration
+from socialsite.service_config import ServiceConfig
 from socialsite.services import open_services
-from socialsite.store.key import GRAMMAR
-from tests.support.fuzz import FRAMES, OF_STAFF, Sent, requests
+from socialsite.store.key import KEY_PATTERN
+from tests.support.fuzz import FRAMES, STAFF_ROUTES, FuzzRequest, fuzz_requests
 from tests.support.redis_server import RedisServer
 from tests.support.serving import NO_LIMITS
-from tests.support.sockets import Client, Daphne, client, running
-from tests.support.visitor import JSON, PASSWORD, Visitor
+from tests.support.sockets import DaphneProcess, SocketClient, open_socket, running_daphne
+from tests.support.visitor import JSON_HEADERS, PASSWORD, HttpVisitor
 
 INPUTS = int(os.environ.get("ATTACK_INPUTS", "500"))
 GROWTH_KB = 20 * 1024
@@ -39,18 +39,18 @@ THOROUGH = settings(
 
 
 @pytest.fixture(scope="module")
-def daphne(redis_server: RedisServer) -> Iterator[Daphne]:
+def daphne(redis_server: RedisServer) -> Iterator[DaphneProcess]:
     settings = {**NO_LIMITS, "RATE_LIMIT_SEARCH": "off", "LOG_LEVEL": "ERROR"}
     with redis_server.client() as store:
         store.flushall()
-    with running(redis_server.url, **settings) as one:
+    with running_daphne(redis_server.url, **settings) as one:
         yield one
 
 
 @pytest.fixture(scope="module")
-def fuzzer(daphne: Daphne) -> Iterator[Visitor]:
+def fuzzer(daphne: DaphneProcess) -> Iterator[HttpVisitor]:
     """Somebody with a list, a filter, a post and a follower, so that there is something to break."""
-    with Visitor(daphne.origin, "alice") as alice, Visitor(daphne.origin, "fuzzer") as visitor:
+    with HttpVisitor(daphne.origin, "alice") as alice, HttpVisitor(daphne.origin, "fuzzer") as visitor:
         alice.sign_up()
         visitor.sign_up()
         alice.follows("fuzzer")
@@ -65,7 +65,7 @@ def fuzzer(daphne: Daphne) -> Iterator[Visitor]:
 class Memory:
     """The process's size, from when a fifth of the inputs has been read."""
 
-    daphne: Daphne
+    daphne: DaphneProcess
     inputs: int = 0
     first_kb: int = 0
 
@@ -80,39 +80,41 @@ class Memory:
 
 
 @pytest.fixture(scope="module")
-def staff(daphne: Daphne, redis_server: RedisServer) -> Iterator[Visitor]:
+def staff(daphne: DaphneProcess, redis_server: RedisServer) -> Iterator[HttpVisitor]:
     """Somebody of the staff, whose id no input names: suspended, they would find nothing any more."""
     with redis_server.client() as store:
         store.incrby("accounts:{ids}:accounts", 10**12)
     asyncio.run(hired(redis_server.url, "sam"))
-    with Visitor(daphne.origin, "sam") as visitor:
+    with HttpVisitor(daphne.origin, "sam") as visitor:
         answer = visitor.post("/accounts/login/", username="sam", password=PASSWORD)
         assert answer.status_code == 200, answer.text
         yield visitor
 
 
 async def hired(redis_url: str, handle: str) -> None:
-    async with open_services(redis_url, Configuration()) as services:
+    async with open_services(redis_url, ServiceConfig()) as services:
         now_ms = services.clock.now_ms()
         await services.accounts.sign_up(handle=handle, password=PASSWORD, now_ms=now_ms, staff=True)
 
 
-def test_no_request_is_answered_5xx_and_memory_stays(daphne: Daphne, fuzzer: Visitor) -> None:
-    withstands(daphne, fuzzer, requests())
-    assert fuzzer.http.get("/lists/", headers=JSON).status_code == 200  # still signed in: not all were 401
+def test_no_request_is_answered_5xx_and_memory_stays(daphne: DaphneProcess, fuzzer: HttpVisitor) -> None:
+    withstands(daphne, fuzzer, fuzz_requests())
+    assert fuzzer.http.get("/lists/", headers=JSON_HEADERS).status_code == 200  # still signed in: not all were 401
 
 
-def test_no_request_of_staff_is_answered_5xx_either(daphne: Daphne, fuzzer: Visitor, staff: Visitor) -> None:
-    withstands(daphne, staff, requests(among=OF_STAFF))
-    assert staff.http.get("/ops/", headers=JSON).status_code == 200
+def test_no_request_of_staff_is_answered_5xx_either(
+    daphne: DaphneProcess, fuzzer: HttpVisitor, staff: HttpVisitor
+) -> None:
+    withstands(daphne, staff, fuzz_requests(among=STAFF_ROUTES))
+    assert staff.http.get("/ops/", headers=JSON_HEADERS).status_code == 200
 
 
-def withstands(daphne: Daphne, visitor: Visitor, drawn: st.SearchStrategy[Sent]) -> None:
+def withstands(daphne: DaphneProcess, visitor: HttpVisitor, drawn: st.SearchStrategy[FuzzRequest]) -> None:
     memory, statuses = Memory(daphne), Counter[int]()
 
     @THOROUGH
     @given(st.lists(drawn, min_size=AT_A_TIME, max_size=AT_A_TIME))
-    def attack(sent: list[Sent]) -> None:
+    def attack(sent: list[FuzzRequest]) -> None:
         for one in sent:
             status = send(visitor, one)
             statuses[status // 100] += 1
@@ -126,7 +128,7 @@ def withstands(daphne: Daphne, visitor: Visitor, drawn: st.SearchStrategy[Sent])
     print(f"{memory.inputs} requests: {dict(statuses)}; memory grew by {memory.growth_kb} kB")
 
 
-def test_none_of_what_was_sent_stands_in_a_key(redis_server: RedisServer, fuzzer: Visitor) -> None:
+def test_none_of_what_was_sent_stands_in_a_key(redis_server: RedisServer, fuzzer: HttpVisitor) -> None:
     """After the attack above, and a name, a tag, a title, a phrase, a key that would all like to be one."""
     plain = "canarynokey"  # of letters that the grammar allows, so that it alone would say nothing
     for text in ("a:b", "{x}", "}", "*", "\r\n", "x" * 400, "#{p1}:y", "#käse", "..", "followers:1", plain):
@@ -138,12 +140,15 @@ def test_none_of_what_was_sent_stands_in_a_key(redis_server: RedisServer, fuzzer
     with redis_server.client() as store:
         keys = [key.decode("utf-8", "replace") for key in store.scan_iter(count=1000)]
     assert len(keys) > 50
-    assert [key for key in keys if not GRAMMAR.fullmatch(key) or plain in key] == []
+    assert [key for key in keys if not KEY_PATTERN.fullmatch(key) or plain in key] == []
 
 
-def send(visitor: Visitor, one: Sent) -> int:
+def send(visitor: HttpVisitor, one: FuzzRequest) -> int:
     """The status; a body goes with a right token, so that it is read."""
-    headers = {"X-CSRFToken": visitor.http.cookies.get("csrftoken") or "", **(JSON if one.wants_json else {})}
+    headers = {
+        "X-CSRFToken": visitor.http.cookies.get("csrftoken") or "",
+        **(JSON_HEADERS if one.wants_json else {}),
+    }
     if one.content_type:
         headers["Content-Type"] = one.content_type
     try:
@@ -153,14 +158,14 @@ def send(visitor: Visitor, one: Sent) -> int:
     return visitor.http.request(one.method, url, content=one.body, headers=headers).status_code
 
 
-def test_no_message_ends_a_socket_or_stops_its_answers(daphne: Daphne, fuzzer: Visitor) -> None:
+def test_no_message_ends_a_socket_or_stops_its_answers(daphne: DaphneProcess, fuzzer: HttpVisitor) -> None:
     memory = Memory(daphne)
     cookie = fuzzer.http.cookies["sessionid"]
 
     async def say_all(frames: list[str | bytes]) -> None:
-        async with client(daphne, cookie) as reader:
+        async with open_socket(daphne, cookie) as reader:
             for frame in frames:
-                await reader.say(frame)
+                await reader.send(frame)
             await still_answers(reader)
 
     @THOROUGH
@@ -175,10 +180,10 @@ def test_no_message_ends_a_socket_or_stops_its_answers(daphne: Daphne, fuzzer: V
     print(f"{memory.inputs} messages; memory grew by {memory.growth_kb} kB")
 
 
-async def still_answers(reader: Client) -> None:
+async def still_answers(reader: SocketClient) -> None:
     """Room is made first: a socket has a cap on its timelines."""
     for name in [m["timeline"] for m in reader.got if m["type"] == "subscribed"]:
-        await reader.say({"type": "unsubscribe", "timeline": name})
-    await reader.say({"type": "watch", "ids": []})
-    await reader.say({"type": "subscribe", "timeline": "public", "after": "0"})
-    await reader.until(lambda m: m["type"] == "subscribed" and m["timeline"] == "public")
+        await reader.send({"type": "unsubscribe", "timeline": name})
+    await reader.send({"type": "watch", "ids": []})
+    await reader.send({"type": "subscribe", "timeline": "public", "after": "0"})
+    await reader.receive_until(lambda m: m["type"] == "subscribed" and m["timeline"] == "public")

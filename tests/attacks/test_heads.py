@@ -5,13 +5,13 @@ import asyncio
 import httpx
 
 from tests.support.routes import routes
-from tests.support.sockets import Daphne
+from tests.support.sockets import DaphneProcess
 from tests.support.world import World
 
 PATHS = [*(route.path for route in routes()), "/static/css/site.css", "/nothing/here/", "/static/nothing.css"]
 
 
-async def test_no_answer_to_head_has_a_body(daphne: Daphne, world: World) -> None:
+async def test_no_answer_to_head_has_a_body(daphne: DaphneProcess, world: World) -> None:
     """The page is asked for by HEAD, then a probe on the same connection: what comes in between is a body."""
     alice = await world.person("alice")
     for number in range(40):
@@ -24,7 +24,7 @@ async def test_no_answer_to_head_has_a_body(daphne: Daphne, world: World) -> Non
     assert wrong == []
 
 
-async def behind_the_head(daphne: Daphne, path: str) -> bytes:
+async def behind_the_head(daphne: DaphneProcess, path: str) -> bytes:
     reader, writer = await asyncio.open_connection("127.0.0.1", daphne.port)
     host = f"Host: 127.0.0.1:{daphne.port}\r\n".encode()
     try:

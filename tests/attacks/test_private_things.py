@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 
 from socialsite.services import Services
-from tests.support.browser import JSON, Browser
+from tests.support.browser import JSON_HEADERS, HttpBrowser
 from tests.support.routes import Route, routes
 from tests.support.world import World
 from tests.web.conftest import OpenBrowser
@@ -36,8 +36,8 @@ OBJECTS = ("<id:list_id>", "<id:number>", "<id:post_id>", "<id:account_id>")
 
 
 @dataclass
-class Scene:
-    people: dict[str, Browser]
+class PrivateDataScenario:
+    people: dict[str, HttpBrowser]
     world: World
     ids: dict[str, str]
 
@@ -61,7 +61,7 @@ class Scene:
 
 
 @pytest_asyncio.fixture
-async def scene(site: Services, open_browser: OpenBrowser, world: World) -> Scene:
+async def scene(site: Services, open_browser: OpenBrowser, world: World) -> PrivateDataScenario:
     people = {name: await open_browser(name) for name in ("alice", "bob", "carol", "dave")}
     people["anonymous"] = await open_browser()
     alice = people["alice"]
@@ -73,18 +73,18 @@ async def scene(site: Services, open_browser: OpenBrowser, world: World) -> Scen
     parts = f"{made.json()['id']} {other.json()['id']}"
     virtual = await alice.post_json("/lists/", title=OWN["virtual list"], operation="union", parts=parts)
     phrase = await alice.post_json("/accounts/filters/", phrase=OWN["filter"])
-    post = await alice.publishes(f"{OWN['post']} #tea", audience="followers")
-    await alice.publishes(OWN["answer"], in_reply_to=post["id"])
+    post = await alice.publish(f"{OWN['post']} #tea", audience="followers")
+    await alice.publish(OWN["answer"], in_reply_to=post["id"])
     await alice.post_json(f"/posts/{post['id']}/bookmark/")
     await alice.post_json("/tags/tea/follow/")
-    await world.work()
+    await world.deliver_all()
     assert virtual.status_code == phrase.status_code == 201, (virtual.text, phrase.text)
     number = (await alice.get_json("/accounts/filters/")).json()["filters"][0]["id"]
     ids = {
         "list_id": made.json()["id"], "virtual_id": virtual.json()["id"], "number": number, "handle": "alice",
         "post_id": post["id"], "account_id": "1", "tag": "tea", "post_path": post["url"],
     }  # fmt: skip
-    return Scene(people, world, ids)
+    return PrivateDataScenario(people, world, ids)
 
 
 def patterns() -> Iterator[tuple[str, Route]]:
@@ -98,14 +98,14 @@ PATTERNS = list(patterns())
 READABLE = [pattern for pattern, route in PATTERNS if "GET" in route.methods]
 
 
-async def ask(browser: Browser, method: str, path: str, headers: dict[str, str] = JSON) -> httpx.Response:
-    await browser.take_token()
-    sent = {**headers, "X-CSRFToken": browser.token}
+async def ask(browser: HttpBrowser, method: str, path: str, headers: dict[str, str] = JSON_HEADERS) -> httpx.Response:
+    await browser.fetch_csrf_token()
+    sent = {**headers, "X-CSRFToken": browser.csrf_token}
     fields = FIELDS if method == "POST" else None
     return await browser.http.request(method, path, json=fields, headers=sent)
 
 
-async def test_no_page_of_others_holds_what_is_alices_own(scene: Scene) -> None:
+async def test_no_page_of_others_holds_what_is_alices_own(scene: PrivateDataScenario) -> None:
     """Every page, in both shapes; and Alice herself sees each of her things on one of them at least."""
     seen: dict[str, set[str]] = {name: set() for name in scene.people}
     both_lists = [scene.ids, {**scene.ids, "list_id": scene.ids["virtual_id"]}]
@@ -113,7 +113,7 @@ async def test_no_page_of_others_holds_what_is_alices_own(scene: Scene) -> None:
     paths |= {f"/search/?q={word}" for word in OWN.values()}
     for name, browser in scene.people.items():
         for path in sorted(paths):
-            for headers in ({}, JSON):
+            for headers in ({}, JSON_HEADERS):
                 text = (await browser.http.get(path, headers=headers)).text
                 asked_for = path.partition("?q=")[2]
                 seen[name] |= {word for word in OWN.values() if word in text and word != asked_for}
@@ -123,7 +123,7 @@ async def test_no_page_of_others_holds_what_is_alices_own(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("who", OTHERS)
-async def test_an_id_of_anothers_thing_answers_as_one_of_nothing_does(scene: Scene, who: str) -> None:
+async def test_an_id_of_anothers_thing_answers_as_one_of_nothing_does(scene: PrivateDataScenario, who: str) -> None:
     """Same status, same words, for every method: nobody learns what there is; and nothing of it changes.
 
     Deleting what is not there is a success of some (filters, which count up by account).
@@ -147,7 +147,7 @@ async def test_an_id_of_anothers_thing_answers_as_one_of_nothing_does(scene: Sce
 
 
 @pytest.mark.parametrize("who", OTHERS)
-async def test_ids_in_fields_open_nothing_either(scene: Scene, who: str) -> None:
+async def test_ids_in_fields_open_nothing_either(scene: PrivateDataScenario, who: str) -> None:
     browser, alice, before = scene.people[who], scene.people["alice"], await scene.what_alice_has()
     sessions = (await alice.get_json("/accounts/sessions/")).json()
     session = re.findall(r"[0-9a-f]{32,}", str(sessions))[0]
@@ -173,7 +173,7 @@ async def test_ids_in_fields_open_nothing_either(scene: Scene, who: str) -> None
 
 
 @pytest.mark.parametrize("who", OTHERS)
-async def test_no_act_towards_alice_acts_as_alice(scene: Scene, who: str) -> None:
+async def test_no_act_towards_alice_acts_as_alice(scene: PrivateDataScenario, who: str) -> None:
     """Bob may act towards her, never for her: whom she blocks, mutes, follows, lets in stays hers to say."""
     browser = scene.people[who]
     kept = slice(0, 8)  # all but who asks and who follows, which others may change
@@ -183,12 +183,12 @@ async def test_no_act_towards_alice_acts_as_alice(scene: Scene, who: str) -> Non
             for handle in ("alice", "dave", "carol", "bob"):
                 answer = await ask(browser, "POST", scene.address(pattern, {**scene.ids, "handle": handle}))
                 assert answer.status_code < 500
-    await scene.world.work()
+    await scene.world.deliver_all()
     assert (await scene.what_alice_has())[kept] == before
 
 
 @pytest.mark.parametrize("who", [*OTHERS, "alice"])
-async def test_the_rooms_of_staff_are_not_there_for_anybody_else(scene: Scene, who: str) -> None:
+async def test_the_rooms_of_staff_are_not_there_for_anybody_else(scene: PrivateDataScenario, who: str) -> None:
     browser = scene.people[who]
     for pattern, route in PATTERNS:
         if pattern.startswith("/ops/"):
@@ -197,7 +197,9 @@ async def test_the_rooms_of_staff_are_not_there_for_anybody_else(scene: Scene, w
                 assert answer.status_code == 404, (method, pattern)
 
 
-async def test_a_stranger_without_a_session_is_asked_to_sign_in_before_any_act(scene: Scene) -> None:
+async def test_a_stranger_without_a_session_is_asked_to_sign_in_before_any_act(
+    scene: PrivateDataScenario,
+) -> None:
     """Whether what they name exists or not: the answer is the same."""
     for pattern, route in PATTERNS:
         if "POST" in route.methods and not pattern.startswith(("/clicks/", "/ops/")):
@@ -206,7 +208,7 @@ async def test_a_stranger_without_a_session_is_asked_to_sign_in_before_any_act(s
                 assert answer.status_code == 401, (pattern, answer.text)
 
 
-async def test_looking_changes_nothing(scene: Scene) -> None:
+async def test_looking_changes_nothing(scene: PrivateDataScenario) -> None:
     """Every page there is, by GET and HEAD, leaves all of hers as it was (and it was complete)."""
     before = await scene.what_alice_has()
     for pattern in READABLE:

@@ -9,7 +9,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 import pytest
 
-from tests.support.browser import HOST, Browser, hidden
+from tests.support.browser import BASE_URL, HttpBrowser, hidden_field
 from tests.support.corpora import corpus_json, corpus_text
 from tests.support.routes import routes
 from tests.support.visitor import PASSWORD
@@ -37,9 +37,7 @@ ELSEWHERE = [
 
 def corpus() -> list[str]:
     """Ours, and whatever Unicode, browsers' and scripting collections call an address."""
-    tried = [
-        case["input"] for case in corpus_json("conformance/url/urltestdata.json") if isinstance(case, dict)
-    ]
+    tried = [case["input"] for case in corpus_json("conformance/url/urltestdata.json") if isinstance(case, dict)]
     tried += corpus_text("conformance/xss/fuzzdb-xss-uri.txt").splitlines()
     return [*ELSEWHERE, *tried]
 
@@ -49,14 +47,14 @@ def leads_elsewhere(location: str) -> bool:
     seen = re.sub(r"[\t\r\n]", "", location.strip("".join(map(chr, range(0x21))))).replace("\\", "/")
     if re.match(r"https?:(?!//)", seen, re.IGNORECASE) or re.match(r"(https?:)?///", seen, re.IGNORECASE):
         return True  # browsers take one, two or five slashes for two
-    parts = urlsplit(urljoin(HOST + "/", seen))
-    return parts.scheme not in ("http", "https") or parts.netloc != urlsplit(HOST).netloc
+    parts = urlsplit(urljoin(BASE_URL + "/", seen))
+    return parts.scheme not in ("http", "https") or parts.netloc != urlsplit(BASE_URL).netloc
 
 
-async def location_after(browser: Browser, path: str, wanted: str, **fields: str) -> str:
+async def location_after(browser: HttpBrowser, path: str, wanted: str, **fields: str) -> str:
     """Where the answer sends; "" where the bytes of `wanted` were refused."""
     body = "&".join(f"{name}={quote(value, errors='replace')}" for name, value in fields.items())
-    body += f"&next={quote(wanted, safe='', errors='replace')}&csrfmiddlewaretoken={browser.token}"
+    body += f"&next={quote(wanted, safe='', errors='replace')}&csrfmiddlewaretoken={browser.csrf_token}"
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     answer = await browser.http.post(path, content=body, headers=headers)
     assert answer.status_code in (303, 400), (path, wanted, answer.status_code)
@@ -65,7 +63,7 @@ async def location_after(browser: Browser, path: str, wanted: str, **fields: str
     return location
 
 
-async def test_a_follow_leads_home_and_nowhere_else(alice: Browser, bob: Browser) -> None:
+async def test_a_follow_leads_home_and_nowhere_else(alice: HttpBrowser, bob: HttpBrowser) -> None:
     """The whole collection, on one action: they share the reading of `next`."""
     assert len(corpus()) > 600
     wrong = [
@@ -87,16 +85,16 @@ FIELDS = {"text": "t", "title": "t", "post": "7", "timeline": "home", "handle": 
 
 
 @pytest.mark.parametrize("path", actions())
-async def test_no_action_leads_to_another_host(alice: Browser, bob: Browser, path: str) -> None:
+async def test_no_action_leads_to_another_host(alice: HttpBrowser, bob: HttpBrowser, path: str) -> None:
     """Done, or done already: each leads somewhere at least once."""
     if path.endswith(("/accept/", "/refuse/")):
         await alice.post_json("/accounts/settings/", private="1")
         await bob.post_json("/@alice/follow/")  # who now waits to be let in
-    post, made = await alice.publishes("mine"), await alice.post_json("/lists/", title="mine")
+    post, made = await alice.publish("mine"), await alice.post_json("/lists/", title="mine")
     path = path.replace("alice", "bob").replace("/posts/7/", f"/posts/{post['id']}/")
     path, led = path.replace("/lists/7/", f"/lists/{made.json()['id']}/"), 0
     for wanted in ELSEWHERE[::4]:  # what all of them read alike is read whole above
-        body = {**FIELDS, "csrfmiddlewaretoken": alice.token, "next": wanted}
+        body = {**FIELDS, "csrfmiddlewaretoken": alice.csrf_token, "next": wanted}
         answer = await alice.http.post(path, data=body)
         assert answer.status_code < 500
         led += answer.status_code == 303
@@ -104,22 +102,20 @@ async def test_no_action_leads_to_another_host(alice: Browser, bob: Browser, pat
     assert led, answer.status_code
 
 
-async def test_log_in_and_log_out_lead_to_this_site(open_browser, alice: Browser) -> None:
+async def test_log_in_and_log_out_lead_to_this_site(open_browser, alice: HttpBrowser) -> None:
     browser = await open_browser()
-    await browser.take_token()
+    await browser.fetch_csrf_token()
     fields = {"username": "alice", "password": PASSWORD}
     for wanted in ELSEWHERE:
-        assert not leads_elsewhere(await location_after(browser, "/accounts/login/", wanted, **fields)), (
-            wanted
-        )
+        assert not leads_elsewhere(await location_after(browser, "/accounts/login/", wanted, **fields)), wanted
     for wanted in ELSEWHERE[:12]:
         assert await location_after(browser, "/accounts/logout/", wanted) in ("/", "")
 
 
 @pytest.mark.parametrize("path", ["/lists/", "//evil.example/%2e%2e", "/search/?q=//evil.example"])
-async def test_being_asked_to_sign_in_brings_back_to_this_site(visitor: Browser, path: str) -> None:
-    answer = await visitor.http.get(HOST + path)
+async def test_being_asked_to_sign_in_brings_back_to_this_site(visitor: HttpBrowser, path: str) -> None:
+    answer = await visitor.http.get(BASE_URL + path)
     assert not leads_elsewhere(answer.headers.get("location", "/"))
     if answer.status_code == 303:
         page = await visitor.get(answer.headers["location"])
-        assert not leads_elsewhere(hidden(page.text, "next"))
+        assert not leads_elsewhere(hidden_field(page.text, "next"))

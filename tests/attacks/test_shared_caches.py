@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from tests.support.browser import JSON, Browser, cookies_of
+from tests.support.browser import JSON_HEADERS, HttpBrowser, cookies_of
 from tests.support.routes import routes
 
 READABLE = [route.path for route in routes() if "GET" in route.methods]
-SHAPES = [{}, JSON, {"Accept": "application/atom+xml"}]
+SHAPES = [{}, JSON_HEADERS, {"Accept": "application/atom+xml"}]
 
 
 class SharedCache:
@@ -23,7 +23,7 @@ class SharedCache:
         self.hits = 0
         self._vary: dict[str, list[str]] = {}
 
-    async def get(self, browser: Browser, path: str, headers: dict[str, str]) -> str:
+    async def get(self, browser: HttpBrowser, path: str, headers: dict[str, str]) -> str:
         request = browser.http.build_request("GET", path, headers=headers)
         sent = {name: request.headers.get(name, "") for name in self._vary.get(path, [])}
         if (found := self._kept.get((path, *sent.values()))) is not None:
@@ -41,7 +41,7 @@ class SharedCache:
 
 @pytest.mark.parametrize("heeds_vary", [True, False])
 async def test_two_readers_behind_one_cache_never_get_each_others_pages(
-    alice: Browser, bob: Browser, visitor: Browser, heeds_vary: bool
+    alice: HttpBrowser, bob: HttpBrowser, visitor: HttpBrowser, heeds_vary: bool
 ) -> None:
     """Marked by what stands on their own pages alone; in turns, so that each finds what the other left.
 
@@ -85,8 +85,8 @@ async def test_every_address_says_who_may_keep_it_and_what_may_run_in_it(alice, 
             assert "access-control-allow-origin" not in answer.headers, path
 
 
-async def test_every_cookie_is_this_sites_alone(visitor: Browser) -> None:
-    await visitor.take_token()
+async def test_every_cookie_is_this_sites_alone(visitor: HttpBrowser) -> None:
+    await visitor.fetch_csrf_token()
     answer = await visitor.sign_up("carol")
     page = await visitor.get("/accounts/login/")
     for found in (answer, page):
@@ -101,7 +101,7 @@ async def test_a_planted_session_is_not_the_one_that_is_signed_in(visitor, alice
     own = mallory.http.cookies["sessionid"]
     for planted in (own, "1." + "a" * 43, "x", own.replace("4", "5")):
         victim = await open_browser()
-        await victim.take_token()
+        await victim.fetch_csrf_token()
         victim.http.cookies.set("sessionid", planted, domain="testserver.local")
         answer = await victim.log_in("alice")
         assert answer.status_code == 200
@@ -114,11 +114,11 @@ async def test_a_planted_session_is_not_the_one_that_is_signed_in(visitor, alice
         assert '"alice"' not in shown.text
 
 
-async def test_a_token_is_made_anew_when_somebody_signs_in(visitor: Browser, alice: Browser) -> None:
+async def test_a_token_is_made_anew_when_somebody_signs_in(visitor: HttpBrowser, alice: HttpBrowser) -> None:
     """Or a planted one would let its planter act."""
-    await visitor.take_token()
-    planted = visitor.token
+    await visitor.fetch_csrf_token()
+    planted = visitor.csrf_token
     assert (await visitor.log_in("alice")).status_code == 200
-    assert visitor.token != planted
-    headers = {**JSON, "X-CSRFToken": planted}
+    assert visitor.csrf_token != planted
+    headers = {**JSON_HEADERS, "X-CSRFToken": planted}
     assert (await visitor.http.post("/posts/", json={"text": "t"}, headers=headers)).status_code == 403

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from tests.support.chromium import VIEWPORT, Reader, find_chromium, launch
-from tests.support.site import Site, running_site
-from tests.support.visitor import Visitor
+from tests.support.chromium import VIEWPORT, BrowserPage, find_chromium, launch
+from tests.support.site import QuickstartSite, running_site
+from tests.support.visitor import HttpVisitor
 
 SETTINGS = {
     "TRUSTED_PROXIES": "127.0.0.1/32",  # so that each visitor has an address, and limits, of their own
@@ -24,25 +24,25 @@ SETTINGS = {
     "RATE_LIMIT_LOGIN": "off",
     "RATE_LIMIT_ADDRESS": "off",
 }
-HERE = Path(__file__).parent
-OpenReader = Callable[..., Reader]
-NewVisitor = Callable[[], Visitor]
-numbers = itertools.count(1)
-PATIENCE_MS = 30_000
+BROWSER_TESTS_DIR = Path(__file__).parent
+OpenReader = Callable[..., BrowserPage]
+SignUpVisitor = Callable[[], HttpVisitor]
+visitor_numbers = itertools.count(1)
+PAGE_TIMEOUT_MS = 30_000
 """For what is to come, on a machine that others keep busy: none of it is a claim of time."""
-expect.set_options(timeout=PATIENCE_MS)
+expect.set_options(timeout=PAGE_TIMEOUT_MS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Everything here bears the markers `browser` and `slow`."""
     for item in items:
-        if item.path.is_relative_to(HERE):
+        if item.path.is_relative_to(BROWSER_TESTS_DIR):
             item.add_marker("browser")
             item.add_marker("slow")
 
 
 @pytest.fixture(scope="package")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QuickstartSite]:
     with running_site(tmp_path_factory.mktemp("site") / "data", **SETTINGS) as running:
         yield running
 
@@ -59,13 +59,13 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def visitor(site: Site) -> Iterator[NewVisitor]:
+def visitor(site: QuickstartSite) -> Iterator[SignUpVisitor]:
     """`visitor()`: somebody newly signed up, with a handle nobody else has."""
-    opened: list[Visitor] = []
+    opened: list[HttpVisitor] = []
 
-    def sign_up() -> Visitor:
-        number = next(numbers)
-        opened.append(Visitor(site.url, f"reader{number}", address=f"10.0.{number >> 8}.{number & 255}"))
+    def sign_up() -> HttpVisitor:
+        number = next(visitor_numbers)
+        opened.append(HttpVisitor(site.url, f"reader{number}", address=f"10.0.{number >> 8}.{number & 255}"))
         return opened[-1].sign_up()
 
     yield sign_up
@@ -74,36 +74,36 @@ def visitor(site: Site) -> Iterator[NewVisitor]:
 
 
 @pytest.fixture
-def own(visitor: NewVisitor) -> Visitor:
+def own(visitor: SignUpVisitor) -> HttpVisitor:
     """The one whose pages the test looks at."""
     return visitor()
 
 
 @pytest.fixture
-def friend(visitor: NewVisitor) -> Visitor:
+def friend(visitor: SignUpVisitor) -> HttpVisitor:
     """Somebody else, whom nobody follows yet."""
     return visitor()
 
 
 @pytest.fixture
-def reader(site: Site, chromium: Browser) -> Iterator[OpenReader]:
+def reader(site: QuickstartSite, chromium: Browser) -> Iterator[OpenReader]:
     """`reader()`: a page of its own browser context; `reader(visitor)`: signed in. None may complain."""
-    opened: list[Reader] = []
+    opened: list[BrowserPage] = []
     told = len(site.lines)
 
-    def open_page(visitor: Visitor | None = None, **options: Any) -> Reader:
+    def open_page(visitor: HttpVisitor | None = None, **options: Any) -> BrowserPage:
         headers = visitor.headers if visitor else {}
         usual = {"viewport": VIEWPORT, "reduced_motion": "reduce", "extra_http_headers": headers}
         context = chromium.new_context(**{**usual, **options})
-        context.set_default_timeout(PATIENCE_MS)
-        found = Reader(context.new_page(), site.url)
+        context.set_default_timeout(PAGE_TIMEOUT_MS)
+        found = BrowserPage(context.new_page(), site.url)
         opened.append(found)
         if visitor:
-            found.signs_in_as(visitor)
+            found.sign_in_as(visitor)
         return found
 
     yield open_page
-    print(site.told(told))  # what the site said meanwhile, shown where the test fails
+    print(site.printed_since(told))  # what the site said meanwhile, shown where the test fails
     complaints = [f"{one.page.url}: {text}" for one in opened for text in one.complaints]
     for one in opened:
         one.context.close()

@@ -4,32 +4,32 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import OpenReader
-from tests.support.chromium import Reader
-from tests.support.visitor import Visitor
+from tests.support.chromium import BrowserPage
+from tests.support.visitor import HttpVisitor
 
 BLANK = " \n\t "
 POST_LIMIT = 40  # RATE_LIMIT_POST of this site
 
 
 @pytest.fixture
-def me(reader: OpenReader, own: Visitor) -> Reader:
+def me(reader: OpenReader, own: HttpVisitor) -> BrowserPage:
     found = reader(own)
-    found.goes("/")
+    found.go_to("/")
     return found
 
 
-def use_up_the_minute(own: Visitor) -> None:
+def use_up_the_minute(own: HttpVisitor) -> None:
     """Publish until the limit refuses; of two adjacent minutes the sum counts, so it may take a few more."""
     refused = [own.post("/posts/", text="many words").status_code == 429 for _ in range(POST_LIMIT + 1)]
     assert refused[-1]
 
 
 def test_a_text_refused_for_its_rate_stays_in_the_box_with_the_reason_beside_it(
-    me: Reader, own: Visitor
+    me: BrowserPage, own: HttpVisitor
 ) -> None:
     use_up_the_minute(own)
     with me.page.expect_response("**/posts/") as answer:
-        me.publishes("words worth keeping")
+        me.publish("words worth keeping")
     assert answer.value.status == 429
     expect(me.page.locator("#composer-error")).to_be_visible()
     expect(me.page.locator("#composer-error")).not_to_be_empty()
@@ -40,18 +40,18 @@ def test_a_text_refused_for_its_rate_stays_in_the_box_with_the_reason_beside_it(
     assert me.page.url == me.url + "/"
 
 
-def test_a_text_refused_for_what_it_is_stays_with_the_reason(me: Reader) -> None:
+def test_a_text_refused_for_what_it_is_stays_with_the_reason(me: BrowserPage) -> None:
     with me.page.expect_response("**/posts/") as answer:
-        me.publishes(BLANK)
+        me.publish(BLANK)
     assert answer.value.status == 422
     expect(me.page.locator("#composer-error")).to_be_visible()
     expect(me.page.locator("#composer-text")).to_have_value(BLANK)
-    me.publishes("now with words")
+    me.publish("now with words")
     expect(me.entries).to_have_count(1)
     expect(me.page.locator("#composer-error")).to_be_hidden()
 
 
-def test_an_over_long_text_is_counted_as_the_server_counts_and_not_sent(me: Reader) -> None:
+def test_an_over_long_text_is_counted_as_the_server_counts_and_not_sent(me: BrowserPage) -> None:
     family = "\N{MAN}\N{ZERO WIDTH JOINER}\N{WOMAN}\N{ZERO WIDTH JOINER}\N{GIRL}"
     me.page.locator("#composer-text").fill(family * 2 + "e\u0301" * 498 + "x")
     expect(me.page.locator("#composer-count")).to_have_text("1 character too many")
@@ -65,7 +65,7 @@ def test_an_over_long_text_is_counted_as_the_server_counts_and_not_sent(me: Read
     expect(me.entries).to_have_count(1)
 
 
-def test_a_draft_outlives_a_reload_and_goes_when_it_is_published(me: Reader) -> None:
+def test_a_draft_outlives_a_reload_and_goes_when_it_is_published(me: BrowserPage) -> None:
     me.page.locator("#composer-text").fill("half a thought")
     me.page.reload()
     expect(me.page.locator("#composer-text")).to_have_value("half a thought")
@@ -75,7 +75,7 @@ def test_a_draft_outlives_a_reload_and_goes_when_it_is_published(me: Reader) -> 
     expect(me.page.locator("#composer-text")).to_have_value("")
 
 
-def test_a_lost_answer_is_found_and_not_repeated_by_the_next_try(me: Reader, own: Visitor) -> None:
+def test_a_lost_answer_is_found_and_not_repeated_by_the_next_try(me: BrowserPage, own: HttpVisitor) -> None:
     sent: list[str] = []
 
     def swallow_first(route: object) -> None:
@@ -87,7 +87,7 @@ def test_a_lost_answer_is_found_and_not_repeated_by_the_next_try(me: Reader, own
         route.abort()  # type: ignore[attr-defined]
 
     me.page.route("**/posts/", swallow_first)
-    me.publishes("said once")
+    me.publish("said once")
     expect(me.page.locator("#composer-error")).to_contain_text("Your text is kept")
     expect(me.page.locator("#composer-text")).to_have_value("said once")
     me.page.locator("[data-composer] [type=submit]").click()
@@ -96,7 +96,7 @@ def test_a_lost_answer_is_found_and_not_repeated_by_the_next_try(me: Reader, own
     me.complaints = [text for text in me.complaints if "ERR_FAILED" not in text]
 
 
-def test_an_answer_that_a_reload_cuts_off_is_found_and_not_repeated(me: Reader, own: Visitor) -> None:
+def test_an_answer_that_a_reload_cuts_off_is_found_and_not_repeated(me: BrowserPage, own: HttpVisitor) -> None:
     """Whoever leaves the page too early finds the draft again: sent once more, it is still one post."""
 
     def swallow(route: Route) -> None:
@@ -104,33 +104,33 @@ def test_an_answer_that_a_reload_cuts_off_is_found_and_not_repeated(me: Reader, 
         route.abort()
 
     me.page.route("**/posts/", swallow)
-    me.publishes("said once")
+    me.publish("said once")
     expect(me.page.locator("#composer-error")).to_be_visible()
     me.page.unroute("**/posts/")
     me.page.reload()
     expect(me.page.locator("#composer-text")).to_have_value("said once")
     me.page.locator("[data-composer] [type=submit]").click()
     expect(me.page.locator("#composer-text")).to_have_value("")
-    me.publishes("said next")
+    me.publish("said next")
     expect(me.page.locator("#composer-text")).to_have_value("")
     assert [post["text"] for post in own.timeline(f"/@{own.handle}/")] == ["said next", "said once"]
     me.complaints = [text for text in me.complaints if "ERR_FAILED" not in text]
 
 
-def test_a_double_click_publishes_once(me: Reader, own: Visitor) -> None:
+def test_a_double_click_publishes_once(me: BrowserPage, own: HttpVisitor) -> None:
     me.page.locator("#composer-text").fill("said twice in a hurry")
     me.page.locator("[data-composer] [type=submit]").dblclick()
     expect(me.entries).to_have_count(1)
     assert len(own.timeline(f"/@{own.handle}/")) == 1
 
 
-def test_without_a_script_a_refused_text_comes_back_in_its_box(reader: OpenReader, own: Visitor) -> None:
+def test_without_a_script_a_refused_text_comes_back_in_its_box(reader: OpenReader, own: HttpVisitor) -> None:
     me = reader(own, java_script_enabled=False)
-    me.goes("/")
-    me.publishes("x" * 501)
+    me.go_to("/")
+    me.publish("x" * 501)
     expect(me.page.locator("#composer-error")).to_be_visible()
     expect(me.page.locator("#composer-text")).to_have_value("x" * 501)
     use_up_the_minute(own)
-    me.publishes("shorter, but too soon")
+    me.publish("shorter, but too soon")
     expect(me.page.locator("#composer-error")).to_be_visible()
     expect(me.page.locator("#composer-text")).to_have_value("shorter, but too soon")

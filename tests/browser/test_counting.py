@@ -4,10 +4,10 @@ import unicodedata
 from itertools import islice
 
 from tests.browser.conftest import OpenReader
-from tests.support.corpora import posts
-from tests.support.payloads import all_payloads, publishable
+from tests.support.corpora import read_posts
+from tests.support.payloads import all_payloads, select_publishable
 from tests.unit.test_text_conformance import grapheme_cases
-from timelines.domain.text import grapheme_count
+from timelines.text.post_text import grapheme_count
 
 COUNTED = """async (texts) => {
   const { graphemes } = await import('/static/js/composer.js');
@@ -19,13 +19,13 @@ MARK_OF_ORDER = {"\ufeff"}
 
 def test_the_browser_counts_every_text_as_the_server_does(reader: OpenReader) -> None:
     """Unicode's own cases, every emoji, naughty strings, posts in scripts that join their letters."""
-    texts = [text for _, text, _ in grapheme_cases()] + publishable(all_payloads())
+    texts = [text for _, text, _ in grapheme_cases()] + select_publishable(all_payloads())
     for name in ("wisesight-thai", "nsmc-korean", "arsarcasm-arabic"):
-        texts += publishable(row["text"] for row in islice(posts(name), 200))
+        texts += select_publishable(row["text"] for row in islice(read_posts(name), 200))
     kept = [text for text in texts if text == text.strip() and not MARK_OF_ORDER & {text[:1], text[-1:]}]
     assert len(kept) > 1_500
     opened = reader()
-    opened.goes("/public/")
+    opened.go_to("/public/")
     counted = opened.page.evaluate(COUNTED, kept)
     wrong = {text: number for text, number in zip(kept, counted, strict=True) if number != ours(text)}
     assert wrong.keys() <= {"\u2701\u200d\u2701"}

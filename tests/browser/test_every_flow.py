@@ -3,13 +3,13 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NewVisitor, OpenReader
-from tests.support.chromium import Reader, tab_to
-from tests.support.visitor import Visitor
+from tests.browser.conftest import OpenReader, SignUpVisitor
+from tests.support.chromium import BrowserPage, tab_to
+from tests.support.visitor import HttpVisitor
 
 
 @pytest.fixture
-def friend(visitor: NewVisitor, own: Visitor) -> Visitor:
+def friend(visitor: SignUpVisitor, own: HttpVisitor) -> HttpVisitor:
     """Somebody whom one follows."""
     found = visitor()
     own.follows(found.handle)
@@ -22,7 +22,7 @@ def scripts(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture
-def me(scripts: bool, reader: OpenReader, own: Visitor) -> Reader:
+def me(scripts: bool, reader: OpenReader, own: HttpVisitor) -> BrowserPage:
     return reader(own, java_script_enabled=scripts)
 
 
@@ -31,34 +31,32 @@ def press(page: Page, selector: str, key: str = "Enter") -> None:
     page.keyboard.press(key)
 
 
-@pytest.mark.parametrize(
-    ("act", "done"), [("like", "liked"), ("boost", "boosted"), ("bookmark", "bookmarked")]
-)
+@pytest.mark.parametrize(("act", "done"), [("like", "liked"), ("boost", "boosted"), ("bookmark", "bookmarked")])
 def test_a_reaction_is_given_and_taken_back(
-    me: Reader, own: Visitor, friend: Visitor, act: str, done: str
+    me: BrowserPage, own: HttpVisitor, friend: HttpVisitor, act: str, done: str
 ) -> None:
     post = friend.publishes("words to react to")
     button = me.page.locator(f'[data-act="{act}"]').first
-    me.goes(post["url"])
+    me.go_to(post["url"])
     press(me.page, f'[data-act="{act}"]')
     expect(button).to_have_attribute("aria-pressed", "true")
-    me.until(lambda: own.get(post["url"])["viewer"][done])  # the button is ahead of the answer
-    me.goes(post["url"])
+    me.wait_for(lambda: own.get(post["url"])["viewer"][done])  # the button is ahead of the answer
+    me.go_to(post["url"])
     expect(button).to_have_attribute("aria-pressed", "true")
     press(me.page, f'[data-act="{act}"]')
     expect(button).to_have_attribute("aria-pressed", "false")
 
 
-def test_bookmarks_are_reached_from_the_navigation(me: Reader, own: Visitor, friend: Visitor) -> None:
+def test_bookmarks_are_reached_from_the_navigation(me: BrowserPage, own: HttpVisitor, friend: HttpVisitor) -> None:
     post = friend.publishes("words to keep")
     own.post(f"/posts/{post['id']}/bookmark/")
-    me.goes("/")
+    me.go_to("/")
     press(me.page, '.site-tools a[href="/bookmarks/"]')
     expect(me.entries.locator(".post-text")).to_have_text(["words to keep"])
 
 
-def test_somebody_is_muted_for_a_time_and_heard_again(me: Reader, friend: Visitor) -> None:
-    me.goes(f"/@{friend.handle}/")
+def test_somebody_is_muted_for_a_time_and_heard_again(me: BrowserPage, friend: HttpVisitor) -> None:
+    me.go_to(f"/@{friend.handle}/")
     press(me.page, ".relation-menu > summary")
     press(me.page, "#mute-duration", "ArrowDown")
     press(me.page, 'form[action$="/mute/"] button')
@@ -68,26 +66,26 @@ def test_somebody_is_muted_for_a_time_and_heard_again(me: Reader, friend: Visito
     expect(me.page.locator('[data-relation="mutes"]')).to_have_count(0)
 
 
-def test_a_filter_hides_and_is_deleted(me: Reader, friend: Visitor) -> None:
+def test_a_filter_hides_and_is_deleted(me: BrowserPage, friend: HttpVisitor) -> None:
     friend.publishes("what nobody wants to read")
-    me.goes("/accounts/filters/")
+    me.go_to("/accounts/filters/")
     tab_to(me.page, "#filter-phrase-0")
     me.page.keyboard.type("nobody wants")
     press(me.page, "#filter-action-0", "ArrowDown")
     press(me.page, "form[action='/accounts/filters/'] button")
     expect(me.page.locator("details.panel")).to_contain_text("not shown")
-    me.goes("/")
+    me.go_to("/")
     expect(me.entries).to_have_count(0)
-    me.goes("/accounts/filters/")
+    me.go_to("/accounts/filters/")
     press(me.page, "details.panel > summary")
     press(me.page, '[formaction$="/delete/"]')
     expect(me.page.locator("details.panel")).to_have_count(0)
 
 
-def test_a_search_begins_in_the_navigation(me: Reader, own: Visitor, friend: Visitor) -> None:
+def test_a_search_begins_in_the_navigation(me: BrowserPage, own: HttpVisitor, friend: HttpVisitor) -> None:
     friend.publishes(f"rare words of {friend.handle}")
-    me.until(lambda: bool(own.get(f"/search/?q={friend.handle}")["posts"]))
-    me.goes("/")
+    me.wait_for(lambda: bool(own.get(f"/search/?q={friend.handle}")["posts"]))
+    me.go_to("/")
     press(me.page, '.site-nav a[href="/search/"]')
     expect(me.page.locator("#search-query")).to_be_focused()
     me.page.keyboard.type(friend.handle)
@@ -95,19 +93,19 @@ def test_a_search_begins_in_the_navigation(me: Reader, own: Visitor, friend: Vis
     expect(me.entries.locator(".post-text")).to_have_text([f"rare words of {friend.handle}"])
 
 
-def test_the_search_beside_the_page_finds_the_same(me: Reader, friend: Visitor) -> None:
+def test_the_search_beside_the_page_finds_the_same(me: BrowserPage, friend: HttpVisitor) -> None:
     me.page.set_viewport_size({"width": 1300, "height": 800})
-    me.goes("/")
+    me.go_to("/")
     tab_to(me.page, "#aside-query")
     me.page.keyboard.type(friend.handle)
     me.page.keyboard.press("Enter")
     expect(me.page.locator(f'li[data-account="{friend.handle}"]')).to_be_visible()
 
 
-def test_notifications_are_read(me: Reader, own: Visitor, friend: Visitor, scripts: bool) -> None:
+def test_notifications_are_read(me: BrowserPage, own: HttpVisitor, friend: HttpVisitor, scripts: bool) -> None:
     friend.publishes(f"@{own.handle} listen")
-    me.until(lambda: own.get("/notifications/unread/")["unread"] == 1)
-    me.goes("/")
+    me.wait_for(lambda: own.get("/notifications/unread/")["unread"] == 1)
+    me.go_to("/")
     expect(me.page.locator("[data-badge]")).to_have_text("1")
     press(me.page, '.site-nav a[href="/notifications/"]')
     expect(me.page.locator("ol.timeline > li")).to_have_count(1)
@@ -116,22 +114,22 @@ def test_notifications_are_read(me: Reader, own: Visitor, friend: Visitor, scrip
     expect(me.page.locator("[data-badge]")).to_be_hidden()
 
 
-def test_a_thread_is_walked_up(me: Reader, own: Visitor, friend: Visitor) -> None:
+def test_a_thread_is_walked_up(me: BrowserPage, own: HttpVisitor, friend: HttpVisitor) -> None:
     post = friend.publishes("the very first")
     for number in range(22):
         post = friend.publishes(f"answer {number}", in_reply_to=post["id"])
-    me.goes(post["url"])
+    me.go_to(post["url"])
     expect(me.page.locator(".thread-parent article")).to_have_count(20)
     press(me.page, ".thread-earlier a")
     expect(me.page.locator(".thread-parent, .thread-post").first).to_contain_text("the very first")
 
 
-def test_a_list_is_made_of_others(me: Reader, own: Visitor, friend: Visitor) -> None:
+def test_a_list_is_made_of_others(me: BrowserPage, own: HttpVisitor, friend: HttpVisitor) -> None:
     friend.publishes("words for both lists")
     for title in ("Near", "Far"):
         made = own.post("/lists/", title=title).json()
         own.post(f"/lists/{made['id']}/members/", handle=friend.handle)
-    me.goes("/lists/")
+    me.go_to("/lists/")
     press(me.page, "details.panel > summary")
     tab_to(me.page, "#made-title")
     me.page.keyboard.type("Everybody")

@@ -2,14 +2,14 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import NewVisitor, OpenReader, numbers
+from tests.browser.conftest import OpenReader, SignUpVisitor, visitor_numbers
 from tests.support.visitor import PASSWORD
 
 
-def test_sign_up_publish_follow_and_see_the_next_post_live(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_sign_up_publish_follow_and_see_the_next_post_live(reader: OpenReader, visitor: SignUpVisitor) -> None:
     friend, me = visitor(), reader()
-    handle = f"newcomer{next(numbers)}"
-    me.goes("/")
+    handle = f"newcomer{next(visitor_numbers)}"
+    me.go_to("/")
     me.page.get_by_role("link", name="Create your account").click()
     me.page.get_by_label("Handle").fill(handle)
     for field in me.page.locator("input[type=password]").all():
@@ -17,23 +17,23 @@ def test_sign_up_publish_follow_and_see_the_next_post_live(reader: OpenReader, v
     me.page.locator("main").get_by_role("button", name="Sign up").click()
     me.page.wait_for_url(me.url + "/")
 
-    me.publishes("the first words of mine")
+    me.publish("the first words of mine")
     expect(me.entries.first.locator(".post-text")).to_have_text("the first words of mine")
     expect(me.page.locator("#composer-text")).to_have_value("")
     me.page.reload()
     expect(me.entries).to_have_count(1)
 
-    me.goes(f"/@{friend.handle}/")
+    me.go_to(f"/@{friend.handle}/")
     me.page.get_by_role("button", name=f"Follow @{friend.handle}").click()
     expect(me.page.get_by_role("button", name=f"Unfollow @{friend.handle}")).to_be_visible()
-    me.goes_live("/")
+    me.go_to_live("/")
     friend.publishes("hello from a friend")
     expect(me.pill).to_have_text("1 new post")
     me.pill.click()
     expect(me.entries.first.locator(".post-text")).to_have_text("hello from a friend")
 
 
-def test_ten_people_see_each_other_s_posts_live(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_ten_people_see_each_other_s_posts_live(reader: OpenReader, visitor: SignUpVisitor) -> None:
     people = [visitor() for _ in range(10)]
     for one in people:
         for other in people:
@@ -41,15 +41,15 @@ def test_ten_people_see_each_other_s_posts_live(reader: OpenReader, visitor: New
                 one.follows(other.handle)
     pages = [reader(one) for one in people]
     for page in pages:
-        page.goes_live("/")
+        page.go_to_live("/")
     for number, page in enumerate(pages):
-        page.publishes(f"I am number {number}")
+        page.publish(f"I am number {number}")
     texts = sorted(f"I am number {number}" for number in range(10))
     for page in pages:
         expect(page.pill).to_have_text("9 new posts")
         page.pill.click()
         expect(page.entries).to_have_count(10)
         assert sorted(page.page.locator("[data-timeline] .post-text").all_inner_texts()) == texts
-        live = page.ids()
+        live = page.entry_ids()
         page.page.reload()
-        assert page.ids() == live
+        assert page.entry_ids() == live

@@ -13,13 +13,13 @@ from urllib.parse import quote, urlsplit
 import pytest
 from playwright.sync_api import Browser
 
-from tests.support.chromium import Reader
-from tests.support.payloads import all_payloads, fields_first, publishable
+from tests.support.chromium import BrowserPage
+from tests.support.payloads import all_payloads, fields_first, select_publishable
 from tests.support.serving import NO_LIMITS
-from tests.support.site import Site, running_site
-from tests.support.visitor import Visitor
-from tests.support.watched import Watched
-from timelines.domain.text import grapheme_count
+from tests.support.site import QuickstartSite, running_site
+from tests.support.visitor import HttpVisitor
+from tests.support.watched import InjectionWatch
+from timelines.text.post_text import grapheme_count
 
 WHOLE = os.environ.get("ATTACK_PAYLOADS") == "all"
 PEOPLE = 100 if WHOLE else 8
@@ -36,7 +36,7 @@ AS_SENT = "() => [...document.querySelectorAll('ol[data-timeline] article')].map
 
 
 @pytest.fixture(scope="module")
-def own_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def own_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QuickstartSite]:
     """A site without limits, which nothing else writes to."""
     settings = {**NO_LIMITS, "RATE_LIMIT_SEARCH": "off", "FOLLOWING_CAP": "500"}
     with running_site(tmp_path_factory.mktemp("hostile") / "data", **settings) as running:
@@ -44,11 +44,11 @@ def own_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.fixture
-def watched(own_site: Site, chromium: Browser) -> Iterator[Watched]:
+def watched(own_site: QuickstartSite, chromium: Browser) -> Iterator[InjectionWatch]:
     context = chromium.new_context(reduced_motion="reduce")
     context.set_default_timeout(30_000)
-    reader = Reader(context.new_page(), own_site.url)
-    yield Watched(reader, urlsplit(own_site.url).netloc)
+    reader = BrowserPage(context.new_page(), own_site.url)
+    yield InjectionWatch(reader, urlsplit(own_site.url).netloc)
     context.close()
 
 
@@ -63,16 +63,16 @@ def together(texts: Sequence[str]) -> Iterator[str]:
     yield "\n".join(kept)
 
 
-def person(site: Site, handle: str) -> Visitor:
-    return Visitor(site.url, handle, timeout_s=60).sign_up()
+def person(site: QuickstartSite, handle: str) -> HttpVisitor:
+    return HttpVisitor(site.url, handle, timeout_s=60).sign_up()
 
 
-def test_posts_are_shown_as_typed_and_run_nothing(own_site: Site, watched: Watched) -> None:
+def test_posts_are_shown_as_typed_and_run_nothing(own_site: QuickstartSite, watched: InjectionWatch) -> None:
     with person(own_site, "poster") as poster:
-        sent = publishable(all_payloads())
+        sent = select_publishable(all_payloads())
         assert len(sent) > 900
         typed = {}
-        for text in publishable(together(sent)):
+        for text in select_publishable(together(sent)):
             post = poster.publishes(text)
             typed[post["id"]] = post
         shown: dict[str, str] = {}
@@ -89,7 +89,7 @@ def test_posts_are_shown_as_typed_and_run_nothing(own_site: Site, watched: Watch
             if not same_but_links(post["text"], shown[post["id"]])
         }
         assert differing == {}
-        watched.reader.signs_in_as(poster)
+        watched.reader.sign_in_as(poster)
         for path in ("/?limit=100", "/public/?limit=100", next(iter(typed.values()))["url"]):
             watched.opens(path)
 
@@ -109,7 +109,7 @@ def same_but_links(typed: str, shown: str) -> bool:
     return not others or place == len(typed)
 
 
-def test_names_bios_links_titles_and_phrases_run_nothing(own_site: Site, watched: Watched) -> None:
+def test_names_bios_links_titles_and_phrases_run_nothing(own_site: QuickstartSite, watched: InjectionWatch) -> None:
     """Each person bears attacks; the reader meets them on every page that shows people."""
     reader = person(own_site, "reads_all")
     post = reader.publishes("what all react to")
@@ -132,7 +132,7 @@ def test_names_bios_links_titles_and_phrases_run_nothing(own_site: Site, watched
     reader.post("/accounts/settings/", display_name=tried[0][:50], bio=tried[1])
     number = reader.get("/lists/")["lists"][0]["id"]
     reader.post(f"/lists/{number}/members/", handle=people[1].handle)
-    watched.reader.signs_in_as(reader)
+    watched.reader.sign_in_as(reader)
     for path in (
         "/", "/public/", "/notifications/", "/lists/", f"/lists/{number}/", "/accounts/filters/", post["url"],
         "/accounts/blocked/", "/accounts/muted/", "/accounts/settings/", "/accounts/suggestions/",
@@ -150,7 +150,7 @@ def test_names_bios_links_titles_and_phrases_run_nothing(own_site: Site, watched
         one.http.close()
 
 
-def bears(visitor: Visitor, text: str) -> None:
+def bears(visitor: HttpVisitor, text: str) -> None:
     """The text in each field of a profile that takes it; a link takes addresses of the web alone."""
     for fields in ({"display_name": text[:50]}, {"bio": text[:500]}):
         assert visitor.post("/accounts/settings/", **fields).status_code in (200, 422)
@@ -161,11 +161,11 @@ def bears(visitor: Visitor, text: str) -> None:
     visitor.post("/accounts/settings/", link=f"https://example.org/{quote(text[:40])}")
 
 
-def test_words_in_addresses_run_nothing(own_site: Site, watched: Watched) -> None:
+def test_words_in_addresses_run_nothing(own_site: QuickstartSite, watched: InjectionWatch) -> None:
     """Queries, tags, handles, cursors, the way back of the log-in page."""
     texts = list(islice(fields_first(), 200 if WHOLE else 6))
     with person(own_site, "asks") as asks:
-        watched.reader.signs_in_as(asks)
+        watched.reader.sign_in_as(asks)
         for text in texts:
             word = quote(text[:300].encode("utf-8", "replace"), safe="")
             for path in (f"/search/?q={word}", f"/tags/{word}/", f"/@{word}/", f"/lists/?cursor={word}"):
@@ -175,25 +175,25 @@ def test_words_in_addresses_run_nothing(own_site: Site, watched: Watched) -> Non
         watched.opens(f"/accounts/login/?next={quote(text[:300].encode('utf-8', 'replace'), safe='')}")
 
 
-def test_a_live_entry_runs_nothing(own_site: Site, watched: Watched) -> None:
+def test_a_live_entry_runs_nothing(own_site: QuickstartSite, watched: InjectionWatch) -> None:
     """What a socket brings is put into the page by a script: the shortest way to a hole."""
     with person(own_site, "live_one") as author:
-        watched.reader.goes_live("/@live_one/")
-        texts = publishable(together(publishable(islice(fields_first(), 60))))
+        watched.reader.go_to_live("/@live_one/")
+        texts = select_publishable(together(select_publishable(islice(fields_first(), 60))))
         for text in texts:
             author.publishes(text)
         author.post("/accounts/settings/", display_name="<img src=x onerror=alert(1)>")
-        watched.reader.until(lambda: watched.reader.pill.is_visible())
+        watched.reader.wait_for(lambda: watched.reader.pill.is_visible())
         watched.reader.pill.click()
-        watched.reader.until(lambda: len(watched.reader.ids()) == len(texts))
+        watched.reader.wait_for(lambda: len(watched.reader.entry_ids()) == len(texts))
         watched.reader.page.wait_for_timeout(300)
         watched.check("live")
 
 
-def test_the_watch_sees_what_it_should(watched: Watched) -> None:
+def test_the_watch_sees_what_it_should(watched: InjectionWatch) -> None:
     """A page that is attacked with success is noticed: dialog, request elsewhere, script that throws."""
     watched.reader.page.set_content(
         "<script>alert(1)</script><img src='http://127.0.0.1:9/x.png'><script>nothing.here()</script>"
     )
-    watched.reader.until(lambda: len(watched.happened) >= 2 and watched.reader.complaints)
+    watched.reader.wait_for(lambda: len(watched.happened) >= 2 and watched.reader.complaints)
     assert [one.split(" ")[0] for one in watched.happened[:2]] == ["dialog", "request"]

@@ -2,12 +2,12 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import NewVisitor, OpenReader, numbers
-from tests.support.chromium import Reader, tab_to
+from tests.browser.conftest import OpenReader, SignUpVisitor, visitor_numbers
+from tests.support.chromium import BrowserPage, tab_to
 from tests.support.visitor import PASSWORD
 
 
-def test_from_sign_up_to_log_out_without_a_mouse(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_from_sign_up_to_log_out_without_a_mouse(reader: OpenReader, visitor: SignUpVisitor) -> None:
     friend, me = visitor(), reader()
     signs_up(me)
     publishes(me, "typed and sent by keys")
@@ -16,10 +16,10 @@ def test_from_sign_up_to_log_out_without_a_mouse(reader: OpenReader, visitor: Ne
     logs_out(me)
 
 
-def signs_up(me: Reader) -> None:
+def signs_up(me: BrowserPage) -> None:
     """Over the link that skips to the page's matter."""
     page = me.page
-    me.goes("/")
+    me.go_to("/")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
@@ -28,7 +28,7 @@ def signs_up(me: Reader) -> None:
     page.keyboard.press("Enter")
     page.wait_for_url("**/signup/")
     tab_to(page, "[name=handle]")
-    page.keyboard.type(f"keys{next(numbers)}")
+    page.keyboard.type(f"keys{next(visitor_numbers)}")
     for name in ("password1", "password2"):
         tab_to(page, f"[name={name}]")
         page.keyboard.type(PASSWORD)
@@ -36,7 +36,7 @@ def signs_up(me: Reader) -> None:
     page.wait_for_url(me.url + "/")
 
 
-def publishes(me: Reader, text: str) -> None:
+def publishes(me: BrowserPage, text: str) -> None:
     page = me.page
     tab_to(page, "#composer-text")
     page.keyboard.type(text)
@@ -45,7 +45,7 @@ def publishes(me: Reader, text: str) -> None:
     expect(me.entries).to_have_count(1)
 
 
-def follows(me: Reader, handle: str) -> None:
+def follows(me: BrowserPage, handle: str) -> None:
     page = me.page
     page.goto(f"{me.url}/@{handle}/")
     tab_to(page, f'[data-follow="{handle}"]')
@@ -53,9 +53,9 @@ def follows(me: Reader, handle: str) -> None:
     expect(page.locator(".btn-following")).to_be_focused()
 
 
-def deletes_the_only_post(me: Reader) -> None:
+def deletes_the_only_post(me: BrowserPage) -> None:
     page = me.page
-    me.goes("/")
+    me.go_to("/")
     tab_to(page, "details.menu > summary")
     page.keyboard.press("Enter")
     expect(page.locator("details.menu .menu-body")).to_be_visible()
@@ -68,9 +68,9 @@ def deletes_the_only_post(me: Reader) -> None:
     assert page.evaluate("document.activeElement !== document.body"), "focus is lost"
 
 
-def logs_out(me: Reader) -> None:
+def logs_out(me: BrowserPage) -> None:
     page = me.page
-    me.goes("/")
+    me.go_to("/")
     tab_to(page, 'a[href="/accounts/logout/"]')
     page.keyboard.press("Enter")
     page.wait_for_url("**/logout/")
@@ -80,11 +80,11 @@ def logs_out(me: Reader) -> None:
     expect(page.locator("body")).to_have_attribute("data-signed-in", "no")
 
 
-def test_single_keys_walk_the_posts_and_can_be_turned_off(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_single_keys_walk_the_posts_and_can_be_turned_off(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     ids = [own.publishes(f"words {number}")["id"] for number in range(3)][::-1]
     me = reader(own)
-    me.goes("/")
+    me.go_to("/")
     page = me.page
 
     def focused() -> str | None:
@@ -116,11 +116,11 @@ def test_single_keys_walk_the_posts_and_can_be_turned_off(reader: OpenReader, vi
     assert page.url == me.url + "/"
 
 
-def test_a_new_post_is_shown_by_a_key_and_gets_the_focus(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_a_new_post_is_shown_by_a_key_and_gets_the_focus(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, friend = visitor(), visitor()
     own.follows(friend.handle)
     me = reader(own)
-    me.goes_live("/")
+    me.go_to_live("/")
     post = friend.publishes("read me")
     expect(me.pill).to_be_visible()
     me.page.keyboard.press(".")

@@ -8,10 +8,10 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import NewVisitor, OpenReader
-from tests.support.chromium import Reader
-from tests.support.site import Site
-from tests.support.visitor import PASSWORD, Visitor
+from tests.browser.conftest import OpenReader, SignUpVisitor
+from tests.support.chromium import BrowserPage
+from tests.support.site import QuickstartSite
+from tests.support.visitor import PASSWORD, HttpVisitor
 
 NEW = "rather other words 9"
 OLDER = """() => document.querySelector('.pager a[rel="next"]')?.click()"""
@@ -20,37 +20,37 @@ COME_BACK = "dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}
 
 
 @pytest.fixture
-def me(reader: OpenReader, visitor: NewVisitor, friend: Visitor) -> Reader:
+def me(reader: OpenReader, visitor: SignUpVisitor, friend: HttpVisitor) -> BrowserPage:
     """A reader who follows `friend`."""
     own = visitor()
     own.follows(friend.handle)
     return reader(own)
 
 
-def goes_live_with(reader: Reader, count: int) -> None:
+def goes_live_with(reader: BrowserPage, count: int) -> None:
     """Open a live home once the worker has brought `count` posts there."""
 
     def has_all() -> bool:
-        reader.goes("/")
-        return len(reader.ids()) == count
+        reader.go_to("/")
+        return len(reader.entry_ids()) == count
 
-    reader.until(has_all)
-    reader.goes_live("/")
+    reader.wait_for(has_all)
+    reader.go_to_live("/")
 
 
-def fresh_ids(reader: Reader, pages: int = 1) -> list[str]:
+def fresh_ids(reader: BrowserPage, pages: int = 1) -> list[str]:
     """Ids of a page that is opened anew, and of those below it."""
-    other = Reader(reader.context.new_page(), reader.url)
-    other.goes("/")
+    other = BrowserPage(reader.context.new_page(), reader.url)
+    other.go_to("/")
     for page in range(1, pages):
         other.page.evaluate(OLDER)  # or it came by itself meanwhile
         expect(other.entries.nth(30 * page)).to_be_attached()
-    ids = other.ids()
+    ids = other.entry_ids()
     other.page.close()
     return ids
 
 
-def test_new_posts_wait_in_the_pill_and_move_nothing(me: Reader, friend: Visitor) -> None:
+def test_new_posts_wait_in_the_pill_and_move_nothing(me: BrowserPage, friend: HttpVisitor) -> None:
     for number in range(25):
         friend.publishes(f"old words {number}")
     goes_live_with(me, 25)
@@ -64,16 +64,16 @@ def test_new_posts_wait_in_the_pill_and_move_nothing(me: Reader, friend: Visitor
     expect(me.pill).to_have_text("3 new posts")
     assert read.bounding_box() == before
     assert me.page.title().startswith("(3) ")
-    assert len(me.ids()) == 25
+    assert len(me.entry_ids()) == 25
 
     me.pill.click()
     expect(me.entries).to_have_count(28)
     expect(me.pill).to_have_count(0)
     assert me.page.evaluate("scrollY") == 0
-    assert me.ids() == fresh_ids(me)
+    assert me.entry_ids() == fresh_ids(me)
 
 
-def test_a_deleted_post_vanishes_from_open_pages_and_from_the_pill(me: Reader, friend: Visitor) -> None:
+def test_a_deleted_post_vanishes_from_open_pages_and_from_the_pill(me: BrowserPage, friend: HttpVisitor) -> None:
     kept, gone = friend.publishes("this stays"), friend.publishes("this goes")
     goes_live_with(me, 2)
     held = friend.publishes("this goes before anybody has looked")
@@ -82,27 +82,29 @@ def test_a_deleted_post_vanishes_from_open_pages_and_from_the_pill(me: Reader, f
     expect(me.entries).to_have_count(1)
     friend.deletes(held)
     expect(me.pill).to_have_count(0)
-    assert me.ids() == [kept["id"]] == fresh_ids(me)
+    assert me.entry_ids() == [kept["id"]] == fresh_ids(me)
 
 
 @pytest.mark.parametrize("role", ["web", "worker", "redis"])
-def test_a_killed_process_costs_no_reader_a_post(me: Reader, friend: Visitor, site: Site, role: str) -> None:
-    me.goes_live("/")
+def test_a_killed_process_costs_no_reader_a_post(
+    me: BrowserPage, friend: HttpVisitor, site: QuickstartSite, role: str
+) -> None:
+    me.go_to_live("/")
     said: list[int] = []
     publishing = threading.Thread(target=publish_whatever_happens, args=(friend, 25, said))
     publishing.start()
-    me.until(lambda: len(said) >= 8)  # amid them, however fast they are
+    me.wait_for(lambda: len(said) >= 8)  # amid them, however fast they are
     site.kill_one(role)
     while publishing.is_alive():
         me.page.wait_for_timeout(50)
-    me.until(lambda: me.page.title().startswith("(25) "), 60)
+    me.wait_for(lambda: me.page.title().startswith("(25) "), 60)
     me.pill.click()
-    live = me.ids()
+    live = me.entry_ids()
     assert len(live) == len(set(live)) == 25
     assert live == fresh_ids(me)
 
 
-def publish_whatever_happens(friend: Visitor, count: int, said: list[int]) -> None:
+def publish_whatever_happens(friend: HttpVisitor, count: int, said: list[int]) -> None:
     """A client that repeats a request until it is answered, with the same key; `said`: those that stand."""
     for number in range(count):
         until = time.monotonic() + 60
@@ -116,17 +118,17 @@ def publish_whatever_happens(friend: Visitor, count: int, said: list[int]) -> No
         time.sleep(0.05)
 
 
-def test_what_was_deleted_while_the_socket_was_away_goes_when_it_is_back(me: Reader, friend: Visitor) -> None:
+def test_what_was_deleted_while_the_socket_was_away_goes_when_it_is_back(me: BrowserPage, friend: HttpVisitor) -> None:
     kept, gone = (friend.publishes(words) for words in ("kept words", "words taken back"))
     goes_live_with(me, 2)
     me.page.evaluate(LOSE_SOCKET)
     friend.deletes(gone)
     me.page.evaluate(COME_BACK)
-    me.until(lambda: me.ids() == [kept["id"]])
+    me.wait_for(lambda: me.entry_ids() == [kept["id"]])
 
 
 def test_more_than_a_hundred_missed_posts_are_a_gap_that_can_be_filled(
-    reader: OpenReader, visitor: NewVisitor
+    reader: OpenReader, visitor: SignUpVisitor
 ) -> None:
     authors, own = [visitor() for _ in range(4)], visitor()
     for author in authors:
@@ -139,25 +141,25 @@ def test_more_than_a_hundred_missed_posts_are_a_gap_that_can_be_filled(
     me.page.evaluate(COME_BACK)
     expect(me.pill).to_have_text("Many new posts")
     after = [authors[0].publishes("while the gap is open")["id"]]
-    me.until(lambda: me.page.title().startswith("("))
+    me.wait_for(lambda: me.page.title().startswith("("))
     me.pill.click()
     gap = me.page.locator(".gap")
     expect(me.entries.nth(2)).to_be_visible()
     for number in range(10):
         if not gap.count():
             break
-        size = len(me.ids())
+        size = len(me.entry_ids())
         gap.get_by_role("button", name="from here up" if number % 2 else "from the newest down").click()
-        me.until(lambda known=size: len(me.ids()) > known or not gap.count())  # type: ignore[misc]
+        me.wait_for(lambda known=size: len(me.entry_ids()) > known or not gap.count())  # type: ignore[misc]
     assert not gap.count()
     expected = sorted(known + missed + after, key=int, reverse=True)
-    me.until(lambda: me.ids() == expected or (me.pill.count() and me.pill.click()))  # what came meanwhile
+    me.wait_for(lambda: me.entry_ids() == expected or (me.pill.count() and me.pill.click()))  # what came meanwhile
     assert fresh_ids(me, pages=5) == expected
 
 
 @pytest.mark.parametrize("timeline", ["public", "profile", "list"])
 def test_other_timelines_are_live_too(
-    reader: OpenReader, visitor: NewVisitor, friend: Visitor, timeline: str
+    reader: OpenReader, visitor: SignUpVisitor, friend: HttpVisitor, timeline: str
 ) -> None:
     own = visitor()
     path = {"public": "/public/", "profile": f"/@{friend.handle}/"}.get(timeline)
@@ -167,43 +169,43 @@ def test_other_timelines_are_live_too(
         path = f"/lists/{made['id']}/"
     people = [reader(own)] if timeline == "list" else [reader(own), reader()]
     for one in people:
-        one.goes_live(path)
+        one.go_to_live(path)
     post = friend.publishes("for all who look here")
     for one in people:
         expect(one.pill).to_be_visible()
         one.pill.click()
-        assert one.ids()[0] == post["id"]
+        assert one.entry_ids()[0] == post["id"]
     friend.deletes(post)
     for one in people:
         expect(one.page.locator(f"article[data-post-id='{post['id']}']")).to_have_count(0)
 
 
-def test_a_page_that_comes_back_from_the_cache_of_the_browser_catches_up(me: Reader, friend: Visitor) -> None:
-    me.goes_live("/")
-    me.goes("/lists/")
+def test_a_page_that_comes_back_from_the_cache_of_the_browser_catches_up(me: BrowserPage, friend: HttpVisitor) -> None:
+    me.go_to_live("/")
+    me.go_to("/lists/")
     post = friend.publishes("while the page rested")
     me.page.go_back()
-    me.until(lambda: me.pill.count() or post["id"] in me.ids())
+    me.wait_for(lambda: me.pill.count() or post["id"] in me.entry_ids())
     if me.pill.count():
         me.pill.click()
-    assert me.ids() == [post["id"]]
+    assert me.entry_ids() == [post["id"]]
 
 
-def test_the_own_post_of_another_tab_arrives_too(me: Reader, reader: OpenReader) -> None:
-    me.goes_live("/")
-    tab = Reader(me.context.new_page(), me.url)
-    tab.goes_live("/")
-    tab.publishes("from the other tab")
+def test_the_own_post_of_another_tab_arrives_too(me: BrowserPage, reader: OpenReader) -> None:
+    me.go_to_live("/")
+    tab = BrowserPage(me.context.new_page(), me.url)
+    tab.go_to_live("/")
+    tab.publish("from the other tab")
     expect(tab.entries).to_have_count(1)
     expect(tab.pill).to_have_count(0)
     expect(me.pill).to_have_text("1 new post")
     assert not tab.complaints
 
 
-def test_a_new_password_leaves_the_other_tabs_signed_in(me: Reader, friend: Visitor) -> None:
-    me.goes_live("/")
-    tab = Reader(me.context.new_page(), me.url)
-    tab.goes("/accounts/password/")
+def test_a_new_password_leaves_the_other_tabs_signed_in(me: BrowserPage, friend: HttpVisitor) -> None:
+    me.go_to_live("/")
+    tab = BrowserPage(me.context.new_page(), me.url)
+    tab.go_to("/accounts/password/")
     with me.page.expect_websocket():
         for name, text in (("old_password", PASSWORD), ("new_password1", NEW), ("new_password2", NEW)):
             tab.page.locator(f'input[name="{name}"]').fill(text)
@@ -213,9 +215,9 @@ def test_a_new_password_leaves_the_other_tabs_signed_in(me: Reader, friend: Visi
     expect(me.page.locator(".toast")).to_have_count(0)
 
 
-def test_signing_out_elsewhere_says_so_on_the_open_page(me: Reader, reader: OpenReader) -> None:
-    me.goes_live("/")
-    tab = Reader(me.context.new_page(), me.url)
-    tab.goes("/accounts/logout/")
+def test_signing_out_elsewhere_says_so_on_the_open_page(me: BrowserPage, reader: OpenReader) -> None:
+    me.go_to_live("/")
+    tab = BrowserPage(me.context.new_page(), me.url)
+    tab.go_to("/accounts/logout/")
     tab.page.locator("main").get_by_role("button", name="Log out").click()
     expect(me.page.locator(".toast")).to_contain_text("You are signed out")

@@ -2,14 +2,14 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import NewVisitor, OpenReader
+from tests.browser.conftest import OpenReader, SignUpVisitor
 
 PHONE = {"width": 320, "height": 640}
 LEAST = 90
 """Pixels of a name: about twelve letters."""
 
 
-def test_names_keep_their_room_beside_german_buttons(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_names_keep_their_room_beside_german_buttons(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, muted, blocked, asking = visitor(), visitor(), visitor(), visitor()
     own.post(f"/@{muted.handle}/mute/", duration="3600")
     own.post(f"/@{blocked.handle}/block/")
@@ -24,7 +24,7 @@ def test_names_keep_their_room_beside_german_buttons(reader: OpenReader, visitor
         ("/accounts/requests/", ".account-body"),
         ("/lists/", ".row:last-child .name"),
     ):
-        page.goes(path)
+        page.go_to(path)
         found = page.page.locator(f"main {row}").last
         expect(found).to_be_visible()
         box = found.bounding_box()
@@ -32,14 +32,14 @@ def test_names_keep_their_room_beside_german_buttons(reader: OpenReader, visitor
         assert box["width"] >= LEAST, path
 
 
-def test_long_names_and_phrases_stand_whole_in_their_rows(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_long_names_and_phrases_stand_whole_in_their_rows(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, friend = visitor(), visitor()
     friend.post("/accounts/settings/", display_name="Wolfgang Amadeus Mozartkugelfabrikant")
     friend.follows(own.handle)
     own.post("/accounts/filters/", phrase="pineapple", action="warn", expires_in="86400")
     page = reader(own, locale="de-DE", viewport=PHONE)
     for path, row in (("/notifications/", ".told-line"), ("/accounts/filters/", ".panel > summary")):
-        page.goes(path)
+        page.go_to(path)
         outer = page.page.locator(f"main {row}").first.bounding_box()
         inner = page.page.locator(f"main {row} .name").first.bounding_box()
         assert outer

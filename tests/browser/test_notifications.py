@@ -3,22 +3,22 @@
 from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import OpenReader
-from tests.support.chromium import Reader
-from tests.support.visitor import Visitor
+from tests.support.chromium import BrowserPage
+from tests.support.visitor import HttpVisitor
 
 PAGE = "/notifications/"
 
 
-def badge(reader: Reader) -> Locator:
+def badge(reader: BrowserPage) -> Locator:
     return reader.page.locator("[data-badge]")
 
 
 def test_it_rises_live_on_any_page_and_falls_where_it_was_read(
-    reader: OpenReader, own: Visitor, friend: Visitor
+    reader: OpenReader, own: HttpVisitor, friend: HttpVisitor
 ) -> None:
     first, second = reader(own), reader(own)
-    first.goes_live("/")
-    second.goes("/accounts/settings/")
+    first.go_to_live("/")
+    second.go_to("/accounts/settings/")
     expect(badge(first)).to_be_hidden()
     friend.publishes(f"hello @{own.handle}")
     for each in (first, second):
@@ -28,22 +28,22 @@ def test_it_rises_live_on_any_page_and_falls_where_it_was_read(
     friend.follows(own.handle)
     expect(badge(first)).to_have_text("2")
 
-    second.goes(PAGE)
+    second.go_to(PAGE)
     expect(second.page.locator(".told-new")).to_have_count(2)
     expect(badge(second)).to_be_hidden()
     expect(second.page.locator("form[data-read]")).to_be_hidden()
     first.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     expect(badge(first)).to_be_hidden()
     assert not first.page.title().startswith("(")
-    second.goes(PAGE)
+    second.go_to(PAGE)
     expect(second.page.locator(".told-new")).to_have_count(0)
 
 
 def test_new_ones_are_offered_on_their_page_and_move_nothing(
-    reader: OpenReader, own: Visitor, friend: Visitor
+    reader: OpenReader, own: HttpVisitor, friend: HttpVisitor
 ) -> None:
     me = reader(own)
-    me.goes_live(PAGE)
+    me.go_to_live(PAGE)
     expect(me.page.locator(".empty")).to_be_visible()
     friend.follows(own.handle)
     fresh = me.page.locator("[data-fresh-notifications]")
@@ -52,19 +52,19 @@ def test_new_ones_are_offered_on_their_page_and_move_nothing(
     expect(me.page.locator("[data-notification-id]")).to_have_count(1)
 
 
-def test_what_is_taken_back_leaves_the_number(reader: OpenReader, own: Visitor, friend: Visitor) -> None:
+def test_what_is_taken_back_leaves_the_number(reader: OpenReader, own: HttpVisitor, friend: HttpVisitor) -> None:
     me = reader(own)
-    me.goes_live("/")
+    me.go_to_live("/")
     post = friend.publishes(f"hello @{own.handle}")
     expect(badge(me)).to_have_text("1")
     friend.deletes(post)
     expect(badge(me)).to_be_hidden()
 
 
-def test_they_are_read_without_a_script(reader: OpenReader, own: Visitor, friend: Visitor) -> None:
+def test_they_are_read_without_a_script(reader: OpenReader, own: HttpVisitor, friend: HttpVisitor) -> None:
     friend.follows(own.handle)
     me = reader(own, java_script_enabled=False)
-    me.goes(PAGE)
+    me.go_to(PAGE)
     expect(badge(me)).to_have_text("1")
     me.page.get_by_role("button", name="Mark as read").click()
     expect(badge(me)).to_be_hidden()

@@ -2,19 +2,19 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import NewVisitor, OpenReader
-from tests.support.site import Site
+from tests.browser.conftest import OpenReader, SignUpVisitor
+from tests.support.site import QuickstartSite
 
 
 def test_the_dashboard_renews_itself_unless_it_is_told_not_to(
-    site: Site, reader: OpenReader, visitor: NewVisitor
+    site: QuickstartSite, reader: OpenReader, visitor: SignUpVisitor
 ) -> None:
     staff, other = visitor(), visitor()
     account = staff.get(f"/@{staff.handle}/")["account"]["id"]
     with site.redis() as client:
         client.hset(f"accounts:{{{account}}}:account", "staff", "1")
     me = reader(staff)
-    me.goes("/ops/")
+    me.go_to("/ops/")
     said = me.page.locator("#ops-live svg[aria-label^='Posts:']")
     before = said.get_attribute("aria-label") or ""
     other.publishes("one more")
@@ -26,13 +26,13 @@ def test_the_dashboard_renews_itself_unless_it_is_told_not_to(
 
 
 def test_a_link_that_somebody_follows_is_told_to_its_author(
-    site: Site, reader: OpenReader, visitor: NewVisitor
+    site: QuickstartSite, reader: OpenReader, visitor: SignUpVisitor
 ) -> None:
     author = visitor()
     post = author.publishes("look at https://localhost.test.example.org/ there")
     me = reader(visitor())
     me.page.route("https://**", lambda route: route.fulfill(body="the target"))
-    me.goes(post["url"])
+    me.go_to(post["url"])
     with me.page.expect_request("**/clicks/") as told:
         me.page.locator(".post-text a.link").click()
     assert told.value.method == "POST"
@@ -40,7 +40,7 @@ def test_a_link_that_somebody_follows_is_told_to_its_author(
     own = reader(author)
 
     def is_counted() -> bool:
-        own.goes(post["url"])
+        own.go_to(post["url"])
         return own.page.get_by_text("links followed 1 time").count() == 1
 
-    own.until(is_counted)
+    own.wait_for(is_counted)

@@ -10,31 +10,29 @@ import pytest
 from django.template.loader import render_to_string
 from playwright.sync_api import expect
 
-from tests.browser.conftest import NewVisitor, OpenReader
+from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.browser.scenes import home, lists, people, posts
-from tests.browser.scenes.base import LONG_WORD, TEXTS, Scene, fills, goes, goes_as_staff, submits
-from tests.support.chromium import Reader
-from tests.support.page_health import complaints_in_every_look, malformed
-from tests.support.site import Site
-from tests.support.visitor import PASSWORD, Visitor
+from tests.browser.scenes.base import LONG_WORD, TEXTS, PageScenario, fills, goes, goes_as_staff, submits
+from tests.support.chromium import BrowserPage
+from tests.support.page_health import find_page_problems, markup_errors
+from tests.support.site import QuickstartSite
+from tests.support.visitor import PASSWORD, HttpVisitor
 
 
 @pytest.fixture
-def scene(site: Site, reader: OpenReader, visitor: NewVisitor) -> Scene:
+def scene(site: QuickstartSite, reader: OpenReader, visitor: SignUpVisitor) -> PageScenario:
     own, friend = visitor(), visitor()
-    own.post(
-        "/accounts/settings/", display_name="W" * 50, bio="b " * 200, link="https://example.org/" + "p" * 80
-    )
+    own.post("/accounts/settings/", display_name="W" * 50, bio="b " * 200, link="https://example.org/" + "p" * 80)
     friend.post("/accounts/settings/", display_name="\u202eYllatot Ton", bio=LONG_WORD, link="")
     own.follows(friend.handle)
     friend.follows(own.handle)
     said = [friend.publishes(text) for text in TEXTS]
     own.publishes("my own words")
-    return Scene(site, reader(own), own, friend, said[0])
+    return PageScenario(site, reader(own), own, friend, said[0])
 
 
-def healthy(reader: Reader) -> None:
-    complaints = complaints_in_every_look(reader.page)
+def healthy(reader: BrowserPage) -> None:
+    complaints = find_page_problems(reader.page)
     assert not complaints, "\n".join(complaints)
 
 
@@ -139,20 +137,20 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("state", SIGNED_IN)
-def test_a_page_of_somebody_signed_in(scene: Scene, state: str) -> None:
+def test_a_page_of_somebody_signed_in(scene: PageScenario, state: str) -> None:
     SIGNED_IN[state](scene)
     healthy(scene.reader)
 
 
 @pytest.mark.parametrize("state", ANONYMOUS)
-def test_a_page_of_a_visitor(scene: Scene, reader: OpenReader, state: str) -> None:
+def test_a_page_of_a_visitor(scene: PageScenario, reader: OpenReader, state: str) -> None:
     scene.reader = reader()
     ANONYMOUS[state](scene)
     healthy(scene.reader)
 
 
 @pytest.mark.parametrize("state", REFUSALS)
-def test_a_page_of_a_refusal(scene: Scene, state: str) -> None:
+def test_a_page_of_a_refusal(scene: PageScenario, state: str) -> None:
     status, act = REFUSALS[state]
     answers: list[int] = []
     scene.reader.page.on(
@@ -164,15 +162,15 @@ def test_a_page_of_a_refusal(scene: Scene, state: str) -> None:
     healthy(scene.reader)
 
 
-def test_the_home_of_somebody_new(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_the_home_of_somebody_new(reader: OpenReader, visitor: SignUpVisitor) -> None:
     me = reader(visitor())
-    me.goes("/")
+    me.go_to("/")
     healthy(me)
 
 
-def test_the_page_while_the_store_is_away(scene: Scene) -> None:
+def test_the_page_while_the_store_is_away(scene: PageScenario) -> None:
     pid = scene.site.processes()["redis"]
-    scene.reader.goes("/")
+    scene.reader.go_to("/")
     scene.reader.page.locator("#composer-text").fill("words in bad times")
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -184,20 +182,18 @@ def test_the_page_while_the_store_is_away(scene: Scene) -> None:
     assert answer.value.status == 503
     expect(scene.reader.page.locator("textarea")).to_have_value("words in bad times")
     healthy(scene.reader)
-    scene.reader.until(lambda: scene.site.status() == 200)
+    scene.reader.wait_for(lambda: scene.site.status() == 200)
 
 
-def test_the_page_of_a_defect(scene: Scene) -> None:
+def test_the_page_of_a_defect(scene: PageScenario) -> None:
     html = render_to_string("errors/500.html", {"site_name": "Socialsite"})
-    scene.reader.page.route(
-        "**/defect/", lambda route: route.fulfill(status=500, content_type="text/html", body=html)
-    )
-    scene.reader.goes("/defect/")
+    scene.reader.page.route("**/defect/", lambda route: route.fulfill(status=500, content_type="text/html", body=html))
+    scene.reader.go_to("/defect/")
     scene.reader.complaints = [text for text in scene.reader.complaints if "status of 500" not in text]
     healthy(scene.reader)
 
 
-def test_the_markup_of_pages_is_what_browsers_build_from_it(scene: Scene, reader: OpenReader) -> None:
+def test_the_markup_of_pages_is_what_browsers_build_from_it(scene: PageScenario, reader: OpenReader) -> None:
     """No tag is closed out of order, none is guessed, no id stands twice: as a validator would say."""
     new = scene.own.post("/lists/", title="Good people").json()
     paths = [
@@ -206,7 +202,7 @@ def test_the_markup_of_pages_is_what_browsers_build_from_it(scene: Scene, reader
         *(f"/accounts/{name}/" for name in ("settings", "password", "sessions", "delete", "logout")),
     ]
     signed_in = [(path, scene.own.http.get(path).text) for path in paths]
-    visitor = Visitor(scene.site.url)
+    visitor = HttpVisitor(scene.site.url)
     public = [*paths[:3], *paths[4:9], "/accounts/signup/", "/accounts/login/"]
     anonymous = [(path, visitor.http.get(path).text) for path in public]
     fields = {"csrfmiddlewaretoken": visitor.http.cookies["csrftoken"], "password1": PASSWORD}
@@ -214,7 +210,7 @@ def test_the_markup_of_pages_is_what_browsers_build_from_it(scene: Scene, reader
     problems = [
         f"{path}: {problem}"
         for path, html in [*signed_in, *anonymous, ("refused", wrong)]
-        for problem in malformed(scene.reader.page, html)
+        for problem in markup_errors(scene.reader.page, html)
     ]
     assert not problems, "\n".join(problems)
 
@@ -223,7 +219,7 @@ def test_the_checks_of_this_file_see_what_is_wrong(reader: OpenReader) -> None:
     page = reader().page
     html = "<!doctype html><title>x</title><p id=a><div id=a style='width: 2000px'><img src=''></p></div>"
     page.set_content(html)
-    found = "\n".join(complaints_in_every_look(page))
+    found = "\n".join(find_page_problems(page))
     assert "320 dark: image-alt" in found
     assert "1280 light: 2008 of 1280 pixels" in found
-    assert len(malformed(page, html)) == 4
+    assert len(markup_errors(page, html)) == 4

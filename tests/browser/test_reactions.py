@@ -4,12 +4,12 @@ import re
 
 from playwright.sync_api import Locator, Route, expect
 
-from tests.browser.conftest import NewVisitor, OpenReader
-from tests.support.chromium import Reader
-from tests.support.visitor import Answer, Visitor
+from tests.browser.conftest import OpenReader, SignUpVisitor
+from tests.support.chromium import BrowserPage
+from tests.support.visitor import HttpVisitor, JsonObject
 
 
-def button(reader: Reader, post: Answer, act: str) -> Locator:
+def button(reader: BrowserPage, post: JsonObject, act: str) -> Locator:
     return reader.page.locator(f'[data-post-id="{post["id"]}"] [data-act="{act}"]')
 
 
@@ -19,12 +19,12 @@ def is_on(found: Locator, on: bool, count: str | None = None) -> None:
         expect(found.locator(".count")).to_have_text(count)
 
 
-def test_two_readers_see_the_same_counts(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_two_readers_see_the_same_counts(reader: OpenReader, visitor: SignUpVisitor) -> None:
     friend, other = visitor(), visitor()
     post = friend.publishes("hello")
     one, two = reader(visitor()), reader(other)
     for each in (one, two):
-        each.goes_live("/public/")
+        each.go_to_live("/public/")
     button(one, post, "like").click()
     is_on(button(one, post, "like"), True, "1")
     is_on(button(two, post, "like"), False, "1")
@@ -34,48 +34,48 @@ def test_two_readers_see_the_same_counts(reader: OpenReader, visitor: NewVisitor
     button(one, post, "like").click()
     is_on(button(one, post, "like"), False, "1")
     is_on(button(two, post, "like"), True, "1")
-    one.goes("/public/")
+    one.go_to("/public/")
     is_on(button(one, post, "like"), False, "1")
     friend.post(f"/posts/{post['id']}/delete/")
 
 
-def test_a_refused_like_takes_itself_back(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_a_refused_like_takes_itself_back(reader: OpenReader, visitor: SignUpVisitor) -> None:
     post = visitor().publishes("hello")
     me = reader(visitor())
-    me.goes("/public/")
+    me.go_to("/public/")
     held: list[Route] = []
     me.page.route(re.compile("/like/"), lambda route: held.append(route))
     button(me, post, "like").click()
     is_on(button(me, post, "like"), True, "1")
-    me.until(lambda: held)
+    me.wait_for(lambda: held)
     held[0].fulfill(status=404, json={"error": "not_found", "message": "This post is gone.", "fields": {}})
     is_on(button(me, post, "like"), False, "")
     expect(me.page.locator(".toast")).to_have_text("This post is gone.")
 
 
-def test_clicks_while_an_answer_is_awaited_are_said_after_it(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_clicks_while_an_answer_is_awaited_are_said_after_it(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     post = visitor().publishes("hello")
     me = reader(own)
-    me.goes("/public/")
+    me.go_to("/public/")
     like = button(me, post, "like")
     for _ in range(4):
         like.click()
     is_on(like, False, "")
     like.click()
     is_on(like, True, "1")
-    me.until(lambda: own.get(post["url"])["viewer"]["liked"])
-    me.goes("/public/")
+    me.wait_for(lambda: own.get(post["url"])["viewer"]["liked"])
+    me.go_to("/public/")
     is_on(like, True, "1")
 
 
-def test_a_boost_reaches_a_follower_live_and_goes_again(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_a_boost_reaches_a_follower_live_and_goes_again(reader: OpenReader, visitor: SignUpVisitor) -> None:
     author, booster, follower = visitor(), visitor(), visitor()
     follower.follows(booster.handle)
     post = author.publishes("carried on")
     me, them = reader(booster), reader(follower)
-    them.goes_live("/")
-    me.goes_live("/public/")
+    them.go_to_live("/")
+    me.go_to_live("/public/")
     button(me, post, "boost").click()
     is_on(button(me, post, "boost"), True, "1")
     them.pill.click()
@@ -89,9 +89,7 @@ def test_a_boost_reaches_a_follower_live_and_goes_again(reader: OpenReader, visi
     expect(shown).to_have_count(0)
 
 
-def test_the_next_boost_takes_the_place_of_one_that_is_withdrawn(
-    reader: OpenReader, visitor: NewVisitor
-) -> None:
+def test_the_next_boost_takes_the_place_of_one_that_is_withdrawn(reader: OpenReader, visitor: SignUpVisitor) -> None:
     """Where it belongs, at once; but what the reader has not asked for yet stays behind the pill."""
     author, first, second, follower = (visitor() for _ in range(4))
     for followed in (first, second):
@@ -99,7 +97,7 @@ def test_the_next_boost_takes_the_place_of_one_that_is_withdrawn(
     post, late = author.publishes("carried on"), author.publishes("carried later")
     me = reader(follower)
 
-    def shows(post: Answer, *by: Visitor) -> None:
+    def shows(post: JsonObject, *by: HttpVisitor) -> None:
         """By nobody else."""
         for booster in (first, second):
             boosted = f'article[data-boost-of="{post["id"]}"][data-author="{booster.handle}"]'
@@ -110,11 +108,11 @@ def test_the_next_boost_takes_the_place_of_one_that_is_withdrawn(
         each.publishes("between")
 
     def has_all() -> bool:
-        me.goes("/")
-        return len(me.ids()) == 3
+        me.go_to("/")
+        return len(me.entry_ids()) == 3
 
-    me.until(has_all)
-    me.goes_live("/")
+    me.wait_for(has_all)
+    me.go_to_live("/")
     shows(post, first)
     for each in (first, second):
         assert each.post(f"/posts/{late['id']}/boost/").status_code == 200
@@ -126,31 +124,31 @@ def test_the_next_boost_takes_the_place_of_one_that_is_withdrawn(
     shows(late)
     me.pill.click()
     shows(late, second)
-    shown = me.ids()
-    me.goes("/")
-    assert me.ids() == shown
+    shown = me.entry_ids()
+    me.go_to("/")
+    assert me.entry_ids() == shown
 
 
-def test_ones_own_boost_goes_with_its_button(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_ones_own_boost_goes_with_its_button(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     post = visitor().publishes("hello")
     assert own.post(f"/posts/{post['id']}/boost/").status_code == 200
     me = reader(own)
-    me.goes_live("/")
+    me.go_to_live("/")
     entry = me.page.locator(f'article[data-boost-of="{post["id"]}"]')
     expect(entry).to_have_count(1)
     entry.locator('[data-act="boost"]').click()
     expect(entry).to_have_count(0)
 
 
-def test_ones_own_boost_comes_into_ones_open_timelines(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_ones_own_boost_comes_into_ones_open_timelines(reader: OpenReader, visitor: SignUpVisitor) -> None:
     """At once where the button is, behind the pill of other pages; and goes from all of them."""
     own = visitor()
     post, mine = visitor().publishes("of a stranger"), own.publishes("of my own")
     home, public, profile = (reader(own) for _ in range(3))
-    home.goes_live("/")
-    profile.goes_live(f"/@{own.handle}/")
-    public.goes("/public/")
+    home.go_to_live("/")
+    profile.go_to_live(f"/@{own.handle}/")
+    public.go_to("/public/")
     button(public, post, "boost").click()
     home.page.locator(".pill").click()
     for page in (home, profile):
@@ -170,10 +168,10 @@ def test_ones_own_boost_comes_into_ones_open_timelines(reader: OpenReader, visit
     expect(button(profile, mine, "boost")).to_have_attribute("aria-pressed", "false")
 
 
-def test_buttons_are_reached_and_pressed_by_keyboard(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_buttons_are_reached_and_pressed_by_keyboard(reader: OpenReader, visitor: SignUpVisitor) -> None:
     post = visitor().publishes("hello")
     me = reader(visitor())
-    me.goes(post["url"])
+    me.go_to(post["url"])
     like = me.page.get_by_role("button", name="Like")
     like.focus()
     me.page.keyboard.press("Space")
@@ -183,22 +181,22 @@ def test_buttons_are_reached_and_pressed_by_keyboard(reader: OpenReader, visitor
     is_on(like, False, "")
 
 
-def test_without_a_script_buttons_are_forms(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_without_a_script_buttons_are_forms(reader: OpenReader, visitor: SignUpVisitor) -> None:
     post = visitor().publishes("hello")
     me = reader(visitor(), java_script_enabled=False)
-    me.goes("/public/?limit=50")
+    me.go_to("/public/?limit=50")
     for act in ("like", "boost", "bookmark"):
         for on in (True, False, True):
             button(me, post, act).click()
             expect(me.page).to_have_url(f"{me.url}/public/?limit=50")
             is_on(button(me, post, act), on)
-    me.goes("/bookmarks/")
+    me.go_to("/bookmarks/")
     expect(button(me, post, "like")).to_have_attribute("aria-pressed", "true")
 
 
-def test_visitors_are_led_to_the_log_in(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_visitors_are_led_to_the_log_in(reader: OpenReader, visitor: SignUpVisitor) -> None:
     post = visitor().publishes("hello")
     me = reader()
-    me.goes("/public/")
+    me.go_to("/public/")
     button(me, post, "like").click()
     expect(me.page).to_have_url(re.compile("/accounts/login/"))

@@ -2,17 +2,17 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import NewVisitor, OpenReader
-from tests.support.chromium import Reader
-from tests.support.visitor import Visitor
+from tests.browser.conftest import OpenReader, SignUpVisitor
+from tests.support.chromium import BrowserPage
+from tests.support.visitor import HttpVisitor
 
 
-def published(author: Visitor, count: int, **fields: object) -> list[str]:
+def published(author: HttpVisitor, count: int, **fields: object) -> list[str]:
     """Ids, the newest first."""
     return [author.publishes(f"words {number}", **fields)["id"] for number in range(count)][::-1]
 
 
-def place_of(reader: Reader) -> int:
+def place_of(reader: BrowserPage) -> int:
     """The place among the entries where the line says that they were read; -1 without one."""
     found: int = reader.page.evaluate(
         "[...document.querySelectorAll('ol[data-timeline] > li')].findIndex((item) => item.matches('.here'))"
@@ -20,87 +20,85 @@ def place_of(reader: Reader) -> int:
     return found
 
 
-def test_what_was_in_sight_is_read_on_every_device(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_what_was_in_sight_is_read_on_every_device(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     published(own, 3)
     me = reader(own)
     with me.page.expect_response("**/positions/"):
-        me.goes("/")
+        me.go_to("/")
     published(own, 2)
     other = reader(own)
-    other.goes("/")
+    other.go_to("/")
     expect(other.page.locator("li.here")).to_have_text("You are caught up. You had read what follows.")
     assert place_of(other) == 2
     with other.page.expect_response("**/positions/"):
-        other.goes("/")
-    other.goes("/")
+        other.go_to("/")
+    other.go_to("/")
     assert place_of(other) == -1
 
 
-def test_older_posts_come_by_themselves_until_that_is_turned_off(
-    reader: OpenReader, visitor: NewVisitor
-) -> None:
+def test_older_posts_come_by_themselves_until_that_is_turned_off(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     published(own, 35)
     me = reader(own)
-    me.goes("/?limit=5")
+    me.go_to("/?limit=5")
     page = me.page
 
     def has_all_that_come() -> bool:
         page.mouse.wheel(0, 4_000)
-        return len(me.ids()) >= 5 * (1 + 4)
+        return len(me.entry_ids()) >= 5 * (1 + 4)
 
-    me.until(has_all_that_come)
+    me.wait_for(has_all_that_come)
     for _ in range(5):
         page.mouse.wheel(0, 4_000)
         page.wait_for_timeout(150)
-    assert len(me.ids()) == 5 * (1 + 4), "four pages come, then the link waits"
+    assert len(me.entry_ids()) == 5 * (1 + 4), "four pages come, then the link waits"
     expect(page.locator('.pager a[rel="next"]')).to_be_visible()
     page.locator("details.panel > summary").click()
     with page.expect_response("**/preferences/"):
         page.get_by_role("checkbox", name="Load older posts as I scroll").uncheck()
-    me.goes("/?limit=5")
+    me.go_to("/?limit=5")
     for _ in range(5):
         page.mouse.wheel(0, 4_000)
         page.wait_for_timeout(150)
-    assert len(me.ids()) == 5
+    assert len(me.entry_ids()) == 5
     page.locator('.pager a[rel="next"]').click()
     expect(me.entries).to_have_count(10)
 
 
-def test_a_visitors_choice_stays_on_the_device(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_a_visitors_choice_stays_on_the_device(reader: OpenReader, visitor: SignUpVisitor) -> None:
     published(visitor(), 8)
     me = reader()
-    me.goes("/public/?limit=3")
+    me.go_to("/public/?limit=3")
     me.page.locator("details.panel > summary").click()
     me.page.get_by_role("checkbox", name="Load older posts as I scroll").uncheck()
-    me.goes("/public/?limit=3")
+    me.go_to("/public/?limit=3")
     me.page.mouse.wheel(0, 4_000)
     me.page.wait_for_timeout(500)
-    assert len(me.ids()) == 3
+    assert len(me.entry_ids()) == 3
     me.page.locator("details.panel > summary").click()
     expect(me.page.get_by_role("checkbox", name="Load older posts as I scroll")).not_to_be_checked()
 
 
-def test_a_day_is_chosen_without_a_script(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_a_day_is_chosen_without_a_script(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     published(own, 2)
     me = reader(own, java_script_enabled=False)
-    me.goes("/")
+    me.go_to("/")
     me.page.locator("details.panel > summary").click()
     me.page.get_by_label("The last day to show").fill("2020-01-01")
     me.page.get_by_role("button", name="Show", exact=True).click()
     expect(me.page.get_by_role("heading", name="Nothing older")).to_be_visible()
     me.page.locator('.pager a[rel="prev"]').click()
-    assert len(me.ids()) == 2
+    assert len(me.entry_ids()) == 2
 
 
-def test_a_suggestion_goes_once_it_is_taken(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_a_suggestion_goes_once_it_is_taken(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, friend, third = visitor(), visitor(), visitor()
     own.follows(friend.handle)
     friend.follows(third.handle)
     me = reader(own)
-    me.goes("/accounts/suggestions/")
+    me.go_to("/accounts/suggestions/")
     button = me.page.locator(f'[data-follow="{third.handle}"]')
     button.click()
     expect(button).to_have_count(0)

@@ -4,27 +4,27 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import NewVisitor, OpenReader, numbers
-from tests.support.chromium import Reader
-from tests.support.page_health import complaints_in_every_look
+from tests.browser.conftest import OpenReader, SignUpVisitor, visitor_numbers
+from tests.support.chromium import BrowserPage
+from tests.support.page_health import find_page_problems
 
 
-def types(me: Reader, text: str) -> None:
+def types(me: BrowserPage, text: str) -> None:
     box = me.page.locator("#composer-text")
     box.press("Control+End")
     box.press_sequentially(text)
 
 
-def test_a_handle_is_completed_by_keyboard(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_a_handle_is_completed_by_keyboard(reader: OpenReader, visitor: SignUpVisitor) -> None:
     friend, me = visitor(), reader(visitor())
     friend.post("/accounts/settings/", display_name="Zoë Quiet", bio="", link="")
-    me.goes("/")
+    me.go_to("/")
     box, options = me.page.locator("#composer-text"), me.page.locator("[role=listbox] > [role=option]")
     types(me, "hello a@Zo @Zoë")
     expect(options).to_have_count(1)
     expect(options).to_have_text(f"Zoë Quiet@{friend.handle}")
     expect(box).to_be_focused()
-    assert not complaints_in_every_look(me.page)
+    assert not find_page_problems(me.page)
     box.press("ArrowDown")
     expect(options.first).to_have_attribute("aria-selected", "true")
     assert box.get_attribute("aria-activedescendant") == options.first.get_attribute("id")
@@ -37,14 +37,14 @@ def test_a_handle_is_completed_by_keyboard(reader: OpenReader, visitor: NewVisit
 
 
 def test_a_hashtag_is_completed_by_pointer_and_escape_leaves_the_text_alone(
-    reader: OpenReader, visitor: NewVisitor
+    reader: OpenReader, visitor: SignUpVisitor
 ) -> None:
-    tag = f"日本{next(numbers)}"
+    tag = f"日本{next(visitor_numbers)}"
     friend, me = visitor(), reader(visitor())
     friend.publishes(f"#{tag}")
-    me.goes("/")
+    me.go_to("/")
     box, options = me.page.locator("#composer-text"), me.page.locator("[role=listbox] > [role=option]")
-    me.until(lambda: bool(friend.get(f"/search/complete/?q=%23{tag}")["tags"]))
+    me.wait_for(lambda: bool(friend.get(f"/search/complete/?q=%23{tag}")["tags"]))
     types(me, "#日本")
     expect(options.first).to_be_visible()
     box.press("Escape")
@@ -57,13 +57,13 @@ def test_a_hashtag_is_completed_by_pointer_and_escape_leaves_the_text_alone(
     expect(box).to_be_focused()
 
 
-def test_what_is_published_by_keys_leaves_no_list_behind(reader: OpenReader, visitor: NewVisitor) -> None:
-    tag = f"tea{next(numbers)}"
+def test_what_is_published_by_keys_leaves_no_list_behind(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    tag = f"tea{next(visitor_numbers)}"
     friend, me = visitor(), reader(visitor())
     friend.publishes(f"#{tag}more")
-    me.goes("/")
+    me.go_to("/")
     box, options = me.page.locator("#composer-text"), me.page.locator("[role=listbox] > [role=option]")
-    me.until(lambda: bool(friend.get(f"/search/complete/?q=%23{tag}")["tags"]))
+    me.wait_for(lambda: bool(friend.get(f"/search/complete/?q=%23{tag}")["tags"]))
     types(me, f"#{tag}")
     expect(options.first).to_be_visible()
     box.press("Control+Enter")
@@ -76,12 +76,12 @@ def test_what_is_published_by_keys_leaves_no_list_behind(reader: OpenReader, vis
     expect(options).to_have_count(0)
 
 
-def test_the_field_leads_to_what_was_said(reader: OpenReader, visitor: NewVisitor) -> None:
-    word = f"needle{next(numbers)}"
+def test_the_field_leads_to_what_was_said(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    word = f"needle{next(visitor_numbers)}"
     friend, me = visitor(), reader(visitor())
     post = friend.publishes(f"A {word}, in a haystack")
-    me.until(lambda: bool(friend.get(f"/search/?q={word}")["posts"]))
-    me.goes("/")
+    me.wait_for(lambda: bool(friend.get(f"/search/?q={word}")["posts"]))
+    me.go_to("/")
     me.page.get_by_role("link", name="Search").click()
     field = me.page.get_by_role("searchbox")
     expect(field).to_be_focused()

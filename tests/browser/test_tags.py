@@ -4,38 +4,36 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import NewVisitor, OpenReader, numbers
+from tests.browser.conftest import OpenReader, SignUpVisitor, visitor_numbers
 
 
-def test_a_tag_is_reached_from_a_post_and_its_next_posts_come_live(
-    reader: OpenReader, visitor: NewVisitor
-) -> None:
-    tag = f"日本{next(numbers)}"
+def test_a_tag_is_reached_from_a_post_and_its_next_posts_come_live(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    tag = f"日本{next(visitor_numbers)}"
     friend, me = visitor(), reader()
     first = friend.publishes(f"one #{tag}")
-    me.goes(first["url"])
+    me.go_to(first["url"])
     me.page.get_by_role("link", name=f"#{tag}").click()
     expect(me.page.get_by_role("heading", level=1)).to_have_text(f"#{tag}")
-    me.goes_live(f"/tags/{tag}/")
+    me.go_to_live(f"/tags/{tag}/")
     friend.publishes("something else")
     second = friend.publishes(f"two #{tag}")
     expect(me.pill).to_have_text("1 new post")
     me.pill.click()
-    assert me.ids() == [second["id"], first["id"]]
+    assert me.entry_ids() == [second["id"], first["id"]]
 
 
-def test_the_address_of_a_post_is_copied(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_the_address_of_a_post_is_copied(reader: OpenReader, visitor: SignUpVisitor) -> None:
     post, me = visitor().publishes("worth telling"), reader(permissions=["clipboard-read", "clipboard-write"])
-    me.goes(f"{post['url']}?from=somewhere")
+    me.go_to(f"{post['url']}?from=somewhere")
     me.page.get_by_role("button", name="Copy link").click()
     expect(me.page.locator(".toast")).to_have_text("Link copied.")
     assert me.page.evaluate("navigator.clipboard.readText()") == me.url + post["url"]
 
 
-def test_feed_readers_find_the_feed_in_the_page(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_feed_readers_find_the_feed_in_the_page(reader: OpenReader, visitor: SignUpVisitor) -> None:
     friend, me = visitor(), reader()
     friend.publishes("#feed")
     for path in (f"/@{friend.handle}/", "/tags/feed/"):
-        me.goes(path)
+        me.go_to(path)
         address = me.page.locator("link[type='application/atom+xml']").get_attribute("href")
         assert re.match(b"<\\?xml", me.page.request.get(f"{me.url}{address}").body())

@@ -2,11 +2,11 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import NewVisitor, OpenReader
-from tests.support.chromium import Reader
+from tests.browser.conftest import OpenReader, SignUpVisitor
+from tests.support.chromium import BrowserPage
 
 
-def shown(reader: Reader) -> list[str]:
+def shown(reader: BrowserPage) -> list[str]:
     """Ids of the replies, from the top."""
     found: list[str] = reader.page.evaluate(
         "[...document.querySelectorAll('[data-replies] > li:not(.leaving) article[data-post-id]')]"
@@ -15,15 +15,13 @@ def shown(reader: Reader) -> list[str]:
     return found
 
 
-def test_new_replies_wait_behind_a_pill_and_come_to_their_places(
-    reader: OpenReader, visitor: NewVisitor
-) -> None:
+def test_new_replies_wait_behind_a_pill_and_come_to_their_places(reader: OpenReader, visitor: SignUpVisitor) -> None:
     friend, other = visitor(), visitor()
     first = friend.publishes("first")
     one, two = (other.publishes(text, in_reply_to=first["id"]) for text in ("one", "two"))
     for me in (reader(visitor()), reader()):
         before = friend.get(first["url"])
-        me.goes_live(first["url"])
+        me.go_to_live(first["url"])
         below = friend.publishes("below one", in_reply_to=one["id"])
         expect(me.pill).to_have_text("1 new reply")
         last = other.publishes("last", in_reply_to=first["id"])
@@ -31,22 +29,22 @@ def test_new_replies_wait_behind_a_pill_and_come_to_their_places(
         known = [each["id"] for each in before["replies"]]
         assert shown(me) == known
         me.pill.click()
-        me.until(lambda me=me, known=known: len(shown(me)) == len(known) + 2)  # type: ignore[misc]
+        me.wait_for(lambda me=me, known=known: len(shown(me)) == len(known) + 2)  # type: ignore[misc]
         expect(me.pill).to_have_count(0)
         assert shown(me) == [each["id"] for each in friend.get(first["url"])["replies"]]
         count = me.page.locator(f'article[data-post-id="{first["id"]}"] [data-count="replies"]')
         expect(count).to_have_text(str(friend.get(first["url"])["counts"]["replies"]))
         other.deletes(last)
-        me.until(lambda me=me, last=last: last["id"] not in shown(me))  # type: ignore[misc]
+        me.wait_for(lambda me=me, last=last: last["id"] not in shown(me))  # type: ignore[misc]
         assert {below["id"], two["id"]} <= set(shown(me))
 
 
-def test_an_own_reply_needs_no_pill(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_an_own_reply_needs_no_pill(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, friend = visitor(), visitor()
     first = friend.publishes("first")
     me = reader(own)
-    me.goes_live(first["url"])
-    me.publishes("my answer")
+    me.go_to_live(first["url"])
+    me.publish("my answer")
     expect(me.page.locator("[data-replies] article")).to_have_count(1)
     me.page.wait_for_timeout(1_500)
     expect(me.pill).to_have_count(0)
@@ -54,12 +52,12 @@ def test_an_own_reply_needs_no_pill(reader: OpenReader, visitor: NewVisitor) -> 
     expect(me.pill).to_have_text("1 new reply")
 
 
-def test_a_long_way_up_leaves_the_post_itself_in_sight(reader: OpenReader, visitor: NewVisitor) -> None:
+def test_a_long_way_up_leaves_the_post_itself_in_sight(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     post = own.publishes("0 " + "long " * 80)
     for number in range(1, 12):
         post = own.publishes(f"{number} " + "long " * 80, in_reply_to=post["id"])
     me = reader(own)
-    me.goes(post["url"])
+    me.go_to(post["url"])
     expect(me.page.locator(".thread-post")).to_be_in_viewport()
     assert me.page.locator(".thread-parent > li").count() == 11

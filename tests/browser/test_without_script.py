@@ -3,17 +3,17 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenReader, numbers
-from tests.support.chromium import Reader
-from tests.support.visitor import PASSWORD, Visitor
+from tests.browser.conftest import OpenReader, visitor_numbers
+from tests.support.chromium import BrowserPage
+from tests.support.visitor import PASSWORD, HttpVisitor
 
 
 @pytest.fixture
-def me(reader: OpenReader) -> Reader:
+def me(reader: OpenReader) -> BrowserPage:
     """A visitor without JavaScript who signs up by the form."""
     found = reader(java_script_enabled=False)
-    found.goes("/accounts/signup/")
-    found.page.locator("[name=handle]").fill(f"plain{next(numbers)}")
+    found.go_to("/accounts/signup/")
+    found.page.locator("[name=handle]").fill(f"plain{next(visitor_numbers)}")
     found.page.locator("[name=password1]").fill(PASSWORD)
     found.page.locator("[name=password2]").fill(PASSWORD)
     press(found.page, "Sign up")
@@ -25,13 +25,13 @@ def press(page: Page, name: str, *, exact: bool = True) -> None:
     page.locator("main").get_by_role("button", name=name, exact=exact).click()
 
 
-def test_publish_reply_and_delete(me: Reader) -> None:
-    me.publishes("plain words")
+def test_publish_reply_and_delete(me: BrowserPage) -> None:
+    me.publish("plain words")
     expect(me.entries.locator(".post-text")).to_have_text(["plain words"])
     me.entries.first.get_by_role("link", name="Reply").click()
-    me.publishes("an answer to myself")
+    me.publish("an answer to myself")
     expect(me.page.locator("[data-replies] .post-text")).to_have_text(["an answer to myself"])
-    me.goes("/")
+    me.go_to("/")
     expect(me.entries).to_have_count(2)
     me.entries.first.locator("summary").click()
     me.entries.first.get_by_role("button", name="Delete").click()
@@ -39,30 +39,30 @@ def test_publish_reply_and_delete(me: Reader) -> None:
     expect(me.entries.locator(".post-text")).to_have_text(["plain words"])
 
 
-def test_follow_read_and_unfollow(me: Reader, friend: Visitor) -> None:
+def test_follow_read_and_unfollow(me: BrowserPage, friend: HttpVisitor) -> None:
     friend.publishes("words of a friend")
-    me.goes(f"/@{friend.handle}/")
+    me.go_to(f"/@{friend.handle}/")
     press(me.page, f"Follow @{friend.handle}")
     expect(me.page).to_have_url(f"{me.url}/@{friend.handle}/")
     expect(me.page.locator(".counts")).to_contain_text("1 follower")
-    me.goes("/")
+    me.go_to("/")
     expect(me.entries.locator(".post-text")).to_have_text(["words of a friend"])
-    me.goes(f"/@{friend.handle}/followers/")
+    me.go_to(f"/@{friend.handle}/followers/")
     expect(me.page.locator("ul.accounts > li")).to_have_count(1)
-    me.goes(f"/@{friend.handle}/")
+    me.go_to(f"/@{friend.handle}/")
     press(me.page, f"Unfollow @{friend.handle}")
     expect(me.page.locator(".counts")).to_contain_text("0 followers")
-    me.goes("/")
+    me.go_to("/")
     expect(me.entries).to_have_count(0)
 
 
-def test_lists_from_creation_to_deletion(me: Reader, friend: Visitor) -> None:
+def test_lists_from_creation_to_deletion(me: BrowserPage, friend: HttpVisitor) -> None:
     friend.publishes("words for a list")
-    me.goes("/lists/")
+    me.go_to("/lists/")
     me.page.locator("[name=title]").fill("Good people")
     press(me.page, "Create list")
     if not me.page.url.endswith("/lists/"):
-        me.goes("/lists/")
+        me.go_to("/lists/")
     me.page.locator("main").get_by_role("link", name="Good people").click()
     open_panel(me.page)
     me.page.locator("[name=handle]").first.fill(friend.handle)
@@ -89,16 +89,16 @@ def open_panel(page: Page) -> None:
         panel.locator("> summary").click()
 
 
-def test_profile_password_sessions_and_log_out(me: Reader) -> None:
-    me.goes("/accounts/settings/")
+def test_profile_password_sessions_and_log_out(me: BrowserPage) -> None:
+    me.go_to("/accounts/settings/")
     me.page.locator("[name=display_name]").fill("Plain Person")
     press(me.page, "Save")
-    me.goes("/accounts/password/")
+    me.go_to("/accounts/password/")
     me.page.locator("[name=old_password]").fill(PASSWORD)
     me.page.locator("[name=new_password1]").fill(PASSWORD + "!")
     me.page.locator("[name=new_password2]").fill(PASSWORD + "!")
     press(me.page, "Change password")
-    me.goes("/accounts/sessions/")
+    me.go_to("/accounts/sessions/")
     expect(me.page.locator("ul.rows > li")).to_have_count(1)
     me.page.get_by_role("link", name="Log out").click()
     press(me.page, "Log out")
@@ -106,10 +106,10 @@ def test_profile_password_sessions_and_log_out(me: Reader) -> None:
     expect(me.page.locator("body")).to_have_attribute("data-signed-in", "no")
 
 
-def test_older_pages_and_back(me: Reader) -> None:
+def test_older_pages_and_back(me: BrowserPage) -> None:
     for number in range(5):
-        me.publishes(f"words {number}")
-    me.goes("/?limit=2")
+        me.publish(f"words {number}")
+    me.go_to("/?limit=2")
     me.page.locator('a[rel="next"]').click()
     expect(me.entries.locator(".post-text")).to_have_text(["words 2", "words 1"])
     me.page.locator('a[rel="next"]').click()
@@ -118,10 +118,10 @@ def test_older_pages_and_back(me: Reader) -> None:
     expect(me.entries.locator(".post-text")).to_have_text(["words 2", "words 1"])
 
 
-def test_an_account_can_be_deleted(me: Reader) -> None:
-    me.publishes("soon gone")
+def test_an_account_can_be_deleted(me: BrowserPage) -> None:
+    me.publish("soon gone")
     handle = me.page.locator("body").get_attribute("data-handle")
-    me.goes("/accounts/delete/")
+    me.go_to("/accounts/delete/")
     me.page.locator("[name=password]").fill(PASSWORD)
     press(me.page, "Delete my account")
     expect(me.page).to_have_url(me.url + "/")

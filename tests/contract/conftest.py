@@ -11,25 +11,25 @@ import pytest
 from socialsite.services import Services
 from socialsite.store import Store, StoreUrls
 from tests.support.cluster import RedisCluster
-from tests.support.noticing import Three
-from tests.support.people import Directory
+from tests.support.noticing import ThreePeople
+from tests.support.people import FakeAccountDirectory
 from tests.support.postgres import PostgresServer
-from tests.support.town import Town
+from tests.support.town import SampleSite
 from tests.support.world import World
-from timelines.repositories.follows import Follows
-from timelines.repositories.relations import Relations
+from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.repository import Follows
 
 
 @pytest.fixture
-async def three(world: World) -> Three:
+async def three(world: World) -> ThreePeople:
     """Alice, Bob and Carol, who have nothing to do with each other."""
     alice, bob, carol = await world.people("alice", "bob", "carol")
     return alice, bob, carol
 
 
 @pytest.fixture
-async def town(world: World) -> Town:
-    return await Town.built(world)
+async def town(world: World) -> SampleSite:
+    return await SampleSite.build(world)
 
 
 @pytest.fixture
@@ -43,14 +43,14 @@ def relations(services: Services) -> Relations:
 
 
 @pytest.fixture
-def people() -> Directory:
-    return Directory(range(1, 101))
+def people() -> FakeAccountDirectory:
+    return FakeAccountDirectory(range(1, 101))
 
 
 @pytest.fixture
 def here(redis_urls: StoreUrls, settings: Any) -> None:
     """Commands of manage.py work on the servers of the test."""
-    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.placed
+    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.component_urls
 
 
 @pytest.fixture(scope="module")
@@ -70,5 +70,5 @@ def postgres_server() -> Iterator[PostgresServer]:
 @pytest.fixture
 def postgres(postgres_server: PostgresServer) -> PostgresServer:
     """A server that runs and where nothing was ever archived."""
-    postgres_server.empty()
+    postgres_server.truncate()
     return postgres_server

@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import pytest_asyncio
 
-from socialsite.recipes.apart import by_node, gather_apart
+from socialsite.migration.opening import open_store
 from socialsite.recipes.memory_guard import MemoryGuard
-from socialsite.store import Key, Store, StoreFull, StoreUnavailable, open_store
-from socialsite.store.opening import StoreUrls
+from socialsite.recipes.partial import gather_partial, group_by_node
+from socialsite.store import Key, Store, StoreFull, StoreUnavailable
+from socialsite.store.factory import StoreUrls
 from socialsite.store.partition.slots import slot_of
 from tests.support.cluster import RedisCluster
 from tests.support.redis_server import RedisServer
@@ -35,23 +36,23 @@ async def two_nodes(redis_url: str, other_server: RedisServer) -> AsyncIterator[
 
 async def test_replies_come_in_the_order_of_the_commands(two_nodes: Store) -> None:
     keys = [HERE[0], THERE[0], HERE[1], THERE[1], HERE[2]]
-    written = await gather_apart(two_nodes, [("SET", key, n) for n, key in enumerate(keys)])
+    written = await gather_partial(two_nodes, [("SET", key, n) for n, key in enumerate(keys)])
     assert written == [b"OK"] * 5
-    assert await gather_apart(two_nodes, [("GET", key) for key in keys]) == [b"0", b"1", b"2", b"3", b"4"]
+    assert await gather_partial(two_nodes, [("GET", key) for key in keys]) == [b"0", b"1", b"2", b"3", b"4"]
 
 
 async def test_an_error_stands_in_the_place_of_its_nodes_replies_alone(
     two_nodes: Store, other_server: RedisServer
 ) -> None:
     other_server.kill()
-    answers = await gather_apart(two_nodes, [("INCR", key) for key in (HERE[0], THERE[0], HERE[0], THERE[1])])
+    answers = await gather_partial(two_nodes, [("INCR", key) for key in (HERE[0], THERE[0], HERE[0], THERE[1])])
     assert answers[::2] == [1, 2]
     assert all(isinstance(answer, StoreUnavailable) for answer in answers[1::2])
 
 
 async def test_things_are_grouped_by_node_each_in_its_order(two_nodes: Store) -> None:
     things = [HERE[1], THERE[1], HERE[0], THERE[0]]
-    groups, homeless = by_node(two_nodes, things, lambda key: key)
+    groups, homeless = group_by_node(two_nodes, things, lambda key: key)
     assert [found for _, found in groups] == [[HERE[1], HERE[0]], [THERE[1], THERE[0]]]
     assert homeless == []
 
@@ -84,10 +85,10 @@ async def test_what_lies_in_a_slot_that_nobody_holds_keeps_nothing_else_back(clu
                 with contextlib.suppress(StoreUnavailable):
                     await store.node(lost).execute("GET", lost)
                 await asyncio.sleep(0.05)
-        answers = await gather_apart(store, [("INCR", held), ("INCR", lost), ("INCR", held)])
+        answers = await gather_partial(store, [("INCR", held), ("INCR", lost), ("INCR", held)])
         assert answers[::2] == [1, 2]
         assert isinstance(answers[1], StoreUnavailable)
-        groups, homeless = by_node(store, [lost, held], lambda key: key)
+        groups, homeless = group_by_node(store, [lost, held], lambda key: key)
         assert [found for _, found in groups] == [[held]]
         assert [key for key, _ in homeless] == [lost]
     await store.close()

@@ -12,24 +12,24 @@ import pytest_asyncio
 from django.core.management import CommandError
 
 from accounts.domain import DAY_MS
-from socialsite.configuration import Configuration
-from socialsite.ids import id_at, ms_of
-from socialsite.operations.backup import Backup
-from socialsite.operations.backup_file import BackupReader
-from socialsite.operations.restore import Restore, into_store
+from socialsite.ids import id_at, ms_from_id
+from socialsite.maintenance.backup import Backup
+from socialsite.maintenance.backup_file import BackupReader
+from socialsite.maintenance.restore import Restore, make_store_body_writer
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
 from tests.support import commands
-from tests.support.commands import within
-from tests.support.town import Town
+from tests.support.commands import run_with_services
+from tests.support.town import SampleSite
 from tests.support.world import World, ids_on
 from timelines import keys
-from timelines.domain.post import Post, encode_post
-from timelines.repositories.archive import ArchiveUnavailable
-from timelines.repositories.post_values import PostState
-from timelines.services.archiving import ArchivedBodies, ArchivingService, Moved
-from timelines.services.auditing import Audit
-from timelines.services.recovering import Recovering
+from timelines.archive.service import ArchivedBodies, ArchivingService, Moved
+from timelines.audit import Audit
+from timelines.audit.rebuild_after_restore import Recovering
+from timelines.posts.archive import ArchiveUnavailable
+from timelines.posts.post import Post, encode_post
+from timelines.posts.stored_values import PostState
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -43,7 +43,7 @@ def archive_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest_asyncio.fixture
 async def services(redis_urls: StoreUrls, archive_url: str) -> AsyncIterator[Services]:
-    config = Configuration(archive_url=archive_url)
+    config = ServiceConfig(archive_url=archive_url)
     async with open_services(redis_urls, config) as opened:
         yield opened
 
@@ -54,7 +54,7 @@ async def archived(services: Services, before_ms: int | None = None) -> Moved:
     return await ArchivingService.over(services).archive(before_ms)
 
 
-async def test_pages_are_the_same_with_and_without_the_archive(town: Town, services: Services) -> None:
+async def test_pages_are_the_same_with_and_without_the_archive(town: SampleSite, services: Services) -> None:
     async def everything() -> list[object]:
         return [
             *[await person.home() for person in (town.alice, town.bob, town.carol)],
@@ -68,19 +68,19 @@ async def test_pages_are_the_same_with_and_without_the_archive(town: Town, servi
     before = await everything()
     moved = await archived(services)
     assert moved.posts == 3
-    assert await town.do("GET", keys.post(town.first.id)) == b"%d" % town.bob.id
+    assert await town.execute("GET", keys.post(town.first.id)) == b"%d" % town.bob.id
     assert await everything() == before
     assert (await archived(services)).posts == 0
     assert not (await town.audit()).findings
 
 
-async def test_only_old_posts_move(town: Town, services: Services) -> None:
-    assert (await archived(services, ms_of(town.second.id))).posts == 1
+async def test_only_old_posts_move(town: SampleSite, services: Services) -> None:
+    assert (await archived(services, ms_from_id(town.second.id))).posts == 1
     assert await services.repositories.posts.find(town.second.id) == town.second
-    assert await town.do("GET", keys.post(town.second.id)) == encode_post(town.second)
+    assert await town.execute("GET", keys.post(town.second.id)) == encode_post(town.second)
 
 
-async def test_a_page_reads_the_archive_once(town: Town, services: Services) -> None:
+async def test_a_page_reads_the_archive_once(town: SampleSite, services: Services) -> None:
     await archived(services)
     archive = services.repositories.archive
     asked: list[int] = []
@@ -95,7 +95,7 @@ async def test_a_page_reads_the_archive_once(town: Town, services: Services) -> 
     assert asked == [3]
 
 
-async def test_a_delete_reaches_the_archive(town: Town, services: Services) -> None:
+async def test_a_delete_reaches_the_archive(town: SampleSite, services: Services) -> None:
     await archived(services)
     await town.bob.deletes(town.first)
     assert await services.repositories.archive.get([town.first.id]) == {}
@@ -104,25 +104,25 @@ async def test_a_delete_reaches_the_archive(town: Town, services: Services) -> N
     assert not (await town.audit()).damage
 
 
-async def test_a_deleted_account_leaves_no_body(town: Town, services: Services) -> None:
+async def test_a_deleted_account_leaves_no_body(town: SampleSite, services: Services) -> None:
     await archived(services)
     await services.accounts.delete(account_id=town.bob.id, now_ms=services.clock.now_ms())
-    await town.world.work()
+    await town.world.deliver_all()
     assert await services.repositories.archive.get([town.first.id]) == {}
     assert not (await town.audit()).damage
 
 
-async def test_an_archived_post_can_be_answered_and_syndicated_again(town: Town, services: Services) -> None:
+async def test_an_archived_post_can_be_answered_and_syndicated_again(town: SampleSite, services: Services) -> None:
     await town.bob.publishes("still to be delivered")
     await archived(services)
-    await town.world.work()
+    await town.world.deliver_all()
     answer = await town.alice.publishes("late answer", in_reply_to=town.first)
     found = await services.threads.page(town.first, viewer_id=None)
     assert [reply.id for reply in found.replies] == [town.second.id, answer.id]
     assert len(await town.alice.home_ids()) == 5
 
 
-async def test_a_post_deleted_while_it_moves_leaves_no_body(town: Town, services: Services) -> None:
+async def test_a_post_deleted_while_it_moves_leaves_no_body(town: SampleSite, services: Services) -> None:
     """The body is on the disk when the tombstone comes first."""
     archive = services.repositories.archive
     original = archive.put
@@ -138,23 +138,23 @@ async def test_a_post_deleted_while_it_moves_leaves_no_body(town: Town, services
     assert await services.repositories.posts.state(town.first.id) is PostState.DELETED
 
 
-async def test_a_broken_move_and_a_lost_removal_are_tidied(town: Town, services: Services) -> None:
+async def test_a_broken_move_and_a_lost_removal_are_tidied(town: SampleSite, services: Services) -> None:
     archive = services.repositories.archive
     await archive.put([(town.third.id, encode_post(town.third)), (77, b"of nobody")])
-    moved = await archived(services, ms_of(town.first.id))
+    moved = await archived(services, ms_from_id(town.first.id))
     assert (moved.posts, moved.removed) == (0, 2)
     assert await services.repositories.posts.find(town.third.id) == town.third
 
 
-async def test_everything_comes_back(town: Town, services: Services) -> None:
+async def test_everything_comes_back(town: SampleSite, services: Services) -> None:
     await archived(services)
     assert await ArchivingService.over(services).bring_back() == 3
-    assert await town.do("GET", keys.post(town.first.id)) == encode_post(town.first)
+    assert await town.execute("GET", keys.post(town.first.id)) == encode_post(town.first)
     assert [page async for page in services.repositories.archive.pages()] == []
 
 
 async def test_without_the_archive_an_old_post_is_trouble_and_not_absent(
-    town: Town, services: Services, redis_urls: StoreUrls
+    town: SampleSite, services: Services, redis_urls: StoreUrls
 ) -> None:
     await archived(services)
     for url in ("", "sqlite:///nowhere/at/all.sqlite3", "postgresql://nobody@/nothing?host=/nowhere"):
@@ -166,7 +166,7 @@ async def test_without_the_archive_an_old_post_is_trouble_and_not_absent(
                 await Audit.over(blind, second_look_after_s=0.01).run(repair=True)
 
 
-async def test_a_lost_body_is_damage_that_no_repair_touches(town: Town, services: Services) -> None:
+async def test_a_lost_body_is_damage_that_no_repair_touches(town: SampleSite, services: Services) -> None:
     await archived(services)
     await services.repositories.archive.remove([town.first.id])
     report = await town.audit(repair=True)
@@ -179,18 +179,18 @@ async def test_a_lost_body_is_damage_that_no_repair_touches(town: Town, services
 
 @pytest.mark.parametrize("with_archive", [True, False])
 async def test_a_backup_brings_archived_posts_along(
-    town: Town, services: Services, tmp_path: Path, *, with_archive: bool
+    town: SampleSite, services: Services, tmp_path: Path, *, with_archive: bool
 ) -> None:
-    assert (await archived(services, ms_of(town.third.id))).posts == 2
+    assert (await archived(services, ms_from_id(town.third.id))).posts == 2
     before = ids_on(await town.alice.home())
     path = tmp_path / "site.backup"
     bodies = ArchivedBodies(services.repositories.archive)
     await Backup(services.store, {}, bodies).write(path, services.clock.now_ms())
     file = BackupReader(path)
-    file.check()
-    put = bodies.put if with_archive else into_store(services.store)
+    file.verify()
+    put = bodies.put if with_archive else make_store_body_writer(services.store)
     restore = Restore(services.store, put)
-    await restore.empty()
+    await restore.delete_all_keys()
     await bodies.clear()
     await restore.load(file, services.clock.now_ms())
     assert await town.alice.home_ids() == before
@@ -230,8 +230,8 @@ def test_the_command(settings: Any, archive_url: str) -> None:
         await services.repositories.posts.write(old)
         await services.repositories.profiles.add(bob.id, old.id)
 
-    run = partial(commands.run, "archive_posts")
-    within(build)
+    run = partial(commands.run_command, "archive_posts")
+    run_with_services(build)
     assert run("--older-than", "90d", "--dry-run").startswith("Would move 1 posts")
     assert run("--older-than", "90d").startswith("Moved 1 posts")
     assert run("--older-than", "90d").startswith("Moved 0 posts")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.postgres import PostgresServer
-from timelines.repositories.archive import ArchiveUnavailable
-from timelines.repositories.archive_postgres import PATIENCE_S, PostgresArchive
-from timelines.repositories.archive_postgres_connections import Connection
+from timelines.archive.postgres import PATIENCE_S, PostgresArchive
+from timelines.archive.postgres_connections import Connection
+from timelines.posts.archive import ArchiveUnavailable
 
 
 def connections_named(postgres: PostgresServer, name: str) -> int:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from timelines.repositories.archive import ArchiveUnavailable
-from timelines.repositories.archive_sqlite import BUSY_S, SCHEMA, SQLiteArchive
+from timelines.archive.sqlite import BUSY_S, SCHEMA, SQLiteArchive
+from timelines.posts.archive import ArchiveUnavailable
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 import pytest_asyncio
 from django.core.checks import run_checks
 
-from timelines.repositories.archive import Archive, ArchiveUnavailable, BadArchiveUrl
-from timelines.repositories.archive_opening import archive_at
-from timelines.repositories.archive_sqlite import SQLiteArchive
-from timelines.services.archiving import place_of
+from timelines.archive.opening import archive_at
+from timelines.archive.service import place_of
+from timelines.archive.sqlite import SQLiteArchive
+from timelines.posts.archive import Archive, ArchiveUnavailable, BadArchiveUrl
 
 Opened = Callable[[], Archive]
 

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest_asyncio
 
-from socialsite.configuration import Configuration
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
 from tests.support.world import World
-from timelines.services.archiving import ArchivingService
+from timelines.archive.service import ArchivingService
 
 
 @pytest_asyncio.fixture
 async def services(redis_urls: StoreUrls, tmp_path: Path) -> AsyncIterator[Services]:
-    config = Configuration(archive_url=f"sqlite://{tmp_path / 'archive.sqlite3'}")
+    config = ServiceConfig(archive_url=f"sqlite://{tmp_path / 'archive.sqlite3'}")
     async with open_services(redis_urls, config) as opened:
         yield opened
 

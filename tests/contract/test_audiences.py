@@ -4,14 +4,14 @@ import pytest
 
 from socialsite.ids import PostId
 from socialsite.services import Services
-from tests.support.meeting import PLACES
+from tests.support.meeting import PROBES
 from tests.support.world import Person, World, ids_on
-from timelines.domain.post import Post
-from timelines.domain.query import parsed
 from timelines.errors import PostNotFound
+from timelines.posts.post import Post
+from timelines.search.query import parsed
 
 SEEN: dict[int, dict[str, set[str]]] = {
-    0: {"author": set(PLACES), "follower": set(PLACES), "other": set(PLACES) - {"home"}},
+    0: {"author": set(PROBES), "follower": set(PROBES), "other": set(PROBES) - {"home"}},
     1: {
         "author": {"home", "profile", "list", "post"},
         "follower": {"home", "profile", "list", "post"},
@@ -27,13 +27,11 @@ SEEN: dict[int, dict[str, set[str]]] = {
 
 @pytest.mark.parametrize("who", ["author", "follower", "other"])
 @pytest.mark.parametrize("audience", SEEN)
-async def test_a_post_is_shown_to_whom_it_is_for(
-    world: World, services: Services, audience: int, who: str
-) -> None:
+async def test_a_post_is_shown_to_whom_it_is_for(world: World, services: Services, audience: int, who: str) -> None:
     author, follower, other = await world.people("author", "follower", "other")
     await follower.follows(author)
     post = await author.publishes("a cup of #tea", audience=audience)
-    await world.work()
+    await world.deliver_all()
     reader = {"author": author, "follower": follower, "other": other}[who]
     list_id = (await reader.makes_list(author)).id
     reading, me = services.reading, reader.id
@@ -67,7 +65,7 @@ async def test_an_answer_for_followers_is_for_whom_it_answers_too(world: World, 
     await follower.follows(author)
     asked = await author.publishes("among us", audience=2)
     answer = await follower.publishes("to you", in_reply_to=asked)
-    await world.work()
+    await world.deliver_all()
     assert answer.audience == 2
     assert await met_by(services, author, asked, answer) == {"post", "thread", "profile", "notification"}
     assert await met_by(services, other, asked, answer) == set()
@@ -93,9 +91,7 @@ async def met_by(services: Services, reader: Person, asked: Post, answer: Post) 
     return {place for place, ids in places.items() if answer.id in ids}
 
 
-async def test_the_rebuilt_public_timeline_holds_only_what_is_listed(
-    world: World, services: Services
-) -> None:
+async def test_the_rebuilt_public_timeline_holds_only_what_is_listed(world: World, services: Services) -> None:
     author, fan = await world.people("author", "fan")
     listed = await author.publishes("to all")
     for audience in (1, 2):

@@ -10,23 +10,23 @@ import pytest
 from django.core.management import CommandError
 
 from accounts import keys as account_keys
-from socialsite.configuration import Configuration
-from socialsite.operations.families import is_ours
+from socialsite.maintenance.families import is_known
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
 from socialsite.store import Key, StoreUrls
 from tests.support import commands
-from tests.support.commands import within
-from tests.support.damage import DAMAGE
-from tests.support.town import Town
+from tests.support.commands import run_with_services
+from tests.support.damage import DAMAGE_BY_NAME
+from tests.support.town import SampleSite
 from tests.support.world import Person, World
 from timelines import keys
-from timelines.services.auditing import Audit
-from timelines.services.auditing.members import was_pushed_out
+from timelines.audit import Audit
+from timelines.audit.members import was_pushed_out
 
 KEYS_PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "keys.md"
 
 
-async def test_keys_that_are_none_of_the_sites_are_told_and_left_alone(town: Town) -> None:
+async def test_keys_that_are_none_of_the_sites_are_told_and_left_alone(town: SampleSite) -> None:
     store = town.services.store
     names = [
         "cookie",
@@ -58,84 +58,84 @@ def test_the_families_that_the_audit_calls_its_own_are_those_of_docs_keys() -> N
     tables, _, _ = KEYS_PAGE.read_text().partition("## Probes")
     for pattern in re.findall(r"^\| `([a-z]+:\{[^`]+)`", tables, re.M):
         example = re.sub(r"<([a-z]+)>", lambda found: numbers.get(found[1], "7"), pattern)
-        if not is_ours(Key.parse(example)):
+        if not is_known(Key.parse(example)):
             unknown.append(pattern)
     for module in (keys, account_keys):
         for component, name in re.findall(r'Key\("([a-z]+)".*name=f?"([a-z]+)', inspect.getsource(module)):
-            if not is_ours(Key(component, tag="7", name=name)):
+            if not is_known(Key(component, tag="7", name=name)):
                 unknown.append(f"{component} {name}")
     assert unknown == []
 
 
-async def test_a_healthy_site_has_no_damage(town: Town) -> None:
+async def test_a_healthy_site_has_no_damage(town: SampleSite) -> None:
     report = await town.audit()
     assert [str(finding) for finding in report.findings] == []
     assert report.keys > 30
 
 
-@pytest.mark.parametrize("kind", DAMAGE)
-async def test_damage_is_found_and_repaired(town: Town, kind: str) -> None:
-    await DAMAGE[kind](town)
+@pytest.mark.parametrize("kind", DAMAGE_BY_NAME)
+async def test_damage_is_found_and_repaired(town: SampleSite, kind: str) -> None:
+    await DAMAGE_BY_NAME[kind](town)
     report = await town.audit(repair=True)
     assert kind in report.damage, [str(finding) for finding in report.findings]
-    await town.world.work()
-    await town.until_clean()
+    await town.world.deliver_all()
+    await town.repair_until_clean()
 
 
-async def test_everything_at_once_is_repaired(town: Town) -> None:
-    for name, damage in DAMAGE.items():
+async def test_everything_at_once_is_repaired(town: SampleSite) -> None:
+    for name, damage in DAMAGE_BY_NAME.items():
         if name not in ("handle_of_another", "account_counter_low"):  # these hide others
             await damage(town)
     report = await town.audit(repair=True)
     assert len(report.damage) >= 20
-    await town.until_clean()
+    await town.repair_until_clean()
 
 
 async def test_profiles_in_parts_are_held_against_their_places(redis_urls: StoreUrls) -> None:
-    async with open_services(redis_urls, Configuration(profile_partitions=3)) as services:
-        town = await Town.built(World(services))
+    async with open_services(redis_urls, ServiceConfig(profile_partitions=3)) as services:
+        town = await SampleSite.build(World(services))
         assert not (await town.audit()).findings
         right = services.repositories.profiles.keys.of(town.bob.id, town.first.id)
         parts = services.repositories.profiles.keys.all(town.bob.id)
         wrong = next(part for part in parts if part != right)
-        await town.do("ZREM", right, town.first.id)
-        await town.do("ZADD", wrong, town.first.id, town.first.id)
+        await town.execute("ZREM", right, town.first.id)
+        await town.execute("ZADD", wrong, town.first.id, town.first.id)
         assert "profile_misplaced" in (await town.audit(repair=True)).damage
-        await town.until_clean()
-        assert await town.do("ZSCORE", right, town.first.id)
+        await town.repair_until_clean()
+        assert await town.execute("ZSCORE", right, town.first.id)
 
 
-async def test_leftovers_are_told_apart_and_swept(town: Town) -> None:
-    await town.do("ZADD", account_keys.session_index(town.bob.id), 5, "c" * 64)
-    await town.do("PEXPIRE", account_keys.session_index(town.bob.id), 100_000)
-    await town.do("ZADD", keys.list_index(town.bob.id), 99, 99)
+async def test_leftovers_are_told_apart_and_swept(town: SampleSite) -> None:
+    await town.execute("ZADD", account_keys.session_index(town.bob.id), 5, "c" * 64)
+    await town.execute("PEXPIRE", account_keys.session_index(town.bob.id), 100_000)
+    await town.execute("ZADD", keys.list_index(town.bob.id), 99, 99)
     report = await town.audit(repair=True)
     assert report.leftovers == {"session_gone": 1, "list_gone": 1}
     assert not report.damage
-    await town.until_clean()
+    await town.repair_until_clean()
 
 
-async def test_a_sweep_that_is_owed_is_no_damage(town: Town) -> None:
+async def test_a_sweep_that_is_owed_is_no_damage(town: SampleSite) -> None:
     await town.services.accounts.delete(account_id=town.carol.id, now_ms=town.services.clock.now_ms())
     assert not (await town.audit()).damage
-    await town.world.work()
+    await town.world.deliver_all()
     assert not (await town.audit()).damage
 
 
-async def test_a_lost_sweep_is_owed_again(town: Town) -> None:
-    await DAMAGE["account_unswept"](town)
+async def test_a_lost_sweep_is_owed_again(town: SampleSite) -> None:
+    await DAMAGE_BY_NAME["account_unswept"](town)
     assert (await town.audit(repair=True)).damage["account_unswept"] == 1
-    await town.world.work()
+    await town.world.deliver_all()
     assert await town.alice.home_ids() == [town.third.id, town.first.id]
     assert (await town.services.following.counts(town.alice.id)).followers == 1
 
 
-async def test_what_is_owed_to_the_worker_is_no_damage(town: Town) -> None:
+async def test_what_is_owed_to_the_worker_is_no_damage(town: SampleSite) -> None:
     await town.bob.publishes("not delivered yet")
     assert not (await town.audit()).damage
 
 
-async def test_an_audit_while_the_site_serves_finds_nothing(town: Town) -> None:
+async def test_an_audit_while_the_site_serves_finds_nothing(town: SampleSite) -> None:
     people, stop = [town.alice, town.bob, town.carol], asyncio.Event()
 
     async def lively(person: Person, other: Person) -> None:
@@ -150,7 +150,7 @@ async def test_an_audit_while_the_site_serves_finds_nothing(town: Town) -> None:
 
     async def works() -> None:
         while not stop.is_set():
-            await town.world.work()
+            await town.world.deliver_all()
             await asyncio.sleep(0.01)
 
     running = [asyncio.create_task(lively(one, people[n - 1])) for n, one in enumerate(people)]
@@ -162,16 +162,16 @@ async def test_an_audit_while_the_site_serves_finds_nothing(town: Town) -> None:
     finally:
         stop.set()
         await asyncio.gather(*running)
-    await town.until_clean()
+    await town.repair_until_clean()
 
 
 @pytest.mark.usefixtures("here")
 def test_the_command_fails_on_damage_and_repairs_it() -> None:
     async def damage(services: Services) -> None:
-        await DAMAGE["follow_one_sided"](await Town.built(World(services)))
+        await DAMAGE_BY_NAME["follow_one_sided"](await SampleSite.build(World(services)))
 
-    run = partial(commands.run, "audit")
-    within(damage)
+    run = partial(commands.run_command, "audit")
+    run_with_services(damage)
     with pytest.raises(CommandError, match=r"^\d+ damaged places"):
         run("--sample", "1000")
     with pytest.raises(CommandError, match="damaged places"):
@@ -185,12 +185,12 @@ def test_the_command_fails_on_damage_and_repairs_it() -> None:
 
 
 async def test_the_room_that_a_deletion_makes_in_a_full_profile_is_no_damage(redis_urls: StoreUrls) -> None:
-    async with open_services(redis_urls, Configuration(profile_cap=6)) as services:
+    async with open_services(redis_urls, ServiceConfig(profile_cap=6)) as services:
         (alice,) = await World(services).people("alice")
         posts = [await alice.publishes(f"post {number}") for number in range(9)]
-        await World(services).work()
+        await World(services).deliver_all()
         await alice.deletes(posts[-1])
-        await World(services).work()
+        await World(services).deliver_all()
         audit = Audit.over(services, second_look_after_s=0.01)
         assert not (await audit.run()).damage
         assert len(await alice.profile_ids()) == 5

@@ -9,119 +9,115 @@ import pytest
 
 from accounts import keys as account_keys
 from accounts.domain import AccountId, StoredSession
-from accounts.repositories.sessions import encode
-from socialsite.configuration import Configuration
-from socialsite.operations.families import ASIDE_DAYS, aside
+from accounts.sessions.repository import encode
+from socialsite.maintenance.families import QUARANTINE_DAYS, quarantine_key
+from socialsite.service_config import ServiceConfig
 from socialsite.services import open_services
 from socialsite.store import StoreUrls
-from tests.support.town import Town
+from tests.support.town import SampleSite
 from tests.support.world import World
 from timelines import keys
-from timelines.domain.account_list import ListId
-from timelines.repositories.aside import Aside
-from timelines.repositories.drift import AuditDrift
+from timelines.audit.quarantine import Aside
+from timelines.audit.repair_log import AuditDrift
+from timelines.ids import ListId
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = AccountId(900)
 OTHER_LIST = ListId(901)
-Damage = Callable[[Town], Awaitable[object]]
+Damage = Callable[[SampleSite], Awaitable[object]]
 
 
-async def _session_without_a_place(town: Town) -> None:
+async def _session_without_a_place(town: SampleSite) -> None:
     value = encode(StoredSession(1, town.services.clock.now_ms(), "a browser", {}))
-    await town.do("SET", account_keys.session(town.bob.id, "d" * 64), value, "EX", 100)
+    await town.execute("SET", account_keys.session(town.bob.id, "d" * 64), value, "EX", 100)
 
 
-async def _list_of(town: Town, **fields: object) -> None:
-    await town.do("SET", keys.list_ids(), OTHER_LIST)
+async def _list_of(town: SampleSite, **fields: object) -> None:
+    await town.execute("SET", keys.list_ids(), OTHER_LIST)
     pairs = [part for pair in fields.items() for part in pair]
-    await town.do("HSET", keys.account_list(OTHER_LIST), *pairs)
+    await town.execute("HSET", keys.account_list(OTHER_LIST), *pairs)
 
 
 DAMAGE: dict[str, Damage] = {
-    "home_of_nobody": lambda town: town.do("RPUSH", keys.home_timeline(NOBODY), town.first.id, "-0"),
+    "home_of_nobody": lambda town: town.execute("RPUSH", keys.home_timeline(NOBODY), town.first.id, "-0"),
     "list_of_nobody": lambda town: _list_of(town, owner=NOBODY, title="x", created_ms=5),
-    "list_half": lambda town: town.do("HDEL", keys.account_list(town.list.id), "title"),
-    "profile_without_account": lambda town: town.do(
+    "list_half": lambda town: town.execute("HDEL", keys.account_list(town.list.id), "title"),
+    "profile_without_account": lambda town: town.execute(
         "ZADD", keys.profile_timeline(NOBODY), town.first.id, town.first.id
     ),
-    "public_misplaced": lambda town: town.do("ZADD", keys.public_timeline(), 5, town.first.id),
-    "reply_misplaced": lambda town: town.do("ZADD", keys.replies(town.first.id), 5, town.second.id),
-    "session_eternal": lambda town: town.do("SET", account_keys.session(town.bob.id, "d" * 64), "x"),
-    "sessions_of_nobody": lambda town: town.do("ZADD", account_keys.session_index(NOBODY), 5, "e" * 64),
-    "session_index_eternal": lambda town: town.do(
-        "ZADD", account_keys.session_index(town.bob.id), 5, "f" * 64
-    ),
-    "list_timeline_of_nobody": lambda town: town.do(
-        "RPUSH", keys.list_timeline(OTHER_LIST), town.first.id, "-0"
-    ),
-    "block_garbage": lambda town: town.do("ZADD", keys.blocks(town.bob.id), 5, "rubbish"),
+    "public_misplaced": lambda town: town.execute("ZADD", keys.public_timeline(), 5, town.first.id),
+    "reply_misplaced": lambda town: town.execute("ZADD", keys.replies(town.first.id), 5, town.second.id),
+    "session_eternal": lambda town: town.execute("SET", account_keys.session(town.bob.id, "d" * 64), "x"),
+    "sessions_of_nobody": lambda town: town.execute("ZADD", account_keys.session_index(NOBODY), 5, "e" * 64),
+    "session_index_eternal": lambda town: town.execute("ZADD", account_keys.session_index(town.bob.id), 5, "f" * 64),
+    "list_timeline_of_nobody": lambda town: town.execute("RPUSH", keys.list_timeline(OTHER_LIST), town.first.id, "-0"),
+    "block_garbage": lambda town: town.execute("ZADD", keys.blocks(town.bob.id), 5, "rubbish"),
 }
 HALF_DONE: dict[str, Damage] = {
     "session_unindexed": _session_without_a_place,
-    "list_half_deleted": lambda town: town.do("HSET", keys.account_list(town.list.id), "deleted", 1),
+    "list_half_deleted": lambda town: town.execute("HSET", keys.account_list(town.list.id), "deleted", 1),
 }
 """What a crash may leave: swept, and no reason for an alarm."""
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
-async def test_rare_damage_is_found_and_repaired(town: Town, kind: str) -> None:
+async def test_rare_damage_is_found_and_repaired(town: SampleSite, kind: str) -> None:
     await DAMAGE[kind](town)
     report = await town.audit(repair=True)
     assert kind in report.damage, [str(finding) for finding in report.findings]
-    await town.until_clean()
+    await town.repair_until_clean()
 
 
 @pytest.mark.parametrize("kind", HALF_DONE)
-async def test_what_a_crash_may_leave_is_swept_and_no_damage(town: Town, kind: str) -> None:
+async def test_what_a_crash_may_leave_is_swept_and_no_damage(town: SampleSite, kind: str) -> None:
     await HALF_DONE[kind](town)
     report = await town.audit(repair=True)
     assert report.leftovers == {kind: 1}
     assert not report.damage
-    await town.until_clean()
+    await town.repair_until_clean()
 
 
-async def test_a_value_that_cannot_be_read_is_told_and_hides_nothing(town: Town) -> None:
+async def test_a_value_that_cannot_be_read_is_told_and_hides_nothing(town: SampleSite) -> None:
     key = keys.account_list(town.list.id)
-    await town.do("HSET", key, "owner", "rubbish")
+    await town.execute("HSET", key, "owner", "rubbish")
     await DAMAGE["list_of_nobody"](town)
     report = await town.audit(repair=True)
     assert {"key_unreadable": 1, "list_of_nobody": 1}.items() <= report.damage.items()
-    assert await town.do("HGET", key, "owner") == b"rubbish", "nobody knows what was there"
+    assert await town.execute("HGET", key, "owner") == b"rubbish", "nobody knows what was there"
 
 
-async def test_a_repair_keeps_what_was_right(town: Town) -> None:
+async def test_a_repair_keeps_what_was_right(town: SampleSite) -> None:
     for kind in ("public_misplaced", "reply_misplaced", "list_half"):
         await DAMAGE[kind](town)
     await town.audit(repair=True)
-    assert await town.do("ZSCORE", keys.public_timeline(), town.first.id) == str(town.first.id).encode()
+    assert await town.execute("ZSCORE", keys.public_timeline(), town.first.id) == str(town.first.id).encode()
     assert (
-        await town.do("ZRANGE", keys.replies(town.first.id), 0, -1, "WITHSCORES")
+        await town.execute("ZRANGE", keys.replies(town.first.id), 0, -1, "WITHSCORES")
         == [str(town.second.id).encode()] * 2
     )
-    title, owner = await town.do("HMGET", keys.account_list(town.list.id), "title", "owner")
+    title, owner = await town.execute("HMGET", keys.account_list(town.list.id), "title", "owner")
     assert (title.decode(), int(owner)) == (f"List {town.list.id}", town.alice.id)
 
 
 async def test_what_is_over_its_cap_is_cut_to_the_newest(redis_urls: StoreUrls) -> None:
-    async with open_services(redis_urls, Configuration()) as services:
-        bigger = await Town.built(World(services))
+    async with open_services(redis_urls, ServiceConfig()) as services:
+        bigger = await SampleSite.build(World(services))
         posts = [bigger.first.id, bigger.second.id, bigger.third.id]
         for _ in range(2):
             await asyncio.sleep(0.002)
             posts.append((await bigger.bob.publishes("one more")).id)
-        await bigger.world.work()
-    async with open_services(redis_urls, Configuration(profile_cap=2, public_cap=3)) as services:
-        town = Town(World(services), bigger.alice, bigger.bob, bigger.carol)
+        await bigger.world.deliver_all()
+    async with open_services(redis_urls, ServiceConfig(profile_cap=2, public_cap=3)) as services:
+        town = SampleSite(World(services), bigger.alice, bigger.bob, bigger.carol)
         report = await town.audit(repair=True)
         assert {"profile_over_cap": 1, "public_over_cap": 1}.items() <= report.damage.items()
-        public = await town.do("ZRANGE", keys.public_timeline(), 0, -1)
+        public = await town.execute("ZRANGE", keys.public_timeline(), 0, -1)
         assert [int(member) for member in public] == posts[2:]
-        profile = await town.do("ZRANGE", keys.profile_timeline(town.bob.id), 0, -1)
+        profile = await town.execute("ZRANGE", keys.profile_timeline(town.bob.id), 0, -1)
         assert [int(member) for member in profile] == posts[3:]
 
 
-async def test_drift_is_added_up_kind_by_kind(town: Town) -> None:
+async def test_drift_is_added_up_kind_by_kind(town: SampleSite) -> None:
     drift = AuditDrift(town.services.store)
     assert await drift.counts() == {}
     await drift.note({"home_incomplete": 2, "list_gone": 1, "tag_incomplete": 5})
@@ -129,15 +125,15 @@ async def test_drift_is_added_up_kind_by_kind(town: Town) -> None:
     assert await drift.counts() == {"home_incomplete": 5, "list_gone": 1, "tag_incomplete": 5}
 
 
-async def test_only_what_is_of_another_type_is_set_aside(town: Town) -> None:
+async def test_only_what_is_of_another_type_is_set_aside(town: SampleSite) -> None:
     key, put = keys.filters(town.bob.id), Aside(town.services.store).put
     assert await put(key, "hash") is False
-    await town.do("SET", key, "no hash")
+    await town.execute("SET", key, "no hash")
     assert await put(key, "string") is False
     assert await put(key, "hash") is True
-    assert await town.do("EXISTS", key) == 0
-    assert await town.do("GET", aside(key)) == b"no hash"
-    assert ASIDE_DAYS - 1 < await town.do("TTL", aside(key)) / 86_400 <= ASIDE_DAYS
+    assert await town.execute("EXISTS", key) == 0
+    assert await town.execute("GET", quarantine_key(key)) == b"no hash"
+    assert QUARANTINE_DAYS - 1 < await town.execute("TTL", quarantine_key(key)) / 86_400 <= QUARANTINE_DAYS
 
 
 def kinds() -> Iterator[str]:

@@ -3,7 +3,7 @@
 import pytest
 
 from socialsite.services import Services
-from tests.support.town import Town
+from tests.support.town import SampleSite
 from tests.support.world import World
 from timelines import keys
 
@@ -15,7 +15,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("kind", DAMAGE)
 async def test_damage_is_found_and_mended(world: World, services: Services, kind: str) -> None:
-    town = await Town.built(world)
+    town = await SampleSite.build(world)
     await services.store.gather([("ZADD", keys.notifications(town.alice.id), 5, DAMAGE[kind])])
     report = await town.audit()
     assert [finding.kind for finding in report.findings] == [kind]
@@ -24,7 +24,7 @@ async def test_damage_is_found_and_mended(world: World, services: Services, kind
 
 
 async def test_a_cause_that_is_gone_is_no_damage(world: World, services: Services) -> None:
-    town = await Town.built(world)
+    town = await SampleSite.build(world)
     await town.carol.follows(town.alice)
     await town.carol.unfollows(town.alice)
     assert list((await town.audit()).findings) == []

@@ -7,35 +7,35 @@ import pytest
 
 from accounts import keys as account_keys
 from socialsite.ids import PostId
-from tests.support.town import Town
+from tests.support.town import SampleSite
 from tests.support.world import World
 from timelines import keys
-from timelines.domain.post import UNLISTED, Post
-from timelines.repositories.bookmarks import BOOKMARKS_CAP
-from timelines.services.trimming import Trimming
+from timelines.audit.trimming import Trimming
+from timelines.posts.post import UNLISTED, Post
+from timelines.reactions.bookmark_repository import BOOKMARKS_CAP
 
 
 class Square:
     """Alice likes and boosts bob's post, carol likes it too and blocks bob, bob asks to follow carol."""
 
-    def __init__(self, town: Town) -> None:
+    def __init__(self, town: SampleSite) -> None:
         self.town = town
         self.post: Post = town.first
         self.boost: PostId
 
     @classmethod
     async def built(cls, world: World) -> "Square":
-        square = cls(await Town.built(world))
+        square = cls(await SampleSite.build(world))
         town, reactions, now_ms = square.town, world.services.reactions, world.services.clock.now_ms()
         for person in (town.alice, town.carol):
             await reactions.like(account_id=person.id, post_id=square.post.id, now_ms=now_ms)
         await reactions.boost(account_id=town.alice.id, post_id=square.post.id, now_ms=now_ms)
         await town.carol.blocks(town.bob)
         await world.services.repositories.requests.add(town.bob.id, town.carol.id, now_ms)
-        await world.work()
+        await world.deliver_all()
         for person in (town.alice, town.bob, town.carol):
             await person.home()
-        held = await town.do("ZSCORE", keys.boosts(square.post.id), town.alice.id)
+        held = await town.execute("ZSCORE", keys.boosts(square.post.id), town.alice.id)
         square.boost = PostId(int(float(held)))
         return square
 
@@ -47,18 +47,18 @@ async def square(world: World) -> Square:
 
 Damage = Callable[[Square], Awaitable[object]]
 DAMAGE: dict[str, Damage] = {
-    "counts_wrong": lambda s: s.town.do("SET", keys.counts(s.post.id), "7 7 7"),
-    "like_unindexed": lambda s: s.town.do("DEL", keys.liked(s.town.alice.id)),
-    "like_one_sided": lambda s: s.town.do("DEL", keys.likes(s.post.id)),
-    "like_of_nobody": lambda s: s.town.do("ZADD", keys.likes(s.post.id), 5, 999),
-    "likes_of_nothing": lambda s: s.town.do("ZADD", keys.likes(12345), 5, s.town.alice.id),
-    "boost_unindexed": lambda s: s.town.do("DEL", keys.boosted(s.town.alice.id)),
-    "boost_unlisted": lambda s: s.town.do("DEL", keys.boosts(s.post.id)),
-    "boost_of_nobody": lambda s: s.town.do("ZADD", keys.boosts(s.post.id), 5, 999),
-    "reaction_garbage": lambda s: s.town.do("ZADD", keys.liked(s.town.bob.id), 5, "rubbish"),
-    "block_one_sided": lambda s: s.town.do("DEL", keys.blocked_by(s.town.bob.id)),
-    "block_of_nobody": lambda s: s.town.do("ZADD", keys.blocks(s.town.bob.id), 5, 999),
-    "request_one_sided": lambda s: s.town.do("DEL", keys.requested(s.town.bob.id)),
+    "counts_wrong": lambda s: s.town.execute("SET", keys.counts(s.post.id), "7 7 7"),
+    "like_unindexed": lambda s: s.town.execute("DEL", keys.liked(s.town.alice.id)),
+    "like_one_sided": lambda s: s.town.execute("DEL", keys.likes(s.post.id)),
+    "like_of_nobody": lambda s: s.town.execute("ZADD", keys.likes(s.post.id), 5, 999),
+    "likes_of_nothing": lambda s: s.town.execute("ZADD", keys.likes(12345), 5, s.town.alice.id),
+    "boost_unindexed": lambda s: s.town.execute("DEL", keys.boosted(s.town.alice.id)),
+    "boost_unlisted": lambda s: s.town.execute("DEL", keys.boosts(s.post.id)),
+    "boost_of_nobody": lambda s: s.town.execute("ZADD", keys.boosts(s.post.id), 5, 999),
+    "reaction_garbage": lambda s: s.town.execute("ZADD", keys.liked(s.town.bob.id), 5, "rubbish"),
+    "block_one_sided": lambda s: s.town.execute("DEL", keys.blocked_by(s.town.bob.id)),
+    "block_of_nobody": lambda s: s.town.execute("ZADD", keys.blocks(s.town.bob.id), 5, 999),
+    "request_one_sided": lambda s: s.town.execute("DEL", keys.requested(s.town.bob.id)),
     "key_of_wrong_type": lambda s: s.town.services.store.gather(
         [("DEL", keys.likes(s.post.id)), ("SET", keys.likes(s.post.id), "no set")]
     ),
@@ -75,7 +75,7 @@ async def test_damage_is_found_and_mended_as_it_was(square: Square, kind: str) -
     await DAMAGE[kind](square)
     report = await square.town.audit(repair=True)
     assert kind in report.damage, [str(finding) for finding in report.findings]
-    await square.town.until_clean()
+    await square.town.repair_until_clean()
     assert await _facts(square) == before
 
 
@@ -88,16 +88,16 @@ async def _facts(square: Square) -> list[object]:
         keys.requested(town.bob.id),
     ]  # fmt: skip
     replies = await town.services.store.gather([("ZRANGE", key, 0, -1, "WITHSCORES") for key in sets])
-    return [*replies, await town.do("GET", keys.counts(post_id))]
+    return [*replies, await town.execute("GET", keys.counts(post_id))]
 
 
 async def test_likes_of_a_deleted_post_are_leftovers(square: Square) -> None:
     await square.town.bob.deletes(square.post)
-    await square.town.world.work()
+    await square.town.world.deliver_all()
     report = await square.town.audit(repair=True)
     assert not report.damage, [str(finding) for finding in report.findings]
     assert report.leftovers["like_gone"] == 2
-    await square.town.until_clean()
+    await square.town.repair_until_clean()
 
 
 async def test_boosts_that_a_deletion_left_are_taken_along(square: Square) -> None:
@@ -106,10 +106,10 @@ async def test_boosts_that_a_deletion_left_are_taken_along(square: Square) -> No
     posts_before = await town.services.reading.post_count(town.alice.id)
     await town.services.repositories.posts.delete(square.post.id, town.bob.id)
     assert (await town.audit(repair=True)).leftovers["boosts_left"] == 1
-    await town.world.work()
+    await town.world.deliver_all()
     assert await town.services.reading.post_count(town.alice.id) == posts_before - 1
-    await town.until_clean()
-    assert not await town.do("EXISTS", keys.fading(square.post.id))
+    await town.repair_until_clean()
+    assert not await town.execute("EXISTS", keys.fading(square.post.id))
 
 
 async def test_repairs_while_people_change_their_minds_leave_everything_right(square: Square) -> None:
@@ -125,7 +125,7 @@ async def test_repairs_while_people_change_their_minds_leave_everything_right(sq
             await reactions.unboost(account_id=town.alice.id, post_id=square.post.id)
             await town.carol.blocks(town.bob)
             await reactions.boost(account_id=town.alice.id, post_id=square.post.id, now_ms=now_ms())
-            await town.world.work()
+            await town.world.deliver_all()
 
     running = asyncio.create_task(lively())
     try:
@@ -134,43 +134,43 @@ async def test_repairs_while_people_change_their_minds_leave_everything_right(sq
     finally:
         stop.set()
         await running
-    await town.until_clean()
+    await town.repair_until_clean()
 
 
 async def test_an_unlisted_post_among_the_public_ones_is_taken_out(square: Square) -> None:
     town = square.town
     post = await town.bob.publishes("not for strangers", audience=UNLISTED)
-    await town.world.work()
+    await town.world.deliver_all()
     assert not (await town.audit()).damage
-    await town.do("ZADD", keys.public_timeline(), post.id, post.id)
+    await town.execute("ZADD", keys.public_timeline(), post.id, post.id)
     assert (await town.audit(repair=True)).damage == {"public_of_unlisted": 1}
-    assert await town.do("ZSCORE", keys.public_timeline(), post.id) is None
-    await town.until_clean()
+    assert await town.execute("ZSCORE", keys.public_timeline(), post.id) is None
+    await town.repair_until_clean()
 
 
 async def test_an_account_of_an_earlier_release_is_whole(square: Square) -> None:
-    await square.town.do("HDEL", account_keys.account(square.town.bob.id), "private")
+    await square.town.execute("HDEL", account_keys.account(square.town.bob.id), "private")
     assert not (await square.town.audit()).findings
 
 
 async def test_what_a_deleted_account_did_goes_with_it(square: Square) -> None:
     town = square.town
     await town.services.accounts.delete(account_id=town.alice.id, now_ms=town.services.clock.now_ms())
-    await town.world.work()
+    await town.world.deliver_all()
     assert [str(finding) for finding in (await town.audit()).findings if finding.is_damage] == []
-    assert await town.do("GET", keys.counts(square.post.id)) == b"1 0 1"
+    assert await town.execute("GET", keys.counts(square.post.id)) == b"1 0 1"
 
 
 async def test_trimming_takes_reactions_to_deleted_posts_away_and_applies_the_caps(square: Square) -> None:
     town = square.town
     await town.bob.deletes(square.post)
-    await town.world.work()
-    await town.do("ZADD", keys.boosted(town.alice.id), 1, square.post.id)  # as of a boost among very many
+    await town.world.deliver_all()
+    await town.execute("ZADD", keys.boosted(town.alice.id), 1, square.post.id)  # as of a boost among very many
     key = keys.bookmarks(town.alice.id)
     for start in range(0, BOOKMARKS_CAP + 10, 2_000):
         ids = range(start + 1, min(BOOKMARKS_CAP + 10, start + 2_000) + 1)
-        await town.do("ZADD", key, *(part for number in ids for part in (number, number)))
+        await town.execute("ZADD", key, *(part for number in ids for part in (number, number)))
     done = await Trimming.over(town.services, second_look_after_s=0.01).trim()
     assert (done["like_gone"], done["boost_gone"], done["bookmarks"]) == (2, 1, 10)
-    assert await town.do("ZRANGE", key, 0, 0) == [b"11"], "the oldest went"
+    assert await town.execute("ZRANGE", key, 0, 0) == [b"11"], "the oldest went"
     assert not await Trimming.over(town.services, second_look_after_s=0.01).trim()

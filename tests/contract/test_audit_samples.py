@@ -4,17 +4,17 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from socialsite.services import Services
-from tests.support.commands import within
-from tests.support.damage import DAMAGE, Damage
-from tests.support.town import Town
+from tests.support.commands import run_with_services
+from tests.support.damage import DAMAGE_BY_NAME, Damage
+from tests.support.town import SampleSite
 from tests.support.world import World
 from timelines import keys
-from timelines.repositories.drift import AuditDrift
-from timelines.services.auditing import Audit
-from timelines.services.auditing.sampler import AuditSampler
+from timelines.audit import Audit
+from timelines.audit.repair_log import AuditDrift
+from timelines.audit.sampler import AuditSampler
 
 TEN: dict[str, Damage] = {
-    kind: DAMAGE[kind]
+    kind: DAMAGE_BY_NAME[kind]
     for kind in (
         "follow_one_sided", "member_one_sided", "handle_without_account", "profile_of_nothing",
         "post_expires", "reply_unlinked", "idempotency_eternal", "list_unindexed", "home_incomplete",
@@ -23,18 +23,18 @@ TEN: dict[str, Damage] = {
 }  # fmt: skip
 
 
-async def test_a_sample_finds_each_of_ten_kinds_of_damage_and_repairs_it(town: Town) -> None:
+async def test_a_sample_finds_each_of_ten_kinds_of_damage_and_repairs_it(town: SampleSite) -> None:
     for damage in TEN.values():
         await damage(town)
     size = len(await town.all_keys())
     found = (await town.audit(sample=size)).damage
     assert set(TEN) <= set(found)
     assert set(TEN) <= set((await town.audit(sample=size, repair=True)).damage)
-    await town.until_clean()
+    await town.repair_until_clean()
 
 
 @pytest.mark.parametrize("kind", TEN)
-async def test_samples_that_are_smaller_than_the_site_come_by_each_kind(town: Town, kind: str) -> None:
+async def test_samples_that_are_smaller_than_the_site_come_by_each_kind(town: SampleSite, kind: str) -> None:
     """And mend it: one look may miss it, many do not."""
     await TEN[kind](town)
     for _ in range(60):
@@ -42,20 +42,18 @@ async def test_samples_that_are_smaller_than_the_site_come_by_each_kind(town: To
     assert not (await town.audit()).damage
 
 
-async def test_a_small_sample_of_a_small_site_is_all_of_it(town: Town) -> None:
-    await DAMAGE["handle_without_account"](town)
+async def test_a_small_sample_of_a_small_site_is_all_of_it(town: SampleSite) -> None:
+    await DAMAGE_BY_NAME["handle_without_account"](town)
     assert (await town.audit(sample=1000)).damage == {"handle_without_account": 1}
 
 
-async def test_samples_come_by_damage_in_the_end(town: Town) -> None:
-    await DAMAGE["follow_one_sided"](town)
+async def test_samples_come_by_damage_in_the_end(town: SampleSite) -> None:
+    await DAMAGE_BY_NAME["follow_one_sided"](town)
     found = [bool((await town.audit(sample=20)).damage) for _ in range(20)]
     assert any(found)
 
 
-async def test_the_background_sampler_logs_and_counts_drift(
-    town: Town, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_the_background_sampler_logs_and_counts_drift(town: SampleSite, caplog: pytest.LogCaptureFixture) -> None:
     drift = AuditDrift(town.services.store)
 
     def audit() -> Audit:
@@ -63,19 +61,19 @@ async def test_the_background_sampler_logs_and_counts_drift(
 
     sampler = AuditSampler(audit, drift, keys=200)
     assert not (await sampler.look()).damage
-    await DAMAGE["handle_without_account"](town)
+    await DAMAGE_BY_NAME["handle_without_account"](town)
     await sampler.look()
     await sampler.look()
     assert await drift.counts() == {"handle_without_account": 2}
     assert "audit_drift" in caplog.text
 
 
-async def test_a_sample_takes_nothing_away_that_it_does_not_build_anew(town: Town) -> None:
+async def test_a_sample_takes_nothing_away_that_it_does_not_build_anew(town: SampleSite) -> None:
     """bob's profile is made of all his posts, which a sample meets by chance; his home by its next reader."""
     profile, home = keys.profile_timeline(town.bob.id), keys.home_timeline(town.bob.id)
     for key in (profile, home):
-        await town.do("DEL", key)
-        await town.do("SET", key, "something else")
+        await town.execute("DEL", key)
+        await town.execute("SET", key, "something else")
     size = len(await town.all_keys())
     waited = 0
     for _ in range(20):
@@ -83,21 +81,21 @@ async def test_a_sample_takes_nothing_away_that_it_does_not_build_anew(town: Tow
         assert report.left >= report.for_a_walk
         waited += report.for_a_walk
     assert waited
-    assert await town.do("GET", profile) == b"something else"
-    assert await town.do("EXISTS", home) == 0
-    await town.until_clean()
+    assert await town.execute("GET", profile) == b"something else"
+    assert await town.execute("EXISTS", home) == 0
+    await town.repair_until_clean()
     assert await town.bob.profile_ids() == [town.first.id]
 
 
 @pytest.mark.usefixtures("here")
 def test_a_sample_that_leaves_damage_fails(capsys: pytest.CaptureFixture[str]) -> None:
     async def damage(services: Services) -> int:
-        town = await Town.built(World(services))
-        await town.do("DEL", keys.public_timeline())
-        await town.do("SET", keys.public_timeline(), "something else")
+        town = await SampleSite.build(World(services))
+        await town.execute("DEL", keys.public_timeline())
+        await town.execute("SET", keys.public_timeline(), "something else")
         return len(await town.all_keys())
 
-    size = within(damage)
+    size = run_with_services(damage)
     with pytest.raises(CommandError, match=r"^\d+ damaged places"):
         call_command("audit", "--sample", str(size - 1), "--repair")
     assert "left to `audit --repair` without --sample" in capsys.readouterr().out

@@ -5,12 +5,12 @@ from collections.abc import Callable
 import pytest
 
 from accounts import keys as account_keys
-from socialsite.operations.families import ASIDE_DAYS, aside
+from socialsite.maintenance.families import QUARANTINE_DAYS, quarantine_key
 from socialsite.store import Key
-from tests.support.town import Town
+from tests.support.town import SampleSite
 from timelines import keys
 
-HOLDS: dict[str, Callable[[Town], Key]] = {
+HOLDS: dict[str, Callable[[SampleSite], Key]] = {
     "following": lambda town: town.edge(keys.following, town.alice, town.bob),
     "followers": lambda town: town.edge(keys.followers, town.bob, town.alice),
     "members": lambda town: town.edge(keys.members, town.list.id, town.bob),
@@ -27,49 +27,49 @@ TYPES = {"handle": "string", "account ids": "string", "list ids": "string"}  # t
 
 
 @pytest.mark.parametrize("name", HOLDS)
-async def test_a_source_of_another_type_is_set_aside_and_built_anew(town: Town, name: str) -> None:
+async def test_a_source_of_another_type_is_set_aside_and_built_anew(town: SampleSite, name: str) -> None:
     key, kind = HOLDS[name](town), TYPES.get(name, "zset")
     read = ("GET", key) if kind == "string" else ("ZRANGE", key, 0, -1, "WITHSCORES")
     await _settled(town)
-    before = await town.do(*read)
-    await town.do("DEL", key)
-    await town.do("RPUSH", key, "something", "else")
+    before = await town.execute(*read)
+    await town.execute("DEL", key)
+    await town.execute("RPUSH", key, "something", "else")
     report = await town.audit(repair=True)
     assert report.damage["key_of_wrong_type"] == 1, [str(finding) for finding in report.findings]
-    assert await town.do("LRANGE", aside(key), 0, -1) == [b"something", b"else"]
-    assert 0 < await town.do("TTL", aside(key)) <= ASIDE_DAYS * 86_400
-    await town.until_clean()
-    assert await town.do("TYPE", key) == kind.encode()
-    assert await town.do(*read) == before
+    assert await town.execute("LRANGE", quarantine_key(key), 0, -1) == [b"something", b"else"]
+    assert 0 < await town.execute("TTL", quarantine_key(key)) <= QUARANTINE_DAYS * 86_400
+    await town.repair_until_clean()
+    assert await town.execute("TYPE", key) == kind.encode()
+    assert await town.execute(*read) == before
 
 
-async def _settled(town: Town) -> None:
+async def _settled(town: SampleSite) -> None:
     """Old enough that an account without a handle is no sign-up under way."""
     for person in (town.alice, town.bob, town.carol):
-        await town.do("HSET", account_keys.account(person.id), "created_ms", 5)
+        await town.execute("HSET", account_keys.account(person.id), "created_ms", 5)
 
 
-async def test_what_nothing_else_knows_is_set_aside_and_its_place_is_taken(town: Town) -> None:
+async def test_what_nothing_else_knows_is_set_aside_and_its_place_is_taken(town: SampleSite) -> None:
     post, account = keys.post(town.third.id), account_keys.account(town.carol.id)
     for key in (post, account):
-        await town.do("DEL", key)
-        await town.do("SADD", key, "nothing")
+        await town.execute("DEL", key)
+        await town.execute("SADD", key, "nothing")
     await town.audit(repair=True)
-    await town.until_clean()
-    assert (await town.do("GET", post)).startswith(b"deleted")
-    assert await town.do("HMGET", account, "handle", "state") == [
+    await town.repair_until_clean()
+    assert (await town.execute("GET", post)).startswith(b"deleted")
+    assert await town.execute("HMGET", account, "handle", "state") == [
         f"lost_{town.carol.id}".encode(), b"suspended",
     ]  # fmt: skip
-    assert await town.do("SMEMBERS", aside(account)) == [b"nothing"]
-    assert await town.do("EXISTS", keys.post(town.second.id)), "the posts of a lost account stay"
+    assert await town.execute("SMEMBERS", quarantine_key(account)) == [b"nothing"]
+    assert await town.execute("EXISTS", keys.post(town.second.id)), "the posts of a lost account stay"
 
 
-async def test_a_key_is_not_blamed_for_what_another_holds(town: Town) -> None:
+async def test_a_key_is_not_blamed_for_what_another_holds(town: SampleSite) -> None:
     """Whoever looks at alice finds her account unreadable; only that key is touched."""
     account = account_keys.account(town.alice.id)
-    await town.do("DEL", account)
-    await town.do("SET", account, "no hash")
+    await town.execute("DEL", account)
+    await town.execute("SET", account, "no hash")
     report = await town.audit(repair=True)
     assert {str(f.key) for f in report.findings if f.kind == "key_of_wrong_type"} == {account}
-    assert not [key for key in await town.all_keys() if ":aside:" in key and key != aside(account)]
-    await town.until_clean()
+    assert not [key for key in await town.all_keys() if ":aside:" in key and key != quarantine_key(account)]
+    await town.repair_until_clean()

@@ -10,21 +10,21 @@ import pytest
 import pytest_asyncio
 from django.core.management import CommandError
 
-from socialsite.configuration import Configuration
-from socialsite.operations.backup_file import BackupReader
-from socialsite.operations.restore import NotEmpty, Restore, into_store
-from socialsite.operations.scanning import scanned
+from socialsite.maintenance.backup_file import BackupReader
+from socialsite.maintenance.restore import Restore, StoreNotEmpty, make_store_body_writer
+from socialsite.maintenance.scanning import scan_store
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
 from socialsite.store import Key, Store
-from tests.support.backups import load, save, sources
+from tests.support.backups import read_records, restore_backup, write_backup
 from tests.support.cluster import RedisCluster
-from tests.support.commands import run, within
+from tests.support.commands import run_command, run_with_services
 from tests.support.redis_server import RedisServer
-from tests.support.town import Town
+from tests.support.town import SampleSite
 from tests.support.world import Person, World
 from timelines import keys
-from timelines.services.auditing import Audit
-from timelines.services.recovering import Recovering
+from timelines.audit import Audit
+from timelines.audit.rebuild_after_restore import Recovering
 
 
 @pytest.fixture(scope="module")
@@ -49,25 +49,25 @@ def target(request: pytest.FixtureRequest) -> str:
 
 @pytest_asyncio.fixture
 async def restored(target: str) -> AsyncIterator[Services]:
-    async with open_services(target, Configuration()) as opened:
+    async with open_services(target, ServiceConfig()) as opened:
         yield opened
 
 
 async def test_a_restored_site_is_the_same_on_another_topology(
     world: World, restored: Services, tmp_path: Path
 ) -> None:
-    town = await Town.built(world)
+    town = await SampleSite.build(world)
     await town.bob.publishes("owed to the worker")
     await town.services.accounts.delete(account_id=town.carol.id, now_ms=town.services.clock.now_ms())
-    before = await sources(world.services.store)
-    await save(world.services, tmp_path / "site.backup")
-    await load(restored, tmp_path / "site.backup")
-    assert await sources(restored.store) == before
+    before = await read_records(world.services.store)
+    await write_backup(world.services, tmp_path / "site.backup")
+    await restore_backup(restored, tmp_path / "site.backup")
+    assert await read_records(restored.store) == before
     report = await Recovering(restored).recover()
     assert not report.findings
     world_after = World(restored)
-    await world.work()
-    await world_after.work()
+    await world.deliver_all()
+    await world_after.deliver_all()
     for person in (town.alice, town.bob):
         again = Person(restored, person.account)
         assert await again.home_ids() == await person.home_ids()
@@ -79,21 +79,21 @@ async def test_a_restored_site_is_the_same_on_another_topology(
 
 
 async def _search_keys(store: Store) -> set[Key]:
-    return {key async for some in scanned(store) for key in some if key.component == "search"}
+    return {key async for some in scan_store(store) for key in some if key.component == "search"}
 
 
 async def test_caches_and_what_lives_for_a_moment_are_left_out(world: World, tmp_path: Path) -> None:
-    town = await Town.built(world)
-    await town.do("SET", Key("limits", tag="a1", name="post:5"), 1)
+    town = await SampleSite.build(world)
+    await town.execute("SET", Key("limits", tag="a1", name="post:5"), 1)
     path = tmp_path / "site.backup"
-    await save(world.services, path)
-    taken = {record.key for _, records in BackupReader(path).blocks() for record in records}
+    await write_backup(world.services, path)
+    taken = {record.key for _, records in BackupReader(path).iterate_blocks() for record in records}
     assert keys.profile_timeline(town.bob.id) in taken
     assert taken.isdisjoint({keys.home_timeline(town.bob.id), keys.public_timeline(), "limits:{a1}:post:5"})
 
 
 @contextlib.asynccontextmanager
-async def busy(town: Town) -> AsyncIterator[list[int]]:
+async def busy(town: SampleSite) -> AsyncIterator[list[int]]:
     """Meanwhile three people act and a worker works; what is yielded grows by what they delete."""
     world, people = town.world, [town.alice, town.bob, town.carol]
     deleted, stop = list[int](), asyncio.Event()
@@ -115,7 +115,7 @@ async def busy(town: Town) -> AsyncIterator[list[int]]:
 
     async def works() -> None:
         while not stop.is_set():
-            await world.work()
+            await world.deliver_all()
             await asyncio.sleep(0.01)
 
     running = [asyncio.create_task(each) for each in (works(), *map(lively, range(3)))]
@@ -129,43 +129,41 @@ async def busy(town: Town) -> AsyncIterator[list[int]]:
 async def test_a_backup_while_posts_come_in_restores_to_a_clean_audit(
     world: World, restored: Services, tmp_path: Path
 ) -> None:
-    town = await Town.built(world)
+    town = await SampleSite.build(world)
     standing = [(await town.bob.publishes("before the backup")).id for _ in range(300)]
     async with busy(town) as deleted:
         await asyncio.sleep(0.3)
         gone = list(deleted)
-        await save(world.services, tmp_path / "busy.backup")
-    await load(restored, tmp_path / "busy.backup")
+        await write_backup(world.services, tmp_path / "busy.backup")
+    await restore_backup(restored, tmp_path / "busy.backup")
     report = await Recovering(restored).recover()
     assert [str(finding) for finding in report.findings] == []
     assert not (await Audit.over(restored, second_look_after_s=0.01).run()).findings
     kept = await restored.repositories.posts.find_many(standing)
     assert sorted(kept) == standing
     assert await restored.repositories.posts.find_many(gone) == {}
-    await World(restored).work()
+    await World(restored).deliver_all()
     assert not (await Audit.over(restored, second_look_after_s=0.01).run()).damage
 
 
-async def test_what_ends_while_it_is_restored_is_not_missed(
-    world: World, restored: Services, tmp_path: Path
-) -> None:
+async def test_what_ends_while_it_is_restored_is_not_missed(world: World, restored: Services, tmp_path: Path) -> None:
     store, soon = world.services.store, Key("series", tag="s1", name="posts:1:1763650440")
     await store.gather([("HSET", soon, "all", 3), ("PEXPIRE", soon, 400)])
     saved_ms = world.services.clock.now_ms()
-    await save(world.services, tmp_path / "backup")
+    await write_backup(world.services, tmp_path / "backup")
     await asyncio.sleep(0.5)
-    restore = Restore(restored.store, into_store(restored.store))
+    restore = Restore(restored.store, make_store_body_writer(restored.store))
     await restore.load(BackupReader(tmp_path / "backup"), saved_ms)
     assert await restored.store.gather([("EXISTS", soon)]) == [0]
 
 
 async def test_a_store_that_is_not_empty_is_refused(world: World, tmp_path: Path) -> None:
-    restore = Restore(world.services.store, into_store(world.services.store))
+    restore = Restore(world.services.store, make_store_body_writer(world.services.store))
     await restore.require_empty()
     await world.person("alice")
-    with pytest.raises(NotEmpty):
+    with pytest.raises(StoreNotEmpty):
         await restore.require_empty()
-    await restore.empty()
+    await restore.delete_all_keys()
     await restore.require_empty()
 
 
@@ -175,27 +173,27 @@ def test_the_commands(redis_url: str, other_server: RedisServer, settings: Any, 
         client.flushall()
 
     async def build(services: Services) -> None:
-        await Town.built(World(services))
+        await SampleSite.build(World(services))
 
     settings.REDIS_URL = redis_url
-    within(build)
-    assert "nothing was written" in run("backup", path, "--dry-run")
+    run_with_services(build)
+    assert "nothing was written" in run_command("backup", path, "--dry-run")
     assert not path.exists()
-    assert run("backup", path).startswith("Wrote ")
+    assert run_command("backup", path).startswith("Wrote ")
     with pytest.raises(CommandError, match="No such file"):
-        run("backup", tmp_path / "absent" / "file")
+        run_command("backup", tmp_path / "absent" / "file")
     with pytest.raises(CommandError, match="not empty"):
-        run("restore", path)
+        run_command("restore", path)
     settings.REDIS_URL = other_server.url
-    assert "Nothing was written" in run("restore", path, "--dry-run")
-    assert run("restore", path).endswith("clean.\n")
-    assert run("restore", path, "--force").endswith("clean.\n")
-    assert "0 damaged" in run("audit")
+    assert "Nothing was written" in run_command("restore", path, "--dry-run")
+    assert run_command("restore", path).endswith("clean.\n")
+    assert run_command("restore", path, "--force").endswith("clean.\n")
+    assert "0 damaged" in run_command("audit")
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(CommandError, match="cannot be used: it ends too early"):
-        run("restore", path, "--force")
+        run_command("restore", path, "--force")
     settings.FOLLOW_PARTITIONS = 4
     with other_server.client() as client:
         client.flushall()
     with pytest.raises(CommandError, match="cannot be used"):
-        run("restore", path)
+        run_command("restore", path)

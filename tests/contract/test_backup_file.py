@@ -4,43 +4,43 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.operations.backup_file import BackupDamaged, BackupReader, BackupWriter, Header
-from socialsite.operations.families import family_of
-from socialsite.operations.values import Record, commands_to_write, read
+from socialsite.maintenance.backup_file import BackupHeader, BackupReader, BackupWriter, InvalidBackup
+from socialsite.maintenance.dump import KeyRecord, build_write_commands, read_key_records
+from socialsite.maintenance.families import get_family
 from socialsite.store import Key, Store
-from tests.support.backups import save
+from tests.support.backups import write_backup
 from tests.support.topologies import Deployment
-from tests.support.town import Town
+from tests.support.town import SampleSite
 from tests.support.world import World
 from timelines import keys
 
 
 async def test_a_damaged_file_is_refused_before_anything_is_written(world: World, tmp_path: Path) -> None:
-    await Town.built(world)
+    await SampleSite.build(world)
     path = tmp_path / "site.backup"
-    await save(world.services, path)
+    await write_backup(world.services, path)
     whole = path.read_bytes()
-    BackupReader(path).check()
+    BackupReader(path).verify()
     for at in (3, len(whole) // 2, len(whole) - 3):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        with pytest.raises(BackupDamaged):
-            BackupReader(path).check()
+        with pytest.raises(InvalidBackup):
+            BackupReader(path).verify()
     for cut in (0, 10, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:cut])
-        with pytest.raises(BackupDamaged):
-            BackupReader(path).check()
+        with pytest.raises(InvalidBackup):
+            BackupReader(path).verify()
     path.write_bytes(whole + b"x")
-    with pytest.raises(BackupDamaged, match="follows"):
-        BackupReader(path).check()
+    with pytest.raises(InvalidBackup, match="follows"):
+        BackupReader(path).verify()
 
 
 def test_a_backup_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "site.backup"
-    with BackupWriter(path, Header(1, 5, {})) as writer:
-        writer.add("a", [Record("posts:{1}:post", "string", 0, [b"x"])])
+    with BackupWriter(path, BackupHeader(1, 5, {})) as writer:
+        writer.add("a", [KeyRecord("posts:{1}:post", "string", 0, [b"x"])])
     whole = path.read_bytes()
     assert path.stat().st_mode & 0o777 == 0o600
-    with pytest.raises(RuntimeError), BackupWriter(path, Header(1, 6, {})):
+    with pytest.raises(RuntimeError), BackupWriter(path, BackupHeader(1, 6, {})):
         raise RuntimeError
     assert path.read_bytes() == whole
     assert list(tmp_path.iterdir()) == [path]
@@ -48,10 +48,10 @@ def test_a_backup_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
 
 def test_a_later_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "site.backup"
-    with BackupWriter(path, Header(2, 5, {})):
+    with BackupWriter(path, BackupHeader(2, 5, {})):
         pass
-    with pytest.raises(BackupDamaged, match="version is 2"):
-        BackupReader(path).check()
+    with pytest.raises(InvalidBackup, match="version is 2"):
+        BackupReader(path).verify()
 
 
 async def test_values_of_every_type_come_back_as_they_were(store: Store, deployment: Deployment) -> None:
@@ -67,16 +67,16 @@ async def test_values_of_every_type_come_back_as_they_were(store: Store, deploym
     await node.pipeline(made)
     await node.execute("PEXPIREAT", "series:{1}:e", 4_000_000_000_000)
     names = [Key.parse(str(command[1])) for command in made[:9]]
-    records = await read(node, list(dict.fromkeys(names)))
+    records = await read_key_records(node, list(dict.fromkeys(names)))
     assert len(records) == 9
     deployment.empty()
     for record in records:
-        await store.gather(commands_to_write(record))
-    found = [await read(each, list(dict.fromkeys(names))) for each in store.nodes]
+        await store.gather(build_write_commands(record))
+    found = [await read_key_records(each, list(dict.fromkeys(names))) for each in store.nodes]
     back = {record.key: record for part in found for record in part}
     assert [back[record.key] for record in records] == records
 
 
 def test_families_are_told_without_ids() -> None:
-    assert family_of(Key("posts", tag="a42", name="idempotency:00ff00ff00")) == "posts:{aN}:idempotency"
-    assert family_of(keys.following("p7", 42)) == "follows:{pN}:following"
+    assert get_family(Key("posts", tag="a42", name="idempotency:00ff00ff00")) == "posts:{aN}:idempotency"
+    assert get_family(keys.following("p7", 42)) == "follows:{pN}:following"

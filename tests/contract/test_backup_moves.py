@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.configuration import Configuration
-from socialsite.operations.backup import Backup
-from socialsite.operations.standing import KeysOnTheMove
+from socialsite.maintenance.backup import Backup
+from socialsite.maintenance.topology_check import TopologyChanging
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
 from tests.support.cluster import RedisCluster
-from tests.support.repartition import DIED, mover_killed_at
+from tests.support.repartition import KILLED_EXIT_STATUS, run_migration_killed_at
 from tests.support.world import World
 
 
@@ -29,18 +29,18 @@ async def save(services: Services, path: Path, turn: Iterator[None] | None = Non
     def on_step(count: int) -> None:
         list(turn or ())
 
-    backup = Backup(services.store, services.config.born_with)
+    backup = Backup(services.store, services.config.immutable_settings)
     await backup.write(path, services.clock.now_ms(), on_step)
 
 
 async def test_slots_that_moved_while_it_walked(cluster: RedisCluster, tmp_path: Path) -> None:
     cluster.flush()
     source, target = cluster.masters
-    async with open_services(cluster.url, Configuration()) as services:
+    async with open_services(cluster.url, ServiceConfig()) as services:
         (alice,) = await World(services).people("alice")
         await alice.publishes("hello")
         turn = cluster.move_slot(0, source, target)
-        with pytest.raises(KeysOnTheMove, match="meanwhile, some may be missing"):
+        with pytest.raises(TopologyChanging, match="meanwhile, some may be missing"):
             await save(services, tmp_path / "moved", turn=turn)
         assert os.listdir(tmp_path) == []
         await save(services, tmp_path / "after")
@@ -48,10 +48,10 @@ async def test_slots_that_moved_while_it_walked(cluster: RedisCluster, tmp_path:
 
 async def test_a_slot_that_is_on_its_way(cluster: RedisCluster, tmp_path: Path) -> None:
     source, target = cluster.masters
-    async with open_services(cluster.url, Configuration()) as services:
+    async with open_services(cluster.url, ServiceConfig()) as services:
         turn = cluster.move_slot(1, source, target)
         next(turn)
-        with pytest.raises(KeysOnTheMove, match="are changing their servers"):
+        with pytest.raises(TopologyChanging, match="are changing their servers"):
             await save(services, tmp_path / "moving")
         list(turn)
         await save(services, tmp_path / "after")
@@ -59,10 +59,10 @@ async def test_a_slot_that_is_on_its_way(cluster: RedisCluster, tmp_path: Path) 
 
 async def test_a_repartition_that_is_under_way(redis_url: str, cluster: RedisCluster, tmp_path: Path) -> None:
     cluster.flush()
-    async with open_services(redis_url, Configuration()) as services:
+    async with open_services(redis_url, ServiceConfig()) as services:
         (alice,) = await World(services).people("alice")
         await alice.publishes("hello")
-    assert await asyncio.to_thread(mover_killed_at, "moved", redis_url, cluster.url) == DIED
-    async with open_services(redis_url, Configuration()) as services:
-        with pytest.raises(KeysOnTheMove, match="are changing their servers"):
+    assert await asyncio.to_thread(run_migration_killed_at, "moved", redis_url, cluster.url) == KILLED_EXIT_STATUS
+    async with open_services(redis_url, ServiceConfig()) as services:
+        with pytest.raises(TopologyChanging, match="are changing their servers"):
             await save(services, tmp_path / "moving")

@@ -5,8 +5,8 @@ import pytest
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.store import Store
-from timelines.domain.bookmarks import Bookmark
-from timelines.repositories.bookmarks import Bookmarks
+from timelines.reactions.bookmark_cursor import Bookmark
+from timelines.reactions.bookmark_repository import Bookmarks
 
 ALICE = AccountId(1)
 OLDEST_FIRST = [Bookmark(at, PostId(id)) for at, id in ((100, 9), (200, 3), (200, 5), (200, 7), (300, 1))]

@@ -6,22 +6,21 @@ import pytest
 
 from accounts.domain import DAY_MS, AccountId
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, build_services
 from socialsite.store import Store, StoreFull
-from tests.support.reacting import Acts
+from tests.support.reacting import PersonReactions
 from tests.support.world import World
 from timelines import keys
-from timelines.domain.page import Counts
-from timelines.domain.post import FOLLOWERS, UNLISTED, Post
-from timelines.domain.rights import Place, ReaderState
-from timelines.errors import BoostRefused
-from timelines.repositories.reactions import Kind
-from timelines.services.looking_up import Lookup
+from timelines.errors import NotBoostable
+from timelines.posts.post import FOLLOWERS, UNLISTED, Counts, Post
+from timelines.reactions.repository import Kind
+from timelines.reading.hydration_state import Lookup
+from timelines.visibility.rights import Place, ReaderState
 
 
-async def test_a_boost_stands_in_its_boosters_timelines_before_the_answer(world: World, acts: Acts) -> None:
+async def test_a_boost_stands_in_its_boosters_timelines_before_the_answer(world: World, acts: PersonReactions) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await carol.follows(bob)
     post = await alice.publishes("hello #there")
@@ -32,28 +31,28 @@ async def test_a_boost_stands_in_its_boosters_timelines_before_the_answer(world:
     boost_id = await acts.boost_of(bob, post)
     assert await bob.home_ids() == await bob.profile_ids() == [boost_id]
     assert await world.public_ids() == [post.id]
-    await world.work()
+    await world.deliver_all()
     (entry,) = (await carol.home()).entries
     assert (entry.post.id, entry.author.handle) == (boost_id, "bob")
     assert (entry.shown.post, entry.shown.author.handle) == (post, "alice")
     assert entry.counts == Counts(boosts=1)
 
 
-async def test_repeating_a_boost_changes_nothing(world: World, acts: Acts, services: Services) -> None:
+async def test_repeating_a_boost_changes_nothing(world: World, acts: PersonReactions, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     answers = await asyncio.gather(*(acts.boosts(bob, post) for _ in range(10)))
     first = await acts.boost_of(bob, post)
-    await world.work()
+    await world.deliver_all()
     answers.append(await acts.boosts(bob, post))
     assert [answer.counts.boosts for answer in answers] == [1] * 11
     assert await acts.boost_of(bob, post) == first
     assert await bob.profile_ids() == await bob.home_ids() == [first]
-    assert await services.outbox.take("abad1dea", 10, 1) == []
+    assert await services.outbox.fetch("abad1dea", 10, 1) == []
 
 
 async def test_a_boost_of_a_boost_is_one_of_the_original(
-    world: World, acts: Acts, services: Services
+    world: World, acts: PersonReactions, services: Services
 ) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     post = await alice.publishes("hello")
@@ -69,7 +68,7 @@ async def test_a_boost_of_a_boost_is_one_of_the_original(
     assert (await acts.unboosts(carol, boost)).counts.boosts == 1
 
 
-async def test_only_what_everybody_may_see_is_boosted(world: World, acts: Acts, services: Services) -> None:
+async def test_only_what_everybody_may_see_is_boosted(world: World, acts: PersonReactions, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     await bob.follows(alice)
 
@@ -80,21 +79,21 @@ async def test_only_what_everybody_may_see_is_boosted(world: World, acts: Acts, 
 
     followers, unlisted = await publish(FOLLOWERS), await publish(UNLISTED)
     for person in (alice, bob):
-        with pytest.raises(BoostRefused):
+        with pytest.raises(NotBoostable):
             await acts.boosts(person, followers)
     assert (await acts.boosts(bob, unlisted)).counts.boosts == 1
     account = f"accounts:{{{alice.id}}}:account"
     post = await publish(0)
     await services.store.node(keys.home_timeline(alice.id)).execute("HSET", account, "private", "1")
-    with pytest.raises(BoostRefused):
+    with pytest.raises(NotBoostable):
         await acts.boosts(bob, post)
-    assert (await acts.counted_by(bob, post)).boosts == 0
+    assert (await acts.read_counts_as(bob, post)).boosts == 0
 
 
 async def test_the_original_hides_its_boosts_for_a_day(store: Store) -> None:
     clock = FixedClock(1_900_000_000_000)
-    services = build_services(store, clock, Configuration())
-    world, acts = World(services), Acts(services)
+    services = build_services(store, clock, ServiceConfig())
+    world, acts = World(services), PersonReactions(services)
     alice, bob, carol = await world.people("alice", "bob", "carol")
     for author in (alice, bob):
         await carol.follows(author)
@@ -103,29 +102,29 @@ async def test_the_original_hides_its_boosts_for_a_day(store: Store) -> None:
     await acts.boosts(bob, late)
     clock.advance(1)
     await acts.boosts(bob, early)
-    await world.work()
+    await world.deliver_all()
     assert await carol.home_ids() == [await acts.boost_of(bob, early), late.id, early.id]
 
 
-async def test_the_next_booster_takes_over(world: World, acts: Acts) -> None:
+async def test_the_next_booster_takes_over(world: World, acts: PersonReactions) -> None:
     alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
     for booster in (bob, carol):
         await dave.follows(booster)
     post = await alice.publishes("hello")
     await acts.boosts(bob, post)
     await acts.boosts(carol, post)
-    await world.work()
+    await world.deliver_all()
     assert await dave.home_ids() == [await acts.boost_of(bob, post)]
     await acts.unboosts(bob, post)
     assert await dave.home_ids() == [await acts.boost_of(carol, post)]
     await acts.boosts(bob, post)
-    await world.work()
+    await world.deliver_all()
     assert await dave.home_ids() == [await acts.boost_of(carol, post)]
     await dave.unfollows(carol)
     assert await dave.home_ids() == [await acts.boost_of(bob, post)]
 
 
-async def test_fifty_boosts_are_looked_at_before_one_is_shown(world: World, acts: Acts) -> None:
+async def test_fifty_boosts_are_looked_at_before_one_is_shown(world: World, acts: PersonReactions) -> None:
     alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
     for booster in (bob, carol):
         await dave.follows(booster)
@@ -137,19 +136,23 @@ async def test_fifty_boosts_are_looked_at_before_one_is_shown(world: World, acts
     for number in range(49):
         await reactions.join(Kind.BOOST, post.id, AccountId(1000 + number), first + 1 + number)
     await acts.boosts(carol, post)
-    await world.work()
+    await world.deliver_all()
     assert await dave.home_ids() == [first]
     await reactions.join(Kind.BOOST, post.id, AccountId(2000), first + 50)
     assert await dave.home_ids() == [await acts.boost_of(carol, post), first]
 
 
-async def test_no_room_no_boost(world: World, acts: Acts, services: Services) -> None:
+async def test_no_room_no_boost(world: World, acts: PersonReactions, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
-    full = build_services(services.store, services.clock, Configuration(memory_reserve=1 << 62))
+    full = build_services(services.store, services.clock, ServiceConfig(memory_reserve=1 << 62))
     await services.store.nodes[0].execute("CONFIG", "SET", "maxmemory", "1gb")
     try:
-        for act in (Acts(full).boosts, Acts(full).likes, Acts(full).bookmarks):
+        for act in (
+            PersonReactions(full).boosts,
+            PersonReactions(full).likes,
+            PersonReactions(full).bookmarks,
+        ):
             with pytest.raises(StoreFull):
                 await act(bob, post)
         assert (await acts.unboosts(bob, post)).counts == Counts()

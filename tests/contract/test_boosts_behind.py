@@ -3,18 +3,18 @@
 import pytest
 
 from accounts.domain import DAY_MS, AccountId
-from socialsite.ids import LOW_MASK, PostId, id_at, ms_of
+from socialsite.ids import SEQUENCE_MASK, PostId, id_at, ms_from_id
 from socialsite.services import Services
 from socialsite.store import Store
-from tests.support.reacting import Acts
-from tests.support.seats import home_of, list_of
+from tests.support.reacting import PersonReactions
+from tests.support.seats import home_viewer, list_viewer
 from tests.support.world import World
 from timelines import keys
-from timelines.domain.post import Post
-from timelines.repositories.boosts import BEFORE_MOST, earlier_question
-from timelines.repositories.posts import PostRepository
-from timelines.services.boost_showing import LaterBoosts, behind
-from timelines.services.hydrating_for_many import seats_showing
+from timelines.posts.post import Post
+from timelines.posts.repository import PostRepository
+from timelines.reading.batch_hydration import seats_showing
+from timelines.reading.boost_visibility import LaterBoosts, behind
+from timelines.visibility.boosters import BEFORE_MOST, earlier_question
 
 BASE = 1_900_000_000_000
 
@@ -31,22 +31,20 @@ async def test_those_behind_a_boost_are_those_that_it_was_found_before(services:
     """Whatever lies between: a day, to the millisecond, and 50 boosts."""
     original, store = id_at(BASE - 1), services.store
     times = [BASE, BASE + DAY_MS // 2, *(BASE + DAY_MS + ms for ms in range(-60, 3))]
-    boosts = await boosted(store, original, [id_at(ms, low) for ms in times for low in (0, 7, LOW_MASK)])
+    boosts = await boosted(store, original, [id_at(ms, low) for ms in times for low in (0, 7, SEQUENCE_MASK)])
     asked = [(original, id) for _, id in boosts]
-    (earlier,) = await store.ask(earlier_question(asked))
+    (earlier,) = await store.read(earlier_question(asked))
     later = await behind(services.hydrator.reach, [(id, original) for _, id in boosts])
     for (account, id), found in zip(boosts, later, strict=True):
-        assert found == [(other, at) for other, at in boosts if account in earlier[at]], ms_of(id)
+        assert found == [(other, at) for other, at in boosts if account in earlier[at]], ms_from_id(id)
     assert max(map(len, later)) == BEFORE_MOST
 
 
 async def test_a_day_ends_with_its_last_millisecond(services: Services) -> None:
     original, store = id_at(BASE - 1), services.store
-    first, *others = await boosted(
-        store, original, [id_at(BASE + ms, 3) for ms in (0, *range(DAY_MS - 2, DAY_MS + 3))]
-    )
+    first, *others = await boosted(store, original, [id_at(BASE + ms, 3) for ms in (0, *range(DAY_MS - 2, DAY_MS + 3))])
     (found,) = await behind(services.hydrator.reach, [(first[1], original)])
-    assert [ms_of(id) - BASE - DAY_MS for _, id in found] == [-2, -1, 0]
+    assert [ms_from_id(id) - BASE - DAY_MS for _, id in found] == [-2, -1, 0]
     assert found == others[:3]
 
 
@@ -61,7 +59,7 @@ async def test_it_may_be_gone_already_and_nothing_may_be_behind(services: Servic
     assert await behind(services.hydrator.reach, []) == []
 
 
-async def test_a_tombstone_says_what_the_boost_showed(services: Services, world: World, acts: Acts) -> None:
+async def test_a_tombstone_says_what_the_boost_showed(services: Services, world: World, acts: PersonReactions) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     answer = await bob.publishes("an answer", in_reply_to=post)
@@ -94,12 +92,12 @@ async def test_tombstones_of_before_and_of_what_was_never_written_say_less(store
 async def test_timelines_show_an_author_by_follows_and_lists(
     services: Services, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("timelines.services.hydrating_for_many.AT_ONCE", 2)
+    monkeypatch.setattr("timelines.reading.batch_hydration.AT_ONCE", 2)
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await alice.follows(bob)
-    seats = {f"home of {who.handle}": home_of(services, who) for who in (alice, bob, carol)}
-    seats["with bob"] = await list_of(services, carol, bob)
-    seats["without bob"] = await list_of(services, alice, carol)
+    seats = {f"home of {who.handle}": home_viewer(services, who) for who in (alice, bob, carol)}
+    seats["with bob"] = await list_viewer(services, carol, bob)
+    seats["without bob"] = await list_viewer(services, alice, carol)
     expected = {"home of alice", "home of bob", "with bob"}
     assert await seats_showing(services.hydrator, bob.id, seats) == expected
     assert await seats_showing(services.hydrator, bob.id, {}) == set()

@@ -5,18 +5,18 @@ import asyncio
 import pytest
 
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId, id_at
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, build_services
 from socialsite.store import Store
-from tests.support.reacting import Acts
+from tests.support.reacting import PersonReactions
 from tests.support.world import Person, World
 from timelines import keys
-from timelines.domain.jobs import SyndicatePost, encode_job
-from timelines.domain.post import Post
-from timelines.repositories.post_values import PostState
-from timelines.repositories.reactions import Kind
-from timelines.services.boosting import boost_post
+from timelines.jobs import SyndicatePost, encode_job
+from timelines.posts.post import Post
+from timelines.posts.stored_values import PostState
+from timelines.reactions.boosting import boost_post
+from timelines.reactions.repository import Kind
 
 
 async def undo(services: Services, person: Person, post: Post, boost_id: PostId, done: int) -> None:
@@ -30,17 +30,17 @@ async def undo(services: Services, person: Person, post: Post, boost_id: PostId,
         await node.execute("SET", keys.post(boost_id), "pending", "EX", 3600)
     if done < 1:
         await node.execute("DEL", "jobs:{outbox}:stream")
-        await services.outbox.prepare()
+        await services.outbox.create_group()
 
 
 @pytest.mark.parametrize("done", range(4))
 async def test_repeating_finishes_what_a_crash_cut_off(
-    store: Store, services: Services, world: World, acts: Acts, done: int
+    store: Store, services: Services, world: World, acts: PersonReactions, done: int
 ) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await carol.follows(bob)
     post = await alice.publishes("hello")
-    await world.work()
+    await world.deliver_all()
     await acts.boosts(bob, post)
     boost_id = await acts.boost_of(bob, post)
     assert boost_id
@@ -49,16 +49,16 @@ async def test_repeating_finishes_what_a_crash_cut_off(
     assert answer.counts.boosts == 1
     assert answer.viewer
     assert answer.viewer.boosted
-    await world.work()
+    await world.deliver_all()
     assert await acts.boost_of(bob, post) == boost_id
     for ids in (await bob.profile_ids(), await bob.home_ids(), await carol.home_ids()):
         assert ids == [boost_id]
-    assert await acts.index_of(bob) == (set(), {post.id})
+    assert await acts.read_indexes(bob) == (set(), {post.id})
 
 
 @pytest.mark.parametrize("done", range(1, 4))
 async def test_the_worker_finishes_what_a_crash_cut_off(
-    services: Services, world: World, acts: Acts, done: int
+    services: Services, world: World, acts: PersonReactions, done: int
 ) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await carol.follows(bob)
@@ -67,18 +67,18 @@ async def test_the_worker_finishes_what_a_crash_cut_off(
     boost_id = await acts.boost_of(bob, post)
     assert boost_id
     await undo(services, bob, post, boost_id, done)
-    await world.work()
+    await world.deliver_all()
     assert await bob.profile_ids() == await bob.home_ids() == await carol.home_ids() == [boost_id]
 
 
 @pytest.mark.parametrize("gone", [PostState.PENDING, PostState.ABSENT])
 async def test_a_boost_given_up_for_a_minute_takes_a_fresh_id(store: Store, gone: PostState) -> None:
     clock = FixedClock(1_900_000_000_000)
-    services = build_services(store, clock, Configuration())
-    world, acts = World(services), Acts(services)
+    services = build_services(store, clock, ServiceConfig())
+    world, acts = World(services), PersonReactions(services)
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
-    await world.work()
+    await world.deliver_all()
     dead = id_at(clock.now_ms() + 1, 7)
     if gone is PostState.PENDING:
         await services.repositories.posts.claim(dead)
@@ -91,6 +91,6 @@ async def test_a_boost_given_up_for_a_minute_takes_a_fresh_id(store: Store, gone
     assert fresh > dead
     # The job of the request that died comes late: the tombstone stops it.
     await services.outbox.add(encode_job(SyndicatePost.of(boost_post(dead, bob.id, post))))
-    await world.work()
+    await world.deliver_all()
     assert await bob.profile_ids() == await bob.home_ids() == [fresh]
     assert await services.repositories.posts.state(dead) is PostState.SUPERSEDED

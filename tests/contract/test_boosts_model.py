@@ -13,19 +13,20 @@ from hypothesis import strategies as st
 
 from accounts.domain import DAY_MS, AccountId
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
-from socialsite.ids import PostId, ms_of
+from socialsite.ids import PostId, ms_from_id
+from socialsite.migration.opening import open_store
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, build_services
-from socialsite.store import Store, open_store
-from tests.support.reacting import Acts
+from socialsite.store import Store
+from tests.support.reacting import PersonReactions
 from tests.support.redis_server import RedisServer
 from tests.support.world import Person, World, ids_on
 from timelines import keys
-from timelines.domain.post import Post
+from timelines.posts.post import Post
 
 PEOPLE = 4
 BEFORE_MOST = 50
-SMALL = Configuration(home_cap=6, posts_per_pass=1, turn_ms=0, read_ahead=1)  # floors, trims, merges
+SMALL = ServiceConfig(home_cap=6, posts_per_pass=1, time_slice_ms=0, read_ahead=1)  # floors, trims, merges
 PERSON, POST = st.integers(0, PEOPLE - 1), st.integers(0, 5)
 STEP = st.one_of(
     st.tuples(st.just("publish"), PERSON, POST),
@@ -50,7 +51,7 @@ class History:
     boosts: dict[tuple[PostId, AccountId], PostId] = field(default_factory=dict)
 
     async def step(self, what: str, who: int, which: int) -> None:
-        person, acts = self.people[who], Acts(self.services)
+        person, acts = self.people[who], PersonReactions(self.services)
         post = self.posts[-1 - which] if which < len(self.posts) else None
         match what:
             case "publish":
@@ -75,7 +76,7 @@ class History:
             case "wait":
                 self.clock.advance(WAITS_MS[which])
             case "work":
-                await World(self.services).work()
+                await World(self.services).deliver_all()
             case "lose":
                 home = keys.home_timeline(person.id)
                 await self.services.store.node(home).execute("DEL", home)
@@ -91,19 +92,17 @@ class History:
         followed = self.following[reader.id] | {reader.id}
         shown = [post.id for post in self.posts if post.author_id in followed]
         for post in self.posts:
-            all_boosts = sorted(
-                (id, who) for (original, who), id in self.boosts.items() if original == post.id
-            )
+            all_boosts = sorted((id, who) for (original, who), id in self.boosts.items() if original == post.id)
             for at, (boost_id, booster) in enumerate(all_boosts):
                 if booster not in followed:
                     continue
                 before = [(post.id, post.author_id), *all_boosts[max(0, at - BEFORE_MOST) : at]]
-                met = any(who in followed and ms_of(boost_id) - ms_of(id) <= DAY_MS for id, who in before)
+                met = any(who in followed and ms_from_id(boost_id) - ms_from_id(id) <= DAY_MS for id, who in before)
                 shown += [] if met else [boost_id]
         return sorted(shown, reverse=True)
 
     async def compare(self, limit: int) -> None:
-        await World(self.services).work()
+        await World(self.services).deliver_all()
         for reader in self.people:
             expected = self.home(reader)
             assert await self._downward(reader, limit) == expected, f"{reader.handle}, downward"

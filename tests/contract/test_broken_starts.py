@@ -5,12 +5,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from socialsite.migration.connection_gate import ConnectionGate
 from socialsite.store import Node, StoreUnavailable
-from socialsite.store.confirming import CONNECTIONS
 from socialsite.store.connection import Address, PipelinedConnection
-from socialsite.store.moving.guard import Guard
-from tests.support.left_open import CLOSED_WITHIN_S, Silent, connected, leaving_nothing_open
-from tests.support.nodes import key
+from socialsite.store.wait_connections import WAIT_CONNECTIONS_PER_NODE
+from tests.support.left_open import (
+    CLOSE_TIMEOUT_S,
+    SilentServer,
+    assert_no_open_connections,
+    connected_client_ids,
+)
+from tests.support.nodes import numbered_key
 from tests.support.redis_server import RedisServer
 
 
@@ -21,7 +26,7 @@ class Cutting:
         self._server = server
         self.admitted = 0
 
-    async def admit(self, connection: PipelinedConnection) -> None:
+    async def authorize(self, connection: PipelinedConnection) -> None:
         self.admitted += 1
         if self.admitted == 1:
             with self._server.client() as client:
@@ -40,44 +45,48 @@ def own_server() -> Iterator[RedisServer]:
 async def test_a_closed_node_connects_to_nobody_any_more(own_server: RedisServer) -> None:
     node = Node(Address.parse(own_server.url))
     await node.execute("PING")
-    async with leaving_nothing_open(own_server.client):
+    async with assert_no_open_connections(own_server.client):
         await node.close()
         ping = ("PING",)
-        for asked in (node.execute(*ping), node.blocking(*ping, timeout_s=1), node.confirmed([ping], 0)):
+        for asked in (
+            node.execute(*ping),
+            node.blocking(*ping, timeout_s=1),
+            node.pipeline_with_wait([ping], 0),
+        ):
             with pytest.raises(StoreUnavailable, match="was closed"):
                 await asked
 
 
 async def test_closing_ends_at_once_what_waits_for_a_server_that_does_not_answer() -> None:
-    async with Silent() as silent:
+    async with SilentServer() as silent:
         node = Node(Address.parse(f"redis://{silent.place}/0"))
-        node.guard = Guard("site-feed", asyncio.Event().wait)
+        node.connection_gate = ConnectionGate("site-feed", asyncio.Event().wait)
         waiting = [asyncio.create_task(node.execute("PING")) for _ in range(3)]
         await silent.met.wait()
         await node.close()
-        async with asyncio.timeout(CLOSED_WITHIN_S):
+        async with asyncio.timeout(CLOSE_TIMEOUT_S):
             for each in waiting:
                 with pytest.raises(StoreUnavailable):
                     await each
-        await silent.is_left()
+        await silent.wait_until_abandoned()
 
 
 @pytest.mark.parametrize("login", [":word@", ""])
 async def test_a_connection_that_nobody_waits_for_any_more_is_closed(login: str) -> None:
     """While it logs in, or chooses its database."""
-    async with Silent() as silent:
+    async with SilentServer() as silent:
         node = Node(Address.parse(f"redis://{login}{silent.place}/1"))
         waiting = asyncio.create_task(node.execute("PING"))
         await silent.met.wait()
         waiting.cancel()
         await asyncio.wait([waiting])
-        await silent.is_left()
+        await silent.wait_until_abandoned()
         await node.close()
 
 
 async def test_a_connection_lost_before_its_first_use_is_opened_anew(own_server: RedisServer) -> None:
     node = Node(Address.parse(own_server.url))
-    node.guard = guard = Cutting(own_server)
+    node.connection_gate = guard = Cutting(own_server)
     with pytest.raises(StoreUnavailable, match="lost the connection"):
         await node.execute("PING")
     assert await node.execute("PING") == b"PONG"
@@ -89,8 +98,10 @@ async def test_many_writes_that_come_together_leave_no_more_connections_than_the
     own_server: RedisServer,
 ) -> None:
     node = Node(Address.parse(own_server.url))
-    before = connected(own_server.client)
-    await asyncio.gather(*(node.confirmed([("SET", key(n), n)], 0) for n in range(3 * CONNECTIONS)))
-    await node.confirmed([("PING",)], 0)
-    assert len(connected(own_server.client) - before) <= CONNECTIONS
+    before = connected_client_ids(own_server.client)
+    await asyncio.gather(
+        *(node.pipeline_with_wait([("SET", numbered_key(n), n)], 0) for n in range(3 * WAIT_CONNECTIONS_PER_NODE))
+    )
+    await node.pipeline_with_wait([("PING",)], 0)
+    assert len(connected_client_ids(own_server.client) - before) <= WAIT_CONNECTIONS_PER_NODE
     await node.close()

@@ -7,16 +7,23 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from socialsite.recipes.buffer import LEASE_MS, Batch, Buffers, Entity, buffer, pending, taken
-from socialsite.recipes.buffer_flush import Flushed, Flusher
-from socialsite.recipes.buffer_totals import Totals
-from socialsite.store import Store, StoreUrls, open_store
-from tests.support.buffering import NOW, POST, read, stored, totals_key, views
+from socialsite.migration.opening import open_store
+from socialsite.recipes.buffer import (
+    BATCH_LEASE_MS,
+    Batch,
+    Buffers,
+    Entity,
+    buffer_key,
+    pending_key,
+    taken_key,
+)
+from socialsite.recipes.buffer_flush import Flusher, FlushResult
+from socialsite.recipes.buffer_totals import BufferTotals
+from socialsite.store import Store, StoreUrls
+from tests.support.buffering import NOW_MS, POST_ENTITY, read_stored_total, read_total, totals_key, views
 
 STEPS = ("add", "add", "take", "apply", "forget", "die", "read", "wait", "flush")
-play = st.lists(
-    st.tuples(st.sampled_from(STEPS), st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=60
-)
+play = st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=60)
 numbers = iter(range(1_000, 10_000_000))
 
 
@@ -25,12 +32,12 @@ class Flushers:
 
     def __init__(self, store: Store) -> None:
         self.store, self.buffers = store, Buffers(store)
-        self.totals = Totals(store, {"post": totals_key})
+        self.totals = BufferTotals(store, {"post": totals_key})
         self.flusher = Flusher(store, self.totals.apply)
         self.entities = [Entity("post", next(numbers)) for _ in range(2)]
         self.in_hand: list[list[Batch]] = [[], [], []]
         self.truth: Counter[Entity] = Counter()
-        self.now_ms = NOW
+        self.now_ms = NOW_MS
 
     async def step(self, what: str, who: int, entity: Entity) -> None:
         hand = self.in_hand[who]
@@ -38,26 +45,26 @@ class Flushers:
             self.truth[entity] += who + 1
             await self.buffers.add({entity: views(who + 1)}, self.now_ms)
         elif what == "take":
-            hand += await self.flusher.take([entity], self.now_ms, Flushed())
+            hand += await self.flusher.take_batches([entity], self.now_ms, FlushResult())
         elif what == "apply":
             await self.totals.apply(hand)
         elif what == "forget":
             applied = await self.totals.apply(hand)  # a flusher forgets only what is applied
-            await self.flusher.forget(applied, Flushed())
+            await self.flusher.finish_batches(applied, FlushResult())
             self.in_hand[who] = []
         elif what == "die":
             self.in_hand[who] = []
         elif what == "wait":
-            self.now_ms += LEASE_MS * (who + 1) // 2
+            self.now_ms += BATCH_LEASE_MS * (who + 1) // 2
         elif what == "flush":
             await self.flusher.flush(self.now_ms)
-        assert await read(self.totals, entity) == self.truth[entity]
+        assert await read_total(self.totals, entity) == self.truth[entity]
 
     async def finish(self) -> None:
-        await self.flusher.flush(self.now_ms + LEASE_MS)
+        await self.flusher.flush(self.now_ms + BATCH_LEASE_MS)
         for entity in self.entities:
-            assert await stored(self.store, entity) == self.truth[entity]
-            found = [buffer(entity), pending(entity.tag), taken(entity.tag)]
+            assert await read_stored_total(self.store, entity) == self.truth[entity]
+            found = [buffer_key(entity), pending_key(entity.tag), taken_key(entity.tag)]
             assert [await self.store.node(key).execute("EXISTS", key) for key in found] == [0, 0, 0]
 
 
@@ -83,8 +90,8 @@ async def test_readers_never_see_a_count_fall_or_double(redis_urls: StoreUrls) -
     """On connections of their own, so that commands interleave on the server."""
     stores = [await open_store(redis_urls) for _ in range(3)]
     writing, flushing, reading = stores
-    totals = Totals(reading, {"post": totals_key})
-    flusher = Flusher(flushing, Totals(flushing, {"post": totals_key}).apply)
+    totals = BufferTotals(reading, {"post": totals_key})
+    flusher = Flusher(flushing, BufferTotals(flushing, {"post": totals_key}).apply)
     written = 0
 
     async def repeat(work: Callable[[], object], times: int) -> None:
@@ -93,15 +100,15 @@ async def test_readers_never_see_a_count_fall_or_double(redis_urls: StoreUrls) -
 
     async def write() -> None:
         nonlocal written
-        await Buffers(writing).add({POST: views()}, NOW)
+        await Buffers(writing).add({POST_ENTITY: views()}, NOW_MS)
         written += 1
 
     async def look() -> None:
-        least, seen = written, await read(totals)
+        least, seen = written, await read_total(totals)
         assert least <= seen <= written + 1
 
     await asyncio.gather(
-        repeat(write, 600), repeat(lambda: flusher.flush(NOW), 150), *(repeat(look, 200) for _ in range(3))
+        repeat(write, 600), repeat(lambda: flusher.flush(NOW_MS), 150), *(repeat(look, 200) for _ in range(3))
     )
     for each in stores:
         await each.close()

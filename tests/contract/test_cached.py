@@ -1,4 +1,4 @@
-"""Cached timelines, rule by rule (docs/architecture.md): floor, push, trim, late insert, token, margin."""
+"""Cached timelines, rule by rule (docs/reference/architecture.md): floor, push, trim, late insert, token, margin."""
 
 import pytest
 
@@ -6,11 +6,11 @@ from accounts.domain import DAY_MS
 from socialsite.clock import FixedClock
 from socialsite.ids import PostId, id_at
 from socialsite.store import Node, Reply, Store, StoreUnavailable
-from socialsite.store.node import MANY
-from tests.support.nodes import OneNode
+from socialsite.store.node import BULK_MIN_COMMANDS
+from tests.support.nodes import SingleNodeTopology
 from timelines import keys
-from timelines.repositories.cached import CachedPart, CachedTimelines
-from timelines.repositories.cached_kind import LATE_MS, CachedKind
+from timelines.cached_timelines.repository import CachedPart, CachedTimelines
+from timelines.cached_timelines.spec import LATE_MS, CachedKind
 
 NOW_MS = 1_900_000_000_000
 CAP = 10
@@ -84,7 +84,7 @@ async def test_what_is_no_home_is_dropped_and_keeps_nothing_from_the_others(
 
 async def test_a_large_pass_reaches_whom_it_names(homes: CachedTimelines) -> None:
     await built(homes, [at(500)])
-    await homes.push([*range(1, 3 * MANY)], at(0))
+    await homes.push([*range(1, 3 * BULK_MIN_COMMANDS)], at(0))
     assert (await head(homes)).ids == (at(0), at(500))
 
 
@@ -129,8 +129,8 @@ class SlowNode(Node):
         self._slow_clock = clock
         self._lose_reply = lose_reply
 
-    async def send_encoded(self, payload: bytes, replies: int, *, confirm: int = 0) -> list[Reply]:
-        answers = await super().send_encoded(payload, replies, confirm=confirm)
+    async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
+        answers = await super().send_encoded(payload, replies, required_replicas=required_replicas)
         if self._lose_reply:
             raise StoreUnavailable("the reply was lost")
         self._slow_clock.advance(LATE_MS + 1)
@@ -144,7 +144,7 @@ def node_of_home(store: Store) -> Node:
 
 
 def homes_on(node: Node, clock: FixedClock) -> CachedTimelines:
-    return CachedTimelines(Store(OneNode(node)), clock, HOMES)
+    return CachedTimelines(Store(SingleNodeTopology(node)), clock, HOMES)
 
 
 async def test_a_push_whose_reply_comes_late_deletes_the_home(store: Store, clock: FixedClock) -> None:
@@ -156,9 +156,7 @@ async def test_a_push_whose_reply_comes_late_deletes_the_home(store: Store, cloc
     await node.close()
 
 
-async def test_a_push_whose_reply_is_lost_deletes_the_home_and_says_so(
-    store: Store, clock: FixedClock
-) -> None:
+async def test_a_push_whose_reply_is_lost_deletes_the_home_and_says_so(store: Store, clock: FixedClock) -> None:
     node = SlowNode(node_of_home(store), clock, lose_reply=True)
     homes = homes_on(node, clock)
     await built(homes, [at(500)])

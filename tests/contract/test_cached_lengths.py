@@ -9,13 +9,13 @@ from accounts.domain import DAY_MS
 from socialsite.clock import FixedClock
 from socialsite.ids import PostId, id_at
 from socialsite.store import Command, Node, Reply, Store, StoreUnavailable
-from tests.support.nodes import OneNode
-from tests.support.scripting import ask
+from tests.support.nodes import SingleNodeTopology
+from tests.support.scripting import run_command
 from timelines import keys
-from timelines.repositories import cached_pushing
-from timelines.repositories.cached import CachedTimelines
-from timelines.repositories.cached_kind import LATE_MS, CachedKind
-from timelines.repositories.cached_pushing import PUSH_PART
+from timelines.cached_timelines import pushing as cached_pushing
+from timelines.cached_timelines.pushing import PUSH_PART
+from timelines.cached_timelines.repository import CachedTimelines
+from timelines.cached_timelines.spec import LATE_MS, CachedKind
 
 NOW_MS = 1_900_000_000_000
 CAP, SLACK = 100, 10
@@ -35,12 +35,12 @@ def at(ms_ago: int) -> PostId:
 async def fill(store: Store, owner: int, count: int) -> tuple[PostId, ...]:
     """A home of `count` ids of the last second, 1 ms apart, that leaves nothing out."""
     ids = tuple(at(700 + number) for number in range(count))
-    await ask(store, "RPUSH", keys.home_timeline(owner), *ids, "-0")
+    await run_command(store, "RPUSH", keys.home_timeline(owner), *ids, "-0")
     return ids
 
 
 async def elements(store: Store, owner: int = ALICE) -> list[int]:
-    return [int(each) for each in await ask(store, "LRANGE", keys.home_timeline(owner), 0, -1)]
+    return [int(each) for each in await run_command(store, "LRANGE", keys.home_timeline(owner), 0, -1)]
 
 
 async def test_a_read_takes_as_many_elements_as_it_names(homes: CachedTimelines, store: Store) -> None:
@@ -52,9 +52,7 @@ async def test_a_read_takes_as_many_elements_as_it_names(homes: CachedTimelines,
 
 
 @pytest.mark.parametrize("more", [0, 1])
-async def test_everything_is_twice_the_cap_and_twice_the_slack(
-    homes: CachedTimelines, store: Store, more: int
-) -> None:
+async def test_everything_is_twice_the_cap_and_twice_the_slack(homes: CachedTimelines, store: Store, more: int) -> None:
     most = 2 * CAP + 2 * SLACK
     ids = await fill(store, ALICE, most - 1 + more)
     part = await homes.read_whole(ALICE)
@@ -101,7 +99,7 @@ async def test_a_pass_reaches_the_first_and_the_last_of_each_of_its_parts(
     owners = range(1, parts * PUSH_PART + 1)
     edges = [owner for part in range(parts) for owner in (part * PUSH_PART + 1, (part + 1) * PUSH_PART)]
     for owner in edges:
-        await ask(store, "RPUSH", keys.home_timeline(owner), "-0")
+        await run_command(store, "RPUSH", keys.home_timeline(owner), "-0")
     await homes.push(owners, at(0))
     assert [await elements(store, owner) for owner in edges] == [[at(0), 0]] * len(edges)
 
@@ -114,8 +112,8 @@ class Unreachable(Node):
         self._away_s = away_s
         self._back_at = 0.0
 
-    async def send_encoded(self, payload: bytes, replies: int, *, confirm: int = 0) -> list[Reply]:
-        await super().send_encoded(payload, replies, confirm=confirm)
+    async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
+        await super().send_encoded(payload, replies, required_replicas=required_replicas)
         self._back_at = asyncio.get_running_loop().time() + self._away_s
         raise StoreUnavailable("the reply was lost")
 
@@ -135,6 +133,6 @@ async def test_what_a_lost_push_reached_is_deleted_when_its_server_answers_again
     node = Unreachable(home if home in store.nodes else store.nodes[0], away_s)
     await fill(store, ALICE, 1)
     with pytest.raises(StoreUnavailable, match="lost"):
-        await CachedTimelines(Store(OneNode(node)), FixedClock(NOW_MS), KIND).push([ALICE], at(0))
+        await CachedTimelines(Store(SingleNodeTopology(node)), FixedClock(NOW_MS), KIND).push([ALICE], at(0))
     assert bool(await elements(store)) == is_left
     await node.close()

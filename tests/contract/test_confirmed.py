@@ -9,17 +9,17 @@ from dataclasses import replace
 import pytest
 import pytest_asyncio
 
-from socialsite.configuration import Configuration
+from socialsite.migration import commands as operation
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUnavailable
-from socialsite.store.moving import operation
 from tests.support.cluster import RedisCluster, wait_until
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
-from tests.support.repartition import SLICES, site_at
+from tests.support.repartition import SLICES, migration_site
 from tests.support.world import World
 from timelines import keys
-from timelines.errors import Unconfirmed
+from timelines.errors import PostUnconfirmed
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def cluster() -> Iterator[RedisCluster]:
 @pytest_asyncio.fixture
 async def services(cluster: RedisCluster) -> AsyncIterator[Services]:
     cluster.flush()
-    async with open_services(cluster.url, Configuration(require_replicas=1)) as opened:
+    async with open_services(cluster.url, ServiceConfig(require_replicas=1)) as opened:
         yield opened
 
 
@@ -53,7 +53,7 @@ async def test_a_confirmed_post_is_on_the_replica(services: Services, cluster: R
     await reader.follows(author)
     assert await reader.home_ids() == []
     post = await author.publishes("hello")
-    await world.work()
+    await world.deliver_all()
     assert await reader.home_ids() == [post.id]
     with cluster.replicas[0].client() as replica:
         replica.execute_command("READONLY")
@@ -66,12 +66,12 @@ async def test_without_the_replica_nothing_is_acknowledged_and_a_retry_publishes
 ) -> None:
     world = World(services)
     alice = await world.person("alice")
-    with lagging_replica(cluster), pytest.raises(Unconfirmed):
+    with lagging_replica(cluster), pytest.raises(PostUnconfirmed):
         await alice.publishes("hello", key="k")
     post = await alice.publishes("hello", key="k")
     again = await alice.publishes("hello", key="k")
     assert post.id == again.id
-    await world.work()
+    await world.deliver_all()
     assert await alice.home_ids() == await alice.profile_ids() == [post.id]
 
 
@@ -82,9 +82,9 @@ async def test_a_repeated_request_is_not_answered_before_the_post_of_the_first_i
     alice = await world.person("alice")
     post = await alice.publishes("hello", key="k")
     with lagging_replica(cluster):
-        with pytest.raises(Unconfirmed):
+        with pytest.raises(PostUnconfirmed):
             await alice.publishes("something else", key="another")
-        with pytest.raises(Unconfirmed):
+        with pytest.raises(PostUnconfirmed):
             await alice.publishes("hello", key="k")
     assert (await alice.publishes("hello", key="k")).id == post.id
 
@@ -105,9 +105,7 @@ async def test_a_deletion_is_not_acknowledged_before_a_replica_has_it_nor_is_its
         assert replica.get(f"posts:{{{post.id}}}:post") == f"deleted:{alice.id}"
 
 
-async def test_a_follow_is_not_acknowledged_before_a_replica_has_it(
-    services: Services, cluster: RedisCluster
-) -> None:
+async def test_a_follow_is_not_acknowledged_before_a_replica_has_it(services: Services, cluster: RedisCluster) -> None:
     world = World(services)
     alice, bob = await world.people("alice", "bob")
     post = await bob.publishes("hello")
@@ -135,11 +133,9 @@ async def test_a_push_that_no_replica_confirms_stands_and_may_be_repeated(
     homes = services.repositories.homes
     with lagging_replica(cluster), pytest.raises(StoreUnavailable, match="confirmed in time"):
         await homes.push([reader.id], post.id)
-    assert await services.store.gather([("LRANGE", keys.home_timeline(reader.id), 0, 0)]) == [
-        [b"%d" % post.id]
-    ]
+    assert await services.store.gather([("LRANGE", keys.home_timeline(reader.id), 0, 0)]) == [[b"%d" % post.id]]
     await homes.push([reader.id], post.id)
-    await world.work()
+    await world.deliver_all()
     assert await reader.home_ids() == [post.id]
 
 
@@ -158,17 +154,15 @@ def server_with_a_replica() -> Iterator[tuple[RedisServer, RedisServer]]:
         master.stop()
 
 
-async def test_a_move_relies_on_nothing_that_replicas_do_not_hold(
-    services: Services, cluster: RedisCluster
-) -> None:
+async def test_a_move_relies_on_nothing_that_replicas_do_not_hold(services: Services, cluster: RedisCluster) -> None:
     """Neither on the map nor on the data that arrived."""
     alice = await World(services).person("alice")
     posts = [await alice.publishes(f"post {number}") for number in range(20)]
-    site = replace(site_at(cluster.url), require_replicas=1)
+    site = replace(migration_site(cluster.url), require_replicas=1)
     with server_with_a_replica() as (master, replica):
         with lagging_replica(cluster), pytest.raises(StoreUnavailable, match="0 of 1 replicas"):
-            await operation.move(site, master.url, slices=SLICES)
-        await operation.resume(site)
+            await operation.migrate(site, master.url, slices=SLICES)
+        await operation.resume_migration(site)
         with master.client() as held, replica.client() as holding:
             stands = set(held.scan_iter("[^m]*"))
             assert len(stands) > 20

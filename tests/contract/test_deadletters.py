@@ -6,14 +6,14 @@ from django.core.management import CommandError
 from socialsite.recipes.jobs import Job
 from socialsite.services import Services
 from tests.support import commands
-from tests.support.commands import within
+from tests.support.commands import run_with_services
 from tests.support.world import World
-from timelines.domain.jobs import PurgeAccount, encode_job
+from timelines.jobs import PurgeAccount, encode_job
 
 
 @pytest.fixture(autouse=True)
 def dead(here: None) -> None:
-    within(three_dead)
+    run_with_services(three_dead)
 
 
 async def three_dead(services: Services) -> None:
@@ -22,18 +22,18 @@ async def three_dead(services: Services) -> None:
     await bob.publishes("a secret thought")
     await services.outbox.add(encode_job(PurgeAccount(bob.id)))
     await services.outbox.add(b"rubbish")
-    await services.outbox.prepare()
-    for job in await services.outbox.take("abad1dea", 10, 10):
-        await services.outbox.bury(Job(job.id, job.payload, 5), "OSError: no disk")
+    await services.outbox.create_group()
+    for job in await services.outbox.fetch("abad1dea", 10, 10):
+        await services.outbox.move_to_dead_letters(Job(job.id, job.payload, 5), "OSError: no disk")
 
 
 async def depth(services: Services) -> tuple[int, int]:
-    found = await services.outbox.depth()
+    found = await services.outbox.read_depth()
     return found.waiting, found.dead
 
 
 def run(*words: str, **options: object) -> str:
-    return commands.run("deadletters", *words, **options)
+    return commands.run_command("deadletters", *words, **options)
 
 
 def ids() -> list[str]:
@@ -54,14 +54,14 @@ def test_one_is_retried_and_another_dropped() -> None:
     rubbish, sweep, _ = ids()
     assert run("retry", sweep) == "1 dead letters retried.\n"
     assert run("drop", rubbish) == "1 dead letters dropped.\n"
-    assert within(depth) == (1, 1)
+    assert run_with_services(depth) == (1, 1)
 
 
 def test_all_are_retried() -> None:
     assert run("retry", "--all", "--dry-run") == "3 dead letters would be retried.\n"
-    assert within(depth) == (0, 3)
+    assert run_with_services(depth) == (0, 3)
     assert run("retry", "--all") == "3 dead letters retried.\n"
-    assert within(depth) == (3, 0)
+    assert run_with_services(depth) == (3, 0)
     assert run("drop", "--all") == "0 dead letters dropped.\n"
 
 

@@ -4,9 +4,9 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.store import Key, Store
 from timelines import keys
-from timelines.repositories.notice_debts import DEBTS_CAP as NOTICES_CAP
-from timelines.repositories.notice_debts import NoticeDebt, NoticeDebts
-from timelines.repositories.search_debts import DEBTS_CAP, SearchDebts
+from timelines.notifications.pending_repository import DEBTS_CAP as NOTICES_CAP
+from timelines.notifications.pending_repository import NoticeDebt, NoticeDebts
+from timelines.search.pending import DEBTS_CAP, SearchDebts
 
 POSTS = [PostId(4096 * n) for n in range(1, 5)]
 FOLLOWS = [NoticeDebt("follow", AccountId(n), AccountId(9)) for n in range(1, 4)]

@@ -10,19 +10,17 @@ from tests.support.topologies import Deployment
 from tests.support.world import World
 from timelines import keys
 from timelines.errors import PostNotFound
-from timelines.repositories.post_values import PostState
-from timelines.repositories.posts import Written
+from timelines.posts.repository import Written
+from timelines.posts.stored_values import PostState
 
 
-async def test_a_deleted_post_is_gone_everywhere_and_no_job_revives_it(
-    world: World, services: Services
-) -> None:
+async def test_a_deleted_post_is_gone_everywhere_and_no_job_revives_it(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     await bob.follows(alice)
     assert await bob.home_ids() == []
     post = await alice.publishes("hello")
     await alice.deletes(post)
-    await world.work()
+    await world.deliver_all()
     for ids in (
         await bob.home_ids(),
         await alice.home_ids(),
@@ -66,9 +64,7 @@ async def test_nobody_deletes_anothers_post(world: World) -> None:
     assert await alice.profile_ids() == [post.id]
 
 
-async def test_deletion_finds_room_in_a_full_server(
-    world: World, services: Services, deployment: Deployment
-) -> None:
+async def test_deletion_finds_room_in_a_full_server(world: World, services: Services, deployment: Deployment) -> None:
     alice = await world.person("alice")
     post = await alice.publishes("hello")
     with deployment.configured("maxmemory", 1, usual=0):
@@ -94,5 +90,5 @@ async def test_purging_takes_replies_out_that_a_stop_left(world: World, services
     answer = await bob.publishes("an answer", in_reply_to=asked)
     await services.repositories.posts.delete(answer.id, bob.id)
     await services.accounts.delete(account_id=bob.id, now_ms=services.clock.now_ms())
-    await world.work()
+    await world.deliver_all()
     assert (await services.reading.post(asked.id, viewer_id=None)).counts.replies == 0

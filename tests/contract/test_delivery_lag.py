@@ -5,7 +5,7 @@ from socialsite.store import Store
 from tests.support.topologies import Deployment
 from tests.support.world import World
 from timelines import keys
-from timelines.repositories.delivery_lag import HOUR_MS, REMEMBERED_HOURS, USUAL_MS, DeliveryLag
+from timelines.live.delivery_lag import HOUR_MS, REMEMBERED_HOURS, USUAL_MS, DeliveryLag
 
 NOW_MS = 1_900_000_000_000
 
@@ -66,5 +66,5 @@ async def test_a_worker_that_comes_late_notes_it_and_announces_what_nobody_did(w
     author, reader = await world.people("author", "reader")
     await reader.follows(author)
     await author.publishes("hello")
-    await world.work()
+    await world.deliver_all()
     assert await services.live.rewind_ms(services.clock.now_ms()) == USUAL_MS

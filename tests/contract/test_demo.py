@@ -6,10 +6,10 @@ from pathlib import Path
 
 from accounts.domain import AccountId
 from socialsite.services import Services
-from tests.support.corpora import DATA, corpus
+from tests.support.corpora import DATA_DIR, corpus_path
 from tests.support.topologies import Deployment
 from timelines.demo import build
-from timelines.services.demo import FILES, load_demo
+from timelines.demo.load import FILES, load_demo
 
 MINUTE_MS = 60_000
 LICENSED = {
@@ -59,9 +59,7 @@ async def test_the_public_timeline_begins_minutes_ago_in_several_languages(servi
 
 
 def test_every_shipped_post_has_a_source_with_a_known_licence() -> None:
-    rows = [
-        json.loads(line) for line in gzip.decompress((FILES / "posts.jsonl.gz").read_bytes()).splitlines()
-    ]
+    rows = [json.loads(line) for line in gzip.decompress((FILES / "posts.jsonl.gz").read_bytes()).splitlines()]
     notice = (FILES / "NOTICE").read_text("utf-8")
     assert {row["source"] for row in rows} == LICENSED
     assert all(f'"source": "{source}"' in notice for source in LICENSED)
@@ -70,7 +68,7 @@ def test_every_shipped_post_has_a_source_with_a_known_licence() -> None:
 
 
 def test_the_same_sources_give_the_same_files(tmp_path: Path) -> None:
-    corpus("posts/ubuntu-irc.jsonl.gz")
-    build.build(DATA, tmp_path)
+    corpus_path("posts/ubuntu-irc.jsonl.gz")
+    build.build(DATA_DIR, tmp_path)
     for name in ("posts.jsonl.gz", "accounts.jsonl.gz", "graph.tsv.gz"):
         assert gzip.decompress((tmp_path / name).read_bytes()) == gzip.decompress((FILES / name).read_bytes())

@@ -6,13 +6,13 @@ import pytest
 
 from accounts.domain import AccountId
 from socialsite.store import Command, KeyDataShardedConnection, Reply, Store
-from socialsite.store.connections import partition_of
-from socialsite.store.errors import LayoutChanged
+from socialsite.store.connections import partition_of_pair
+from socialsite.store.errors import PartitionLayoutChanged
 from timelines import keys
-from timelines.domain.follow import FIRST_PASS, Follow, PassCursor
-from timelines.repositories.edge_side import EdgeSide
-from timelines.repositories.edges import TURNS_MOST, PairEdges
-from timelines.repositories.follows import FIRST, Follows
+from timelines.graph.edge_list import EdgeSide
+from timelines.graph.edges import TURNS_MOST, PairEdges
+from timelines.graph.follow import FIRST_PASS, Follow, PassCursor
+from timelines.graph.repository import FIRST, Follows
 
 ALICE, BOB, CAROL = map(AccountId, (1, 2, 3))
 
@@ -45,12 +45,14 @@ class WatchedPairs(KeyDataShardedConnection):
 
 
 def edges_of(store: Store, partitions: int) -> PairEdges:
-    return PairEdges(store.pairs("follows", partitions), outgoing=keys.following, incoming=keys.followers)
+    return PairEdges(
+        store.partitioned_component("follows", partitions), outgoing=keys.following, incoming=keys.followers
+    )
 
 
 def of_partition(number: int, partitions: int, count: int, start: int = 2) -> list[int]:
     """The first ids from `start` on whose edges with Alice are in one partition."""
-    found = [id for id in range(start, start + 500) if partition_of(id, ALICE, partitions) == number]
+    found = [id for id in range(start, start + 500) if partition_of_pair(id, ALICE, partitions) == number]
     return found[:count]
 
 
@@ -60,8 +62,8 @@ async def test_reads_of_a_partition_end_where_they_are_told_to(store: Store) -> 
     side = edges.outgoing
     assert await side.ids(ALICE, 5) == [2, 3, 4, 5, 6]
     assert await side.ids(ALICE, 7) == [2, 3, 4, 5, 6, 7, 8]
-    assert await store.ask(side.first_question(ALICE, 3)) == [[2, 3, 4]]
-    assert await store.ask(side.times_question(ALICE, 3)) == [{2: 102, 3: 103, 4: 104}]
+    assert await store.read(side.first_question(ALICE, 3)) == [[2, 3, 4]]
+    assert await store.read(side.times_question(ALICE, 3)) == [{2: 102, 3: 103, 4: 104}]
 
 
 async def test_reads_of_several_partitions_end_where_they_are_told_to(store: Store) -> None:
@@ -70,8 +72,8 @@ async def test_reads_of_several_partitions_end_where_they_are_told_to(store: Sto
     await edges.add_many((ALICE, id, 1_000 + id) for id in (*one, *other))
     side = edges.outgoing
     assert await side.ids(ALICE, 5) == [*one, other[0]]
-    assert await store.ask(side.first_question(ALICE, 3)) == [[*one[:3], *other[:3]]]
-    assert await store.ask(side.times_question(ALICE, 5)) == [{id: 1_000 + id for id in [*one, other[0]]}]
+    assert await store.read(side.first_question(ALICE, 3)) == [[*one[:3], *other[:3]]]
+    assert await store.read(side.times_question(ALICE, 5)) == [{id: 1_000 + id for id in [*one, other[0]]}]
 
 
 @pytest.mark.parametrize(
@@ -165,9 +167,7 @@ async def test_who_goes_before_the_last_ones_time_is_told_has_the_pass_repeated(
 
 
 @pytest.mark.parametrize("gone", [(0,), (0, 1, 2, 3)])
-async def test_who_goes_from_a_further_partition_has_it_begun_again(
-    store: Store, gone: Sequence[int]
-) -> None:
+async def test_who_goes_from_a_further_partition_has_it_begun_again(store: Store, gone: Sequence[int]) -> None:
     ids, next = await pass_over_four(store, 2, 5, gone)
     assert (ids, next) == (of_partition(1, 2, 2), PassCursor.start_of(1))
 
@@ -182,7 +182,7 @@ class TurningPairs(KeyDataShardedConnection):
     async def write_each(self, commands: Sequence[Command]) -> list[Reply]:
         self._turns -= 1
         if self._turns >= 0:
-            raise LayoutChanged("cut anew")
+            raise PartitionLayoutChanged("cut anew")
         return await super().write_each(commands)
 
 
@@ -196,7 +196,7 @@ async def test_a_change_waits_for_partitions_to_turn_over_and_back_again(store: 
 async def test_a_change_does_not_wait_for_ever(store: Store) -> None:
     pairs = TurningPairs(store, TURNS_MOST + 1)
     edges = PairEdges(pairs, outgoing=keys.following, incoming=keys.followers)
-    with pytest.raises(LayoutChanged):
+    with pytest.raises(PartitionLayoutChanged):
         await edges.add(ALICE, BOB, 5)
     assert not await edges.has(ALICE, BOB)
 
@@ -224,6 +224,6 @@ async def test_each_partition_tells_its_share_of_them(store: Store, most: int, e
 async def test_a_reader_is_met_with_the_first_of_a_partition(store: Store, count: int, is_all: bool) -> None:
     follows = Follows(store, partitions=1, following_cap=100)
     await follows.add_many(Follow(ALICE, AccountId(id), id) for id in range(10, 10 + count))
-    (met,) = await store.ask(follows.met_question(ALICE, BOB))
+    (met,) = await store.read(follows.met_question(ALICE, BOB))
     assert met.followed == tuple(range(10, 10 + min(count, FIRST)))
     assert met.is_all == is_all

@@ -13,7 +13,7 @@ import pytest
 import redis
 
 from socialsite.store.embedded import EmbeddedServer, EmbeddedServerError
-from tests.support.redis_server import write_out
+from tests.support.redis_server import pause_until_aof_written
 
 Make = Callable[..., EmbeddedServer]
 
@@ -85,7 +85,7 @@ def test_data_survive_kill_9_of_the_server_and_the_owner_starts_it_again(server:
     first.start()
     client(first).set("posts:{1}:post", "hello")
     assert first.pid
-    write_out(client(first))
+    pause_until_aof_written(client(first))
     os.kill(first.pid, signal.SIGKILL)
     while first.is_running():
         time.sleep(0.01)
@@ -97,7 +97,7 @@ def test_a_second_process_connects_and_leaves_the_server_running(server: Make) -
     first, second = server(), server()
     first.start()
     second.start()
-    assert (second.url, second.pid, second.owned) == (first.url, first.pid, False)
+    assert (second.url, second.pid, second.is_owner) == (first.url, first.pid, False)
     second.stop()
     assert client(first).ping()
 
@@ -111,9 +111,7 @@ def test_two_processes_starting_at_once_share_one_server(tmp_path: Path) -> None
     assert not EmbeddedServer(tmp_path / "data").is_running()
 
 
-def test_the_server_of_a_killed_owner_is_taken_over_and_stopped_in_the_end(
-    server: Make, tmp_path: Path
-) -> None:
+def test_the_server_of_a_killed_owner_is_taken_over_and_stopped_in_the_end(server: Make, tmp_path: Path) -> None:
     other = start_elsewhere(tmp_path / "data")
     assert other.stdout
     orphan = int(other.stdout.readline())
@@ -121,7 +119,7 @@ def test_the_server_of_a_killed_owner_is_taken_over_and_stopped_in_the_end(
     other.communicate()
     heir = server()
     heir.start()
-    assert (heir.pid, heir.owned) == (orphan, True)
+    assert (heir.pid, heir.is_owner) == (orphan, True)
     heir.stop()
     assert not heir.is_running()
 

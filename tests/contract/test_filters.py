@@ -4,10 +4,10 @@ import pytest
 
 from accounts.domain import AccountId
 from socialsite.services import Services
-from timelines.domain.filters import PHRASE_MAX, Filter
-from timelines.errors import FilterNotFound, FilterRefused, FiltersCapReached
-from timelines.repositories.filters import Filters
-from timelines.services.filters import FilterService
+from timelines.errors import FilterInvalid, FilterNotFound, FiltersCapReached
+from timelines.filters.repository import Filters
+from timelines.filters.service import FilterService
+from timelines.visibility.filter import PHRASE_MAX, Filter
 
 ALICE, BOB = AccountId(1), AccountId(2)
 
@@ -64,9 +64,9 @@ async def test_one_more_than_the_cap_is_refused(services: Services) -> None:
 
 @pytest.mark.parametrize("phrase", ["", " \n", "\u200d", "x" * (PHRASE_MAX + 1), "a\0b"])
 async def test_what_is_no_phrase_is_refused_also_at_an_edit(services: Services, phrase: str) -> None:
-    with pytest.raises(FilterRefused):
+    with pytest.raises(FilterInvalid):
         await services.filters.add(account_id=ALICE, phrase=phrase)
     made = await services.filters.add(account_id=ALICE, phrase="x" * PHRASE_MAX)
-    with pytest.raises(FilterRefused):
+    with pytest.raises(FilterInvalid):
         await edit(services, ALICE, made.id, phrase)
     assert await services.filters.all(ALICE) == [made]

@@ -5,8 +5,8 @@ import pytest
 from socialsite.services import Services
 from tests.support.world import World, ids_of, ids_on
 from timelines import keys
-from timelines.errors import FollowedTagsCapReached
-from timelines.repositories.followed_tags import FOLLOWED_TAGS_CAP
+from timelines.errors import FollowedHashtagsCapReached
+from timelines.hashtags.followed import FOLLOWED_TAGS_CAP
 
 
 async def test_following_is_said_once_and_taken_back(world: World, services: Services) -> None:
@@ -26,7 +26,7 @@ async def test_there_is_a_cap(world: World, services: Services) -> None:
     alice = await world.person("alice")
     for number in range(FOLLOWED_TAGS_CAP):
         await services.tagging.follow(account_id=alice.id, tag=f"t{number}", now_ms=number + 1)
-    with pytest.raises(FollowedTagsCapReached):
+    with pytest.raises(FollowedHashtagsCapReached):
         await services.tagging.follow(account_id=alice.id, tag="more", now_ms=1)
     assert not await services.tagging.follow(account_id=alice.id, tag="t1", now_ms=1)
 
@@ -54,5 +54,5 @@ async def test_with_the_account_they_go(world: World, services: Services) -> Non
     alice = await world.person("alice")
     await services.tagging.follow(account_id=alice.id, tag="one", now_ms=1)
     await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
-    await world.work()
+    await world.deliver_all()
     assert await services.store.gather([("EXISTS", keys.followed_tags(alice.id))]) == [0]

@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import Iterable
 
 from accounts.domain import AccountId
-from socialsite.store import Key, Store, StoreUrls, open_store
+from socialsite.migration.opening import open_store
+from socialsite.store import Key, Store, StoreUrls
 from timelines import keys
-from timelines.domain.follow import Follow, FollowCounts
-from timelines.repositories.edges import EDGES_PER_SCRIPT
-from timelines.repositories.follows import Follows
+from timelines.graph.edges import EDGES_PER_SCRIPT
+from timelines.graph.follow import Follow, FollowCounts
+from timelines.graph.repository import Follows
 
 PARTITIONS = 16
 ALICE, BOB, CAROL = map(AccountId, (1, 2, 3))
@@ -22,7 +23,7 @@ async def edges_of(store: Store) -> tuple[set[tuple[int, int, int]], set[tuple[i
         _, tag, side, owner = key.split(":")
         reply = await store.node(key).execute("ZRANGE", key, 0, -1, "WITHSCORES")
         for other, at_ms in zip(map(int, reply[::2]), map(int, reply[1::2]), strict=True):
-            partition = store.pairs("follows", PARTITIONS)[int(owner), other]
+            partition = store.partitioned_component("follows", PARTITIONS)[int(owner), other]
             assert tag == f"{{{partition.tag}}}"
             if side == "following":
                 outgoing.add((int(owner), other, at_ms))
@@ -73,9 +74,7 @@ async def test_of_fifty_follows_at_once_one_is_the_first(store: Store, follows: 
     assert len(outgoing) == 1
 
 
-async def test_follows_and_unfollows_at_once_keep_both_sides_equal(
-    store: Store, redis_urls: StoreUrls
-) -> None:
+async def test_follows_and_unfollows_at_once_keep_both_sides_equal(store: Store, redis_urls: StoreUrls) -> None:
     stores = [await open_store(redis_urls) for _ in range(5)]
     try:
         many = [Follows(each, partitions=PARTITIONS, following_cap=5_000) for each in stores]
@@ -155,9 +154,9 @@ async def test_of_two_accounts_each_may_follow_the_other(store: Store, follows: 
     for one, other, answer in (
         (ALICE, BOB, (True, False)), (BOB, ALICE, (False, True)), (ALICE, CAROL, (False, False)),
     ):  # fmt: skip
-        assert await store.ask(follows.between_question(one, other)) == [answer]
-    assert await store.ask(follows.followed_question(ALICE, [BOB, CAROL])) == [{BOB}]
-    assert await store.ask(follows.followers_question(BOB, [ALICE, CAROL])) == [{ALICE: 5}]
+        assert await store.read(follows.between_question(one, other)) == [answer]
+    assert await store.read(follows.followed_question(ALICE, [BOB, CAROL])) == [{BOB}]
+    assert await store.read(follows.followers_question(BOB, [ALICE, CAROL])) == [{ALICE: 5}]
 
 
 async def test_a_deleted_account_leaves_in_bounded_rounds(store: Store, follows: Follows) -> None:
@@ -184,7 +183,7 @@ async def test_two_sweeps_at_once_end_with_nothing_left(store: Store, follows: F
 
 async def test_a_lost_side_is_mended_by_the_next_follow(store: Store, follows: Follows) -> None:
     await follows.add(Follow(ALICE, BOB, 1))
-    tag = store.pairs("follows", PARTITIONS)[ALICE, BOB].tag
+    tag = store.partitioned_component("follows", PARTITIONS)[ALICE, BOB].tag
     lost = keys.followers(tag, BOB)
     await store.node(lost).execute("DEL", lost)
     await follows.add(Follow(ALICE, BOB, 1))

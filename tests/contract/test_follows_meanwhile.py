@@ -11,9 +11,9 @@ from socialsite.store import Command, KeyDataShardedConnection, Reply, Store
 from tests.support.paging import ALICE, IDS, ON_ONE_SERVER, newest_first
 from tests.support.topologies import Deployment
 from timelines import keys
-from timelines.domain.follow import FIRST_PASS, Follow, FollowCursor, PassCursor
-from timelines.repositories.edge_side import EdgeSide
-from timelines.repositories.follows import Follows
+from timelines.graph.edge_list import EdgeSide
+from timelines.graph.follow import FIRST_PASS, Follow, FollowCursor, PassCursor
+from timelines.graph.repository import Follows
 
 
 @ON_ONE_SERVER
@@ -107,9 +107,7 @@ async def test_those_who_go_while_a_pass_is_read_do_not_end_it_early(store: Stor
     assert set(ids) - gone <= set(found)
 
 
-async def test_who_goes_and_comes_back_while_a_pass_is_read_takes_nobody_along(
-    store: Store, follows: Follows
-) -> None:
+async def test_who_goes_and_comes_back_while_a_pass_is_read_takes_nobody_along(store: Store, follows: Follows) -> None:
     """Their edge is the newest then; a cursor behind it would pass everybody between by."""
     ids = range(2, 202)
     await follows.add_many(Follow(AccountId(id), ALICE, 1_000 + id % 4) for id in ids)

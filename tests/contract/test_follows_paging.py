@@ -6,17 +6,17 @@ from hypothesis import strategies as st
 
 from accounts.domain import AccountId
 from socialsite.store import Store
-from tests.support.paging import ALICE, IDS, ON_ONE_SERVER, newest_first, pages, passes
+from tests.support.paging import ALICE, IDS, ON_ONE_SERVER, newest_first, read_by_pages, read_by_passes
 from tests.support.topologies import Deployment
-from timelines.domain.follow import FIRST_PASS, Follow, FollowCursor
-from timelines.repositories.follows import Follows
+from timelines.graph.follow import FIRST_PASS, Follow, FollowCursor
+from timelines.graph.repository import Follows
 
 
 async def test_five_thousand_followers_of_one_millisecond_page_exactly_once(follows: Follows) -> None:
     times = dict.fromkeys(range(2, 5_002), 1_700_000_000_000)
     await follows.add_many(Follow(AccountId(id), ALICE, at_ms) for id, at_ms in times.items())
-    assert await pages(follows, 70) == newest_first(times)
-    delivered = await passes(follows, 1_000)
+    assert await read_by_pages(follows, 70) == newest_first(times)
+    delivered = await read_by_passes(follows, 1_000)
     assert len(delivered) == 5_000
     assert set(delivered) == set(times)
 
@@ -25,8 +25,8 @@ async def test_five_thousand_of_one_partition_and_millisecond_page_exactly_once(
     follows = Follows(store, partitions=1, following_cap=10)
     times = dict.fromkeys(range(2, 5_002), 5)
     await follows.add_many(Follow(AccountId(id), ALICE, at_ms) for id, at_ms in times.items())
-    assert await pages(follows, 99) == newest_first(times)
-    assert await passes(follows, 99) == newest_first(times)[::-1]
+    assert await read_by_pages(follows, 99) == newest_first(times)
+    assert await read_by_passes(follows, 99) == newest_first(times)[::-1]
 
 
 @ON_ONE_SERVER
@@ -38,8 +38,8 @@ async def test_pages_and_passes_meet_everybody_once(
     for partitions in (1, 3, 16):
         follows = Follows(store, partitions=partitions, following_cap=10)
         await follows.add_many(Follow(AccountId(id), ALICE, at_ms) for id, at_ms in times.items())
-        assert await pages(follows, limit) == newest_first(times)
-        delivered = await passes(follows, limit)
+        assert await read_by_pages(follows, limit) == newest_first(times)
+        delivered = await read_by_passes(follows, limit)
         assert len(delivered) == len(times)
         assert set(delivered) == set(times)
         deployment.empty()
@@ -49,13 +49,13 @@ async def test_pages_and_passes_meet_everybody_once(
 async def test_passes_walk_through_ties_without_a_gap(follows: Follows, limit: int) -> None:
     ids = range(2, 302)
     await follows.add_many(Follow(AccountId(id), ALICE, 1_000 + id % 4) for id in ids)
-    walked = await passes(follows, limit)
+    walked = await read_by_passes(follows, limit)
     assert sorted(walked) == list(ids)
 
 
 async def test_nobody_follows_is_an_empty_last_page(follows: Follows) -> None:
-    assert await pages(follows, 10) == []
-    assert await passes(follows, 10) == []
+    assert await read_by_pages(follows, 10) == []
+    assert await read_by_passes(follows, 10) == []
 
 
 async def test_a_page_that_ends_with_the_last_follower_has_no_next(follows: Follows) -> None:

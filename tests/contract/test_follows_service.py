@@ -7,21 +7,21 @@ import pytest
 from accounts.domain import DELETED, SUSPENDED, AccountId
 from accounts.errors import AccountNotFound
 from socialsite.store import Store
-from tests.support.people import Directory, Forgotten
-from timelines.domain.follow import Follow, FollowCounts
-from timelines.errors import FollowingCapReached, FollowingYourself
-from timelines.repositories.follows import Follows
-from timelines.repositories.relations import Relations
-from timelines.repositories.requests import FollowRequests
-from timelines.services.following import FollowingService
+from tests.support.people import FakeAccountDirectory, RecordingTimelineCache
+from timelines.errors import CannotFollowSelf, FollowingCapReached
+from timelines.following.service import FollowingService
+from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.follow import Follow, FollowCounts
+from timelines.graph.follow_requests_repository import FollowRequests
+from timelines.graph.repository import Follows
 
 ALICE, BOB, CAROL = map(AccountId, (1, 2, 3))
 CAP = 5
 
 
 @pytest.fixture
-def homes() -> Forgotten:
-    return Forgotten()
+def homes() -> RecordingTimelineCache:
+    return RecordingTimelineCache()
 
 
 @pytest.fixture
@@ -30,7 +30,9 @@ def follows(store: Store) -> Follows:
 
 
 @pytest.fixture
-def service(store: Store, follows: Follows, people: Directory, homes: Forgotten) -> FollowingService:
+def service(
+    store: Store, follows: Follows, people: FakeAccountDirectory, homes: RecordingTimelineCache
+) -> FollowingService:
     return FollowingService(
         follows=follows,
         relations=Relations(store),
@@ -55,13 +57,13 @@ async def test_an_unfollow_says_whether_there_was_one(service: FollowingService)
 
 
 async def test_nobody_follows_themselves(service: FollowingService) -> None:
-    with pytest.raises(FollowingYourself):
+    with pytest.raises(CannotFollowSelf):
         await service.follow(follower_id=ALICE, followed_id=ALICE, now_ms=1000)
 
 
 @pytest.mark.parametrize("state", [SUSPENDED, DELETED])
 async def test_only_active_accounts_are_followed(
-    service: FollowingService, people: Directory, state: str
+    service: FollowingService, people: FakeAccountDirectory, state: str
 ) -> None:
     people.states[BOB] = state  # type: ignore[assignment]
     for other in (BOB, AccountId(999)):
@@ -70,14 +72,14 @@ async def test_only_active_accounts_are_followed(
     assert await service.counts(ALICE) == FollowCounts(0, 0)
 
 
-async def test_a_suspended_account_can_be_unfollowed(service: FollowingService, people: Directory) -> None:
+async def test_a_suspended_account_can_be_unfollowed(service: FollowingService, people: FakeAccountDirectory) -> None:
     await service.follow(follower_id=ALICE, followed_id=BOB, now_ms=1000)
     people.states[BOB] = SUSPENDED
     assert await service.unfollow(follower_id=ALICE, followed_id=BOB)
 
 
 async def test_the_home_is_forgotten_before_and_after_also_when_nothing_changed(
-    service: FollowingService, homes: Forgotten
+    service: FollowingService, homes: RecordingTimelineCache
 ) -> None:
     for _ in range(2):
         await service.follow(follower_id=ALICE, followed_id=BOB, now_ms=1000)
@@ -87,7 +89,7 @@ async def test_the_home_is_forgotten_before_and_after_also_when_nothing_changed(
 
 
 async def test_a_follow_that_a_deletion_overtakes_leaves_no_edge(
-    service: FollowingService, follows: Follows, people: Directory
+    service: FollowingService, follows: Follows, people: FakeAccountDirectory
 ) -> None:
     """Bob is deleted and swept between the check and the edge."""
 
@@ -102,7 +104,7 @@ async def test_a_follow_that_a_deletion_overtakes_leaves_no_edge(
 
 
 async def test_an_old_follow_outlives_a_suspension_during_its_repetition(
-    service: FollowingService, people: Directory
+    service: FollowingService, people: FakeAccountDirectory
 ) -> None:
     await service.follow(follower_id=ALICE, followed_id=BOB, now_ms=1000)
 
@@ -138,7 +140,7 @@ async def test_concurrent_follows_pass_the_cap_by_no_more_than_themselves(servic
 
 
 async def test_pages_leave_out_the_suspended_and_are_full_all_the_same(
-    service: FollowingService, follows: Follows, people: Directory
+    service: FollowingService, follows: Follows, people: FakeAccountDirectory
 ) -> None:
     await follows.add_many(Follow(AccountId(id), ALICE, id) for id in range(2, 42))
     for id in range(2, 42):
@@ -152,7 +154,7 @@ async def test_pages_leave_out_the_suspended_and_are_full_all_the_same(
 
 
 async def test_a_page_of_many_suspended_ends_in_bounded_time(
-    service: FollowingService, follows: Follows, people: Directory
+    service: FollowingService, follows: Follows, people: FakeAccountDirectory
 ) -> None:
     await follows.add_many(Follow(AccountId(id), ALICE, id) for id in range(2, 102))
     for id in range(2, 102):

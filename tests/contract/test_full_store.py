@@ -1,4 +1,4 @@
-"""A server that is full: what an operator does about it works there (docs/operations.md, Out of memory)."""
+"""A server that is full: what an operator does about it works there (docs/guide/troubleshooting.md, Out of memory)."""
 
 import asyncio
 import io
@@ -11,9 +11,9 @@ from django.core.management import CommandError, call_command
 
 from socialsite.services import open_services
 from tests.support.redis_server import RedisServer
-from tests.support.town import Town
+from tests.support.town import SampleSite
 from tests.support.world import World
-from timelines.services.archiving import ArchivingService
+from timelines.archive.service import ArchivingService
 
 PASSWORD = "rather long words 9"
 
@@ -33,7 +33,7 @@ def full(server: RedisServer, settings: Any, tmp_path: Path) -> Iterator[None]:
 
     async def build() -> None:
         async with open_services() as services:
-            await Town.built(World(services))
+            await SampleSite.build(World(services))
 
     with server.client() as client:
         client.flushall()

@@ -19,9 +19,7 @@ async def test_a_parent_that_was_deleted_is_kept_as_gone(services: Services) -> 
     assert await threads.parents([SECOND, THIRD]) == {SECOND: FIRST}
 
 
-async def test_a_parent_that_stands_or_answered_nothing_is_not_gone(
-    services: Services, deployment: Deployment
-) -> None:
+async def test_a_parent_that_stands_or_answered_nothing_is_not_gone(services: Services, deployment: Deployment) -> None:
     threads, store = services.repositories.threads, services.store
     author = await services.accounts.sign_up(handle="alice", password=None, now_ms=services.clock.now_ms())
     post = await services.publishing.publish(

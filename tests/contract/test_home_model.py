@@ -1,4 +1,4 @@
-"""Homes against a model, under random interleavings of everything that touches them (docs/architecture.md).
+"""Homes against a model, under random interleavings of everything that touches them (docs/reference/architecture.md).
 
 Publish, deliver (at least once, out of order, late), follow, unfollow, delete, read, rebuild and loss of the
 cached key run as tasks that give way before and after every round trip. After each calm, all pages read with
@@ -14,19 +14,19 @@ import pytest
 
 from accounts.domain import AccountId
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, build_services
 from socialsite.store import Command, Node, Reply, Store
 from socialsite.store.connection import Address
-from tests.support.nodes import OneNode
+from tests.support.nodes import SingleNodeTopology
 from tests.support.world import Person, World, ids_on
 from timelines import keys
-from timelines.domain.page import TimelinePage
 from timelines.errors import PostNotFound
+from timelines.pages.page import TimelinePage
 
-SMALL = Configuration(home_cap=8, posts_per_pass=3, turn_ms=0, read_ahead=1)  # trims and floors all the time
-LARGE = Configuration(home_cap=24, posts_per_pass=1, read_ahead=1)  # heads shorter than the list: margins
+SMALL = ServiceConfig(home_cap=8, posts_per_pass=3, time_slice_ms=0, read_ahead=1)  # trims and floors all the time
+LARGE = ServiceConfig(home_cap=24, posts_per_pass=1, read_ahead=1)  # heads shorter than the list: margins
 SLOW_MS, FAST_MS = [0, 1, 40, 700, 1900], [0, 1, 20, 60, 120, 700]  # between two steps
 PEOPLE = 5
 STEPS = 160
@@ -50,11 +50,11 @@ class GivingWay(Node):
         await self._give_way()
         return replies
 
-    async def send_encoded(self, payload: bytes, replies: int, *, confirm: int = 0) -> list[Reply]:
+    async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
         await self._give_way()
         if self._chance.random() < 0.2:  # a worker that stalls between the check and the push
             await asyncio.sleep(0.06 * self._chance.random())
-        answers = await super().send_encoded(payload, replies, confirm=confirm)
+        answers = await super().send_encoded(payload, replies, required_replicas=required_replicas)
         await self._give_way()
         return answers
 
@@ -65,7 +65,7 @@ class Run:
     def __init__(self, url: str, seed: int) -> None:
         self.chance = random.Random(seed)
         self.clock = FixedClock(1_900_000_000_000)
-        self.store = Store(OneNode(GivingWay(url, self.chance)))
+        self.store = Store(SingleNodeTopology(GivingWay(url, self.chance)))
         self.services: Services = build_services(self.store, self.clock, LARGE if seed % 2 else SMALL)
         self.steps_ms = FAST_MS if seed % 2 else SLOW_MS
         self.world = World(self.services)
@@ -79,7 +79,7 @@ class Run:
     async def play(self) -> None:
         self.people = await self.world.people(*(f"p{number}" for number in range(PEOPLE)))
         self.following = {person.id: set() for person in self.people}
-        await self.services.outbox.prepare()
+        await self.services.outbox.create_group()
         for step in range(STEPS):
             self.clock.advance(self.chance.choice(self.steps_ms))
             self._start(self._anything())
@@ -115,7 +115,7 @@ class Run:
         self.posts[post.id] = person.id
 
     async def _work(self) -> None:
-        jobs = await self.services.outbox.take("abad1dea", 3, 1)
+        jobs = await self.services.outbox.fetch("abad1dea", 3, 1)
         self.chance.shuffle(jobs)
         for job in jobs:
             for _ in range(self.chance.choice([1, 1, 2])):  # at least once
@@ -159,7 +159,7 @@ class Run:
         while self.tasks:
             done, self.tasks = self.tasks, set()
             await asyncio.gather(*done)
-        await self.world.work()
+        await self.world.deliver_all()
 
     async def _compare(self) -> None:
         for person in self.people:

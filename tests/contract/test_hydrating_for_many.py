@@ -3,25 +3,25 @@
 import pytest
 
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, build_services
 from socialsite.store import Store
-from tests.support.nodes import CountingNode, OneNode
-from tests.support.seats import home_of, shown_to
+from tests.support.nodes import CountingNode, SingleNodeTopology
+from tests.support.seats import home_viewer, visible_to
 from tests.support.world import World
-from timelines.domain.rights import Place
-from timelines.services.hydrating_for_many import Seat, hydrate_for
+from timelines.reading.batch_hydration import Seat, hydrate_for
+from timelines.visibility.rights import Place
 
 
 async def test_rights_are_those_of_now(services: Services) -> None:
     alice, bob, carol = await World(services).people("alice", "bob", "carol")
     await alice.follows(bob)
     post = await bob.publishes("hello")
-    seats = [home_of(services, person) for person in (alice, bob, carol)]
-    assert await shown_to(services, post, seats) == [True, True, False]
+    seats = [home_viewer(services, person) for person in (alice, bob, carol)]
+    assert await visible_to(services, post, seats) == [True, True, False]
     await alice.unfollows(bob)
-    assert await shown_to(services, post, seats) == [False, True, False]
-    assert await shown_to(services, post, []) == []
+    assert await visible_to(services, post, seats) == [False, True, False]
+    assert await visible_to(services, post, []) == []
 
 
 async def test_a_list_loses_a_member_at_once(services: Services) -> None:
@@ -29,9 +29,9 @@ async def test_a_list_loses_a_member_at_once(services: Services) -> None:
     made = await alice.makes_list(bob, title="Friends")
     rule = await services.lists.rule(made)
     post, seat = await bob.publishes("hello"), Seat(alice.id, Place.LIST, rule.rights, rule.answering)
-    assert await shown_to(services, post, [seat]) == [True]
+    assert await visible_to(services, post, [seat]) == [True]
     await services.lists.remove_member(owner_id=alice.id, list_id=made.id, account_id=bob.id)
-    assert await shown_to(services, post, [seat]) == [False]
+    assert await visible_to(services, post, [seat]) == [False]
 
 
 async def test_members_of_an_exclusive_list_leave_home(services: Services) -> None:
@@ -39,17 +39,17 @@ async def test_members_of_an_exclusive_list_leave_home(services: Services) -> No
     await alice.follows(bob)
     made = await alice.makes_list(bob, title="Apart")
     post = await bob.publishes("hello")
-    assert await shown_to(services, post, [home_of(services, alice)]) == [True]
+    assert await visible_to(services, post, [home_viewer(services, alice)]) == [True]
     await services.lists.edit(owner_id=alice.id, list_id=made.id, exclusive=True)
-    assert await shown_to(services, post, [home_of(services, alice)]) == [False]
+    assert await visible_to(services, post, [home_viewer(services, alice)]) == [False]
 
 
 async def test_a_post_that_is_gone_is_shown_to_nobody(services: Services) -> None:
     alice, bob = await World(services).people("alice", "bob")
     post = await bob.publishes("hello")
     await bob.deletes(post)
-    seats = [home_of(services, alice), Seat(None, Place.PUBLIC)]
-    assert await shown_to(services, post, seats) == [False, False]
+    seats = [home_viewer(services, alice), Seat(None, Place.PUBLIC)]
+    assert await visible_to(services, post, seats) == [False, False]
 
 
 async def test_each_reader_sees_what_they_have_done_with_it(services: Services) -> None:
@@ -66,9 +66,9 @@ async def test_each_reader_sees_what_they_have_done_with_it(services: Services) 
 @pytest.mark.parametrize("readers", [1, 40])
 async def test_the_number_of_round_trips_does_not_grow_with_the_readers(redis_url: str, readers: int) -> None:
     node = CountingNode(redis_url)
-    store = Store(OneNode(node))
+    store = Store(SingleNodeTopology(node))
     try:
-        services = build_services(store, FixedClock(1_900_000_000_000), Configuration())
+        services = build_services(store, FixedClock(1_900_000_000_000), ServiceConfig())
         world = World(services)
         bob = await world.person("bob")
         people = [await world.person(f"p{number}") for number in range(readers)]
@@ -76,9 +76,9 @@ async def test_the_number_of_round_trips_does_not_grow_with_the_readers(redis_ur
             await person.follows(bob)
         post = await bob.publishes("hello")
         node.trips.clear()
-        assert all(await shown_to(services, post, [home_of(services, person) for person in people]))
+        assert all(await visible_to(services, post, [home_viewer(services, person) for person in people]))
         # The post, its author, its counts; what each reader has to do with it; who follows, by partition.
         (commands,) = node.trips
-        assert 3 + readers < commands <= 3 + readers + min(readers, Configuration().follow_partitions)
+        assert 3 + readers < commands <= 3 + readers + min(readers, ServiceConfig().follow_partitions)
     finally:
         await store.close()

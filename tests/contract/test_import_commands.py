@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 
-from tests.support.commands import run
+from tests.support.commands import run_command
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -31,7 +31,7 @@ def posts(folder: Path) -> Path:
 
 def test_a_graph_is_counted_and_its_bad_lines_reported(tmp_path: Path) -> None:
     report = tmp_path / "report"
-    said = run("import_graph", graph(tmp_path), "--report", report)
+    said = run_command("import_graph", graph(tmp_path), "--report", report)
     assert said.splitlines() == [
         "line 3: columns",
         "self_loop: 1",
@@ -42,37 +42,37 @@ def test_a_graph_is_counted_and_its_bad_lines_reported(tmp_path: Path) -> None:
         "  columns: 1",
     ]
     assert report.read_text() == "3\tcolumns\n"
-    assert "line 3: columns" in run("import_graph", graph(tmp_path), verbosity=2)
-    assert run("import_graph", graph(tmp_path), verbosity=0) == ""
+    assert "line 3: columns" in run_command("import_graph", graph(tmp_path), verbosity=2)
+    assert run_command("import_graph", graph(tmp_path), verbosity=0) == ""
 
 
 def test_every_refused_line_is_told_or_where_to_find_it(tmp_path: Path) -> None:
     file, report = graph(tmp_path, "1\t2\n" + "oops\n" * 25), tmp_path / "report"
-    said = run("import_graph", file)
+    said = run_command("import_graph", file)
     assert "line 2: columns\n" in said
     assert said.count("line ") == 20
     assert said.endswith("5 more refused lines: --report FILE keeps them all, --verbosity 2 shows them.\n")
-    assert run("import_graph", file, verbosity=2).count("line ") == 25
-    assert f"5 more refused lines: {report} has them all" in run("import_graph", file, "--report", report)
+    assert run_command("import_graph", file, verbosity=2).count("line ") == 25
+    assert f"5 more refused lines: {report} has them all" in run_command("import_graph", file, "--report", report)
     assert len(report.read_text().splitlines()) == 25
 
 
 def test_posts_are_counted_and_refused_by_their_reason(tmp_path: Path) -> None:
-    said = run("import_posts", posts(tmp_path), "--unescape", "--max-length", 10)
+    said = run_command("import_posts", posts(tmp_path), "--unescape", "--max-length", 10)
     assert "posts: 1\n" in said
     assert said.endswith("refused: 2\n  before_2000: 1\n  text_too_long: 1\n")
-    assert "standing: 1" in run("import_posts", posts(tmp_path), "--max-length", 10)
+    assert "standing: 1" in run_command("import_posts", posts(tmp_path), "--max-length", 10)
 
 
 def test_a_dry_run_says_so(tmp_path: Path) -> None:
-    said = run("import_posts", posts(tmp_path), "--dry-run")
+    said = run_command("import_posts", posts(tmp_path), "--dry-run")
     assert "Dry run: nothing was written.\nposts: 2\n" in said
-    assert "posts: 2" in run("import_posts", posts(tmp_path))
+    assert "posts: 2" in run_command("import_posts", posts(tmp_path))
 
 
 def test_times_can_be_moved_for_a_demonstration(tmp_path: Path) -> None:
     path = posts(tmp_path)
-    assert "before_2000" not in run("import_posts", path, "--shift-to-now", "--dry-run")
+    assert "before_2000" not in run_command("import_posts", path, "--shift-to-now", "--dry-run")
 
 
 @pytest.mark.parametrize(
@@ -90,11 +90,11 @@ def test_trouble_is_one_line(tmp_path: Path, words: list[str], complaint: str) -
     broken.write_bytes(b"\x1f\x8b\x08\x00 this is no gzip")
     files = {"GRAPH": graph(tmp_path), "POSTS": posts(tmp_path), "BROKEN": broken}
     with pytest.raises(CommandError, match=complaint) as caught:
-        run(*(files.get(word, word) for word in words))
+        run_command(*(files.get(word, word) for word in words))
     assert "\n" not in str(caught.value)
 
 
 def test_an_unreachable_store_is_one_line(tmp_path: Path, settings: Any) -> None:
     settings.REDIS_URL = f"unix://{tmp_path}/nobody.sock"
     with pytest.raises(CommandError, match="The store cannot be used"):
-        run("import_graph", graph(tmp_path))
+        run_command("import_graph", graph(tmp_path))

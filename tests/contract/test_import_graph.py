@@ -8,11 +8,11 @@ import pytest
 
 from accounts.domain import AccountId
 from socialsite.services import Services
-from tests.support.corpora import corpus
+from tests.support.corpora import corpus_path
 from tests.support.topologies import Deployment
-from timelines.repositories.imports import GraphRanks
-from timelines.services.importing import LineFile, Tally
-from timelines.services.importing_graph import GraphImport, GraphOptions
+from timelines.importing.graph import GraphImport, GraphOptions
+from timelines.importing.lines import LineFile, Tally
+from timelines.importing.repository import GraphRanks
 
 NOW_MS = 1_790_000_000_000
 
@@ -40,7 +40,7 @@ async def id_of(services: Services, handle: str) -> AccountId:
 
 async def handles_followed_by(services: Services, handle: str) -> set[str]:
     ids = await services.repositories.follows.following_ids(await id_of(services, handle))
-    return {author.handle for author in (await services.accounts.authors(ids)).values()}
+    return {author.handle for author in (await services.accounts.find_authors(ids)).values()}
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,7 @@ async def test_the_direction_is_what_the_option_says(
     assert await handles_followed_by(services, "n2") == of_2
 
 
-async def test_self_loops_and_comments_are_skipped_and_bad_lines_reported(
-    services: Services, tmp_path: Path
-) -> None:
+async def test_self_loops_and_comments_are_skipped_and_bad_lines_reported(services: Services, tmp_path: Path) -> None:
     lines = [
         "# a comment",
         "1\t1",
@@ -82,9 +80,7 @@ async def test_self_loops_and_comments_are_skipped_and_bad_lines_reported(
     assert tally.refused == {"columns": 2, "handle": 2, "line_too_long": 1}
 
 
-async def test_a_second_run_changes_nothing(
-    services: Services, deployment: Deployment, tmp_path: Path
-) -> None:
+async def test_a_second_run_changes_nothing(services: Services, deployment: Deployment, tmp_path: Path) -> None:
     path = tmp_path / "graph.tsv.gz"
     path.write_bytes(gzip.compress(b"1\t2\n2\t3\n3\t1\n"))
     await run(services, path)
@@ -123,9 +119,7 @@ async def test_nobody_can_sign_in_to_an_imported_account(services: Services, tmp
 
 async def test_a_cached_home_is_right_after_an_import(services: Services, tmp_path: Path) -> None:
     owners = await services.accounts.import_accounts(handles=["n1", "n2"], now_ms=NOW_MS)
-    post = await services.publishing.publish(
-        author_id=owners["n2"], text="hello", now_ms=services.clock.now_ms()
-    )
+    post = await services.publishing.publish(author_id=owners["n2"], text="hello", now_ms=services.clock.now_ms())
     assert (await services.reading.home(owners["n1"])).entries == ()
     await run(services, written(tmp_path / "graph.tsv", ["1\t2"]))
     page = await services.reading.home(owners["n1"])
@@ -170,7 +164,7 @@ async def test_real_graphs_arrive_whole(
     follows: int,
     most_followed: tuple[str, int],
 ) -> None:
-    tally = await run(services, corpus(f"graphs/{name}.tsv.gz"), options)
+    tally = await run(services, corpus_path(f"graphs/{name}.tsv.gz"), options)
     assert tally.counts["accounts"] == accounts
     assert tally.counts["follows"] == follows
     assert tally.refused.total() == 0

@@ -10,31 +10,31 @@ import pytest
 from socialsite.ids import PostId, id_at
 from socialsite.services import Services
 from socialsite.store import Store, StoreUnavailable
-from tests.support.corpora import corpus
-from tests.support.importing import NOW_MS, RULES, import_posts, profile_of, row, written
+from tests.support.corpora import corpus_path
+from tests.support.importing import NOW_MS, RULES, import_posts, read_profile_posts, row, write_rows
 from tests.support.topologies import Deployment
-from timelines.domain.thread import Range
-from timelines.repositories.imports import GraphRanks, ImportedPosts
-from timelines.services.importing import LineFile, Tally
-from timelines.services.importing_authors import NoGraph
-from timelines.services.importing_graph import GraphImport, GraphOptions
-from timelines.services.importing_posts import PostsImport, PostsOptions
-from timelines.services.importing_rows import RowRules, handle_of, ms_of_date
-from timelines.services.touched_timelines import TouchedTimelines
+from timelines.fanout.affected_timelines import TouchedTimelines
+from timelines.importing.authors import NoGraph
+from timelines.importing.graph import GraphImport, GraphOptions
+from timelines.importing.lines import LineFile, Tally
+from timelines.importing.posts import PostsImport, PostsOptions
+from timelines.importing.repository import GraphRanks, ImportedPosts
+from timelines.importing.rows import RowRules, handle_of, ms_of_date
+from timelines.posts.replies import Range
 
 
 async def state_of(services: Services) -> dict[str, list[PostId]]:
     public = await services.repositories.public.read(1 << 53, 10_000, upward=False)
-    return {"public": public, "alice": [post.id for post in await profile_of(services, "alice")]}
+    return {"public": public, "alice": [post.id for post in await read_profile_posts(services, "alice")]}
 
 
 async def test_posts_keep_their_times_and_replies(services: Services, tmp_path: Path) -> None:
     answer = row("b", "yes", "Bob B.", created_at="2015-06-01T10:00:01.5+02:00", in_reply_to="a")
     tally = await import_posts(
-        services, written(tmp_path / "posts", [row("a", "no?", created_at="2015-06-01T06:00:00"), answer])
+        services, write_rows(tmp_path / "posts", [row("a", "no?", created_at="2015-06-01T06:00:00"), answer])
     )
-    (question,) = await profile_of(services, "alice")
-    (reply,) = await profile_of(services, "bob_b_")
+    (question,) = await read_profile_posts(services, "alice")
+    (reply,) = await read_profile_posts(services, "bob_b_")
     assert question.created_ms == ms_of_date("2015-06-01T06:00:00Z")
     assert reply.created_ms == ms_of_date("2015-06-01T08:00:01.500Z")
     assert reply.in_reply_to == question.id
@@ -44,8 +44,8 @@ async def test_posts_keep_their_times_and_replies(services: Services, tmp_path: 
 
 
 async def test_nothing_is_syndicated(services: Services, tmp_path: Path) -> None:
-    await import_posts(services, written(tmp_path / "posts", [row("a")]))
-    assert (await services.outbox.depth()).is_empty
+    await import_posts(services, write_rows(tmp_path / "posts", [row("a")]))
+    assert (await services.outbox.read_depth()).is_empty
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ async def test_nothing_is_syndicated(services: Services, tmp_path: Path) -> None
 async def test_a_row_that_cannot_be_is_refused_with_its_reason(
     services: Services, tmp_path: Path, line: str, reason: str
 ) -> None:
-    tally = await import_posts(services, written(tmp_path / "posts", [row("good"), line, row("better")]))
+    tally = await import_posts(services, write_rows(tmp_path / "posts", [row("good"), line, row("better")]))
     assert tally.refused == {reason: 1}
     assert tally.counts["posts"] == 2
 
@@ -87,9 +87,9 @@ async def test_a_second_run_changes_nothing(services: Services, tmp_path: Path) 
 
 async def test_a_post_of_the_first_millisecond_is_imported_once(services: Services, tmp_path: Path) -> None:
     """The digest of this source ends in twelve zeros: its post asks for the lowest id there can be."""
-    path = written(tmp_path / "posts", [row("4163", created_at="2000-01-01T00:00:00Z")])
+    path = write_rows(tmp_path / "posts", [row("4163", created_at="2000-01-01T00:00:00Z")])
     await import_posts(services, path)
-    (post,) = await profile_of(services, "alice")
+    (post,) = await read_profile_posts(services, "alice")
     assert post.id == 1
     again = await import_posts(services, path)
     assert (again.counts["posts"], again.counts["standing"]) == (0, 1)
@@ -144,13 +144,13 @@ def segments_of_20(services: Services, posts: ImportedPosts) -> PostsImport:
 async def test_a_run_stopped_anywhere_is_finished_by_the_next_without_doubles(
     services: Services, tmp_path: Path, step: str
 ) -> None:
-    path = written(tmp_path / "posts", [row(f"s{i}", f"post {i}") for i in range(60)])
+    path = write_rows(tmp_path / "posts", [row(f"s{i}", f"post {i}") for i in range(60)])
     stopped = segments_of_20(services, Unplugged(services.store, step))
     with pytest.raises(StoreUnavailable):
         await stopped.run(LineFile(path), PostsOptions(RULES), Tally(), NOW_MS)
     # Other times than the first run: what was begun keeps its id all the same.
     await import_posts(services, path, RowRules(max_graphemes=500, latest_ms=NOW_MS, shift_ms=1000))
-    texts = [post.text for post in await profile_of(services, "alice")]
+    texts = [post.text for post in await read_profile_posts(services, "alice")]
     assert sorted(texts) == sorted(f"post {i}" for i in range(60))
     assert len((await state_of(services))["public"]) == 60
 
@@ -165,12 +165,12 @@ async def test_an_id_that_another_source_holds_is_passed_over(services: Services
 
 
 async def test_a_deleted_import_stays_deleted(services: Services, tmp_path: Path) -> None:
-    path = written(tmp_path / "posts", [row("a"), row("b")])
+    path = write_rows(tmp_path / "posts", [row("a"), row("b")])
     await import_posts(services, path)
-    (first, second) = await profile_of(services, "alice")
+    (first, second) = await read_profile_posts(services, "alice")
     await services.publishing.delete(account_id=first.author_id, post_id=first.id)
     await import_posts(services, path)
-    assert [post.id for post in await profile_of(services, "alice")] == [second.id]
+    assert [post.id for post in await read_profile_posts(services, "alice")] == [second.id]
 
 
 async def test_homes_and_lists_show_what_was_imported(services: Services, tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ async def test_homes_and_lists_show_what_was_imported(services: Services, tmp_pa
     await services.lists.add_member(owner_id=reader, list_id=named.id, account_id=alice, now_ms=NOW_MS)
     assert (await services.reading.home(reader)).entries == ()
     assert (await services.reading.list_timeline(named.id, viewer_id=reader)).entries == ()
-    await import_posts(services, written(tmp_path / "posts", [row("a"), row("b")]))
+    await import_posts(services, write_rows(tmp_path / "posts", [row("a"), row("b")]))
     assert len((await services.reading.home(reader)).entries) == 2
     assert len((await services.reading.home(alice)).entries) == 2
     assert len((await services.reading.list_timeline(named.id, viewer_id=reader)).entries) == 2
@@ -192,23 +192,21 @@ async def test_authors_are_given_to_the_graph_by_rank(services: Services, tmp_pa
     graph.write_text("1\t9\n2\t9\n3\t9\n1\t8\n2\t8\n1\t7\n")
     await GraphImport.over(services).run(LineFile(graph), GraphOptions(), Tally(), NOW_MS)
     rows = [
-        row(f"{author}{i}", author=author)
-        for author, n in [("few", 1), ("most", 3), ("some", 2)]
-        for i in range(n)
+        row(f"{author}{i}", author=author) for author, n in [("few", 1), ("most", 3), ("some", 2)] for i in range(n)
     ]
-    await import_posts(services, written(tmp_path / "posts", rows), to_graph=True)
-    assert [len(await profile_of(services, handle)) for handle in ("n9", "n8", "n7")] == [3, 2, 1]
+    await import_posts(services, write_rows(tmp_path / "posts", rows), to_graph=True)
+    assert [len(await read_profile_posts(services, handle)) for handle in ("n9", "n8", "n7")] == [3, 2, 1]
     assert await services.accounts.find_by_handle("most") is None
 
 
 async def test_without_a_graph_nothing_can_be_given_to_it(services: Services, tmp_path: Path) -> None:
     with pytest.raises(NoGraph):
-        await import_posts(services, written(tmp_path / "posts", [row("a")]), to_graph=True)
+        await import_posts(services, write_rows(tmp_path / "posts", [row("a")]), to_graph=True)
 
 
 async def test_a_dry_run_writes_nothing(services: Services, deployment: Deployment, tmp_path: Path) -> None:
     before = deployment.all_keys()
-    tally = await import_posts(services, written(tmp_path / "posts", [row("a"), "{"]), dry=True)
+    tally = await import_posts(services, write_rows(tmp_path / "posts", [row("a"), "{"]), dry=True)
     assert (tally.counts["posts"], tally.refused.total()) == (1, 1)
     assert deployment.all_keys() == before
 
@@ -228,17 +226,17 @@ def test_an_author_becomes_a_handle(author: str, handle: str) -> None:
 
 
 async def test_over_long_thai_posts_are_refused_lines(services: Services) -> None:
-    tally = await import_posts(services, corpus("posts/wisesight-thai.jsonl.gz"))
+    tally = await import_posts(services, corpus_path("posts/wisesight-thai.jsonl.gz"))
     assert tally.refused["text_too_long"] == 244
     assert tally.counts["posts"] + tally.refused.total() == 12_000
 
 
 async def test_entities_of_the_white_house_are_read_once(services: Services) -> None:
-    path = corpus("posts/whitehouse-flotus.jsonl.gz")
+    path = corpus_path("posts/whitehouse-flotus.jsonl.gz")
     with gzip.open(path, "rt") as lines:
         escaped = sum("&amp;" in line for line in lines)
     tally = await import_posts(services, path, RowRules(max_graphemes=500, latest_ms=NOW_MS, unescape=True))
-    posts = await profile_of(services, "flotus")
+    posts = await read_profile_posts(services, "flotus")
     assert escaped == 374
     assert tally.counts["posts"] == len(posts) == 3_152
     assert sum("&amp;" in post.text for post in posts) == 0

@@ -3,10 +3,10 @@
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.store import Store
-from tests.support.scripting import ask
+from tests.support.scripting import run_command
 from timelines import keys
-from timelines.domain.post import Post
-from timelines.repositories.imports import GRAPH_RANKS_CAP, GraphRanks, ImportedPosts
+from timelines.importing.repository import GRAPH_RANKS_CAP, GraphRanks, ImportedPosts
+from timelines.posts.post import Post
 
 ALICE = AccountId(7)
 POSTS = [Post(PostId(n), ALICE, f"post {n}") for n in range(1, 6)]
@@ -16,28 +16,28 @@ async def test_what_was_deleted_or_superseded_is_not_written_again(store: Store)
     imported = ImportedPosts(store, profile_cap=10)
     states = {1: "deleted:7", 2: "superseded", 3: "pending"}
     for number, state in states.items():
-        await ask(store, "SET", keys.post(PostId(number)), state)
+        await run_command(store, "SET", keys.post(PostId(number)), state)
     assert await imported.write(POSTS) == POSTS[2:]
     assert await imported.write(POSTS) == POSTS[2:]
-    assert await ask(store, "GET", keys.post(PostId(1))) == b"deleted:7"
-    assert await ask(store, "GET", keys.post(PostId(2))) == b"superseded"
+    assert await run_command(store, "GET", keys.post(PostId(1))) == b"deleted:7"
+    assert await run_command(store, "GET", keys.post(PostId(2))) == b"superseded"
 
 
 async def test_a_profile_keeps_the_newest_that_are_imported(store: Store) -> None:
     imported, profile = ImportedPosts(store, profile_cap=3), keys.profile_timeline(ALICE)
     await imported.place(POSTS[:3])
-    assert await ask(store, "ZRANGE", profile, 0, -1) == [b"1", b"2", b"3"]
+    assert await run_command(store, "ZRANGE", profile, 0, -1) == [b"1", b"2", b"3"]
     await imported.place(POSTS)
-    assert await ask(store, "ZRANGE", profile, 0, -1) == [b"3", b"4", b"5"]
+    assert await run_command(store, "ZRANGE", profile, 0, -1) == [b"3", b"4", b"5"]
 
 
 async def test_the_graph_keeps_those_with_most_followers(store: Store) -> None:
     ranks, key = GraphRanks(store), keys.graph_ranks()
     await ranks.record((10 * n, n) for n in range(1, GRAPH_RANKS_CAP + 1))
-    assert await ask(store, "ZCARD", key) == GRAPH_RANKS_CAP
+    assert await run_command(store, "ZCARD", key) == GRAPH_RANKS_CAP
     await ranks.record([(5, GRAPH_RANKS_CAP + 1)])
-    assert await ask(store, "ZCARD", key) == GRAPH_RANKS_CAP
-    assert await ask(store, "ZRANGE", key, 0, 0) == [b"20"]
+    assert await run_command(store, "ZCARD", key) == GRAPH_RANKS_CAP
+    assert await run_command(store, "ZRANGE", key, 0, 0) == [b"20"]
     led = [5, *range(10 * GRAPH_RANKS_CAP, 0, -10)]
     for limit in (0, 1, 1000, 2500):
         assert await ranks.most_followed(limit) == led[:limit]

@@ -10,90 +10,91 @@ import pytest
 import pytest_asyncio
 
 from accounts.domain import AccountId
+from socialsite.admin.audit_log import Actor, AuditLog
 from socialsite.asgi import application
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId
-from socialsite.middleware.services import loop_services
-from socialsite.ops.trail import Actor, AuditTrail
+from socialsite.migration.opening import open_store
 from socialsite.recipes.buffer import Entity
-from socialsite.recipes.buffer_flush import Flushed
-from socialsite.recipes.hub import Hub
+from socialsite.recipes.buffer_flush import FlushResult
 from socialsite.recipes.lock import Lock
-from socialsite.recipes.schedule import Schedule
+from socialsite.recipes.periodic_tasks import PeriodicTasks
+from socialsite.recipes.pubsub_listener import PubSubListener
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
-from socialsite.store import Key, open_store
-from socialsite.store.key import GRAMMAR
-from tests.support.browser import Browser
-from tests.support.key_document import EVERYWHERE, Line, Watch, table
+from socialsite.store import Key
+from socialsite.store.key import KEY_PATTERN
+from socialsite.web.middleware.services import loop_services
+from tests.support.browser import HttpBrowser
+from tests.support.key_document import COMMON_ROWS, KeyRow, KeyWatch, read_table
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.world import World
-from timelines.domain.post import Post
-from timelines.repositories.delivery_lag import DeliveryLag
-from timelines.repositories.drift import AuditDrift
-from timelines.repositories.notice_debts import NoticeDebt
-from timelines.repositories.search import RARE_CAP, partition_of
-from timelines.services.importing import LineFile, Tally
-from timelines.services.importing_graph import GraphImport, GraphOptions
-from timelines.services.importing_posts import PostsImport, PostsOptions
-from timelines.services.importing_rows import RowRules
+from timelines.audit.repair_log import AuditDrift
+from timelines.importing.graph import GraphImport, GraphOptions
+from timelines.importing.lines import LineFile, Tally
+from timelines.importing.posts import PostsImport, PostsOptions
+from timelines.importing.rows import RowRules
+from timelines.live.delivery_lag import DeliveryLag
+from timelines.notifications.pending_repository import NoticeDebt
+from timelines.posts.post import Post
+from timelines.search.repository import RARE_CAP, partition_of
 
 LIMITS = {"post": 100, "follow": 100, "login": 100, "signup": 100, "address": 1000}
 
 
 @pytest_asyncio.fixture
 async def site(redis_url: str) -> AsyncIterator[Services]:
-    async with open_services(redis_url, Configuration(rate_limits=dict(LIMITS))) as opened:
+    async with open_services(redis_url, ServiceConfig(rate_limits=dict(LIMITS))) as opened:
         loop_services.bind(opened)
         yield opened
 
 
 @pytest_asyncio.fixture
-async def hub(site: Services) -> AsyncIterator[Hub]:
+async def hub(site: Services) -> AsyncIterator[PubSubListener]:
     """The live side of a web process."""
-    found = Hub(site.store, site.clock, on_message=_ignore, on_lost=lambda: None, on_gap=_rest)
+    found = PubSubListener(site.store, site.clock, on_message=_ignore, on_lost=lambda: None, on_resynced=_rest)
     await found.open()
     yield found
     await found.close()
 
 
 @pytest.fixture
-def watch(redis_server: RedisServer, redis_url: str) -> Iterator[Watch]:
+def watch(redis_server: RedisServer, redis_url: str) -> Iterator[KeyWatch]:
     with redis_server.client() as client:
-        yield Watch(client, EVERYWHERE)
+        yield KeyWatch(client, COMMON_ROWS)
 
 
 async def test_every_key_has_its_line_and_every_line_its_key(
-    site: Services, hub: Hub, watch: Watch, tmp_path: Path
+    site: Services, hub: PubSubListener, watch: KeyWatch, tmp_path: Path
 ) -> None:
     world = World(site)
-    await hub.enter("42")
+    await hub.add_member("42")
     await DeliveryLag(site.store).note(PostId(1 << 20), site.clock.now_ms())
     await site.repositories.pulled.enter(AccountId(1), site.clock.now_ms())
     await AuditDrift(site.store).note({"kind": 1})
-    await AuditTrail(site.store).note(Actor(1, "abad1dea"), "suspend", "account:2")
+    await AuditLog(site.store).record(Actor(1, "abad1dea"), "suspend", "account:2")
     for use in (use_pages, use_lists, use_queue, use_statistics, use_notices, use_relations):
         await use(site, world)
-        watch.look()
+        watch.scan()
     await use_imports(site, tmp_path)
     await use_search(site)
-    watch.look()
-    await world.work()
-    watch.look()
+    watch.scan()
+    await world.deliver_all()
+    watch.scan()
     assert not watch.wrong, "\n".join(sorted(set(watch.wrong)))
-    assert not watch.unmet, f"in docs/reference/keys.md, but not on the server: {watch.unmet}"
+    assert not watch.unmatched_rows, f"in docs/reference/keys.md, but not on the server: {watch.unmatched_rows}"
 
 
 async def use_pages(site: Services, world: World) -> None:
     """Over HTTP, so that sessions and limits are met."""
     bob = await world.person("bob")
-    async with Browser(application) as alice:
+    async with HttpBrowser(application) as alice:
         assert (await alice.sign_up("alice")).status_code == 201
         assert (await alice.post_json("/@bob/follow/")).status_code == 200
         await bob.publishes("hello #World")
-        first = await alice.publishes("words", idempotency_key="{x}: *")
-        answer = await alice.publishes("an answer", in_reply_to=first["id"])
-        await alice.publishes("and one to that", in_reply_to=answer["id"])
+        first = await alice.publish("words", idempotency_key="{x}: *")
+        answer = await alice.publish("an answer", in_reply_to=first["id"])
+        await alice.publish("and one to that", in_reply_to=answer["id"])
         assert (await alice.post_json(f"/posts/{answer['id']}/delete/")).status_code == 200
         assert len((await alice.get_json("/")).json()["posts"]) == 3
 
@@ -140,12 +141,12 @@ async def use_relations(site: Services, world: World) -> None:
 
 
 async def use_queue(site: Services, world: World) -> None:
-    await site.outbox.prepare()
-    await site.outbox.beat("abad1dea")
+    await site.outbox.create_group()
+    await site.outbox.send_heartbeat("abad1dea")
     await site.outbox.add(b"not a job")
-    for job in await site.outbox.take("abad1dea", 100, 10):
+    for job in await site.outbox.fetch("abad1dea", 100, 10):
         if job.payload == b"not a job":
-            await site.outbox.bury(job, "it is none")
+            await site.outbox.move_to_dead_letters(job, "it is none")
         else:
             await site.outbox.finish(job, await site.syndication.handle(job.payload))
 
@@ -153,13 +154,13 @@ async def use_queue(site: Services, world: World) -> None:
 async def use_statistics(site: Services, world: World) -> None:
     """What the pages were counted as; one buffer flushed, one on its way, one waiting."""
     meter, flusher, now_ms = site.statistics.meter, site.statistics.flusher, site.clock.now_ms()
-    meter.viewed(Entity("post", 1))
+    meter.count_view(Entity("post", 1))
     await meter.flush()
-    assert await Schedule(site.store, []).do_if_due(site.statistics.turns[0])
-    meter.viewed(Entity("post", 1))
+    assert await PeriodicTasks(site.store, []).run_if_due(site.statistics.periodic_tasks[0])
+    meter.count_view(Entity("post", 1))
     await meter.flush()
-    await flusher.take([Entity("post", 1)], now_ms, Flushed())
-    meter.viewed(Entity("post", 1))
+    await flusher.take_batches([Entity("post", 1)], now_ms, FlushResult())
+    meter.count_view(Entity("post", 1))
     await meter.flush()
     await Lock(site.store, "flush").acquire()
 
@@ -177,9 +178,7 @@ async def use_imports(site: Services, directory: Path) -> None:
     graph, posts = directory / "graph.txt", directory / "posts.jsonl"
     graph.write_text("1 2\n1 3\n2 3\n")
     await GraphImport.over(site).run(LineFile(graph), GraphOptions(), Tally(), now_ms)
-    posts.write_text(
-        '{"id": "x:{1}", "author": "ann", "created_at": "2015-06-01T10:00:00Z", "text": "old"}\n'
-    )
+    posts.write_text('{"id": "x:{1}", "author": "ann", "created_at": "2015-06-01T10:00:00Z", "text": "old"}\n')
     rules = RowRules(max_graphemes=500, latest_ms=now_ms)
     await PostsImport.over(site).run(LineFile(posts), PostsOptions(rules, False, False), Tally(), now_ms)
 
@@ -193,38 +192,38 @@ async def test_the_keys_of_client_side_shards_have_their_lines() -> None:
         await store.close()
         for server in servers:
             with server.client() as client:
-                watch = Watch(client, table("Client-side shards"))
-                watch.look()
+                watch = KeyWatch(client, read_table("Client-side shards"))
+                watch.scan()
                 assert not watch.wrong, watch.wrong
-                assert not watch.unmet, watch.unmet
+                assert not watch.unmatched_rows, watch.unmatched_rows
     finally:
         for server in servers:
             server.stop()
 
 
-async def test_the_channels_of_live_updates_have_their_lines(hub: Hub, watch: Watch) -> None:
+async def test_the_channels_of_live_updates_have_their_lines(hub: PubSubListener, watch: KeyWatch) -> None:
     open_channels = [name.decode() for name in watch.client.execute_command("PUBSUB", "SHARDCHANNELS")]
-    lines = table("Channels")
+    lines = read_table("Channels")
     assert len(open_channels) == 17
     assert {line for name in open_channels for line in lines if line.matches(name)} == set(lines)
     assert all(sum(line.matches(name) for line in lines) == 1 for name in open_channels)
-    assert all(GRAMMAR.fullmatch(name) for name in open_channels)
+    assert all(KEY_PATTERN.fullmatch(name) for name in open_channels)
 
 
 def test_the_keys_of_a_moment_are_built_as_written() -> None:
-    patterns = " ".join(line.pattern for line in table("Probes"))
-    probe = Line("map:{t<n>}:probe:<hex>")
+    patterns = " ".join(line.pattern for line in read_table("Probes"))
+    probe = KeyRow("map:{t<n>}:probe:<hex>")
     assert probe.pattern in patterns
     assert probe.matches(Key("map", tag="t77", name="probe:abad1dea"))
     assert "follows:{p<p>}:partition" in patterns
 
 
 @pytest.mark.parametrize("account_id", [AccountId(7)])
-def test_the_look_itself_sees_what_is_wrong(watch: Watch, account_id: AccountId) -> None:
+def test_the_look_itself_sees_what_is_wrong(watch: KeyWatch, account_id: AccountId) -> None:
     watch.client.set("posts:{7}:draft", "unknown")
     watch.client.set(f"timelines:{{{account_id}}}:profile", "of another type")
     watch.client.set("accounts:{7}:Account", "outside the grammar")
     watch.client.set("jobs:{outbox}:worker:abad1dea", "for ever")
-    watch.look()
+    watch.scan()
     assert len(watch.wrong) == 5, watch.wrong
-    assert len(watch.unmet) == len(watch.lines) - 2
+    assert len(watch.unmatched_rows) == len(watch.lines) - 2

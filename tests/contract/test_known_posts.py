@@ -6,16 +6,16 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId, id_at
 from socialsite.store import Store
 from timelines import keys
-from timelines.domain.post import Post
-from timelines.repositories.post_values import PostState, decoded
-from timelines.repositories.posts import PostRepository
+from timelines.posts.post import Post
+from timelines.posts.repository import PostRepository
+from timelines.posts.stored_values import PostState, decoded
 
 POST = Post(id_at(1_764_000_000_000, 1), AccountId(7), "words " * 80)
 OTHER = Post(id_at(1_764_000_000_000, 2), AccountId(8), "others")
 
 
 async def told(store: Store, posts: PostRepository, *ids: PostId) -> list[Post | PostState]:
-    (found,) = await store.ask(posts.find_question(ids))
+    (found,) = await store.read(posts.find_question(ids))
     return [found[id] for id in ids]
 
 
@@ -36,9 +36,7 @@ async def test_a_post_is_sent_once(store: Store) -> None:
     assert await told(store, posts, OTHER.id, POST.id) == [OTHER, POST]
 
 
-@pytest.mark.parametrize(
-    "value", [b"deleted:7", b"deleted:7:12345", b"superseded", b"pending", b"1764000000000", None]
-)
+@pytest.mark.parametrize("value", [b"deleted:7", b"deleted:7:12345", b"superseded", b"pending", b"1764000000000", None])
 async def test_what_stands_there_now_is_told(store: Store, value: bytes | None) -> None:
     posts, key = PostRepository(store), keys.post(POST.id)
     for post in (POST, OTHER):
@@ -49,7 +47,7 @@ async def test_what_stands_there_now_is_told(store: Store, value: bytes | None) 
 
 
 async def test_no_more_are_kept_than_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("timelines.repositories.known_posts.KEPT", 1)
+    monkeypatch.setattr("timelines.posts.known_posts.KEPT", 1)
     posts = PostRepository(store)
     for post in (POST, OTHER):
         await posts.write(post)

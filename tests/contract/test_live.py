@@ -9,8 +9,8 @@ import pytest_asyncio
 from accounts.domain import AccountId, Author
 from socialsite.ids import PostId
 from socialsite.services import Services
-from timelines.domain.account_list import ListId
-from timelines.domain.live import (
+from timelines.ids import ListId
+from timelines.live.messages import (
     CountsChanged,
     EntryDelivered,
     EntryPublished,
@@ -21,9 +21,9 @@ from timelines.domain.live import (
     decode_live,
     encode_live,
 )
-from timelines.domain.post import Post
-from timelines.services.boosting import boost_post
-from timelines.services.live import home_member, list_member
+from timelines.live.service import home_member, list_member
+from timelines.posts.post import Post
+from timelines.reactions.boosting import boost_post
 
 
 class Ear:
@@ -61,7 +61,7 @@ async def ears(services: Services) -> AsyncIterator[tuple[Ear, Ear]]:
 
 @pytest.fixture
 def post(services: Services) -> Post:
-    return Post(services.ids.next(), AccountId(1), "hello")
+    return Post(services.ids.next_id(), AccountId(1), "hello")
 
 
 @pytest.fixture
@@ -75,13 +75,11 @@ async def test_a_published_entry_is_told_to_every_process(services, ears, post, 
         await ear.waits_for(EntryPublished(post.id, author.id, public=True))
 
 
-async def test_a_delivered_entry_is_told_only_where_its_followers_are_online(
-    services, ears, post, author
-) -> None:
+async def test_a_delivered_entry_is_told_only_where_its_followers_are_online(services, ears, post, author) -> None:
     one, other = ears
-    await one.hub.enter(home_member(AccountId(7)))
-    await other.hub.enter(home_member(AccountId(8)))
-    await other.hub.enter(home_member(AccountId(9)))
+    await one.hub.add_member(home_member(AccountId(7)))
+    await other.hub.add_member(home_member(AccountId(8)))
+    await other.hub.add_member(home_member(AccountId(9)))
     await services.live.entry_delivered(post, [AccountId(7), AccountId(5), AccountId(6)])
     await services.live.post_deleted(post.id)
     await one.waits_for(EntryDelivered(post.id, author.id, (AccountId(7),)), PostDeleted(post.id))
@@ -90,8 +88,8 @@ async def test_a_delivered_entry_is_told_only_where_its_followers_are_online(
 
 async def test_a_list_entry_is_told_where_the_list_is_open(services, ears, post, author) -> None:
     one, other = ears
-    await one.hub.enter(home_member(AccountId(3)))  # account 3 is not list 3
-    await other.hub.enter(list_member(ListId(3)))
+    await one.hub.add_member(home_member(AccountId(3)))  # account 3 is not list 3
+    await other.hub.add_member(list_member(ListId(3)))
     await services.live.list_entry_delivered(post, [ListId(3), ListId(4)])
     await services.live.counts_changed(post.id)
     await other.waits_for(EntryDelivered(post.id, author.id, (), (ListId(3),)), CountsChanged(post.id))

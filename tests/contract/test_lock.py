@@ -5,9 +5,10 @@ import asyncio
 import pytest
 import redis
 
-from socialsite.recipes.lock import Lock, Locked, LockLost, fence_key, lock_key
-from socialsite.store import Store, StoreUrls, open_store
-from tests.support.stalls import Stalls
+from socialsite.migration.opening import open_store
+from socialsite.recipes.lock import Lock, LockLost, LockNotAcquired, fence_key, lock_key
+from socialsite.store import Store, StoreUrls
+from tests.support.stalls import StallMonitor
 from tests.support.topologies import Deployment
 
 NAME = "flush"
@@ -15,12 +16,12 @@ NAME = "flush"
 
 @pytest.fixture
 def lock(store: Store) -> Lock:
-    return Lock(store, NAME, life_ms=5_000)
+    return Lock(store, NAME, ttl_ms=5_000)
 
 
 async def test_one_holds_and_others_give_up_at_once(store: Store, lock: Lock) -> None:
     async with lock.hold():
-        with pytest.raises(Locked):
+        with pytest.raises(LockNotAcquired):
             await Lock(store, NAME).acquire()
     await (await Lock(store, NAME).acquire()).release()
 
@@ -28,7 +29,7 @@ async def test_one_holds_and_others_give_up_at_once(store: Store, lock: Lock) ->
 async def test_of_many_at_once_one_gets_it(redis_urls: StoreUrls) -> None:
     stores = [await open_store(redis_urls) for _ in range(16)]
     found = await asyncio.gather(*(Lock(each, NAME).acquire() for each in stores), return_exceptions=True)
-    assert sum(isinstance(each, Locked) for each in found) == 15
+    assert sum(isinstance(each, LockNotAcquired) for each in found) == 15
     for each in stores:
         await each.close()
 
@@ -45,7 +46,7 @@ async def test_who_waits_gets_it_when_it_is_given_back(store: Store, lock: Lock)
 async def test_waiting_has_a_deadline(store: Store, lock: Lock) -> None:
     started = asyncio.get_running_loop().time()
     async with lock.hold():
-        with pytest.raises(Locked):
+        with pytest.raises(LockNotAcquired):
             await Lock(store, NAME).acquire(wait_s=0.3)
     assert asyncio.get_running_loop().time() - started < 5  # and not for as long as it is held
 
@@ -56,7 +57,7 @@ async def test_no_lock_is_immortal(store: Store, lock: Lock) -> None:
 
 
 async def test_somebody_elses_lock_is_not_given_back(store: Store) -> None:
-    late = await Lock(store, NAME, life_ms=30).acquire()
+    late = await Lock(store, NAME, ttl_ms=30).acquire()
     await asyncio.sleep(0.05)
     held = await Lock(store, NAME).acquire()
     assert not await late.release()
@@ -68,27 +69,27 @@ async def test_somebody_elses_lock_is_not_given_back(store: Store) -> None:
 async def test_fences_rise_from_holder_to_holder(store: Store) -> None:
     fences = []
     for _ in range(3):
-        fences.append((await Lock(store, NAME, life_ms=20).acquire()).fence)
+        fences.append((await Lock(store, NAME, ttl_ms=20).acquire()).fence)
         await asyncio.sleep(0.04)
     assert fences == sorted(set(fences))
     assert await store.node(fence_key(NAME)).execute("PTTL", fence_key(NAME)) == -1
 
 
 async def test_a_block_longer_than_the_life_keeps_its_lock(store: Store) -> None:
-    async with Lock(store, NAME, life_ms=2_400).hold():  # a machine that stands still for 1.6 s loses none
+    async with Lock(store, NAME, ttl_ms=2_400).hold():  # a machine that stands still for 1.6 s loses none
         await asyncio.sleep(3)
-        with pytest.raises(Locked):
+        with pytest.raises(LockNotAcquired):
             await Lock(store, NAME).acquire()
 
 
 async def test_a_block_is_stopped_by_the_first_renewal_after_its_lock_is_lost(store: Store) -> None:
     async def work() -> None:
-        async with Lock(store, NAME, life_ms=3_000).hold(at_most_s=60):
+        async with Lock(store, NAME, ttl_ms=3_000).hold(timeout_s=60):
             await store.node(lock_key(NAME)).execute("SET", lock_key(NAME), "somebody else")
             await asyncio.sleep(5)
 
     started = asyncio.get_running_loop().time()
-    with Stalls() as stalls, pytest.raises(LockLost):
+    with StallMonitor() as stalls, pytest.raises(LockLost):
         await work()
     assert asyncio.get_running_loop().time() - started < 2.5 + stalls.total_s  # its life is 3 s
     assert await store.node(lock_key(NAME)).execute("GET", lock_key(NAME)) == b"somebody else"
@@ -96,7 +97,7 @@ async def test_a_block_is_stopped_by_the_first_renewal_after_its_lock_is_lost(st
 
 async def test_a_block_has_a_deadline(store: Store) -> None:
     with pytest.raises(LockLost):
-        async with Lock(store, NAME, life_ms=150).hold(at_most_s=0.3):
+        async with Lock(store, NAME, ttl_ms=150).hold(timeout_s=0.3):
             await asyncio.sleep(5)
     await Lock(store, NAME).acquire()
 
@@ -125,23 +126,21 @@ async def test_a_holder_knows_when_its_lock_ends(store: Store, lock: Lock) -> No
     now = asyncio.get_running_loop().time
     before = now()
     held = await lock.acquire()
-    assert before + 5 <= held.ends_at <= now() + 5
+    assert before + 5 <= held.expires_at <= now() + 5
     before = now()
     assert await held.renew()
-    assert before + 5 <= held.ends_at <= now() + 5
+    assert before + 5 <= held.expires_at <= now() + 5
 
 
-async def test_who_waits_asks_a_few_times_and_no_longer_than_it_said(
-    store: Store, deployment: Deployment
-) -> None:
-    await Lock(store, NAME, life_ms=60_000).acquire()  # and nobody renews it meanwhile
+async def test_who_waits_asks_a_few_times_and_no_longer_than_it_said(store: Store, deployment: Deployment) -> None:
+    await Lock(store, NAME, ttl_ms=60_000).acquire()  # and nobody renews it meanwhile
     with deployment.holding(lock_key(NAME)) as client:
         before = tries(client)
-        with pytest.raises(Locked):
+        with pytest.raises(LockNotAcquired):
             await Lock(store, NAME).acquire(wait_s=0.5)
         assert 2 <= tries(client) - before <= 11  # at most one in half of RETRY_S
         before = tries(client)
-        with pytest.raises(Locked):
+        with pytest.raises(LockNotAcquired):
             await Lock(store, NAME).acquire()
         assert tries(client) - before == 1
 

@@ -12,18 +12,18 @@ import pytest
 import pytest_asyncio
 from django.core.management import CommandError
 
-from socialsite.configuration import Configuration
-from socialsite.operations.forecast import Caps, forecast, table_bytes
-from socialsite.operations.memory import MemoryMeter, node_memory
+from socialsite.maintenance.forecast import TimelineCaps, key_table_bytes, make_forecast
+from socialsite.maintenance.memory import MemoryMeter, read_node_memory
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
 from tests.support.cluster import RedisCluster
-from tests.support.commands import run, within
-from tests.support.town import Town
+from tests.support.commands import run_command, run_with_services
+from tests.support.town import SampleSite
 from tests.support.world import World
-from timelines.services.importing import LineFile, Tally
-from timelines.services.importing_graph import GraphImport, GraphOptions
-from timelines.services.importing_posts import PostsImport, PostsOptions
-from timelines.services.importing_rows import RowRules
+from timelines.importing.graph import GraphImport, GraphOptions
+from timelines.importing.lines import LineFile, Tally
+from timelines.importing.posts import PostsImport, PostsOptions
+from timelines.importing.rows import RowRules
 
 DAY_MS = 86_400_000
 RESERVE = 1 << 20
@@ -56,29 +56,27 @@ async def import_posts(services: Services, path: Path, first: int, count: int) -
 @pytest_asyncio.fixture
 async def on_one_server(redis_url: str) -> AsyncIterator[Services]:
     """Where one server is the first to be full, whatever the topology of the others."""
-    async with open_services(redis_url, Configuration()) as opened:
+    async with open_services(redis_url, ServiceConfig()) as opened:
         yield opened
 
 
 @pytest.mark.slow
-async def test_the_forecast_is_within_a_tenth_of_what_happens(
-    on_one_server: Services, tmp_path: Path
-) -> None:
+async def test_the_forecast_is_within_a_tenth_of_what_happens(on_one_server: Services, tmp_path: Path) -> None:
     """Posts are imported until the memory is as full as the forecast reckons with."""
     services = on_one_server
     node = services.store.nodes[0]
     await import_graph(services, tmp_path / "graph.tsv")
     await import_posts(services, tmp_path / "posts.jsonl", 0, 5000)
-    used = (await node_memory(node)).used
+    used = (await read_node_memory(node)).used
     most = used + RESERVE + 4_000_000
     await node.execute("CONFIG", "SET", "maxmemory", 0)
-    report = await MemoryMeter(services.store, sample=3000).measure(services.clock.now_ms())
+    report = await MemoryMeter(services.store, sample_size=3000).measure(services.clock.now_ms())
     report.nodes[0] = type(report.nodes[0])(report.nodes[0].address, used, most, report.nodes[0].bare,
                                             report.nodes[0].keys)  # fmt: skip
-    foretold = forecast(report, Caps(1000), RESERVE).posts_left
+    foretold = make_forecast(report, TimelineCaps(1000), RESERVE).posts_left
     assert foretold is not None
     done, step = 5000, 500
-    while (await node_memory(node)).used < most - RESERVE:
+    while (await read_node_memory(node)).used < most - RESERVE:
         await import_posts(services, tmp_path / "posts.jsonl", done, step)
         done += step
     happened = done - 5000 - step / 2
@@ -88,10 +86,10 @@ async def test_the_forecast_is_within_a_tenth_of_what_happens(
 async def test_a_sample_weighs_like_the_whole(services: Services, tmp_path: Path) -> None:
     await import_graph(services, tmp_path / "graph.tsv")
     now_ms = services.clock.now_ms()
-    whole = await MemoryMeter(services.store, sample=10**9).measure(now_ms)
-    sample = await MemoryMeter(services.store, sample=2000).measure(now_ms)
+    whole = await MemoryMeter(services.store, sample_size=10**9).measure(now_ms)
+    sample = await MemoryMeter(services.store, sample_size=2000).measure(now_ms)
     assert {n: f.keys for n, f in whole.families.items()} == {n: f.keys for n, f in sample.families.items()}
-    assert sum(family.weighed for family in sample.families.values()) < 3000
+    assert sum(family.sampled_keys for family in sample.families.values()) < 3000
     assert abs(sample.bytes - whole.bytes) < 0.1 * whole.bytes
     assert whole.bytes < whole.nodes[0].used
     share = whole.families["follows:{pN}:followers"].compact_share
@@ -100,24 +98,24 @@ async def test_a_sample_weighs_like_the_whole(services: Services, tmp_path: Path
 
 
 async def test_posts_are_counted_by_age(world: World, services: Services) -> None:
-    town = await Town.built(world)
+    town = await SampleSite.build(world)
     meter = MemoryMeter(services.store)
     report = await meter.measure(services.clock.now_ms())
-    assert report.posts_a_day() == 3
+    assert report.posts_per_day() == 3
     later = await meter.measure(services.clock.now_ms() + 100 * DAY_MS)
     assert later.posts_older_than(90) == 3
-    assert later.posts_a_day() == 0
+    assert later.posts_per_day() == 0
     assert town.first.id
 
 
 def test_a_table_of_keys_doubles() -> None:
-    assert [table_bytes(n) for n in (1, 4, 5, 1024, 1025)] == [32, 32, 64, 8192, 16384]
+    assert [key_table_bytes(n) for n in (1, 4, 5, 1024, 1025)] == [32, 32, 64, 8192, 16384]
 
 
 async def test_all_nodes_of_a_cluster_are_weighed(cluster: RedisCluster) -> None:
     cluster.flush()
-    async with open_services(cluster.url, Configuration()) as services:
-        await Town.built(World(services))
+    async with open_services(cluster.url, ServiceConfig()) as services:
+        await SampleSite.build(World(services))
         report = await MemoryMeter(services.store).measure(services.clock.now_ms())
     assert len(report.nodes) == 3
     assert report.families["accounts:{N}:account"].keys == 3
@@ -127,13 +125,13 @@ def test_the_command(redis_url: str, settings: Any) -> None:
     settings.REDIS_URL = redis_url
 
     async def build(services: Services) -> None:
-        await Town.built(World(services))
+        await SampleSite.build(World(services))
 
-    within(build)
-    said = run("memory")
+    run_with_services(build)
+    said = run_command("memory")
     assert "accounts:{N}:account" in said
     assert "Without maxmemory" in said
-    found = json.loads(run("memory", "--json", "--sample", "10"))
+    found = json.loads(run_command("memory", "--json", "--sample", "10"))
     assert found["families"]["posts:{N}:post"]["keys"] == 3
     with pytest.raises(CommandError):
-        run("memory", "--sample", "0")
+        run_command("memory", "--sample", "0")

@@ -6,19 +6,19 @@ import random
 from datetime import UTC, datetime
 from pathlib import Path
 
-from socialsite.operations.forecast import Caps, forecast
-from socialsite.operations.memory import MemoryMeter, MemoryReport
-from socialsite.ops.memory import MemoryWatch
-from socialsite.ops.memory_shared import SHARED, SharedKeys
+from socialsite.admin.memory import MemorySnapshotCache
+from socialsite.admin.memory_shared import SHARED_FAMILIES, SharedKeySampler
+from socialsite.maintenance.forecast import TimelineCaps, make_forecast
+from socialsite.maintenance.memory import MemoryMeter, MemoryReport
 from socialsite.services import Services
 from tests.support.world import World
 from timelines import keys
-from timelines.domain.post import UNLISTED, Post
-from timelines.repositories.search import PostIndex
-from timelines.services.importing import LineFile, Tally
-from timelines.services.importing_graph import GraphImport, GraphOptions
-from timelines.services.importing_posts import PostsImport, PostsOptions
-from timelines.services.importing_rows import RowRules
+from timelines.importing.graph import GraphImport, GraphOptions
+from timelines.importing.lines import LineFile, Tally
+from timelines.importing.posts import PostsImport, PostsOptions
+from timelines.importing.rows import RowRules
+from timelines.posts.post import UNLISTED, Post
+from timelines.search.repository import PostIndex
 
 AUTHORS, POSTS = 300, 2_400
 
@@ -46,13 +46,13 @@ async def test_a_sample_foretells_like_the_whole_where_one_key_holds_half_of_its
     """A key that is half of its family is met by few samples, and counts for many others in those."""
     await import_posts_mostly_of_one(services, tmp_path)
     for _ in range(3):
-        look = await MemoryWatch(2_000).look(services)
-        whole = await MemoryMeter(services.store, sample=10**9).measure(services.clock.now_ms())
+        look = await MemorySnapshotCache(2_000).get_snapshot(services)
+        whole = await MemoryMeter(services.store, sample_size=10**9).measure(services.clock.now_ms())
         assert look.is_sampled
         told, right = (report.families["timelines:{N}:profile"].bytes for report in (look.report, whole))
         assert abs(told - right) < 0.25 * right, f"{told} bytes of profiles were told, {right} stand"
-        expected = forecast(whole, Caps(services.config.home_cap), 0).bytes_a_post
-        assert abs(look.ahead.bytes_a_post - expected) < 0.15 * expected
+        expected = make_forecast(whole, TimelineCaps(services.config.home_cap), 0).bytes_a_post
+        assert abs(look.forecast.bytes_a_post - expected) < 0.15 * expected
 
 
 async def test_the_parts_of_all_posts_are_what_the_keys_weigh(services: Services, world: World) -> None:
@@ -65,20 +65,20 @@ async def test_the_parts_of_all_posts_are_what_the_keys_weigh(services: Services
     await alice.deletes(posts[40])
     standing = posts[:40] + posts[41:]
     posts.append(await alice.publishes("for few", audience=UNLISTED))
-    await world.work()
+    await world.deliver_all()
     store = services.store
     await PostIndex(store, cap=4, few=2).add(standing)
     profile = keys.profile_timeline(alice.id)
     assert await store.node(profile).execute("ZREMRANGEBYRANK", profile, 0, 9) == 10
     now_ms = services.clock.now_ms()
-    report = await MemoryMeter(store, sample=10**9).measure(now_ms)
+    report = await MemoryMeter(store, sample_size=10**9).measure(now_ms)
     weighed = bytes_of(report)
-    await SharedKeys().tell(report, services, [post.id for post in posts], now_ms)
-    assert len(weighed) == len(SHARED) - 1, "a profile is whole, or in parts"
+    await SharedKeySampler().update_report(report, services, [post.id for post in posts], now_ms)
+    assert len(weighed) == len(SHARED_FAMILIES) - 1, "a profile is whole, or in parts"
     assert bytes_of(report) == weighed
 
 
 def bytes_of(report: MemoryReport) -> dict[str, tuple[int, int]]:
     """Keys, and bytes, of the families that posts share."""
-    found = {name: report.families[name] for name in SHARED if name in report.families}
+    found = {name: report.families[name] for name in SHARED_FAMILIES if name in report.families}
     return {name: (family.keys, family.bytes) for name, family in found.items()}

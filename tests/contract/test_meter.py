@@ -4,26 +4,27 @@ import asyncio
 
 import pytest
 
-from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
-from socialsite.recipes.buffer import Entity
-from socialsite.recipes.series import ALL
-from socialsite.services import open_services
-from socialsite.statistics.figures import DAY_MS
-from socialsite.statistics.kinds import (
+from socialsite.analytics.meter import MAX_PENDING, Meter
+from socialsite.analytics.metrics import (
+    ACCOUNTS_BY_POSTS,
+    DELIVERY_LATENCY,
     ERRORS,
-    LATENCY,
     LOGINS,
-    PAGES,
-    POSTERS,
+    PAGE_VIEWS,
     POSTS,
     REFUSALS,
     REQUESTS,
 )
-from socialsite.statistics.meter import MOST_WAITING, Meter
-from socialsite.statistics.statistics import Statistics
-from socialsite.store import Store, StoreUrls, open_store
-from tests.support.buffering import POST, totals_key
+from socialsite.analytics.statistics import Statistics
+from socialsite.analytics.stats import DAY_MS
+from socialsite.clock import FixedClock
+from socialsite.migration.opening import open_store
+from socialsite.recipes.buffer import Entity
+from socialsite.recipes.series import ALL_MEMBERS
+from socialsite.service_config import ServiceConfig
+from socialsite.services import open_services
+from socialsite.store import Store, StoreUrls
+from tests.support.buffering import POST_ENTITY, totals_key
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import Deployment
 from tests.support.world import World
@@ -36,7 +37,7 @@ async def clock(store: Store) -> FixedClock:
 
 @pytest.fixture
 def statistics(store: Store, clock: FixedClock) -> Statistics:
-    return Statistics.over(store, clock, {"post": totals_key, "account": totals_key})
+    return Statistics.create(store, clock, {"post": totals_key, "account": totals_key})
 
 
 @pytest.fixture
@@ -47,14 +48,20 @@ def meter(statistics: Statistics) -> Meter:
 async def test_what_is_counted_is_told_after_the_next_flush(
     statistics: Statistics, meter: Meter, clock: FixedClock
 ) -> None:
-    meter.logged_in()
-    meter.answered(200, is_page=True, account_id=3)
-    meter.answered(503, is_page=True, account_id=None)
-    meter.refused("post")
+    meter.count_login()
+    meter.count_response(200, is_page=True, account_id=3)
+    meter.count_response(503, is_page=True, account_id=None)
+    meter.count_refusal("post")
     await meter.flush()
     now_ms = clock.now_ms()
-    asked = [(LOGINS, ALL), (REQUESTS, ALL), (PAGES, ALL), (ERRORS, "503"), (REFUSALS, "post")]
-    assert await statistics.figures.series.totals(asked, now_ms, now_ms, now_ms=now_ms) == [1, 2, 1, 1, 1]
+    asked = [
+        (LOGINS, ALL_MEMBERS),
+        (REQUESTS, ALL_MEMBERS),
+        (PAGE_VIEWS, ALL_MEMBERS),
+        (ERRORS, "503"),
+        (REFUSALS, "post"),
+    ]
+    assert await statistics.stats.series.read_totals(asked, now_ms, now_ms, now_ms=now_ms) == [1, 2, 1, 1, 1]
 
 
 async def test_an_event_counts_in_the_second_it_happened_in(
@@ -62,20 +69,20 @@ async def test_an_event_counts_in_the_second_it_happened_in(
 ) -> None:
     first = clock.now_ms() // 60_000 * 60_000 + 59_999
     clock.time_ms = first
-    meter.published(1)
+    meter.count_post(1)
     clock.advance(1)
-    meter.published(1)
+    meter.count_post(1)
     await meter.flush()
-    found = await statistics.figures.trends(first, clock.now_ms(), now_ms=clock.now_ms())
+    found = await statistics.stats.trends(first, clock.now_ms(), now_ms=clock.now_ms())
     assert [point.count for point in found["posts"]] == [1, 1]
 
 
 async def test_nothing_counts_twice(statistics: Statistics, meter: Meter, clock: FixedClock) -> None:
-    meter.published(1)
+    meter.count_post(1)
     await asyncio.gather(*(meter.flush() for _ in range(5)))
     await meter.flush()
     now_ms = clock.now_ms()
-    assert (await statistics.figures.site(now_ms, now_ms, now_ms=now_ms))["posts"] == 1
+    assert (await statistics.stats.site_totals(now_ms, now_ms, now_ms=now_ms))["posts"] == 1
 
 
 async def test_a_quiet_process_writes_nothing(meter: Meter, deployment: Deployment) -> None:
@@ -84,12 +91,12 @@ async def test_a_quiet_process_writes_nothing(meter: Meter, deployment: Deployme
 
 
 async def test_views_are_seen_before_the_flusher_comes(statistics: Statistics, meter: Meter) -> None:
-    meter.viewed(POST)
-    meter.viewed(POST)
+    meter.count_view(POST_ENTITY)
+    meter.count_view(POST_ENTITY)
     await meter.flush()
-    (before,) = await statistics.figures.visits([POST])
+    (before,) = await statistics.stats.view_counts([POST_ENTITY])
     await statistics.flusher.flush(statistics.clock.now_ms())
-    (after,) = await statistics.figures.visits([POST])
+    (after,) = await statistics.stats.view_counts([POST_ENTITY])
     assert before == after
     assert after.views == 2
 
@@ -100,9 +107,9 @@ async def test_an_accounts_last_visit_is_written_once_a_minute(
     minute = clock.now_ms() // 60_000 * 60_000
     for seconds in (0, 1, 30, 61, 90):
         clock.time_ms = minute + seconds * 1000
-        meter.answered(200, is_page=True, account_id=9)
+        meter.count_response(200, is_page=True, account_id=9)
         await meter.flush()
-    (visits,) = await statistics.figures.visits([Entity("account", 9)])
+    (visits,) = await statistics.stats.view_counts([Entity("account", 9)])
     assert visits.seen_ms == minute + 61_000
 
 
@@ -112,12 +119,12 @@ async def test_an_account_is_active_on_every_day_it_was_here(
     midnight = clock.now_ms() // DAY_MS * DAY_MS
     for account_id, at_ms in ((8, midnight - 5_000), (9, midnight - 1_000), (9, midnight + 1_000)):
         clock.time_ms = at_ms
-        meter.answered(200, is_page=True, account_id=account_id)
+        meter.count_response(200, is_page=True, account_id=account_id)
         await meter.flush()
     for hours in (0, 1, 23):  # the whole day, not the hour
         now_ms = midnight + hours * 3_600_000 + 2_000
-        assert await statistics.figures.active_accounts(1, now_ms=now_ms) == 1
-        assert await statistics.figures.active_accounts(2, now_ms=now_ms) == 2
+        assert await statistics.stats.count_active_accounts(1, now_ms=now_ms) == 1
+        assert await statistics.stats.count_active_accounts(2, now_ms=now_ms) == 2
 
 
 async def test_what_is_written_after_midnight_counts_where_it_happened(
@@ -125,37 +132,35 @@ async def test_what_is_written_after_midnight_counts_where_it_happened(
 ) -> None:
     midnight = clock.now_ms() // DAY_MS * DAY_MS
     clock.time_ms = midnight - 300
-    meter.answered(200, is_page=True, account_id=9)
+    meter.count_response(200, is_page=True, account_id=9)
     clock.time_ms = midnight + 700
     await meter.flush()
     yesterday, today, figures = (
         (midnight - DAY_MS, midnight - 1),
         (midnight, clock.now_ms()),
-        statistics.figures,
+        statistics.stats,
     )
-    assert await figures.active_accounts(1, now_ms=clock.now_ms()) == 0
-    assert await figures.active_accounts(2, now_ms=clock.now_ms()) == 1
+    assert await figures.count_active_accounts(1, now_ms=clock.now_ms()) == 0
+    assert await figures.count_active_accounts(2, now_ms=clock.now_ms()) == 1
     assert await figures.most_active(*yesterday, 3, now_ms=clock.now_ms()) == [(9, 1)]
     assert await figures.most_active(*today, 3, now_ms=clock.now_ms()) == []
 
 
-async def test_the_most_active_are_told_best_first(
-    statistics: Statistics, meter: Meter, clock: FixedClock
-) -> None:
+async def test_the_most_active_are_told_best_first(statistics: Statistics, meter: Meter, clock: FixedClock) -> None:
     for account_id, times in ((1, 2), (2, 5), (3, 1)):
         for _ in range(times):
-            meter.published(account_id)
+            meter.count_post(account_id)
     await meter.flush()
     now_ms = clock.now_ms()
-    best = await statistics.figures.most_active(now_ms, now_ms, 2, now_ms=now_ms, kind=POSTERS)
+    best = await statistics.stats.most_active(now_ms, now_ms, 2, now_ms=now_ms, kind=ACCOUNTS_BY_POSTS)
     assert best == [(2, 5), (1, 2)]
 
 
 async def test_latency_is_told_by_quantiles(statistics: Statistics, meter: Meter, clock: FixedClock) -> None:
-    meter.delivered(98, 15)
-    meter.delivered(2, 4_000)
+    meter.count_deliveries(98, 15)
+    meter.count_deliveries(2, 4_000)
     await meter.flush()
-    latency = await statistics.figures.latency(clock.now_ms(), clock.now_ms(), now_ms=clock.now_ms())
+    latency = await statistics.stats.latency(clock.now_ms(), clock.now_ms(), now_ms=clock.now_ms())
     assert latency.p50_ms is not None
     assert latency.p99_ms is not None
     assert 10 < latency.p50_ms <= 20
@@ -163,29 +168,29 @@ async def test_latency_is_told_by_quantiles(statistics: Statistics, meter: Meter
 
 
 def test_quantiles_of_buckets() -> None:
-    counts = [0] * len(LATENCY.members)
-    assert LATENCY.quantile(counts, 0.5) is None
+    counts = [0] * len(DELIVERY_LATENCY.bucket_names)
+    assert DELIVERY_LATENCY.quantile(counts, 0.5) is None
     counts[1] = 10  # 5 to 10 ms
-    assert LATENCY.quantile(counts, 0.5) == 7.5
-    assert LATENCY.quantile(counts, 1.0) == 10
+    assert DELIVERY_LATENCY.quantile(counts, 0.5) == 7.5
+    assert DELIVERY_LATENCY.quantile(counts, 1.0) == 10
     counts[-1] = 1_000
-    assert LATENCY.quantile(counts, 0.99) == LATENCY.bounds_ms[-1]
-    assert [LATENCY.member(ms) for ms in (0, 5, 5.1, 10**9)] == ["5", "5", "10", "more"]
+    assert DELIVERY_LATENCY.quantile(counts, 0.99) == DELIVERY_LATENCY.bounds_ms[-1]
+    assert [DELIVERY_LATENCY.bucket_name(ms) for ms in (0, 5, 5.1, 10**9)] == ["5", "5", "10", "more"]
 
 
 async def test_counts_wait_for_a_server_that_is_away() -> None:
     server = RedisServer().start()
     store = await open_store(server.url)
-    statistics = Statistics.over(store, FixedClock(await store.now_ms()), {})
+    statistics = Statistics.create(store, FixedClock(await store.now_ms()), {})
     try:
         server.kill()
         for _ in range(3):
-            statistics.meter.answered(503, is_page=True, account_id=None)
+            statistics.meter.count_response(503, is_page=True, account_id=None)
             await statistics.meter.flush()
         server.start()
         await statistics.meter.flush()
         now_ms = statistics.clock.now_ms()
-        assert (await statistics.figures.site(now_ms, now_ms, now_ms=now_ms))["errors"] == 3
+        assert (await statistics.stats.site_totals(now_ms, now_ms, now_ms=now_ms))["errors"] == 3
         assert statistics.meter.dropped == 0
     finally:
         await store.close()
@@ -193,9 +198,9 @@ async def test_counts_wait_for_a_server_that_is_away() -> None:
 
 
 async def test_what_waits_in_memory_is_bounded(meter: Meter) -> None:
-    for number in range(MOST_WAITING + 50):
-        meter.viewed(Entity("post", number))
-        meter.viewed(POST)
+    for number in range(MAX_PENDING + 50):
+        meter.count_view(Entity("post", number))
+        meter.count_view(POST_ENTITY)
     assert meter.dropped == 50
 
 
@@ -207,21 +212,21 @@ async def test_the_site_feeds_its_meter(world: World) -> None:
     for number in range(3):
         await alice.publishes(f"post {number}", key=f"key {number}")
     await alice.publishes("post 2", key="key 2")  # the same again
-    await world.work()
+    await world.deliver_all()
     await services.statistics.meter.flush()
     now_ms = services.clock.now_ms()
-    found = await services.statistics.figures.site(now_ms - 60_000, now_ms, now_ms=now_ms)
+    found = await services.statistics.stats.site_totals(now_ms - 60_000, now_ms, now_ms=now_ms)
     assert (found["posts"], found["deliveries"]) == (3, 3)
-    latency = await services.statistics.figures.latency(now_ms - 60_000, now_ms, now_ms=now_ms)
+    latency = await services.statistics.stats.latency(now_ms - 60_000, now_ms, now_ms=now_ms)
     assert latency.p99_ms is not None
 
 
 async def test_a_clean_end_writes_the_last_second(redis_urls: StoreUrls) -> None:
-    async with open_services(redis_urls, Configuration()) as services:
-        services.statistics.meter.published(1)
-    async with open_services(redis_urls, Configuration()) as services:
+    async with open_services(redis_urls, ServiceConfig()) as services:
+        services.statistics.meter.count_post(1)
+    async with open_services(redis_urls, ServiceConfig()) as services:
         now_ms = services.clock.now_ms()
-        found = await services.statistics.figures.site(now_ms - 5_000, now_ms, now_ms=now_ms)
+        found = await services.statistics.stats.site_totals(now_ms - 5_000, now_ms, now_ms=now_ms)
     assert found["posts"] == 1
 
 
@@ -229,15 +234,15 @@ async def test_the_counters_of_a_deleted_post_go_with_it(world: World) -> None:
     (alice,) = await world.people("alice")
     post = await alice.publishes("words")
     statistics = world.services.statistics
-    statistics.meter.viewed(Entity("post", post.id))
+    statistics.meter.count_view(Entity("post", post.id))
     await statistics.meter.flush()
     await statistics.flusher.flush(world.services.clock.now_ms())
     await alice.deletes(post)
-    (visits,) = await statistics.figures.visits([Entity("post", post.id)])
+    (visits,) = await statistics.stats.view_counts([Entity("post", post.id)])
     assert visits.views == 0
 
 
 def test_kinds_are_words_for_keys() -> None:
-    for kind in (POSTS, PAGES, LOGINS, REFUSALS, POSTERS):
+    for kind in (POSTS, PAGE_VIEWS, LOGINS, REFUSALS, ACCOUNTS_BY_POSTS):
         assert kind.name.isalpha()
         assert kind.name.islower()

@@ -1,17 +1,17 @@
 """Mutes: for a time or for good, how they end, and in which order they are shown."""
 
 from socialsite.services import Services
-from tests.support.relating import relation, with_room_for_one
+from tests.support.relating import read_relation, service_with_cap_of_one
 from tests.support.world import World
-from timelines.domain.rights import FOREVER
-from timelines.repositories.relations import Relations
+from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.visibility.rights import FOREVER
 
 HOUR_MS = 3_600_000
 
 
 async def test_mutes_that_are_over_do_not_count_to_the_cap(world: World, services: Services) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
-    capped, now_ms = with_room_for_one(services), services.clock.now_ms()
+    capped, now_ms = service_with_cap_of_one(services), services.clock.now_ms()
     await capped.mute(account_id=alice.id, other_id=bob.id, now_ms=now_ms, until_ms=now_ms + 1)
     assert await capped.mute(account_id=alice.id, other_id=carol.id, now_ms=now_ms + 2)
 
@@ -34,14 +34,12 @@ async def test_a_mute_for_good_replaces_one_for_a_time(world: World, services: S
     assert await alice.mutes(bob)
     assert not await alice.mutes(bob)
     assert await services.relations.muted_until(alice.id, [bob.id]) == {bob.id: FOREVER}
-    assert (await relation(services, alice, bob)).muted_until_ms == FOREVER
+    assert (await read_relation(services, alice, bob)).muted_until_ms == FOREVER
     assert await alice.unmutes(bob)
     assert not await alice.unmutes(bob)
 
 
-async def test_mutes_for_good_come_first_and_in_pages(
-    world: World, services: Services, relations: Relations
-) -> None:
+async def test_mutes_for_good_come_first_and_in_pages(world: World, services: Services, relations: Relations) -> None:
     alice = await world.person("alice")
     others = [(await world.person(f"p{number}")).id for number in range(5)]
     now_ms = services.clock.now_ms()

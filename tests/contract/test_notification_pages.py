@@ -5,30 +5,28 @@ import asyncio
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.services import Services
-from tests.support.noticing import Three, reads_all, told, unread
-from tests.support.reacting import Acts
+from tests.support.noticing import ThreePeople, count_unread, mark_all_read, notification_texts
+from tests.support.reacting import PersonReactions
 from tests.support.world import World
 from timelines import keys
-from timelines.domain.live import Notified
-from timelines.repositories.notifications import NOTIFICATIONS_CAP
+from timelines.live.messages import Notified
+from timelines.notifications.repository import NOTIFICATIONS_CAP
 
 
-async def test_the_mark_moves_forward_only_and_new_ones_are_above_it(
-    three: Three, services: Services
-) -> None:
+async def test_the_mark_moves_forward_only_and_new_ones_are_above_it(three: ThreePeople, services: Services) -> None:
     alice, bob, carol = three
     notifications = services.notifications
     await bob.follows(alice)
-    assert await reads_all(alice) == 0
+    assert await mark_all_read(alice) == 0
     await carol.follows(alice)
-    assert await unread(alice) == 1
+    assert await count_unread(alice) == 1
     assert await notifications.mark_read(alice.id, PostId(1)) == 1
     page = await notifications.page(alice.id)
     assert [each.is_read for each in page.entries] == [False, True]
     assert await notifications.mark_read(alice.id, page.entries[0].id) == 0
 
 
-async def test_pages_are_full_and_end(three: Three, acts: Acts, services: Services) -> None:
+async def test_pages_are_full_and_end(three: ThreePeople, acts: PersonReactions, services: Services) -> None:
     alice, bob, carol = three
     posts = [await alice.publishes(f"word {number}") for number in range(12)]
     for post in posts:
@@ -52,7 +50,7 @@ async def test_pages_are_full_and_end(three: Three, acts: Acts, services: Servic
     assert mentions.next_before is None
 
 
-async def test_the_newest_thousand_stay(three: Three, services: Services) -> None:
+async def test_the_newest_thousand_stay(three: ThreePeople, services: Services) -> None:
     alice, bob, _ = three
     key = keys.notifications(alice.id)
     fill = {f"like:{bob.id}:{number}": number for number in range(1, NOTIFICATIONS_CAP + 1)}
@@ -60,35 +58,35 @@ async def test_the_newest_thousand_stay(three: Three, services: Services) -> Non
     await bob.follows(alice)
     (size,) = await services.store.gather([("ZCARD", key)])
     assert size == NOTIFICATIONS_CAP
-    assert await unread(alice) == 1
-    assert await told(alice) == ["follow by bob"]
+    assert await count_unread(alice) == 1
+    assert await notification_texts(alice) == ["follow by bob"]
 
 
 async def test_more_than_ninety_nine_are_counted_no_further(
-    three: Three, acts: Acts, services: Services
+    three: ThreePeople, acts: PersonReactions, services: Services
 ) -> None:
     alice, bob, _ = three
     posts = [await alice.publishes(f"word {number}") for number in range(105)]
     for post in posts:
         await acts.likes(bob, post)
-    assert await unread(alice) == 100
+    assert await count_unread(alice) == 100
     reply = (await services.store.gather([services.notifications.unread_command(alice.id)]))[0]
     assert (await services.notifications.badge(alice.id, reply)).text == "99+"
 
 
-async def test_with_the_account_its_notifications_go(three: Three, world: World, services: Services) -> None:
+async def test_with_the_account_its_notifications_go(three: ThreePeople, world: World, services: Services) -> None:
     alice, bob, _ = three
     await bob.follows(alice)
-    await reads_all(alice)
+    await mark_all_read(alice)
     await services.notifications.wish(alice.id, {"like": "none"})
     await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
     await bob.publishes("goodbye @alice")
-    await world.work()
+    await world.deliver_all()
     gone = [build(alice.id) for build in (keys.notifications, keys.notified, keys.preferences)]
     assert await services.store.gather([("EXISTS", key) for key in gone]) == [0, 0, 0]
 
 
-async def test_only_processes_where_the_reader_is_are_told(three: Three, services: Services) -> None:
+async def test_only_processes_where_the_reader_is_are_told(three: ThreePeople, services: Services) -> None:
     alice, bob, carol = three
     heard: asyncio.Queue[object] = asyncio.Queue()
     hear = heard.put
@@ -99,7 +97,7 @@ async def test_only_processes_where_the_reader_is_are_told(three: Three, service
     hub = services.live.listen(on_message=hear, on_lost=lambda: None, on_gap=rest)
     await hub.open()
     try:
-        await hub.enter(str(alice.id))
+        await hub.add_member(str(alice.id))
         await bob.follows(carol)
         await bob.follows(alice)
         (newest,) = (await services.notifications.page(alice.id)).entries
@@ -111,12 +109,12 @@ async def test_only_processes_where_the_reader_is_are_told(three: Three, service
 
 
 async def test_a_short_page_is_full_however_many_are_hidden_before_it(
-    three: Three, acts: Acts, world: World
+    three: ThreePeople, acts: PersonReactions, world: World
 ) -> None:
     alice, bob, carol = three
     await acts.likes(carol, await alice.publishes("hello"))
     for number in range(30):
         await bob.publishes(f"@alice {number}")
-    await world.work()
+    await world.deliver_all()
     await alice.mutes(bob)
-    assert await told(alice, limit=1) == ["like by carol"]
+    assert await notification_texts(alice, limit=1) == ["like by carol"]

@@ -1,15 +1,15 @@
 """Notifications: who is told of what, once, and what of it is seen."""
 
 from socialsite.services import Services
-from tests.support.noticing import Three, reads_all, told, unread
-from tests.support.reacting import Acts
+from tests.support.noticing import ThreePeople, count_unread, mark_all_read, notification_texts
+from tests.support.reacting import PersonReactions
 from tests.support.world import World
-from timelines.domain.notifications import Notification
-from timelines.domain.post import FOLLOWERS
-from timelines.services.noticing import MENTIONS_CAP
+from timelines.notifications.notification import Notification
+from timelines.notifications.service import MENTIONS_CAP
+from timelines.posts.post import FOLLOWERS
 
 
-async def test_each_kind_is_told_once(three: Three, acts: Acts, world: World) -> None:
+async def test_each_kind_is_told_once(three: ThreePeople, acts: PersonReactions, world: World) -> None:
     alice, bob, _ = three
     post = await alice.publishes("hello")
     await bob.publishes("an answer to @alice", in_reply_to=post)
@@ -17,67 +17,67 @@ async def test_each_kind_is_told_once(three: Three, acts: Acts, world: World) ->
     await acts.likes(bob, post)
     await acts.boosts(bob, post)
     await bob.follows(alice)
-    await world.work()
-    assert sorted(await told(alice)) == [
+    await world.deliver_all()
+    assert sorted(await notification_texts(alice)) == [
         "boost by bob", "follow by bob", "like by bob", "mention by bob", "reply by bob",
     ]  # fmt: skip
-    assert await unread(alice) == 5
-    assert await told(bob) == []
+    assert await count_unread(alice) == 5
+    assert await notification_texts(bob) == []
 
 
-async def test_a_repetition_is_no_second_one(three: Three, acts: Acts, world: World) -> None:
+async def test_a_repetition_is_no_second_one(three: ThreePeople, acts: PersonReactions, world: World) -> None:
     alice, bob, _ = three
     post = await alice.publishes("hello")
     answer = await bob.publishes("@alice, an answer", in_reply_to=post)
-    await world.work()
+    await world.deliver_all()
     await acts.likes(bob, post)
-    await reads_all(alice)
+    await mark_all_read(alice)
     await acts.likes(bob, post)
     for _ in range(3):
         await world.services.notifications.notice(answer)
         await acts.unlikes(bob, post)
         await acts.likes(bob, post)
-    assert await told(alice) == ["like by bob", "reply by bob"]
-    assert await unread(alice) == 0
+    assert await notification_texts(alice) == ["like by bob", "reply by bob"]
+    assert await count_unread(alice) == 0
 
 
-async def test_nobody_rings_a_bell_with_a_boost(three: Three, acts: Acts, world: World) -> None:
+async def test_nobody_rings_a_bell_with_a_boost(three: ThreePeople, acts: PersonReactions, world: World) -> None:
     """Boosted again within a day it is no news, though each boost is a post of its own."""
     alice, bob, carol = three
     post = await alice.publishes("hello")
     await acts.boosts(bob, post)
-    await world.work()
-    await reads_all(alice)
+    await world.deliver_all()
+    await mark_all_read(alice)
     for _ in range(3):
         await acts.unboosts(bob, post)
-        await world.work()
-        assert await told(alice) == []
+        await world.deliver_all()
+        assert await notification_texts(alice) == []
         await acts.boosts(bob, post)
-        await world.work()
-        assert await told(alice) == ["boost by bob"]
-    assert await unread(alice) == 0
+        await world.deliver_all()
+        assert await notification_texts(alice) == ["boost by bob"]
+    assert await count_unread(alice) == 0
     await acts.boosts(carol, post)
-    assert await told(alice) == ["boost by carol", "boost by bob"]
-    assert await unread(alice) == 1
+    assert await notification_texts(alice) == ["boost by carol", "boost by bob"]
+    assert await count_unread(alice) == 1
 
 
 async def test_what_a_private_account_boosts_is_told_to_its_followers_alone(
-    three: Three, acts: Acts, world: World
+    three: ThreePeople, acts: PersonReactions, world: World
 ) -> None:
     alice, bob, _ = three
     post = await alice.publishes("hello")
     await acts.boosts(bob, post)
     await bob.locks()
-    assert await told(alice) == []
-    assert await unread(alice) == 0
+    assert await notification_texts(alice) == []
+    assert await count_unread(alice) == 0
     await bob.locks(private=False)
     await alice.follows(bob)
     await bob.locks()
-    assert await told(alice) == ["boost by bob"]
+    assert await notification_texts(alice) == ["boost by bob"]
 
 
 async def test_a_boost_that_an_earlier_release_told_of_is_seen_as_long_as_it_stands(
-    three: Three, acts: Acts, services: Services
+    three: ThreePeople, acts: PersonReactions, services: Services
 ) -> None:
     """It named the boost, not what was boosted."""
     alice, bob, _ = three
@@ -87,82 +87,84 @@ async def test_a_boost_that_an_earlier_release_told_of_is_seen_as_long_as_it_sta
     notifications = services.repositories.notifications
     await notifications.forget(alice.id)
     await notifications.add(alice.id, Notification(boost.id, "boost", bob.id, boost.id))
-    assert await told(alice) == ["boost by bob"]
+    assert await notification_texts(alice) == ["boost by bob"]
     await acts.unboosts(bob, post)
-    assert await told(alice) == []
+    assert await notification_texts(alice) == []
 
 
-async def test_what_is_taken_back_is_not_seen(three: Three, acts: Acts, world: World) -> None:
+async def test_what_is_taken_back_is_not_seen(three: ThreePeople, acts: PersonReactions, world: World) -> None:
     alice, bob, _ = three
     post = await alice.publishes("hello")
     answer = await bob.publishes("an answer", in_reply_to=post)
     await acts.likes(bob, post)
     await acts.boosts(bob, post)
     await bob.follows(alice)
-    await world.work()
-    assert await unread(alice) == 4
+    await world.deliver_all()
+    assert await count_unread(alice) == 4
     await acts.unlikes(bob, post)
     await acts.unboosts(bob, post)
     await bob.unfollows(alice)
     await bob.deletes(answer)
-    assert await told(alice) == []
-    assert await unread(alice) == 0
+    assert await notification_texts(alice) == []
+    assert await count_unread(alice) == 0
     await bob.follows(alice)
-    assert await told(alice) == ["follow by bob"]
+    assert await notification_texts(alice) == ["follow by bob"]
 
 
-async def test_with_the_post_its_likes_are_forgotten(three: Three, acts: Acts) -> None:
+async def test_with_the_post_its_likes_are_forgotten(three: ThreePeople, acts: PersonReactions) -> None:
     alice, bob, _ = three
     post = await alice.publishes("hello")
     await acts.likes(bob, post)
     await alice.deletes(post)
-    assert await told(alice) == []
+    assert await notification_texts(alice) == []
 
 
-async def test_rights_hide_and_show_again(three: Three, acts: Acts, world: World, services: Services) -> None:
+async def test_rights_hide_and_show_again(
+    three: ThreePeople, acts: PersonReactions, world: World, services: Services
+) -> None:
     alice, bob, carol = three
     post = await alice.publishes("hello")
     await acts.likes(bob, post)
     await carol.publishes("hello @alice")
-    await world.work()
+    await world.deliver_all()
     await services.accounts.suspend(account_id=bob.id)
     await alice.mutes(carol)
-    assert await told(alice) == []
-    assert await unread(alice) == 0
+    assert await notification_texts(alice) == []
+    assert await count_unread(alice) == 0
     await services.accounts.reinstate(account_id=bob.id)
     await alice.unmutes(carol)
-    assert await told(alice) == ["mention by carol", "like by bob"]
+    assert await notification_texts(alice) == ["mention by carol", "like by bob"]
     await carol.blocks(alice)
-    assert await told(alice) == ["like by bob"]
+    assert await notification_texts(alice) == ["like by bob"]
     await alice.blocks(bob)
-    assert await told(alice) == []
-    assert await unread(alice) == 0
+    assert await notification_texts(alice) == []
+    assert await count_unread(alice) == 0
 
 
 async def test_a_mention_in_what_one_may_not_see_is_not_told(
-    three: Three, world: World, services: Services
+    three: ThreePeople, world: World, services: Services
 ) -> None:
     alice, bob, _ = three
     await services.publishing.publish(
         author_id=bob.id, text="@alice", audience=FOLLOWERS, now_ms=services.clock.now_ms()
     )
-    await world.work()
-    assert await told(alice) == []
+    await world.deliver_all()
+    assert await notification_texts(alice) == []
     await alice.follows(bob)
-    assert await told(alice) == ["mention by bob"]
+    assert await notification_texts(alice) == ["mention by bob"]
 
 
-async def test_at_most_fifty_are_told_of_one_post(three: Three, world: World, services: Services) -> None:
+async def test_at_most_fifty_are_told_of_one_post(three: ThreePeople, world: World, services: Services) -> None:
     alice, bob, _ = three
     names = " ".join(f"@n{number}" for number in range(MENTIONS_CAP - 1))
     await bob.publishes(f"{names} @alice")
     await bob.publishes(f"{names} @nn @alice")
-    await world.work()
-    assert await told(alice) == ["mention by bob"]
+    await world.deliver_all()
+    assert await notification_texts(alice) == ["mention by bob"]
 
 
 async def test_what_is_not_wanted_is_not_told(
-    three: Three, acts: Acts, world: World, services: Services
+    three: ThreePeople, acts: PersonReactions, world: World, services: Services
 ) -> None:
     alice, bob, carol = three
     post = await alice.publishes("hello")
@@ -171,7 +173,7 @@ async def test_what_is_not_wanted_is_not_told(
     await acts.likes(bob, post)
     await bob.publishes("hello @alice")
     await carol.publishes("hello @alice")
-    await world.work()
-    assert await told(alice) == ["mention by carol"]
+    await world.deliver_all()
+    assert await notification_texts(alice) == ["mention by carol"]
     wishes = await services.notifications.wishes(alice.id)
     assert (wishes["like"], wishes["mention"], wishes["follow"]) == ("none", "followed", "all")

@@ -5,10 +5,10 @@ import pytest
 from accounts.domain import DAY_MS, AccountId
 from socialsite.ids import PostId, id_at
 from socialsite.store import Store
-from tests.support.scripting import ask
+from tests.support.scripting import run_command
 from timelines import keys
-from timelines.domain.notifications import RECURRING, Kind, Notification
-from timelines.repositories.notifications import LOOKED_AT, Notifications, Unread
+from timelines.notifications.notification import RECURRING, Kind, Notification
+from timelines.notifications.repository import LOOKED_AT, Notifications, Unread
 
 NOW_MS = 1_790_000_000_000
 READER, BY, POST = AccountId(7), AccountId(8), PostId(4096)
@@ -22,7 +22,7 @@ async def fill(store: Store, count: int) -> list[Notification]:
     """That many likes with the ids 1 to `count`, newest first."""
     likes = [Notification(PostId(n), "like", AccountId(n), POST) for n in range(count, 0, -1)]
     key = keys.notifications(READER)
-    await ask(store, "ZADD", key, *(part for like in likes for part in (like.id, like.member)))
+    await run_command(store, "ZADD", key, *(part for like in likes for part in (like.id, like.member)))
     return likes
 
 

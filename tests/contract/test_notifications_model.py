@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from socialsite.errors import Refusal
+from socialsite.errors import ApiError
 from socialsite.ids import PostId
 from socialsite.services import Services
-from tests.support.reacting import Acts
+from tests.support.reacting import PersonReactions
 from tests.support.world import Person, World
-from timelines.domain.post import Post
+from timelines.posts.post import Post
 
 STEPS = 150
 Told = tuple[str, str, PostId | None]
@@ -65,7 +65,7 @@ class Play:
         self.random = random.Random(seed)
         self.world = world
         self.services = world.services
-        self.acts = Acts(world.services)
+        self.acts = PersonReactions(world.services)
         self.people = people
         self.model = Model()
         self.posts: list[tuple[Person, Post]] = []
@@ -80,7 +80,7 @@ class Play:
         ]
         act = self.random.choice(acts)
         await act(actor)
-        await self.world.work()
+        await self.world.deliver_all()
 
     async def publish(self, actor: Person) -> None:
         other = self.other(actor)
@@ -177,7 +177,7 @@ class Play:
         """Whether it was allowed."""
         try:
             self.done = await act()
-        except Refusal:
+        except ApiError:
             return False
         return True
 
@@ -193,8 +193,7 @@ class Play:
                 continue  # they read nothing
             page = await self.services.notifications.page(person.id, limit=100)
             seen = [
-                (each.kind, each.author.handle, each.entry.shown.id if each.entry else None)
-                for each in page.entries
+                (each.kind, each.author.handle, each.entry.shown.id if each.entry else None) for each in page.entries
             ]
             assert seen == self.model.seen(person.handle)
             assert await self.services.notifications.unread(person.id) == self.model.unread(person.handle)

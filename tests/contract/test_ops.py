@@ -5,32 +5,32 @@ from pathlib import Path
 import pytest
 
 from accounts.domain import AccountId
-from socialsite import environment
-from socialsite.operations.backup import Backup
-from socialsite.operations.backup_file import BackupReader
-from socialsite.operations.memory import node_memory
-from socialsite.operations.restore import Restore, into_store
-from socialsite.ops.dashboard import dashboard
-from socialsite.ops.fanouts import running_fan_outs
-from socialsite.ops.memory import MemoryWatch
-from socialsite.ops.memory_sample import MemorySample, unseen_bytes
-from socialsite.ops.moderation import Moderation
-from socialsite.ops.nodes import delivery_shares, node_health, slow_call
-from socialsite.ops.processes import running_processes
-from socialsite.ops.trail import Actor, AuditTrail, trail
+from socialsite import settings_parsers as environment
+from socialsite.admin.audit_log import Actor, AuditLog, audit_log_key
+from socialsite.admin.dashboard import read_dashboard
+from socialsite.admin.fanouts import read_fan_outs
+from socialsite.admin.memory import MemorySnapshotCache
+from socialsite.admin.memory_sample import MemorySampler, count_unexplained_bytes
+from socialsite.admin.moderation import Moderation
+from socialsite.admin.nodes import estimate_delivery_shares, parse_slow_call, read_node_health
+from socialsite.admin.processes import count_processes
+from socialsite.maintenance.backup import Backup
+from socialsite.maintenance.backup_file import BackupReader
+from socialsite.maintenance.memory import read_node_memory
+from socialsite.maintenance.restore import Restore, make_store_body_writer
 from socialsite.services import Services
-from socialsite.store.topology.single import Single
+from socialsite.store.topology.standalone import Standalone
 from tests.support.world import World
 from timelines import keys
-from timelines.domain.jobs import SyndicatePass, encode_job
-from timelines.repositories.passes import GENERATION
+from timelines.graph.passes import GENERATION
+from timelines.jobs import SyndicatePass, encode_job
 
 SAM = Actor(1, "abad1dea")
 
 
 async def test_every_node_tells_how_it_is(services: Services, world: World) -> None:
     await world.people(*(f"person{number}" for number in range(20)))
-    nodes = await node_health(services)
+    nodes = await read_node_health(services)
     assert len(nodes) == len(services.store.nodes)
     assert all(node.ping_ms is not None and node.used_bytes and node.role == "master" for node in nodes)
     assert sum(node.keys for node in nodes) > 20
@@ -39,12 +39,12 @@ async def test_every_node_tells_how_it_is(services: Services, world: World) -> N
 
 
 def test_nobody_has_a_share_of_no_deliveries(services: Services) -> None:
-    assert delivery_shares(services.store, 0) == {}
+    assert estimate_delivery_shares(services.store, 0) == {}
 
 
 def test_the_slow_log_tells_keys_and_no_values() -> None:
     arguments = [b"evalsha", b"abc", b"1", b"posts:{7}:post", b"the secret text", b"posts:{x}: secret"]
-    call = slow_call("a", [3, 1_800_000_000, 12_345, arguments, b"127.0.0.1:1", b""])
+    call = parse_slow_call("a", [3, 1_800_000_000, 12_345, arguments, b"127.0.0.1:1", b""])
     assert (call.command, call.keys, call.took_ms) == ("EVALSHA", ("posts:{7}:post",), 12.345)
     assert "secret" not in repr(call)
 
@@ -53,7 +53,7 @@ async def test_slow_commands_are_met(services: Services) -> None:
     for node in services.store.nodes:
         await node.pipeline([("CONFIG", "SET", "slowlog-log-slower-than", 0), ("SLOWLOG", "RESET")])
     try:
-        found = [call for node in await node_health(services) for call in node.slow]
+        found = [call for node in await read_node_health(services) for call in node.slow]
     finally:
         for node in services.store.nodes:
             await node.execute("CONFIG", "SET", "slowlog-log-slower-than", 10_000)
@@ -61,18 +61,16 @@ async def test_slow_commands_are_met(services: Services) -> None:
 
 
 @pytest.mark.parametrize("sample", [50, 100_000])
-async def test_families_are_weighed_by_all_keys_or_by_a_sample(
-    services: Services, world: World, sample: int
-) -> None:
+async def test_families_are_weighed_by_all_keys_or_by_a_sample(services: Services, world: World, sample: int) -> None:
     alice = await world.person("alice")
     for number in range(120):
         await alice.publishes(f"post {number}")
-    look = await MemoryWatch(sample).look(services)
+    look = await MemorySnapshotCache(sample).get_snapshot(services)
     assert look.is_sampled == (sample == 50)
     family = look.report.families["posts:{N}:post"]
     assert (60 < family.keys < 240) if look.is_sampled else family.keys == 120
-    assert 50 < family.bytes_a_key < 500
-    assert look.ahead.bytes_a_post > 0
+    assert 50 < family.bytes_per_key < 500
+    assert look.forecast.bytes_a_post > 0
 
 
 async def test_one_huge_key_counts_for_itself_and_for_no_other(services: Services, world: World) -> None:
@@ -87,18 +85,18 @@ async def test_one_huge_key_counts_for_itself_and_for_no_other(services: Service
         await services.store.node(huge).execute("ZADD", huge, *members[start : start + 20_000])
     usage = ("MEMORY", "USAGE", huge, "SAMPLES", 0)  # of the servers themselves: no proxy carries it
     weight = max([await node.execute(*usage) or 0 for node in services.store.nodes])
-    sample, facts = MemorySample(50), [await node_memory(node) for node in services.store.nodes]
+    sample, facts = MemorySampler(50), [await read_node_memory(node) for node in services.store.nodes]
     unseen: list[int] = []
     for _ in range(sum(fact.keys for fact in facts) // 50 + 3):
-        report = await sample.report(services.store.nodes, facts, services.clock.now_ms())
+        report = await sample.build_report(services.store.nodes, facts, services.clock.now_ms())
         assert report.bytes < 2 * weight, "it stands for no other key"
-        unseen.append(unseen_bytes(report))
+        unseen.append(count_unexplained_bytes(report))
     family = report.families["posts:{N}:replies"]
-    assert family.large == 1, "the walk has come by, once"
+    assert family.large_keys == 1, "the walk has come by, once"
     assert abs(family.bytes - weight) < 0.1 * weight
     assert unseen[-1] < 0.6 * weight, "each server of a cluster takes a few megabytes for itself"
     await services.store.node(huge).execute("DEL", huge)
-    report = await sample.report(services.store.nodes, facts, services.clock.now_ms())
+    report = await sample.build_report(services.store.nodes, facts, services.clock.now_ms())
     assert report.bytes < weight / 2, "what is gone is forgotten"
 
 
@@ -106,11 +104,11 @@ async def test_looks_lean_on_those_before_them(services: Services, world: World)
     alice = await world.person("alice")
     for number in range(60):
         await alice.publishes(f"post {number}")
-    sample, facts = MemorySample(50), [await node_memory(node) for node in services.store.nodes]
+    sample, facts = MemorySampler(50), [await read_node_memory(node) for node in services.store.nodes]
     now_ms, weighed = services.clock.now_ms(), list[int]()
     for minute in (0, 1, 2, 100):
-        report = await sample.report(services.store.nodes, facts, now_ms + minute * 60_000)
-        weighed.append(sum(family.weighed for family in report.families.values()))
+        report = await sample.build_report(services.store.nodes, facts, now_ms + minute * 60_000)
+        weighed.append(sum(family.sampled_keys for family in report.families.values()))
         assert 40 < report.families["posts:{N}:post"].keys < 90
     first, then, third, later = weighed
     assert first < then < third, "the first look takes the most, the others add to it"
@@ -118,10 +116,10 @@ async def test_looks_lean_on_those_before_them(services: Services, world: World)
 
 
 async def test_a_look_is_kept_for_a_minute(services: Services, world: World) -> None:
-    watch = MemoryWatch()
-    first = await watch.look(services)
+    watch = MemorySnapshotCache()
+    first = await watch.get_snapshot(services)
     await world.person("alice")
-    assert await watch.look(services) is first
+    assert await watch.get_snapshot(services) is first
 
 
 async def test_done_are_the_partitions_before_and_the_own_one_up_to_the_last_edge(
@@ -131,43 +129,43 @@ async def test_done_are_the_partitions_before_and_the_own_one_up_to_the_last_edg
     for each in await world.people(*(f"fan{number}" for number in range(30))):
         await each.follows(author)
     post = await author.publishes("to all")
-    await world.work()
+    await world.deliver_all()
     last = services.config.follow_partitions - 1
     for partition, at_ms in ((0, -1), (last, services.clock.now_ms() + 1)):
         await services.outbox.add(encode_job(SyndicatePass(post.id, author.id, "homes", partition, at_ms, 0)))
-    begun, ended = await running_fan_outs(services)
+    begun, ended = await read_fan_outs(services)
     assert (begun.done, begun.total, begun.share) == (0, 30, 0)
     assert (ended.done, ended.total, ended.share) == (30, 30, 1)
-    assert not begun.running.is_taken
-    await services.outbox.take("abad1dea", 1, 10)
-    assert [each.running.is_taken for each in await running_fan_outs(services)] == [True, False]
+    assert not begun.next_pass.is_claimed
+    await services.outbox.fetch("abad1dea", 1, 10)
+    assert [each.next_pass.is_claimed for each in await read_fan_outs(services)] == [True, False]
 
 
 async def test_a_pass_of_an_earlier_cut_begins_again(services: Services, world: World) -> None:
     author, fan = await world.people("author", "fan")
     await fan.follows(author)
     post = await author.publishes("to all")
-    await world.work()
+    await world.deliver_all()
     earlier = SyndicatePass(post.id, author.id, "homes", 7 * GENERATION + 3, 5, 6)
     await services.outbox.add(encode_job(earlier))
-    (found,) = await running_fan_outs(services)
-    assert (found.running.partition, found.done, found.total) == (0, 0, 1)
+    (found,) = await read_fan_outs(services)
+    assert (found.next_pass.partition, found.done, found.total) == (0, 0, 1)
 
 
 async def test_the_trail_is_part_of_a_backup(services: Services, tmp_path: Path) -> None:
-    await AuditTrail(services.store).note(SAM, "suspend", "account:2")
-    (before,) = await AuditTrail(services.store).page(10)
+    await AuditLog(services.store).record(SAM, "suspend", "account:2")
+    (before,) = await AuditLog(services.store).page(10)
     path = tmp_path / "site.backup"
-    await Backup(services.store, services.config.born_with).write(path, services.clock.now_ms())
-    await services.store.node(trail()).execute("DEL", trail())
-    restore = Restore(services.store, into_store(services.store))
+    await Backup(services.store, services.config.immutable_settings).write(path, services.clock.now_ms())
+    await services.store.node(audit_log_key()).execute("DEL", audit_log_key())
+    restore = Restore(services.store, make_store_body_writer(services.store))
     await restore.load(BackupReader(path), services.clock.now_ms())
-    assert await AuditTrail(services.store).page(10) == [before]
+    assert await AuditLog(services.store).page(10) == [before]
 
 
 async def test_staff_can_act_on_a_server_that_is_full(services: Services, world: World) -> None:
     alice = await world.person("alice")
-    await AuditTrail(services.store).note(SAM, "reinstate", "account:2")  # the scripts are known by now
+    await AuditLog(services.store).record(SAM, "reinstate", "account:2")  # the scripts are known by now
     await services.accounts.reinstate(account_id=alice.id)
     for node in services.store.nodes:
         await node.execute("CONFIG", "SET", "maxmemory", 1)
@@ -176,7 +174,7 @@ async def test_staff_can_act_on_a_server_that_is_full(services: Services, world:
     finally:
         for node in services.store.nodes:
             await node.execute("CONFIG", "SET", "maxmemory", 0)
-    entries = await AuditTrail(services.store).page(10)
+    entries = await AuditLog(services.store).page(10)
     assert [entry.action for entry in entries] == ["suspend", "reinstate"]
 
 
@@ -184,30 +182,30 @@ async def test_a_fan_out_is_told_before_any_worker_has_been_there(services: Serv
     alice = await world.person("alice")
     await alice.publishes("hello")
     await services.outbox.add(b"not a job")
-    (found,) = await running_fan_outs(services)
-    assert (found.running.author_id, found.total, found.share) == (alice.id, 0, 1)
+    (found,) = await read_fan_outs(services)
+    assert (found.next_pass.author_id, found.total, found.share) == (alice.id, 0, 1)
 
 
 async def test_who_runs_is_told_by_heartbeats(services: Services) -> None:
-    assert (await running_processes(services)).workers == 0
-    await services.outbox.prepare()
-    await services.outbox.beat("abad1dea")
+    assert (await count_processes(services)).workers == 0
+    await services.outbox.create_group()
+    await services.outbox.send_heartbeat("abad1dea")
     for worker in ("abad1dea", "dead"):
         await services.outbox.add(b"a job")
-        await services.outbox.take(worker, 1, 10)
-    found = await running_processes(services)
+        await services.outbox.fetch(worker, 1, 10)
+    found = await count_processes(services)
     assert (found.workers, found.web, found.present) == (1, 0, 0)
 
 
 async def test_the_trail_keeps_the_newest_and_pages_through_them(services: Services) -> None:
-    audit = AuditTrail(services.store, cap=100)
+    audit = AuditLog(services.store, cap=100)
     for number in range(350):
-        await audit.note(SAM, "suspend", f"account:{number}")
+        await audit.record(SAM, "suspend", f"account:{number}")
     first = await audit.page(30)
     second = await audit.page(30, first[-1].id)
     targets = [entry.target for entry in (*first, *second)]
     assert targets == [f"account:{number}" for number in range(349, 289, -1)]
-    assert await services.store.node(trail()).execute("XLEN", trail()) < 350
+    assert await services.store.node(audit_log_key()).execute("XLEN", audit_log_key()) < 350
 
 
 async def test_a_search_goes_on_where_its_page_ended(services: Services, world: World) -> None:
@@ -215,18 +213,16 @@ async def test_a_search_goes_on_where_its_page_ended(services: Services, world: 
     moderation = Moderation(services)
     first = await moderation.search("an", None, 2)
     assert [author.handle for author in first.authors] == ["annabel", "anna"]
-    second = await moderation.search("an", first.next, 2)
+    second = await moderation.search("an", first.next_cursor, 2)
     assert [author.handle for author in second.authors] == ["ann"]
-    assert second.next is None
+    assert second.next_cursor is None
 
 
-async def test_an_order_stands_in_the_trail_before_it_is_carried_out(
-    services: Services, world: World
-) -> None:
+async def test_an_order_stands_in_the_trail_before_it_is_carried_out(services: Services, world: World) -> None:
     alice = await world.person("alice")
     await Moderation(services).suspend(Actor(99, "abad1dea"), AccountId(alice.id))
-    (entry,) = await AuditTrail(services.store).page(10)
-    assert (entry.by, entry.action, entry.target) == (99, "suspend", f"account:{alice.id}")
+    (entry,) = await AuditLog(services.store).page(10)
+    assert (entry.actor_id, entry.action, entry.target) == (99, "suspend", f"account:{alice.id}")
     assert (await services.accounts.find(alice.id)).state == "suspended"  # type: ignore[union-attr]
 
 
@@ -235,9 +231,9 @@ async def test_what_cannot_be_read_hides_nothing_else(services: Services, world:
     await world.person("alice")
     store = services.store
     placed = {name: store.topology(name) for name in environment.COMPONENTS}
-    store.rearrange(store.topology("accounts"), {**placed, "jobs": Single("unix:///nowhere/redis.sock")})
-    found = await dashboard(services)
-    assert (found.depth, found.fan_outs, found.drift, found.memory) == (None, None, None, None)
+    store.set_topologies(store.topology("accounts"), {**placed, "jobs": Standalone("unix:///nowhere/redis.sock")})
+    found = await read_dashboard(services)
+    assert (found.outbox_depth, found.fan_outs, found.repair_counts, found.memory) == (None, None, None, None)
     assert found.activity is not None
     assert found.nodes is not None
     assert [node.ping_ms is None for node in found.nodes].count(True) == 1

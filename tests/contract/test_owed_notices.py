@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services
 from socialsite.services.ground import Ground
 from socialsite.services.people import build_following
 from tests.support.world import Person, World
-from timelines.domain.post import Post
-from timelines.services.owing_notices import OVERDUE_MS, NoticesOwed
+from timelines.notifications.pending import OVERDUE_MS, NoticesOwed
+from timelines.posts.post import Post
 
 KINDS = "follow", "request", "like"
 
@@ -35,7 +35,7 @@ class DyingGround(Ground):
     notifications = Dying()  # type: ignore[assignment]
 
 
-class Scene:
+class PendingNotificationScenario:
     """bob does something that alice is told of."""
 
     def __init__(self, services: Services, alice: Person, bob: Person, post: Post, kind: str) -> None:
@@ -43,11 +43,11 @@ class Scene:
         self.now_ms = services.clock.now_ms()
 
     async def done(self) -> None:
-        await self._done(Ground(self.services.store, self.services.clock, Configuration()))
+        await self._done(Ground(self.services.store, self.services.clock, ServiceConfig()))
 
     async def done_by_one_who_dies(self) -> None:
         with pytest.raises(Died):
-            await self._done(DyingGround(self.services.store, self.services.clock, Configuration()))
+            await self._done(DyingGround(self.services.store, self.services.clock, ServiceConfig()))
 
     async def taken_back(self) -> None:
         if self.kind == "like":
@@ -64,7 +64,7 @@ class Scene:
     def worker(self) -> NoticesOwed:
         """Its turn once what is owed now is overdue."""
         clock = FixedClock(self.now_ms + 2 * OVERDUE_MS)
-        return Ground(self.services.store, clock, Configuration()).owed_notices
+        return Ground(self.services.store, clock, ServiceConfig()).owed_notices
 
     async def _done(self, ground: Ground) -> None:
         if self.kind == "like":
@@ -76,15 +76,17 @@ class Scene:
 
 
 @pytest.fixture(params=KINDS)
-async def scene(world: World, services: Services, request: pytest.FixtureRequest) -> Scene:
+async def scene(world: World, services: Services, request: pytest.FixtureRequest) -> PendingNotificationScenario:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     if request.param == "request":
         await alice.locks()
-    return Scene(services, alice, bob, post, request.param)
+    return PendingNotificationScenario(services, alice, bob, post, request.param)
 
 
-async def test_what_a_dead_process_did_not_tell_a_worker_tells_once(scene: Scene) -> None:
+async def test_what_a_dead_process_did_not_tell_a_worker_tells_once(
+    scene: PendingNotificationScenario,
+) -> None:
     await scene.done_by_one_who_dies()
     assert await scene.services.owed_notices.tell() == 0  # the process may be at it yet
     for _ in range(2):
@@ -92,21 +94,21 @@ async def test_what_a_dead_process_did_not_tell_a_worker_tells_once(scene: Scene
         assert await scene.written() == [scene.kind]
 
 
-async def test_what_is_repeated_meanwhile_is_told_all_the_same(scene: Scene) -> None:
+async def test_what_is_repeated_meanwhile_is_told_all_the_same(scene: PendingNotificationScenario) -> None:
     await scene.done_by_one_who_dies()
     await scene.done()
     await scene.worker.tell()
     assert await scene.written() == [scene.kind]
 
 
-async def test_what_was_taken_back_is_not_told(scene: Scene) -> None:
+async def test_what_was_taken_back_is_not_told(scene: PendingNotificationScenario) -> None:
     await scene.done_by_one_who_dies()
     await scene.taken_back()
     assert await scene.worker.tell() == 1
     assert await scene.written() == []
 
 
-async def test_what_was_told_is_not_owed(scene: Scene) -> None:
+async def test_what_was_told_is_not_owed(scene: PendingNotificationScenario) -> None:
     await scene.done()
     assert await scene.written() == [scene.kind]
     assert await scene.worker.tell() == 0

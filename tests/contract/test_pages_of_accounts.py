@@ -5,9 +5,9 @@ import pytest
 from accounts.domain import AccountId
 from socialsite.store import Store
 from timelines import keys
-from timelines.domain.follow import FollowCursor
-from timelines.repositories.pulled import PULLED_CAP, PulledAuthors
-from timelines.repositories.scored_accounts import page_of_accounts
+from timelines.graph.account_zset_page import page_of_accounts
+from timelines.graph.follow import FollowCursor
+from timelines.reading.fan_out_on_read_repository import PULLED_CAP, PulledAuthors
 
 KEY = keys.blocks(1)
 ROWS = [(500, 7), (400, 30), (400, 4), (400, 200), (300, 9), (200, 5)]
@@ -46,9 +46,7 @@ async def test_a_page_ends_above_a_score(store: Store) -> None:
 
 async def test_a_cursor_need_not_stand_any_more(store: Store) -> None:
     await filled(store)
-    page = await page_of_accounts(
-        store.component("timelines"), KEY, FollowCursor(400, AccountId(31)), limit=2
-    )
+    page = await page_of_accounts(store.component("timelines"), KEY, FollowCursor(400, AccountId(31)), limit=2)
     assert page.account_ids == (30, 200)
     assert page.next == FollowCursor(400, AccountId(200))
 

@@ -10,10 +10,10 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId, id_at
 from socialsite.store import Reply, Store
 from timelines import keys
-from timelines.domain.post import Post, encode_post
-from timelines.repositories.archive_sqlite import SQLiteArchive
-from timelines.repositories.post_values import PostState
-from timelines.repositories.posts import CLAIM_TTL_S, IDEMPOTENCY_TTL_S, Agreement, PostRepository, Written
+from timelines.archive.sqlite import SQLiteArchive
+from timelines.posts.post import Post, encode_post
+from timelines.posts.repository import CLAIM_TTL_S, IDEMPOTENCY_TTL_S, Agreement, PostRepository, Written
+from timelines.posts.stored_values import PostState
 
 ALICE, BOB = AccountId(7), AccountId(8)
 FIRST, SECOND, THIRD = (id_at(1_795_000_000_000, n) for n in range(3))
@@ -169,9 +169,7 @@ async def test_a_key_stands_for_the_first_who_came_with_it(store: Store, posts: 
     assert IDEMPOTENCY_TTL_S - 60 < day_and_an_hour <= IDEMPOTENCY_TTL_S == 90_000
 
 
-async def test_a_dead_agreement_is_replaced_by_the_first_who_finds_it_so(
-    store: Store, posts: PostRepository
-) -> None:
+async def test_a_dead_agreement_is_replaced_by_the_first_who_finds_it_so(store: Store, posts: PostRepository) -> None:
     key, fresh = keys.idempotency(ALICE, "k"), Agreement(THIRD, "abc")
     await posts.agree(ALICE, "k", MINE)
     assert await posts.agree_anew(ALICE, "k", MINE, OTHERS) == OTHERS

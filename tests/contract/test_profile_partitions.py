@@ -6,15 +6,15 @@ import pytest
 import pytest_asyncio
 
 from accounts.domain import AccountId
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, WrongPartitions, open_services
 from socialsite.store import Store, StoreUrls
 from tests.support.topologies import Deployment
 from tests.support.world import World, ids_of
 from timelines import keys
-from timelines.repositories.profiles import ProfileRepository
-from timelines.services.auditing import Audit
+from timelines.audit import Audit
+from timelines.author_feeds.repository import ProfileRepository
 
 PARTS = 4
 ALICE = AccountId(7)
@@ -23,7 +23,7 @@ ABOVE_ALL = 2**53
 
 @pytest_asyncio.fixture
 async def services(redis_urls: StoreUrls) -> AsyncIterator[Services]:
-    async with open_services(redis_urls, Configuration(profile_partitions=PARTS, home_cap=20)) as opened:
+    async with open_services(redis_urls, ServiceConfig(profile_partitions=PARTS, home_cap=20)) as opened:
         yield opened
 
 
@@ -40,7 +40,7 @@ async def test_parts_are_read_as_one_profile(store: Store, number: int, upward: 
             assert await parts.read(ALICE, edge, limit, upward=upward) == expected
             for profile in (parts, whole):
                 question = profile.read_question(ALICE, edge, limit, upward=upward)
-                assert await store.ask(question) == [expected]
+                assert await store.read(question) == [expected]
     assert await parts.count(ALICE) == await whole.count(ALICE)
     await parts.remove(ALICE, PostId(100))
     assert PostId(100) not in await parts.read(ALICE, ABOVE_ALL, 100, upward=False)
@@ -72,7 +72,7 @@ async def test_home_has_no_bottom_and_a_deleted_account_leaves_nothing(
     alice, bob = await world.people("alice", "bob")
     await bob.follows(alice)
     posts = [await alice.publishes(f"post {n}") for n in range(50)]
-    await world.work()
+    await world.deliver_all()
     seen = await bob.home_ids(limit=30)
     seen += await bob.home_ids(limit=30, before=seen[-1])
     assert seen == ids_of(posts[::-1])
@@ -80,11 +80,11 @@ async def test_home_has_no_bottom_and_a_deleted_account_leaves_nothing(
     assert posts[10].id not in await alice.profile_ids(limit=100)
     assert not (await Audit.over(services, second_look_after_s=0.1).run()).damage
     await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
-    await world.work()
+    await world.deliver_all()
     assert deployment.all_keys("timelines:*:profile:*") == []
 
 
 async def test_another_number_of_parts_is_refused(services: Services, redis_urls: StoreUrls) -> None:
     with pytest.raises(WrongPartitions, match="PROFILE_PARTITIONS=4, the setting says 1"):
-        async with open_services(redis_urls, Configuration()):
+        async with open_services(redis_urls, ServiceConfig()):
             pass

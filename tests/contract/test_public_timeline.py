@@ -2,7 +2,7 @@
 
 from socialsite.ids import PostId
 from socialsite.store import Store
-from timelines.repositories.profiles import PublicRepository
+from timelines.author_feeds.repository import PublicRepository
 
 
 async def standing(public: PublicRepository) -> list[PostId]:

@@ -1,4 +1,4 @@
-"""Publishing: once per key, intent first, and what was deleted stays deleted (docs/architecture.md)."""
+"""Publishing: once per key, intent first, and what was deleted stays deleted (docs/reference/architecture.md)."""
 
 import asyncio
 import hashlib
@@ -6,22 +6,22 @@ import hashlib
 import msgspec
 import pytest
 
-from socialsite.configuration import Configuration
 from socialsite.ids import id_at
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
 from socialsite.store import StoreFull, StoreUrls
 from tests.support.topologies import Deployment
 from tests.support.world import Person, World, ids_of
 from timelines import keys
-from timelines.domain.jobs import SyndicatePost, decode_job, encode_job
-from timelines.domain.post import Post, decode_post, encode_post
-from timelines.errors import IdempotencyConflict, PostNotFound, PostRefused
-from timelines.repositories.post_values import PostState
+from timelines.errors import IdempotencyConflict, PostInvalid, PostNotFound
+from timelines.jobs import SyndicatePost, decode_job, encode_job
+from timelines.posts.post import Post, decode_post, encode_post
+from timelines.posts.stored_values import PostState
 
 
 async def jobs_of(services: Services) -> list[bytes]:
-    await services.outbox.prepare()
-    jobs = await services.outbox.take("abad1dea", 100, 1)
+    await services.outbox.create_group()
+    jobs = await services.outbox.fetch("abad1dea", 100, 1)
     for job in jobs:
         await services.outbox.finish(job)
     return [job.payload for job in jobs]
@@ -48,7 +48,7 @@ async def test_fields_of_a_newer_release_survive_a_worker_that_does_not_know_the
         mood: str = "glad"
 
     alice = await world.person("alice")
-    newer = msgspec.msgpack.encode(NewerPost(services.ids.next(), alice.id, "hello"))
+    newer = msgspec.msgpack.encode(NewerPost(services.ids.next_id(), alice.id, "hello"))
     post = decode_post(newer)
     assert encode_post(post) != newer
     await services.syndication.handle(encode_job(SyndicatePost(msgspec.Raw(newer))))
@@ -107,7 +107,7 @@ async def test_a_retry_after_a_minute_takes_a_fresh_id_and_the_old_one_never_liv
     assert await services.repositories.posts.state(dead.id) is PostState.SUPERSEDED
     # The worker comes with the job of the request that died: the tombstone stops it.
     await services.repositories.posts.write(dead)
-    await world.work()
+    await world.deliver_all()
     assert await alice.profile_ids() == [posts[0].id]
 
 
@@ -135,7 +135,7 @@ async def test_the_worker_finishes_what_a_crash_cut_off(world: World, services: 
     if steps < 1:
         key = keys.post(post.id)
         await services.store.node(key).execute("SET", key, "pending")
-    await world.work()
+    await world.deliver_all()
     assert await alice.profile_ids() == await world.public_ids() == [post.id]
     assert await bob.home_ids() == await alice.home_ids() == [post.id]
 
@@ -155,7 +155,7 @@ async def test_an_answer_to_nothing_is_refused(world: World) -> None:
     alice = await world.person("alice")
     gone = await alice.publishes("hello")
     await alice.deletes(gone)
-    with pytest.raises(PostRefused) as refused:
+    with pytest.raises(PostInvalid) as refused:
         await alice.publishes("reply", in_reply_to=gone)
     assert set(refused.value.fields) == {"in_reply_to"}
 
@@ -168,7 +168,7 @@ async def test_a_repeated_reply_is_found_though_what_it_answers_is_gone(world: W
     assert await bob.publishes("reply", in_reply_to=post, key="k") == reply
     with pytest.raises(IdempotencyConflict):
         await bob.publishes("another reply", in_reply_to=post, key="k")
-    with pytest.raises(PostRefused):
+    with pytest.raises(PostInvalid):
         await bob.publishes("reply", in_reply_to=post, key="another key")
     assert await bob.profile_ids() == [reply.id]
 
@@ -176,17 +176,15 @@ async def test_a_repeated_reply_is_found_though_what_it_answers_is_gone(world: W
 @pytest.mark.parametrize("text", ["", "  \n ", "x" * 501, "a\x00b", "\ud800", "\u200b"])
 async def test_a_refused_text_stores_nothing(world: World, services: Services, text: str) -> None:
     alice = await world.person("alice")
-    with pytest.raises(PostRefused) as refused:
+    with pytest.raises(PostInvalid) as refused:
         await alice.publishes(text)
     assert set(refused.value.fields) == {"text"}
     assert await jobs_of(services) == []
     assert await alice.profile_ids() == []
 
 
-async def test_posts_are_refused_before_the_server_is_full(
-    redis_urls: StoreUrls, deployment: Deployment
-) -> None:
-    async with open_services(redis_urls, Configuration(memory_reserve=50_000_000)) as services:
+async def test_posts_are_refused_before_the_server_is_full(redis_urls: StoreUrls, deployment: Deployment) -> None:
+    async with open_services(redis_urls, ServiceConfig(memory_reserve=50_000_000)) as services:
         world = World(services)
         alice = await world.person("alice")
         post = await alice.publishes("while there is room")
@@ -198,7 +196,7 @@ async def test_posts_are_refused_before_the_server_is_full(
 
 
 async def test_the_profile_keeps_its_cap_and_the_post_keeps_its_page(redis_urls: StoreUrls) -> None:
-    async with open_services(redis_urls, Configuration(profile_cap=5, public_cap=3)) as services:
+    async with open_services(redis_urls, ServiceConfig(profile_cap=5, public_cap=3)) as services:
         world = World(services)
         alice = await world.person("alice")
         posts = [await alice.publishes(f"post {n}") for n in range(8)]

@@ -7,14 +7,14 @@ import pytest
 
 from accounts.domain import AccountId
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, build_services
 from socialsite.store import Store
 from tests.support.world import Person, World, ids_on
-from timelines.services.auditing import Audit
+from timelines.audit import Audit
 
-SMALL = Configuration(home_cap=8, posts_per_pass=1, turn_ms=0, read_ahead=1, pull_grace_ms=3_000)
+SMALL = ServiceConfig(home_cap=8, posts_per_pass=1, time_slice_ms=0, read_ahead=1, pull_grace_ms=3_000)
 PULLING = replace(SMALL, pull_threshold=1)
 PEOPLE, STEPS = 5, 120
 
@@ -37,7 +37,7 @@ async def popular_author(world: World, clock: FixedClock) -> tuple[Person, Perso
         await reader.follows(author)
         await reader.home()
     await author.publishes("the post that makes it known")
-    await world.work()
+    await world.deliver_all()
     clock.advance(PULLING.pull_grace_ms + 1)
     return author, one, other
 
@@ -50,7 +50,7 @@ async def cached_ids(services: Services, person: Person) -> list[PostId]:
 async def test_a_much_followed_author_is_read_from_the_profile(pulling: World, clock: FixedClock) -> None:
     author, one, _other = await popular_author(pulling, clock)
     post = await author.publishes("hello")
-    await pulling.work()
+    await pulling.deliver_all()
     assert post.id not in await cached_ids(pulling.services, one)
     assert (await one.home_ids())[0] == post.id
 
@@ -59,7 +59,7 @@ async def test_posts_are_pushed_until_every_process_must_know(pulling: World, cl
     author, one, _other = await popular_author(pulling, clock)
     clock.advance(-PULLING.pull_grace_ms)
     post = await author.publishes("in the grace time")
-    await pulling.work()
+    await pulling.deliver_all()
     assert post.id in await cached_ids(pulling.services, one)
 
 
@@ -73,7 +73,7 @@ async def test_a_pulled_author_who_is_unfollowed_leaves_the_home(pulling: World,
 async def test_the_audit_knows_what_homes_need_not_hold(pulling: World, clock: FixedClock) -> None:
     author, _one, _other = await popular_author(pulling, clock)
     await author.publishes("hello")
-    await pulling.work()
+    await pulling.deliver_all()
     clock.advance(60_000)
     report = await Audit.over(pulling.services, second_look_after_s=0).run()
     assert not report.findings
@@ -84,11 +84,11 @@ async def test_switched_off_again_nothing_that_was_pulled_is_missing(
 ) -> None:
     author, one, _other = await popular_author(pulling, clock)
     pulled = await author.publishes("pulled")
-    await pulling.work()
+    await pulling.deliver_all()
     clock.advance(1)
     off = World(build_services(store, clock, SMALL))
     pushed = await off.services.publishing.publish(author_id=author.id, text="pushed", now_ms=clock.now_ms())
-    await off.work()
+    await off.deliver_all()
     page = await off.services.reading.home(one.id)
     assert ids_on(page)[:2] == [pushed.id, pulled.id]
     assert pushed.id in await cached_ids(off.services, one)
@@ -121,8 +121,8 @@ async def test_pages_are_the_same_pushed_or_pulled(store: Store, clock: FixedClo
                 author = AccountId(posts.pop(post_id))
                 await world.services.publishing.delete(account_id=author, post_id=post_id)
         if chance.random() < 0.6:
-            await world.work()
-    await world.work()
+            await world.deliver_all()
+    await world.deliver_all()
     for reader in people:
         seen = {reader.id, *(followed for follower, followed in follows if follower == reader.id)}
         expected = sorted((id for id, author in posts.items() if author in seen), reverse=True)

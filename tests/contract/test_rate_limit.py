@@ -9,24 +9,25 @@ import pytest_asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.rate_limit import (
     GRANTED,
     MINUTE_MS,
+    Identifier,
     RateLimiter,
     Rule,
-    Subject,
-    counter,
+    counter_key,
     hit_command,
-    verdict_of,
+    parse_decision,
 )
-from socialsite.store import Store, StoreUrls, open_store
+from socialsite.store import Store, StoreUrls
 from tests.support.rate_model import RateModel
 from tests.support.topologies import Deployment
 
 MINUTE = 29_000_000  # any minute of the clock
 START = MINUTE * MINUTE_MS
-ALICE = Subject.account(42)
-HERE = Subject.address("192.0.2.1")
+ALICE = Identifier.account(42)
+HERE = Identifier.address("192.0.2.1")
 POST = Rule("post", 5)
 FOLLOW = Rule("follow", 2)
 ADDRESS = Rule("address", 3)
@@ -52,8 +53,8 @@ async def hits(limits: RateLimiter, times: int, rules: list[Rule], now_ms: int) 
     return sum([(await limits.hit(ALICE, rules, now_ms)).granted for _ in range(times)])
 
 
-async def counted(limits: RateLimiter, subject: Subject, rule: Rule, now_ms: int = START) -> int:
-    (usage,) = await limits.peek(subject, [rule], now_ms)
+async def counted(limits: RateLimiter, subject: Identifier, rule: Rule, now_ms: int = START) -> int:
+    (usage,) = await limits.read_stats(subject, [rule], now_ms)
     return usage.current
 
 
@@ -88,28 +89,26 @@ async def test_of_two_refusing_rules_the_longer_wait_is_told(limits: RateLimiter
     assert (verdict.rule, verdict.retry_after_s) == ("slow", 119)
 
 
-async def test_a_rule_that_is_off_grants_and_leaves_no_key(
-    limits: RateLimiter, deployment: Deployment
-) -> None:
+async def test_a_rule_that_is_off_grants_and_leaves_no_key(limits: RateLimiter, deployment: Deployment) -> None:
     assert await hits(limits, 9, [OFF], START) == 9
     assert await hits(limits, 3, [OFF, FOLLOW], START) == 2
-    assert deployment.all_keys() == [counter(ALICE, FOLLOW, MINUTE)]
+    assert deployment.all_keys() == [counter_key(ALICE, FOLLOW, MINUTE)]
 
 
 async def test_a_rule_that_is_off_is_granted_in_a_pipeline_too(store: Store) -> None:
     (reply,) = await store.gather([hit_command(ALICE, [OFF], START)])
-    assert verdict_of(reply) == GRANTED
+    assert parse_decision(reply) == GRANTED
 
 
 async def test_subjects_do_not_share_their_hits(limits: RateLimiter) -> None:
     await hits(limits, 5, [POST], START)
-    assert (await limits.hit(Subject.account(43), [POST], START)).granted
+    assert (await limits.hit(Identifier.account(43), [POST], START)).granted
 
 
 async def test_a_hit_works_inside_a_bigger_pipeline(store: Store) -> None:
-    commands = [hit_command(ALICE, [FOLLOW], START), ("GET", counter(ALICE, FOLLOW, MINUTE))]
+    commands = [hit_command(ALICE, [FOLLOW], START), ("GET", counter_key(ALICE, FOLLOW, MINUTE))]
     verdict, current = await store.gather(commands)
-    assert verdict_of(verdict) == GRANTED
+    assert parse_decision(verdict) == GRANTED
     assert current == b"1"
 
 
@@ -127,9 +126,7 @@ async def test_the_worst_true_minute_is_below_twice_the_limit(limits: RateLimite
 
 
 @pytest.mark.parametrize("elapsed", [0, 1, 29_999, 30_000, 59_999])
-async def test_64_clients_at_once_get_exactly_what_the_formula_grants(
-    clients: list[Store], elapsed: int
-) -> None:
+async def test_64_clients_at_once_get_exactly_what_the_formula_grants(clients: list[Store], elapsed: int) -> None:
     rule, model, now_ms = Rule("post", 100), RateModel(100), START + MINUTE_MS + elapsed
     asked = [(START + MINUTE_MS - 1, 70), (now_ms, 3)]  # now_ms: 64 clients, 3 times each
     expected = [sum(model.hit(at) for _ in range(64 * times)) for at, times in asked]
@@ -164,7 +161,7 @@ def test_the_script_agrees_with_the_plain_model(redis_urls: StoreUrls, limit: in
     async def play() -> None:
         store = await open_store(redis_urls)
         limits, model = RateLimiter(store), RateModel(limit)
-        subject, now_ms = Subject.account(next(numbers)), START
+        subject, now_ms = Identifier.account(next(numbers)), START
         try:
             for gap in gaps:
                 now_ms += gap
@@ -179,9 +176,9 @@ def test_the_script_agrees_with_the_plain_model(redis_urls: StoreUrls, limit: in
 
 
 async def test_no_counter_is_immortal(limits: RateLimiter, deployment: Deployment) -> None:
-    await asyncio.gather(*(limits.hit(Subject.account(n), [POST, FOLLOW], START) for n in range(50)))
-    await limits.refund_all([(Subject.account(1), [POST, FOLLOW])], START)
-    await limits.hit(Subject.account(1), [POST, FOLLOW], START)
+    await asyncio.gather(*(limits.hit(Identifier.account(n), [POST, FOLLOW], START) for n in range(50)))
+    await limits.refund_all([(Identifier.account(1), [POST, FOLLOW])], START)
+    await limits.hit(Identifier.account(1), [POST, FOLLOW], START)
     lives = []
     for key in deployment.all_keys("limits:*"):
         with deployment.holding(key) as client:
@@ -190,11 +187,9 @@ async def test_no_counter_is_immortal(limits: RateLimiter, deployment: Deploymen
     assert all(0 < life <= 120_000 for life in lives)
 
 
-async def test_the_life_of_a_counter_is_set_by_its_first_hit_only(
-    limits: RateLimiter, deployment: Deployment
-) -> None:
+async def test_the_life_of_a_counter_is_set_by_its_first_hit_only(limits: RateLimiter, deployment: Deployment) -> None:
     await limits.hit(ALICE, [POST], START)
-    key = counter(ALICE, POST, MINUTE)
+    key = counter_key(ALICE, POST, MINUTE)
     with deployment.holding(key) as client:
         client.pexpire(key, 50_000)
         await limits.hit(ALICE, [POST], START)
@@ -215,9 +210,7 @@ async def test_what_only_one_of_two_granted_is_taken_back(limits: RateLimiter) -
     assert await counted(limits, HERE, ADDRESS) == 3
 
 
-async def test_an_expired_counter_is_not_brought_back_by_a_refund(
-    limits: RateLimiter, deployment: Deployment
-) -> None:
+async def test_an_expired_counter_is_not_brought_back_by_a_refund(limits: RateLimiter, deployment: Deployment) -> None:
     await limits.refund_all([(ALICE, [POST])], START)
     assert deployment.all_keys() == []
 
@@ -225,14 +218,14 @@ async def test_an_expired_counter_is_not_brought_back_by_a_refund(
 async def test_a_look_counts_nothing(limits: RateLimiter) -> None:
     await hits(limits, 4, [POST], START)
     for _ in range(3):
-        (usage,) = await limits.peek(ALICE, [POST], START + MINUTE_MS + 30_000)
+        (usage,) = await limits.read_stats(ALICE, [POST], START + MINUTE_MS + 30_000)
     assert (usage.current, usage.previous, usage.used_milli) == (0, 4, 2000)
 
 
 async def test_an_operator_can_reset(limits: RateLimiter) -> None:
     await hits(limits, 5, [POST], START)
-    assert await limits.reset(ALICE, [POST], START)
-    assert not await limits.reset(ALICE, [POST], START)
+    assert await limits.clear(ALICE, [POST], START)
+    assert not await limits.clear(ALICE, [POST], START)
     assert (await limits.hit(ALICE, [POST], START)).granted
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from socialsite.recipes.rate_limit import MINUTE_MS, RateLimiter, Rule, Subject
+from socialsite.recipes.rate_limit import MINUTE_MS, Identifier, RateLimiter, Rule
 from socialsite.store import Store
 
 START = 29_000_000 * MINUTE_MS
-ALICE, HERE = Subject.account(42), Subject.address("192.0.2.1")
+ALICE, HERE = Identifier.account(42), Identifier.address("192.0.2.1")
 POST, FOLLOW, ADDRESS, OFF = Rule("post", 5), Rule("follow", 2), Rule("address", 3), Rule("search", None)
 BOTH = [(ALICE, [POST, OFF, FOLLOW]), (HERE, [ADDRESS])]
 
@@ -18,7 +18,7 @@ def limits(store: Store) -> RateLimiter:
 
 async def counted(limits: RateLimiter, now_ms: int = START) -> list[tuple[int, int]]:
     """(this minute, the one before) of each rule that counts."""
-    found = await limits.peek(ALICE, [POST, FOLLOW], now_ms) + await limits.peek(HERE, [ADDRESS], now_ms)
+    found = await limits.read_stats(ALICE, [POST, FOLLOW], now_ms) + await limits.read_stats(HERE, [ADDRESS], now_ms)
     return [(usage.current, usage.previous) for usage in found]
 
 
@@ -49,12 +49,12 @@ async def test_a_reset_forgets_this_minute_and_the_one_before(limits: RateLimite
     for _ in range(2):
         await limits.hit_all(BOTH, START)
     now_ms = START + later * MINUTE_MS
-    assert await limits.reset(ALICE, [POST, FOLLOW], now_ms) is True
-    assert await limits.reset(ALICE, [POST, FOLLOW], now_ms) is False
+    assert await limits.clear(ALICE, [POST, FOLLOW], now_ms) is True
+    assert await limits.clear(ALICE, [POST, FOLLOW], now_ms) is False
     assert (await counted(limits, START))[:2] == [(0, 0), (0, 0)]
     assert await counted(limits, START + MINUTE_MS) == [(0, 0), (0, 0), (0, 2)]
 
 
 async def test_what_no_hit_counts_any_more_is_nothing_to_reset(limits: RateLimiter) -> None:
     await limits.hit(ALICE, [POST], START)
-    assert await limits.reset(ALICE, [POST], START + 2 * MINUTE_MS) is False
+    assert await limits.clear(ALICE, [POST], START + 2 * MINUTE_MS) is False

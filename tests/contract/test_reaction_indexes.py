@@ -8,8 +8,8 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId, id_at
 from socialsite.store import Key, Store
 from timelines import keys
-from timelines.domain.post import Post
-from timelines.repositories.reactions import MOST_LOOKS, Kind, Reactions
+from timelines.posts.post import Post
+from timelines.reactions.repository import MOST_LOOKS, Kind, Reactions
 
 ALICE, BOB = AccountId(7), AccountId(8)
 NOW_MS = 1_795_000_000_000
@@ -54,9 +54,7 @@ async def unliked(store: Store) -> None:
     await store.node(key).execute("ZREM", key, ALICE)
 
 
-async def test_a_dead_boost_is_swapped_and_the_one_that_stands_is_told(
-    store: Store, reactions: Reactions
-) -> None:
+async def test_a_dead_boost_is_swapped_and_the_one_that_stands_is_told(store: Store, reactions: Reactions) -> None:
     key, (dead, fresh, late) = (
         keys.boosts(POST),
         (id_at(NOW_MS + 2_000), id_at(NOW_MS + 3_000), id_at(NOW_MS + 4_000)),
@@ -88,9 +86,7 @@ async def test_a_boost_is_noted_by_the_moment_of_its_id(store: Store, reactions:
     assert await stands(store, keys.boosted(ALICE)) == [(POST, NOW_MS + 2_000)]
 
 
-async def test_what_was_taken_back_while_it_was_noted_is_not_kept(
-    store: Store, reactions: Interrupted
-) -> None:
+async def test_what_was_taken_back_while_it_was_noted_is_not_kept(store: Store, reactions: Interrupted) -> None:
     await liked(store)
     reactions.meanwhile = [lambda: unliked(store)]
     assert await reactions.note(Kind.LIKE, POST, ALICE) is False
@@ -113,9 +109,7 @@ async def test_a_reaction_that_never_rests_is_noted_so_many_times_and_no_more(
     assert reactions.looks == MOST_LOOKS + 1
 
 
-async def test_a_sweep_takes_the_first_of_an_index_as_many_as_it_asks_for(
-    store: Store, reactions: Reactions
-) -> None:
+async def test_a_sweep_takes_the_first_of_an_index_as_many_as_it_asks_for(store: Store, reactions: Reactions) -> None:
     key, posts = keys.liked(ALICE), [PostId(POST + n) for n in range(4)]
     await store.node(key).execute("ZADD", key, *(part for n, id in enumerate(posts) for part in (9 - n, id)))
     assert await reactions.indexed(Kind.LIKE, ALICE, 2) == [posts[3], posts[2]]
@@ -126,9 +120,7 @@ async def test_a_sweep_takes_the_first_of_an_index_as_many_as_it_asks_for(
     assert await reactions.indexed(Kind.BOOST, ALICE, 9) == []
 
 
-async def test_the_newest_fading_boosts_come_first_and_the_rest_is_told_of(
-    store: Store, reactions: Reactions
-) -> None:
+async def test_the_newest_fading_boosts_come_first_and_the_rest_is_told_of(store: Store, reactions: Reactions) -> None:
     key, boosts = keys.fading(POST), [PostId(id_at(NOW_MS + 2_000 + n)) for n in range(3)]
     for account_id, boost in enumerate(boosts, start=1):
         await store.node(key).execute("ZADD", key, boost, account_id)

@@ -7,30 +7,30 @@ import pytest
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.services import Services
-from tests.support.reacting import Acts
+from tests.support.reacting import PersonReactions
 from tests.support.world import World
 from timelines import keys
-from timelines.domain.bookmarks import BookmarkCursor
-from timelines.domain.page import Counts
 from timelines.errors import PostNotFound
-from timelines.repositories.bookmarks import Bookmarks
-from timelines.repositories.reactions import Gone, Kind, Reactions
+from timelines.posts.post import Counts
+from timelines.reactions.bookmark_cursor import BookmarkCursor
+from timelines.reactions.bookmark_repository import Bookmarks
+from timelines.reactions.repository import Gone, Kind, Reactions
 
 
-async def test_a_like_is_counted_at_once_and_once(world: World, acts: Acts) -> None:
+async def test_a_like_is_counted_at_once_and_once(world: World, acts: PersonReactions) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     answers = await asyncio.gather(*(acts.likes(bob, post) for _ in range(8)))
     answers.append(await acts.likes(bob, post))
     assert [answer.counts.likes for answer in answers] == [1] * 9
     assert all(answer.viewer and answer.viewer.liked for answer in answers)
-    assert (await acts.likes(alice, post)).counts == await acts.counted(post) == Counts(likes=2)
+    assert (await acts.likes(alice, post)).counts == await acts.read_counts(post) == Counts(likes=2)
     home = await bob.home()
     assert home.entries == ()
     assert await acts.likers(post) == [alice.id, bob.id]
 
 
-async def test_an_unlike_takes_it_back_and_a_second_one_changes_nothing(world: World, acts: Acts) -> None:
+async def test_an_unlike_takes_it_back_and_a_second_one_changes_nothing(world: World, acts: PersonReactions) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     await acts.likes(bob, post)
@@ -40,36 +40,36 @@ async def test_an_unlike_takes_it_back_and_a_second_one_changes_nothing(world: W
         assert answer.viewer
         assert not answer.viewer.liked
     assert await acts.counts_text(post.id) is None
-    assert await acts.index_of(bob) == (set(), set())
+    assert await acts.read_indexes(bob) == (set(), set())
 
 
 async def test_what_a_crash_cut_off_is_mended_by_repeating(
-    world: World, services: Services, acts: Acts
+    world: World, services: Services, acts: PersonReactions
 ) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     await services.repositories.reactions.join(Kind.LIKE, post.id, bob.id, services.clock.now_ms())
-    assert await acts.index_of(bob) == (set(), set())
+    assert await acts.read_indexes(bob) == (set(), set())
     await acts.likes(bob, post)
-    assert (await acts.counted(post)).likes == 1
-    assert await acts.index_of(bob) == ({post.id}, set())
+    assert (await acts.read_counts(post)).likes == 1
+    assert await acts.read_indexes(bob) == ({post.id}, set())
     await services.repositories.reactions.leave(Kind.LIKE, post.id, bob.id)
-    assert await acts.index_of(bob) == ({post.id}, set())
+    assert await acts.read_indexes(bob) == ({post.id}, set())
     await acts.unlikes(bob, post)
-    assert await acts.index_of(bob) == (set(), set())
+    assert await acts.read_indexes(bob) == (set(), set())
 
 
-async def test_whatever_order_requests_come_in_both_sides_agree(world: World, acts: Acts) -> None:
+async def test_whatever_order_requests_come_in_both_sides_agree(world: World, acts: PersonReactions) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     for _ in range(20):
         await asyncio.gather(*(acts.likes(bob, post) if n % 2 else acts.unlikes(bob, post) for n in range(6)))
-        counted = (await acts.counted(post)).likes
-        assert (await acts.index_of(bob))[0] == ({post.id} if counted else set())
+        counted = (await acts.read_counts(post)).likes
+        assert (await acts.read_indexes(bob))[0] == ({post.id} if counted else set())
 
 
 async def test_a_like_finds_no_post_that_was_deleted_on_the_way(
-    world: World, services: Services, acts: Acts
+    world: World, services: Services, acts: PersonReactions
 ) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
@@ -83,7 +83,7 @@ async def test_a_like_finds_no_post_that_was_deleted_on_the_way(
             await act(bob, post)
 
 
-async def test_a_deleted_post_keeps_the_number_of_its_replies(world: World, acts: Acts) -> None:
+async def test_a_deleted_post_keeps_the_number_of_its_replies(world: World, acts: PersonReactions) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     await bob.publishes("an answer", in_reply_to=post)
@@ -93,7 +93,7 @@ async def test_a_deleted_post_keeps_the_number_of_its_replies(world: World, acts
 
 
 async def test_the_page_of_likers_leaves_out_who_is_hidden(
-    world: World, services: Services, acts: Acts
+    world: World, services: Services, acts: PersonReactions
 ) -> None:
     alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
     post = await alice.publishes("hello")
@@ -104,11 +104,11 @@ async def test_the_page_of_likers_leaves_out_who_is_hidden(
     await services.store.node(blocks).execute("ZADD", blocks, 1, bob.id)
     assert await acts.likers(post, alice, limit=1) == [dave.id, alice.id]
     assert await acts.likers(post, limit=2) == [dave.id, bob.id, alice.id]
-    assert (await acts.counted(post)).likes == 4
+    assert (await acts.read_counts(post)).likes == 4
 
 
 async def test_boosts_of_a_private_account_are_told_to_its_followers_alone(
-    world: World, services: Services, acts: Acts
+    world: World, services: Services, acts: PersonReactions
 ) -> None:
     """As a boost is a post of theirs."""
     alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
@@ -127,7 +127,7 @@ async def test_boosts_of_a_private_account_are_told_to_its_followers_alone(
 
 
 async def test_likers_of_the_same_moment_are_each_met_once(
-    world: World, services: Services, acts: Acts
+    world: World, services: Services, acts: PersonReactions
 ) -> None:
     (alice,) = await world.people("alice")
     post = await alice.publishes("hello")
@@ -138,7 +138,7 @@ async def test_likers_of_the_same_moment_are_each_met_once(
         assert sorted(await acts.likers(post, limit=limit)) == sorted(person.id for person in others)
 
 
-async def test_bookmarks_are_pages_both_ways(world: World, services: Services, acts: Acts) -> None:
+async def test_bookmarks_are_pages_both_ways(world: World, services: Services, acts: PersonReactions) -> None:
     alice, bob = await world.people("alice", "bob")
     posts = [await alice.publishes(f"post {n}") for n in range(25)]
     for n, post in enumerate(posts):
@@ -162,7 +162,7 @@ async def test_bookmarks_are_pages_both_ways(world: World, services: Services, a
         assert up == expected
 
 
-async def test_an_empty_page_of_bookmarks_leads_back(world: World, services: Services, acts: Acts) -> None:
+async def test_an_empty_page_of_bookmarks_leads_back(world: World, services: Services, acts: PersonReactions) -> None:
     alice = await world.person("alice")
     post = await alice.publishes("hello")
     await acts.bookmarks(alice, post)
@@ -174,7 +174,7 @@ async def test_an_empty_page_of_bookmarks_leads_back(world: World, services: Ser
     assert [entry.post.id for entry in back.entries] == [post.id]
 
 
-async def test_a_bookmark_tells_nobody_and_keeps_its_place(world: World, acts: Acts) -> None:
+async def test_a_bookmark_tells_nobody_and_keeps_its_place(world: World, acts: PersonReactions) -> None:
     alice, bob = await world.people("alice", "bob")
     one, two = await alice.publishes("one"), await alice.publishes("two")
     for post in (one, two, one):
@@ -200,7 +200,7 @@ async def test_the_oldest_bookmarks_make_room(world: World, services: Services) 
 
 
 async def test_a_deleted_account_takes_its_reactions_along(
-    world: World, services: Services, acts: Acts
+    world: World, services: Services, acts: PersonReactions
 ) -> None:
     alice, bob = await world.people("alice", "bob")
     posts = [await alice.publishes(f"post {n}") for n in range(3)]
@@ -208,13 +208,13 @@ async def test_a_deleted_account_takes_its_reactions_along(
         for act in (acts.likes, acts.boosts, acts.bookmarks):
             await act(bob, post)
         await acts.likes(alice, post)
-    assert await acts.counted(posts[0]) == Counts(boosts=1, likes=2)
+    assert await acts.read_counts(posts[0]) == Counts(boosts=1, likes=2)
     await services.accounts.delete(account_id=bob.id, now_ms=services.clock.now_ms())
-    await world.work()
+    await world.deliver_all()
     for post in posts:
-        assert await acts.counted(post) == Counts(likes=1)
+        assert await acts.read_counts(post) == Counts(likes=1)
         assert await acts.likers(post) == [alice.id]
-    assert await acts.index_of(bob) == (set(), set())
+    assert await acts.read_indexes(bob) == (set(), set())
     assert await acts.bookmark_ids(bob) == []
 
 

@@ -8,8 +8,8 @@ from socialsite.services import Services
 from tests.support.topologies import Deployment
 from tests.support.world import Person, World
 from timelines import keys
-from timelines.domain.reading_place import POSITIONS_CAP, ReadingPlace
 from timelines.errors import TimelineNotFound
+from timelines.markers.marker import POSITIONS_CAP, ReadingPlace
 
 ME = AccountId(7)
 
@@ -52,13 +52,11 @@ async def test_scrolling_is_a_preference_beside_others(services: Services) -> No
     assert (await services.positions.find(ME, "home")).scrolls
 
 
-async def test_a_deleted_account_leaves_no_place(
-    world: World, services: Services, deployment: Deployment
-) -> None:
+async def test_a_deleted_account_leaves_no_place(world: World, services: Services, deployment: Deployment) -> None:
     alice = await world.person("alice")
     await services.positions.move(alice.id, "home", PostId(5))
     await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
-    await world.work()
+    await world.deliver_all()
     assert keys.position(alice.id) not in deployment.all_keys()
 
 

@@ -4,23 +4,23 @@ import pytest
 
 from accounts.domain import AccountId
 from socialsite.store import Key, Store
-from tests.support.scripting import ask
+from tests.support.scripting import run_command
 from timelines import keys
-from timelines.domain.relation import Relation
-from timelines.repositories.relations import AT_ONCE, COUNTED, Relations
+from timelines.graph.blocks_and_mutes_repository import AT_ONCE, COUNTED, Relations
+from timelines.graph.relation import Relation
 
 ALICE, BOB, CAROL = AccountId(7), AccountId(8), AccountId(9)
 
 
 async def at(store: Store, key: Key) -> list[bytes]:
     """Members and their times."""
-    held: list[bytes] = await ask(store, "ZRANGE", key, 0, -1, "WITHSCORES")
+    held: list[bytes] = await run_command(store, "ZRANGE", key, 0, -1, "WITHSCORES")
     return held
 
 
 async def related(store: Store, now_ms: int) -> Relation:
     """What Alice has to do with Bob."""
-    (found,) = await store.ask(Relations(store).relation_question(ALICE, BOB, now_ms))
+    (found,) = await store.read(Relations(store).relation_question(ALICE, BOB, now_ms))
     assert isinstance(found, Relation)
     return found
 
@@ -71,7 +71,7 @@ async def test_each_relation_is_told_by_itself(store: Store, relations: Relation
     assert await related(store, 100) == Relation()
     await relations.quiet(ALICE, BOB, 1)
     assert await related(store, 100) == Relation(quiets=True)
-    await ask(store, "ZADD", keys.requested(ALICE), 1, BOB)
+    await run_command(store, "ZADD", keys.requested(ALICE), 1, BOB)
     assert await related(store, 99) == Relation(requested=True, quiets=True, muted_until_ms=100)
 
 
@@ -91,7 +91,7 @@ async def test_members_are_looked_at_in_parts_until_some_are_gone(
     store: Store, relations: Relations, which: int
 ) -> None:
     key, members, parts = COUNTED[which](ALICE), range(1, 2 * AT_ONCE + 2), []
-    await ask(store, "ZADD", key, *(part for member in members for part in (member, member)))
+    await run_command(store, "ZADD", key, *(part for member in members for part in (member, member)))
     dead: set[int] = set()
 
     async def gone(some: list[AccountId]) -> list[AccountId]:
@@ -104,13 +104,11 @@ async def test_members_are_looked_at_in_parts_until_some_are_gone(
     dead |= {AT_ONCE + 1, 2 * AT_ONCE}
     assert await relations.forget_among(ALICE, which, gone) == 2
     assert parts == [list(members[:AT_ONCE]), list(members[AT_ONCE:-1])]
-    assert await ask(store, "ZCARD", key) == len(members) - 2
-    assert await ask(store, "ZMSCORE", key, *sorted(dead)) == [None, None]
+    assert await run_command(store, "ZCARD", key) == len(members) - 2
+    assert await run_command(store, "ZMSCORE", key, *sorted(dead)) == [None, None]
 
 
-async def test_a_deleted_account_goes_from_both_sides_in_bounded_rounds(
-    store: Store, relations: Relations
-) -> None:
+async def test_a_deleted_account_goes_from_both_sides_in_bounded_rounds(store: Store, relations: Relations) -> None:
     for other in range(11, 16):
         await relations.block(ALICE, AccountId(other), other)
     for other in range(21, 24):
@@ -119,17 +117,15 @@ async def test_a_deleted_account_goes_from_both_sides_in_bounded_rounds(
     await relations.quiet(ALICE, BOB, 1)
     own, mirror, left = keys.blocks(ALICE), keys.blocked_by(ALICE), []
     while await relations.purge(ALICE, 2):
-        left.append((await ask(store, "ZCARD", own), await ask(store, "ZCARD", mirror)))
+        left.append((await run_command(store, "ZCARD", own), await run_command(store, "ZCARD", mirror)))
         assert await relations.counts(ALICE, 1) == (left[-1][0], 1, 1)
     assert left == [(3, 1), (1, 0), (0, 0)]
     assert await relations.counts(ALICE, 1) == (0, 0, 0)
-    assert await ask(store, "ZCARD", keys.blocked_by(AccountId(15))) == 0
-    assert await ask(store, "ZCARD", keys.blocks(AccountId(23))) == 0
+    assert await run_command(store, "ZCARD", keys.blocked_by(AccountId(15))) == 0
+    assert await run_command(store, "ZCARD", keys.blocks(AccountId(23))) == 0
 
 
-async def test_a_round_goes_on_while_others_block_a_deleted_account(
-    store: Store, relations: Relations
-) -> None:
+async def test_a_round_goes_on_while_others_block_a_deleted_account(store: Store, relations: Relations) -> None:
     await relations.block(BOB, ALICE, 1)
     assert await relations.purge(ALICE, 2) is True
     assert await relations.purge(ALICE, 2) is False

@@ -9,7 +9,7 @@ import pytest_asyncio
 from asgiref.sync import sync_to_async
 from django.core.management import CommandError, call_command
 
-from socialsite.configuration import Configuration
+from socialsite.service_config import ServiceConfig
 from socialsite.services import open_services
 from tests.support.redis_server import RedisServer
 from tests.support.world import Person, World
@@ -35,7 +35,7 @@ def settings_here(redis_url: str, settings: Any) -> None:
 
 @pytest_asyncio.fixture
 async def ann(redis_url: str) -> AsyncIterator[Person]:
-    async with open_services(redis_url, Configuration()) as services:
+    async with open_services(redis_url, ServiceConfig()) as services:
         yield (await World(services).people("ann"))[0]
 
 
@@ -60,17 +60,13 @@ async def test_a_dry_run_counts_by_family_and_changes_nothing(
     assert {key for key in target_server.client().keys("*") if not key.startswith(b"map:")} == set()
 
 
-async def test_a_dry_run_counts_edges_and_cuts_none(
-    redis_url: str, ann: Person, redis_server: RedisServer
-) -> None:
-    async with open_services(redis_url, Configuration()) as services:
+async def test_a_dry_run_counts_edges_and_cuts_none(redis_url: str, ann: Person, redis_server: RedisServer) -> None:
+    async with open_services(redis_url, ServiceConfig()) as services:
         for fan in await World(services).people("bob", "carol"):
             await fan.follows(ann)
     before = set(redis_server.client().keys("*"))
     said = await run("--follow-partitions", "8", "--dry-run")
-    assert (
-        said == "Dry run: 2 of following, 0 of members would be cut into 8 partitions; nothing was changed.\n"
-    )
+    assert said == "Dry run: 2 of following, 0 of members would be cut into 8 partitions; nothing was changed.\n"
     assert set(redis_server.client().keys("*")) == before
 
 
@@ -92,7 +88,7 @@ async def test_one_component_is_moved_by_name(ann: Person, target: str, target_s
 async def test_follow_partitions_are_changed_by_number(
     ann: Person, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("socialsite.management.commands.repartition.GRACE_S", 0.0)
+    monkeypatch.setattr("socialsite.management.commands.repartition.OLD_PARTITIONS_GRACE_S", 0.0)
     assert "set FOLLOW_PARTITIONS=8" in await run("--follow-partitions", "8")
     assert redis_server.client().get("follows:{map}:partitions") == b"8"
 
@@ -115,9 +111,7 @@ async def test_follow_partitions_are_changed_by_number(
         (("--back",), "no move is under way"),
     ],
 )
-async def test_what_cannot_be_done_is_refused_in_one_line(
-    ann: Person, words: tuple[str, ...], because: str
-) -> None:
+async def test_what_cannot_be_done_is_refused_in_one_line(ann: Person, words: tuple[str, ...], because: str) -> None:
     with pytest.raises(CommandError, match=because) as refusal:
         await run(*words)
     assert len(str(refusal.value).splitlines()) == 1

@@ -10,8 +10,9 @@ import pytest
 import pytest_asyncio
 
 from socialsite.clock import FixedClock
-from socialsite.recipes.hub import Hub, Presence, fixed_channel
-from socialsite.store import Store, StoreUnavailable, open_store
+from socialsite.migration.opening import open_store
+from socialsite.recipes.pubsub_listener import Presence, PubSubListener, fixed_channel
+from socialsite.store import Store, StoreUnavailable
 from socialsite.store.partition.slots import slot_of
 from tests.support.cluster import ClusterMember, RedisCluster
 
@@ -51,7 +52,7 @@ class Listener:
         async with asyncio.timeout(within_s):
             while text not in self.heard:
                 with contextlib.suppress(StoreUnavailable):  # while a failover is on
-                    await Presence(store, clock).tell({CHANNEL: text})
+                    await Presence(store, clock).publish({CHANNEL: text})
                 await asyncio.sleep(0.05)
 
 
@@ -59,7 +60,7 @@ class Listener:
 async def listener(store: Store) -> AsyncIterator[Listener]:
     found = Listener()
     clock = FixedClock(1_795_000_000_000)
-    hub = Hub(store, clock, on_message=found.on_message, on_lost=lambda: None, on_gap=found.on_gap)
+    hub = PubSubListener(store, clock, on_message=found.on_message, on_lost=lambda: None, on_resynced=found.on_gap)
     await hub.open()
     yield found
     await hub.close()

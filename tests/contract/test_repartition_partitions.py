@@ -9,24 +9,24 @@ from dataclasses import dataclass, field
 import pytest
 import pytest_asyncio
 
-from socialsite.configuration import Configuration
 from socialsite.management.commands.repartition import FOLLOW_EDGES
+from socialsite.migration import commands as operation
+from socialsite.migration.errors import MigrationRefused
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUnavailable
-from socialsite.store.moving import operation
-from socialsite.store.moving.errors import MoveRefused
-from tests.support.moving_town import whole_home
+from tests.support.moving_town import read_whole_home
 from tests.support.redis_server import RedisServer
-from tests.support.repartition import DIED, mover_killed_at, site_at
+from tests.support.repartition import KILLED_EXIT_STATUS, migration_site, run_migration_killed_at
 from tests.support.world import Person, World, ids_of
-from timelines.domain.follow import FIRST_PASS
-from timelines.domain.post import Post
+from timelines.graph.follow import FIRST_PASS
+from timelines.posts.post import Post
 
 GRACE_S = 0.2
 
 
 @dataclass
-class Crowd:
+class FollowTraffic:
     """People of one process who follow and unfollow, and one who publishes to them all from another."""
 
     services: Services
@@ -56,7 +56,7 @@ class Crowd:
     async def publish(self) -> None:
         while not self.stopping:
             self.posts.append(await self.author.publishes("to everybody"))
-            await World(self.services).work()
+            await World(self.services).deliver_all()
             await asyncio.sleep(0.01)
 
     async def check(self, partitions: int, client) -> None:
@@ -70,27 +70,27 @@ class Crowd:
         tags = {name.split(b"{")[1].split(b"}")[0] for name in client.keys("follows:{p*}:*")}
         assert client.keys("follows:{q*}:*") == []
         assert max(int(tag[1:]) for tag in tags) < partitions
-        await World(self.services).work()
+        await World(self.services).deliver_all()
         expected = sorted(ids_of(self.posts), reverse=True)
         for one in self.people:
-            assert await whole_home(one) == expected
+            assert await read_whole_home(one) == expected
 
 
 @pytest_asyncio.fixture
-async def crowd(redis_url: str) -> AsyncIterator[Crowd]:
+async def crowd(redis_url: str) -> AsyncIterator[FollowTraffic]:
     # Few posts a pass, so that passes go over many jobs, with cursors of the old layout among them.
-    config = Configuration(posts_per_pass=3)
+    config = ServiceConfig(posts_per_pass=3)
     async with open_services(redis_url, config) as web, open_services(redis_url, config) as worker:
         author = await World(worker).person("author")
         people = await World(web).people(*[f"p{number}" for number in range(12)])
         for one in people:
             await one.follows(author)
             await one.home_ids()
-        yield Crowd(worker, author, people)
+        yield FollowTraffic(worker, author, people)
 
 
 @contextlib.asynccontextmanager
-async def life_goes_on(crowd: Crowd) -> AsyncIterator[None]:
+async def life_goes_on(crowd: FollowTraffic) -> AsyncIterator[None]:
     tasks = [asyncio.create_task(crowd.change(1)), asyncio.create_task(crowd.publish())]
     await asyncio.sleep(0.2)
     try:
@@ -102,11 +102,11 @@ async def life_goes_on(crowd: Crowd) -> AsyncIterator[None]:
 
 
 async def test_edges_are_cut_into_more_partitions_and_into_fewer_while_people_follow(
-    crowd: Crowd, redis_url: str, redis_server: RedisServer
+    crowd: FollowTraffic, redis_url: str, redis_server: RedisServer
 ) -> None:
     async with life_goes_on(crowd):
         for count in (64, 16, 24):
-            done = await operation.reshape(site_at(redis_url), FOLLOW_EDGES, count, grace_s=GRACE_S)
+            done = await operation.repartition_edges(migration_site(redis_url), FOLLOW_EDGES, count, grace_s=GRACE_S)
             assert done.edges["following"] >= len(crowd.people)
             assert redis_server.client().get("follows:{map}:partitions") == b"%d" % count
     assert not crowd.refused
@@ -114,20 +114,20 @@ async def test_edges_are_cut_into_more_partitions_and_into_fewer_while_people_fo
 
 
 async def test_who_starts_later_finds_the_new_number_whatever_the_setting_says(
-    crowd: Crowd, redis_url: str
+    crowd: FollowTraffic, redis_url: str
 ) -> None:
     await crowd.people[0].follows(crowd.people[1])
-    await operation.reshape(site_at(redis_url), FOLLOW_EDGES, 5, grace_s=0)
+    await operation.repartition_edges(migration_site(redis_url), FOLLOW_EDGES, 5, grace_s=0)
     for setting in (16, 5):
-        async with open_services(redis_url, Configuration(follow_partitions=setting)) as late:
+        async with open_services(redis_url, ServiceConfig(follow_partitions=setting)) as late:
             assert late.config.follow_partitions == 5
             assert await late.following.is_following(crowd.people[0].id, crowd.people[1].id)
 
 
-async def test_a_pass_that_began_before_begins_again(crowd: Crowd, redis_url: str) -> None:
+async def test_a_pass_that_began_before_begins_again(crowd: FollowTraffic, redis_url: str) -> None:
     follows = crowd.services.repositories.follows
     first = await follows.followers_pass(crowd.author.id, FIRST_PASS, 4)
-    await operation.reshape(site_at(redis_url), FOLLOW_EDGES, 5, grace_s=0)
+    await operation.repartition_edges(migration_site(redis_url), FOLLOW_EDGES, 5, grace_s=0)
     cursor, met = first.next, set(first.ids)
     assert cursor is not None
     for _ in range(12):
@@ -140,7 +140,7 @@ async def test_a_pass_that_began_before_begins_again(crowd: Crowd, redis_url: st
 
 
 async def test_who_was_about_to_write_to_an_old_partition_writes_to_the_new_one(
-    crowd: Crowd, redis_url: str
+    crowd: FollowTraffic, redis_url: str
 ) -> None:
     """Writers that waited while the edges turned over looked for their partition before."""
     one, other = crowd.people[:2]
@@ -155,53 +155,53 @@ async def test_who_was_about_to_write_to_an_old_partition_writes_to_the_new_one(
         return changes
 
     writing = asyncio.create_task(follow_and_unfollow())
-    await operation.reshape(site_at(redis_url), FOLLOW_EDGES, 64, grace_s=GRACE_S)
+    await operation.repartition_edges(migration_site(redis_url), FOLLOW_EDGES, 64, grace_s=GRACE_S)
     stop.set()
     assert await writing > 20
 
 
 @pytest.mark.parametrize("phase", ["copying", "turning", "waiting"])
 async def test_a_run_that_was_killed_is_repeated(
-    crowd: Crowd, redis_url: str, redis_server: RedisServer, phase: str
+    crowd: FollowTraffic, redis_url: str, redis_server: RedisServer, phase: str
 ) -> None:
     async with life_goes_on(crowd):
-        assert await asyncio.to_thread(mover_killed_at, phase, redis_url, "64", "reshape") == DIED
-        await operation.reshape(site_at(redis_url), FOLLOW_EDGES, 64, grace_s=GRACE_S)
+        assert await asyncio.to_thread(run_migration_killed_at, phase, redis_url, "64", "reshape") == KILLED_EXIT_STATUS
+        await operation.repartition_edges(migration_site(redis_url), FOLLOW_EDGES, 64, grace_s=GRACE_S)
     assert not crowd.refused
     await crowd.check(64, redis_server.client())
 
 
 async def test_who_comes_after_the_turn_of_a_mover_that_dies_is_heard_when_it_is_undone(
-    crowd: Crowd, redis_url: str, redis_server: RedisServer
+    crowd: FollowTraffic, redis_url: str, redis_server: RedisServer
 ) -> None:
     """They look for the new partition and wait; without a mover the edges turn back to the old ones."""
     first, *others = crowd.people
-    assert await asyncio.to_thread(mover_killed_at, "turning", redis_url, "64", "reshape") == DIED
+    assert await asyncio.to_thread(run_migration_killed_at, "turning", redis_url, "64", "reshape") == KILLED_EXIT_STATUS
     assert all(await asyncio.gather(*(one.follows(first) for one in others)))
     crowd.follows |= {(one.id, first.id) for one in others}
-    await operation.reshape(site_at(redis_url), FOLLOW_EDGES, 64, grace_s=GRACE_S)
+    await operation.repartition_edges(migration_site(redis_url), FOLLOW_EDGES, 64, grace_s=GRACE_S)
     await crowd.check(64, redis_server.client())
 
 
-async def test_the_same_number_is_refused(crowd: Crowd, redis_url: str) -> None:
-    with pytest.raises(MoveRefused, match="already"):
-        await operation.reshape(site_at(redis_url), FOLLOW_EDGES, 16)
+async def test_the_same_number_is_refused(crowd: FollowTraffic, redis_url: str) -> None:
+    with pytest.raises(MigrationRefused, match="already"):
+        await operation.repartition_edges(migration_site(redis_url), FOLLOW_EDGES, 16)
 
 
 async def test_a_site_that_was_never_started_is_refused(redis_url: str) -> None:
-    with pytest.raises(MoveRefused, match="never started"):
-        await operation.reshape(site_at(redis_url), FOLLOW_EDGES, 32)
+    with pytest.raises(MigrationRefused, match="never started"):
+        await operation.repartition_edges(migration_site(redis_url), FOLLOW_EDGES, 32)
 
 
 async def test_edges_are_cut_where_their_component_stands(
-    crowd: Crowd, redis_url: str, redis_server: RedisServer
+    crowd: FollowTraffic, redis_url: str, redis_server: RedisServer
 ) -> None:
     server = RedisServer().start()
     try:
-        await operation.move(site_at(redis_url), server.url, "follows", slices=16)
-        await operation.reshape(site_at(redis_url), FOLLOW_EDGES, 32, grace_s=0)
+        await operation.migrate(migration_site(redis_url), server.url, "follows", slices=16)
+        await operation.repartition_edges(migration_site(redis_url), FOLLOW_EDGES, 32, grace_s=0)
         await crowd.check(32, server.client())
-        await operation.move(site_at(redis_url), redis_url, "follows", slices=16)
+        await operation.migrate(migration_site(redis_url), redis_url, "follows", slices=16)
         await crowd.check(32, redis_server.client())
     finally:
         server.stop()

@@ -9,17 +9,18 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from socialsite.store import BadUrl, Key, Question, Store, StoreError, open_store
+from socialsite.migration.opening import open_store
+from socialsite.store import InvalidStoreUrl, Key, Read, Store, StoreError
 from socialsite.store.partition.slots import slot_of
-from socialsite.store.replicas import MOST_LAG_S
+from socialsite.store.replicas import MAX_REPLICA_LAG_S
 from tests.support.cluster import SLOTS, RedisCluster
 from tests.support.redis_server import RedisServer
-from tests.support.replicas import ReplicatedServer, reads, replicated_server
-from tests.support.stalls import Stalls
+from tests.support.replicas import ReplicatedServer, count_reads, replicated_server
+from tests.support.stalls import StallMonitor
 
 KEY = Key("posts", tag="1", name="counts")
-LAGGING = Question([("GET", KEY)], lambda replies: replies[0], may_lag=True)
-EXACT = Question([("GET", KEY)], lambda replies: replies[0])
+LAGGING = Read([("GET", KEY)], lambda replies: replies[0], may_lag=True)
+EXACT = Read([("GET", KEY)], lambda replies: replies[0])
 
 
 @pytest_asyncio.fixture
@@ -35,9 +36,7 @@ async def store(servers: ReplicatedServer) -> AsyncIterator[Store]:
     await opened.close()
 
 
-async def test_what_may_lag_is_read_from_the_replica_and_nothing_else(
-    servers: ReplicatedServer, store: Store
-) -> None:
+async def test_what_may_lag_is_read_from_the_replica_and_nothing_else(servers: ReplicatedServer, store: Store) -> None:
     await store.gather([("SET", KEY, "one")])
     await until_used(servers, store)
     found = [await places_of_reads(servers, store, 20) for _ in range(5)]
@@ -47,10 +46,10 @@ async def test_what_may_lag_is_read_from_the_replica_and_nothing_else(
 
 async def places_of_reads(servers: ReplicatedServer, store: Store, times: int) -> tuple[int, int]:
     """How many reads the master answered, and how many the replica."""
-    before = reads(servers.master.client()), reads(servers.replica.client())
+    before = count_reads(servers.master.client()), count_reads(servers.replica.client())
     for _ in range(times):
-        assert await store.ask(LAGGING, EXACT) == [b"one", b"one"]
-    after = reads(servers.master.client()), reads(servers.replica.client())
+        assert await store.read(LAGGING, EXACT) == [b"one", b"one"]
+    after = count_reads(servers.master.client()), count_reads(servers.replica.client())
     return after[0] - before[0], after[1] - before[1]
 
 
@@ -59,20 +58,20 @@ async def test_a_replica_that_lags_while_its_link_is_up_is_left_within_a_second(
 ) -> None:
     await store.gather([("SET", KEY, "old")])
     await until_used(servers, store)
-    servers.wire.hold()
+    servers.wire.pause()
     await store.gather([("SET", KEY, "new")])
     written = time.monotonic()
     oldest = 0.0
-    while time.monotonic() < written + 2 * MOST_LAG_S:
-        answers = await store.ask(LAGGING)
+    while time.monotonic() < written + 2 * MAX_REPLICA_LAG_S:
+        answers = await store.read(LAGGING)
         if answers == [b"old"]:
             oldest = time.monotonic() - written
         await asyncio.sleep(0.01)
     assert servers.is_synced(), "the link claims to be up all the while"
-    assert oldest < MOST_LAG_S
-    servers.wire.let_go()
+    assert oldest < MAX_REPLICA_LAG_S
+    servers.wire.resume()
     await until_used(servers, store)
-    assert await store.ask(LAGGING) == [b"new"]
+    assert await store.read(LAGGING) == [b"new"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL])
@@ -86,13 +85,13 @@ async def test_a_replica_that_is_away_costs_nobody_an_error(
     else:
         signal_of(servers.replica, number)
     longest = 0.0
-    with Stalls() as stalls:
+    with StallMonitor() as stalls:
         for _ in range(60):
             asked = time.monotonic()
-            assert await store.ask(LAGGING) == [b"one"]
+            assert await store.read(LAGGING) == [b"one"]
             longest = max(longest, time.monotonic() - asked)
             await asyncio.sleep(0.02)
-    assert longest < MOST_LAG_S + stalls.total_s
+    assert longest < MAX_REPLICA_LAG_S + stalls.total_s
     if number == signal.SIGSTOP:
         signal_of(servers.replica, signal.SIGCONT)
         await until_used(servers, store)
@@ -104,15 +103,15 @@ async def test_a_replica_that_was_promoted_is_left(servers: ReplicatedServer, st
     with servers.replica.client() as client:
         client.replicaof("NO", "ONE")
         client.set(KEY, "of another history")
-    await asyncio.sleep(MOST_LAG_S)
-    assert await store.ask(LAGGING) == [b"one"]
+    await asyncio.sleep(MAX_REPLICA_LAG_S)
+    assert await store.read(LAGGING) == [b"one"]
 
 
 async def test_a_site_starts_while_its_replica_is_away(servers: ReplicatedServer) -> None:
     servers.replica.kill()
     store = await open_store(servers.url)
     await store.gather([("SET", KEY, "one")])
-    assert await store.ask(LAGGING) == [b"one"]
+    assert await store.read(LAGGING) == [b"one"]
     await store.close()
 
 
@@ -143,7 +142,7 @@ async def test_a_replica_of_another_master_is_refused(servers: ReplicatedServer,
     ],
 )
 async def test_a_bad_url_of_a_replica_is_refused_in_one_sentence(url: str, reason: str) -> None:
-    with pytest.raises(BadUrl, match=reason) as refused:
+    with pytest.raises(InvalidStoreUrl, match=reason) as refused:
         await open_store(url)
     assert "\n" not in str(refused.value)
 
@@ -160,11 +159,11 @@ async def test_a_clusters_replicas_are_read_from_but_not_while_slots_move() -> N
         slot = next(s for s in map(slot_of, keys) if s < SLOTS // 2)
         moving = cluster.move_slot(slot, source, target)
         next(moving)
-        await asyncio.sleep(MOST_LAG_S)
-        before = sum(reads(replica.client()) for replica in cluster.replicas)
+        await asyncio.sleep(MAX_REPLICA_LAG_S)
+        before = sum(count_reads(replica.client()) for replica in cluster.replicas)
         for _step in moving:
             assert await many(store, keys) == list(range(50))
-        assert sum(reads(replica.client()) for replica in cluster.replicas) == before
+        assert sum(count_reads(replica.client()) for replica in cluster.replicas) == before
         await until_many(store, keys, cluster)
         assert await many(store, keys) == list(range(50))
         for replica in cluster.replicas:
@@ -184,8 +183,8 @@ async def many(store: Store, keys: list[Key]) -> list[int]:
 async def until_many(store: Store, keys: list[Key], cluster: RedisCluster) -> None:
     """Read until every replica answers."""
     until = time.monotonic() + 20
-    before = [reads(replica.client()) for replica in cluster.replicas]
-    while any(reads(r.client()) == b for r, b in zip(cluster.replicas, before, strict=True)):
+    before = [count_reads(replica.client()) for replica in cluster.replicas]
+    while any(count_reads(r.client()) == b for r, b in zip(cluster.replicas, before, strict=True)):
         assert time.monotonic() < until, "a replica is never read from"
         await many(store, keys)
         await asyncio.sleep(0.02)
@@ -194,10 +193,10 @@ async def until_many(store: Store, keys: list[Key], cluster: RedisCluster) -> No
 async def until_used(servers: ReplicatedServer, store: Store) -> None:
     """Read until the replica answers; a moment after the start, or after it was away."""
     until = time.monotonic() + 10
-    before = reads(servers.replica.client())
-    while reads(servers.replica.client()) == before:
+    before = count_reads(servers.replica.client())
+    while count_reads(servers.replica.client()) == before:
         assert time.monotonic() < until, "the replica is never read from"
-        await store.ask(LAGGING)
+        await store.read(LAGGING)
         await asyncio.sleep(0.02)
 
 

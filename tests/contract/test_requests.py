@@ -7,14 +7,14 @@ import pytest
 from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
 from socialsite.services import Services
-from tests.support.relating import relation, request_stands
+from tests.support.relating import follow_request_sides, read_relation
 from tests.support.world import World
 from timelines import keys
-from timelines.errors import RequesterAtCap, RequestsCapReached
-from timelines.repositories.relations import Relations
-from timelines.repositories.requests import FollowRequests
-from timelines.services.following import FollowingService
-from timelines.services.requests import RequestService
+from timelines.errors import FollowRequestsCapReached, RequesterFollowingCapReached
+from timelines.following.requests import RequestService
+from timelines.following.service import FollowingService
+from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.follow_requests_repository import FollowRequests
 
 
 async def test_a_private_account_is_asked_and_lets_in(world: World, services: Services) -> None:
@@ -22,20 +22,18 @@ async def test_a_private_account_is_asked_and_lets_in(world: World, services: Se
     await bob.locks()
     post = await bob.publishes("for those I know")
     assert not await alice.follows(bob)
-    assert (await relation(services, alice, bob)).requested
+    assert (await read_relation(services, alice, bob)).requested
     assert await alice.home_ids() == []
     assert (await services.requests.page(bob.id)).account_ids == (alice.id,)
     now_ms = services.clock.now_ms()
     assert await services.requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms)
     assert not await services.requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms)
     assert await alice.home_ids() == [post.id]
-    assert await request_stands(services, alice, bob) == (False, False)
+    assert await follow_request_sides(services, alice, bob) == (False, False)
     assert await services.requests.count(bob.id) == 0
 
 
-async def test_who_follows_as_many_as_may_be_is_not_let_in_and_waits_on(
-    world: World, services: Services
-) -> None:
+async def test_who_follows_as_many_as_may_be_is_not_let_in_and_waits_on(world: World, services: Services) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await bob.locks()
     await alice.follows(bob)
@@ -45,10 +43,10 @@ async def test_who_follows_as_many_as_may_be_is_not_let_in_and_waits_on(
         requests=at.requests, relations=at.relations, follows=at.follows, accounts=services.accounts,
         homes=at.homes, cap=1,
     )  # fmt: skip
-    with pytest.raises(RequesterAtCap):
+    with pytest.raises(RequesterFollowingCapReached):
         await requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms)
-    assert await request_stands(services, alice, bob) == (True, True)
-    assert not (await relation(services, alice, bob)).follows
+    assert await follow_request_sides(services, alice, bob) == (True, True)
+    assert not (await read_relation(services, alice, bob)).follows
     await alice.unfollows(carol)
     assert await requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms)
 
@@ -66,9 +64,9 @@ async def test_a_refused_request_may_be_made_again(world: World, services: Servi
     await alice.follows(bob)
     assert await services.requests.refuse(account_id=bob.id, requester_id=alice.id)
     assert not await services.requests.refuse(account_id=bob.id, requester_id=alice.id)
-    assert await request_stands(services, alice, bob) == (False, False)
+    assert await follow_request_sides(services, alice, bob) == (False, False)
     await alice.follows(bob)
-    assert await request_stands(services, alice, bob) == (True, True)
+    assert await follow_request_sides(services, alice, bob) == (True, True)
 
 
 async def test_unfollowing_withdraws_a_request(world: World, services: Services) -> None:
@@ -76,12 +74,10 @@ async def test_unfollowing_withdraws_a_request(world: World, services: Services)
     await bob.locks()
     await alice.follows(bob)
     await alice.unfollows(bob)
-    assert await request_stands(services, alice, bob) == (False, False)
+    assert await follow_request_sides(services, alice, bob) == (False, False)
 
 
-async def test_a_request_withdrawn_while_it_is_accepted_is_not_accepted(
-    world: World, services: Services
-) -> None:
+async def test_a_request_withdrawn_while_it_is_accepted_is_not_accepted(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     await bob.locks()
     for _ in range(20):
@@ -92,8 +88,8 @@ async def test_a_request_withdrawn_while_it_is_accepted_is_not_accepted(
             alice.unfollows(bob),
             return_exceptions=True,
         )
-        assert await request_stands(services, alice, bob) == (False, False)
-        assert not (await relation(services, alice, bob)).follows
+        assert await follow_request_sides(services, alice, bob) == (False, False)
+        assert not (await read_relation(services, alice, bob)).follows
         await alice.unfollows(bob)
 
 
@@ -106,8 +102,8 @@ async def test_two_acceptances_at_once_let_in(world: World, services: Services) 
         *(accept(account_id=bob.id, requester_id=alice.id, now_ms=1) for _ in range(3)),
         return_exceptions=True,
     )
-    assert (await relation(services, alice, bob)).follows
-    assert await request_stands(services, alice, bob) == (False, False)
+    assert (await read_relation(services, alice, bob)).follows
+    assert await follow_request_sides(services, alice, bob) == (False, False)
 
 
 async def test_opening_an_account_lets_in_nobody_by_itself(world: World, services: Services) -> None:
@@ -116,11 +112,11 @@ async def test_opening_an_account_lets_in_nobody_by_itself(world: World, service
     await bob.locks()
     await alice.follows(bob)
     await bob.locks(private=False)
-    assert await request_stands(services, alice, bob) == (True, True)
-    assert not (await relation(services, alice, bob)).follows
-    assert (await relation(services, carol, bob)).follows  # who followed goes on
+    assert await follow_request_sides(services, alice, bob) == (True, True)
+    assert not (await read_relation(services, alice, bob)).follows
+    assert (await read_relation(services, carol, bob)).follows  # who followed goes on
     assert await alice.follows(bob)
-    assert await request_stands(services, alice, bob) == (False, False)
+    assert await follow_request_sides(services, alice, bob) == (False, False)
 
 
 async def test_a_follow_that_a_lock_overtakes_becomes_a_request(world: World, services: Services) -> None:
@@ -144,7 +140,7 @@ async def test_a_follow_that_a_lock_overtakes_becomes_a_request(world: World, se
     assert not await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=1)
     assert len(locked) == 1
     assert not await services.following.is_following(alice.id, bob.id)
-    assert await request_stands(services, alice, bob) == (True, True)
+    assert await follow_request_sides(services, alice, bob) == (True, True)
 
 
 async def test_more_requests_than_the_cap_are_refused(world: World, services: Services) -> None:
@@ -157,10 +153,10 @@ async def test_more_requests_than_the_cap_are_refused(world: World, services: Se
         homes=at.homes, cap=10, requested_cap=1,
     )  # fmt: skip
     await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=1)
-    with pytest.raises(RequestsCapReached):
+    with pytest.raises(FollowRequestsCapReached):
         await following.follow(follower_id=alice.id, followed_id=carol.id, now_ms=1)
     assert not await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=2)
-    assert await request_stands(services, alice, bob) == (True, True)
+    assert await follow_request_sides(services, alice, bob) == (True, True)
 
 
 async def test_a_follower_sent_off_may_come_again(world: World, services: Services) -> None:
@@ -192,8 +188,8 @@ async def test_a_deleted_account_leaves_no_request_on_either_side(world: World, 
     requests = services.repositories.requests
     assert await requests.purge(bob.id, 10)
     assert not await requests.purge(bob.id, 10)
-    assert await request_stands(services, alice, bob) == (False, False)
-    assert await request_stands(services, bob, carol) == (False, False)
+    assert await follow_request_sides(services, alice, bob) == (False, False)
+    assert await follow_request_sides(services, bob, carol) == (False, False)
 
 
 async def test_a_request_of_which_one_side_is_left_is_still_taken_back(services: Services) -> None:

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.support.meeting import PLACES, Scene, on_home
+from tests.support.meeting import PROBES, VisibilityScenario, on_home
 from tests.support.world import Person, World
 
 
 @pytest.fixture
-async def scene(world: World) -> Scene:
-    return await Scene.built(world)
+async def scene(world: World) -> VisibilityScenario:
+    return await VisibilityScenario.build(world)
 
 
-Act = Callable[[Scene], Awaitable[object]]
+Act = Callable[[VisibilityScenario], Awaitable[object]]
 
 
 @dataclass(frozen=True)
@@ -29,59 +29,55 @@ class Action:
     hides: frozenset[str]
 
 
-async def follow_again(scene: Scene) -> None:
+async def follow_again(scene: VisibilityScenario) -> None:
     """A block ends follows for good; taking it back is no wish to follow."""
     assert not await on_home(scene)
     await scene.alice.follows(scene.bob)
 
 
-async def unblock(scene: Scene) -> None:
+async def unblock(scene: VisibilityScenario) -> None:
     await scene.alice.unblocks(scene.bob)
     await follow_again(scene)
 
 
-async def unblocked(scene: Scene) -> None:
+async def unblocked(scene: VisibilityScenario) -> None:
     await scene.bob.unblocks(scene.alice)
     await follow_again(scene)
 
 
-async def locked_out(scene: Scene) -> None:
+async def locked_out(scene: VisibilityScenario) -> None:
     await scene.alice.unfollows(scene.bob)
     await scene.bob.locks()
 
 
-async def let_in(scene: Scene) -> None:
+async def let_in(scene: VisibilityScenario) -> None:
     await scene.alice.follows(scene.bob)
-    await scene.services.requests.accept(
-        account_id=scene.bob.id, requester_id=scene.alice.id, now_ms=scene.now_ms
-    )
+    await scene.services.requests.accept(account_id=scene.bob.id, requester_id=scene.alice.id, now_ms=scene.now_ms)
     await scene.bob.locks(private=False)
 
 
-async def quiet(scene: Scene) -> None:
-    await scene.services.relations.quiet(
-        account_id=scene.alice.id, other_id=scene.carol.id, now_ms=scene.now_ms
-    )
+async def quiet(scene: VisibilityScenario) -> None:
+    await scene.services.relations.quiet(account_id=scene.alice.id, other_id=scene.carol.id, now_ms=scene.now_ms)
 
 
-async def unquiet(scene: Scene) -> None:
+async def unquiet(scene: VisibilityScenario) -> None:
     await scene.services.relations.unquiet(account_id=scene.alice.id, other_id=scene.carol.id)
 
 
-async def hide_word(scene: Scene) -> None:
+async def hide_word(scene: VisibilityScenario) -> None:
     await scene.services.filters.add(account_id=scene.alice.id, phrase="Tea", action="hide")
 
 
-async def show_word(scene: Scene) -> None:
+async def show_word(scene: VisibilityScenario) -> None:
     for each in await scene.services.filters.all(scene.alice.id):
         await scene.services.filters.delete(account_id=scene.alice.id, number=each.id)
 
 
-async def mute_booster(scene: Scene) -> None:
+async def mute_booster(scene: VisibilityScenario) -> None:
     await scene.alice.mutes(scene.carol)
 
 
-EVERYWHERE = frozenset(PLACES)
+EVERYWHERE = frozenset(PROBES)
 AMONG_STRANGERS = frozenset({"tag", "public", "search"})
 SOUGHT = frozenset({"profile", "post"})
 OF_READER = EVERYWHERE - {"feed"}  # what one reader decides is nothing to others
@@ -99,26 +95,24 @@ ACTIONS: dict[str, Action] = {
         lambda s: s.services.accounts.reinstate(account_id=s.bob.id),
         EVERYWHERE,
     ),
-    "delete": Action(
-        lambda s: s.services.accounts.delete(account_id=s.bob.id, now_ms=s.now_ms), None, EVERYWHERE
-    ),
+    "delete": Action(lambda s: s.services.accounts.delete(account_id=s.bob.id, now_ms=s.now_ms), None, EVERYWHERE),
     "lock, to a follower": Action(
         lambda s: s.bob.locks(), lambda s: s.bob.locks(private=False), AMONG_STRANGERS | {"feed"}
     ),
     "lock, to others": Action(locked_out, let_in, EVERYWHERE),
-    "unfollow": Action(
-        lambda s: s.alice.unfollows(s.bob), lambda s: s.alice.follows(s.bob), frozenset({"home"})
-    ),
+    "unfollow": Action(lambda s: s.alice.unfollows(s.bob), lambda s: s.alice.follows(s.bob), frozenset({"home"})),
     "hide boosts": Action(quiet, unquiet, frozenset({"boost"})),
     "mute the booster": Action(mute_booster, lambda s: s.alice.unmutes(s.carol), frozenset({"boost"})),
     "filter": Action(hide_word, show_word, OF_READER - SOUGHT - {"notification"}),
 }
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", PROBES)
 @pytest.mark.parametrize("action", ACTIONS)
-async def test_it_holds_from_the_answer_on_and_is_taken_back(scene: Scene, action: str, place: str) -> None:
-    act, probe = ACTIONS[action], PLACES[place]
+async def test_it_holds_from_the_answer_on_and_is_taken_back(
+    scene: VisibilityScenario, action: str, place: str
+) -> None:
+    act, probe = ACTIONS[action], PROBES[place]
     assert await probe(scene), "met before"
     await act.do(scene)
     assert await probe(scene) is (place not in act.hides)
@@ -130,18 +124,18 @@ async def test_it_holds_from_the_answer_on_and_is_taken_back(scene: Scene, actio
 
 
 @pytest.mark.parametrize("action", ["block", "be blocked", "mute", "suspend", "lock, to others", "unfollow"])
-async def test_it_holds_for_what_is_published_and_delivered_later(scene: Scene, action: str) -> None:
+async def test_it_holds_for_what_is_published_and_delivered_later(scene: VisibilityScenario, action: str) -> None:
     act = ACTIONS[action]
     await act.do(scene)
     later = await scene.bob.publishes("later tea") if action != "suspend" else None
-    await scene.world.work()
+    await scene.world.deliver_all()
     assert later is None or later.id not in await scene.alice.home_ids()
     assert act.undo is not None
     await act.undo(scene)
     assert later is None or later.id in await scene.alice.home_ids()
 
 
-async def test_somebody_muted_is_met_on_no_profile_but_their_own(scene: Scene) -> None:
+async def test_somebody_muted_is_met_on_no_profile_but_their_own(scene: VisibilityScenario) -> None:
     """Unlike a block a mute leaves their own profile; what others boosted of theirs is no part of it."""
 
     async def boosted_on(person: Person) -> bool:
@@ -158,7 +152,7 @@ async def test_somebody_muted_is_met_on_no_profile_but_their_own(scene: Scene) -
     assert [await boosted_on(person) for person in everybody] == [True, True, True]
 
 
-async def test_a_lost_home_is_rebuilt_without_those_kept_away(scene: Scene) -> None:
+async def test_a_lost_home_is_rebuilt_without_those_kept_away(scene: VisibilityScenario) -> None:
     await scene.alice.mutes(scene.bob)
     await scene.services.repositories.homes.forget(scene.alice.id)
     assert not await on_home(scene)

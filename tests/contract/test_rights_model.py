@@ -10,14 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.domain import AccountId
-from socialsite.store import open_store
+from socialsite.migration.opening import open_store
 from tests.support.redis_server import RedisServer
 from tests.support.rights_site import STEPS, RightsSite
 from tests.support.world import Person, World
-from timelines.domain.post import Post
-from timelines.domain.rights import Place
 from timelines.errors import PostNotFound
-from timelines.services.hydrating_for_many import Seat, hydrate_for
+from timelines.posts.post import Post
+from timelines.reading.batch_hydration import Seat, hydrate_for
+from timelines.visibility.rights import Place
 
 
 async def compare(site: RightsSite, limit: int) -> None:
@@ -41,9 +41,7 @@ async def compare_pages(
     of: AccountId | None = None,
 ) -> None:
     expected = [
-        post.id
-        for post in site.posts
-        if belongs(site, post, viewer, kind, of) and site.shows(post, viewer, place)
+        post.id for post in site.posts if belongs(site, post, viewer, kind, of) and site.is_visible(post, viewer, place)
     ]
     found, before = [], None
     while True:
@@ -107,13 +105,13 @@ def test_every_timeline_shows_what_the_rights_say(
             client.flushall()
         store = await open_store(redis_server.url)
         try:
-            site = await RightsSite.over(store)
+            site = await RightsSite.create(store)
             for number, (verb, one, other, choice) in enumerate(steps):
                 try:
                     await site.step(verb, site.people[one], site.people[other], choice)
                 except PostNotFound:
                     raise AssertionError(f"step {number}: {verb}") from None
-            await World(site.services).work()
+            await World(site.services).deliver_all()
             await compare(site, limit)
         finally:
             await store.close()

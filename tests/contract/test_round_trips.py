@@ -2,7 +2,7 @@
 
 from prometheus_client import REGISTRY
 
-from socialsite import metrics
+from socialsite.analytics import prometheus as metrics
 from socialsite.services import open_services
 from socialsite.store import StoreUrls
 
@@ -10,13 +10,11 @@ from socialsite.store import StoreUrls
 def counted() -> float:
     """Answers of all nodes that the histogram knows of."""
     samples = (sample for family in REGISTRY.collect() for sample in family.samples)
-    return sum(
-        sample.value for sample in samples if sample.name == "socialsite_redis_round_trip_seconds_count"
-    )
+    return sum(sample.value for sample in samples if sample.name == "socialsite_redis_round_trip_seconds_count")
 
 
 async def test_what_was_counted_last_is_there_when_the_services_close(redis_urls: StoreUrls) -> None:
-    metrics.count_round_trips()
+    metrics.flush_round_trips()
     before = counted()
     async with open_services(redis_urls) as services:
         for _ in range(30):

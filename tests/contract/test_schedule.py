@@ -2,8 +2,9 @@
 
 import asyncio
 
-from socialsite.recipes.schedule import Schedule, Turn, turn_key
-from socialsite.store import Store, StoreUrls, open_store
+from socialsite.migration.opening import open_store
+from socialsite.recipes.periodic_tasks import PeriodicTask, PeriodicTasks, claim_key
+from socialsite.store import Store, StoreUrls
 
 
 async def test_a_turn_is_done_once_a_period(redis_urls: StoreUrls) -> None:
@@ -14,13 +15,13 @@ async def test_a_turn_is_done_once_a_period(redis_urls: StoreUrls) -> None:
         done += 1
 
     stores = [await open_store(redis_urls) for _ in range(5)]
-    turn = Turn("flush", 60, work)
-    assert sum([await Schedule(each, []).do_if_due(turn) for each in stores]) == 1
-    node = stores[0].node(turn_key("flush"))
-    assert 0 < await node.execute("PTTL", turn_key("flush")) <= 60_000
-    await node.execute("PEXPIRE", turn_key("flush"), 1)
+    turn = PeriodicTask("flush", 60, work)
+    assert sum([await PeriodicTasks(each, []).run_if_due(turn) for each in stores]) == 1
+    node = stores[0].node(claim_key("flush"))
+    assert 0 < await node.execute("PTTL", claim_key("flush")) <= 60_000
+    await node.execute("PEXPIRE", claim_key("flush"), 1)
     await asyncio.sleep(0.02)  # the period is over
-    await asyncio.gather(*(Schedule(each, []).do_if_due(turn) for each in stores))
+    await asyncio.gather(*(PeriodicTasks(each, []).run_if_due(turn) for each in stores))
     assert done == 2
     for each in stores:
         await each.close()
@@ -36,7 +37,7 @@ async def test_a_schedule_goes_on_after_a_defect(store: Store) -> None:
         if len(done) == 3:
             thrice.set()
 
-    schedule = Schedule(store, [Turn("flush", 0.05, work)])
+    schedule = PeriodicTasks(store, [PeriodicTask("flush", 0.05, work)])
     schedule.start()
     await asyncio.wait_for(thrice.wait(), 5)
     await schedule.close()
@@ -49,10 +50,10 @@ async def test_nobody_else_does_a_turn_that_is_under_way(store: Store) -> None:
         begun.set()
         await may_end.wait()
 
-    turn = Turn("flush", 0.001, work)
-    first = asyncio.create_task(Schedule(store, []).do_if_due(turn))
+    turn = PeriodicTask("flush", 0.001, work)
+    first = asyncio.create_task(PeriodicTasks(store, []).run_if_due(turn))
     await begun.wait()
-    assert await Schedule(store, []).do_if_due(turn) is False
+    assert await PeriodicTasks(store, []).run_if_due(turn) is False
     may_end.set()
     assert await first is True
 
@@ -67,7 +68,7 @@ async def test_a_closed_schedule_has_ended_what_it_did(store: Store) -> None:
         finally:
             ended.set()
 
-    schedule = Schedule(store, [Turn("flush", 0.01, work)])
+    schedule = PeriodicTasks(store, [PeriodicTask("flush", 0.01, work)])
     schedule.start()
     await asyncio.wait_for(begun.wait(), 5)
     await schedule.close()
@@ -80,11 +81,11 @@ async def test_between_two_tries_nearly_a_period_goes_by(store: Store) -> None:
 
     async def work() -> None:
         done.append(asyncio.get_running_loop().time() - began)
-        await store.node(turn_key("flush")).execute("DEL", turn_key("flush"))
+        await store.node(claim_key("flush")).execute("DEL", claim_key("flush"))
         if len(done) == 3:
             thrice.set()
 
-    schedule = Schedule(store, [Turn("flush", 0.05, work)])
+    schedule = PeriodicTasks(store, [PeriodicTask("flush", 0.05, work)])
     schedule.start()
     await asyncio.wait_for(thrice.wait(), 5)
     await schedule.close()
@@ -92,7 +93,7 @@ async def test_between_two_tries_nearly_a_period_goes_by(store: Store) -> None:
 
 
 def test_a_pause_is_nine_tenths_of_a_period_or_a_little_more() -> None:
-    turn = Turn("flush", 60, asyncio.Event().wait)
-    pauses = [turn.pause_s() for _ in range(200)]
+    turn = PeriodicTask("flush", 60, asyncio.Event().wait)
+    pauses = [turn.next_delay_s() for _ in range(200)]
     assert 54 <= min(pauses) < 55
     assert 59 < max(pauses) <= 60

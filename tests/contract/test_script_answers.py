@@ -5,29 +5,37 @@ Services hear most of these answers only as "done" or "not done"; here they are 
 
 import pytest
 
-from socialsite.recipes.buffer import ADD, DONE, LEASE_MS, Buffers, Change, Entity, batch, take_command, taken
-from socialsite.recipes.buffer_totals import APPLY
-from socialsite.recipes.job_queue import BEAT, BURY, FINISH, REVIVE, JobQueue
+from socialsite.recipes.buffer import (
+    ADD,
+    BATCH_LEASE_MS,
+    FINISH_BATCH,
+    Buffers,
+    Change,
+    Entity,
+    batch_key,
+    take_command,
+    taken_key,
+)
+from socialsite.recipes.buffer_totals import APPLY_BATCH
+from socialsite.recipes.job_queue import DEAD_LETTER, FINISH, HEARTBEAT, RETRY_DEAD_LETTER, JobQueue
 from socialsite.recipes.lock import ACQUIRE, fence_key, lock_key
-from socialsite.recipes.rate_limit import HIT, MINUTE_MS, REFUND, RateLimiter, Rule, Subject
+from socialsite.recipes.rate_limit import HIT, MINUTE_MS, REFUND, Identifier, RateLimiter, Rule
 from socialsite.recipes.series import COUNT, DISTINCT, DISTINCT_COUNT, RANK, TOP
 from socialsite.store import Key, Store
-from tests.support.scripting import ask, run
+from tests.support.scripting import run_command, run_script
 
 A_DAY_ON = 4_000_000_000
 """Unix seconds far away: when these keys would expire."""
-ZSET, HASH, SKETCH = (
-    Key("series", tag="things", name=f"{word}:60:60") for word in ("ranked", "t", "distinct")
-)
+ZSET, HASH, SKETCH = (Key("series", tag="things", name=f"{word}:60:60") for word in ("ranked", "t", "distinct"))
 COUNTERS = [Key("limits", tag="42", name=f"{rule}:1") for rule in ("post", "follow", "login")]
 
 
 async def test_a_refund_lowers_what_is_above_zero_and_says_how_many(store: Store) -> None:
-    await ask(store, "SET", COUNTERS[0], 1)
-    await ask(store, "SET", COUNTERS[1], 5)
-    assert await run(store, REFUND, COUNTERS) == 2
-    assert [await ask(store, "GET", key) for key in COUNTERS] == [b"0", b"4", None]
-    assert await run(store, REFUND, COUNTERS) == 1
+    await run_command(store, "SET", COUNTERS[0], 1)
+    await run_command(store, "SET", COUNTERS[1], 5)
+    assert await run_script(store, REFUND, COUNTERS) == 2
+    assert [await run_command(store, "GET", key) for key in COUNTERS] == [b"0", b"4", None]
+    assert await run_script(store, REFUND, COUNTERS) == 1
 
 
 @pytest.mark.parametrize(
@@ -47,22 +55,22 @@ async def test_a_limit_of_five_answers_exactly(
 ) -> None:
     place = [Key("limits", tag="42", name=f"post:{number}") for number in (2, 1)]
     for key, count in zip(place, (current, previous), strict=True):
-        await ask(store, "SET", key, count)
-    assert await run(store, HIT, place, elapsed, "post", 5) == answer
-    assert await ask(store, "GET", place[0]) == str(current + answer[0]).encode()
+        await run_command(store, "SET", key, count)
+    assert await run_script(store, HIT, place, elapsed, "post", 5) == answer
+    assert await run_command(store, "GET", place[0]) == str(current + answer[0]).encode()
 
 
 async def test_of_two_rules_that_wait_alike_the_first_is_named(store: Store) -> None:
     place = [Key("limits", tag="42", name=f"{name}:{at}") for name in ("post", "follow") for at in (2, 1)]
     for key in place[::2]:
-        await ask(store, "SET", key, 5)
-    assert await run(store, HIT, place, 0, "post", 5, "follow", 5) == [0, b"post", 72_000]
-    assert await run(store, HIT, place, 0, "post", 0, "follow", 5) == [0, b"follow", 72_000]
-    assert await run(store, HIT, place, 0, "post", 0, "follow", 0) == [1, b"", 0]
+        await run_command(store, "SET", key, 5)
+    assert await run_script(store, HIT, place, 0, "post", 5, "follow", 5) == [0, b"post", 72_000]
+    assert await run_script(store, HIT, place, 0, "post", 0, "follow", 5) == [0, b"follow", 72_000]
+    assert await run_script(store, HIT, place, 0, "post", 0, "follow", 0) == [1, b"", 0]
 
 
 async def test_the_one_hit_of_a_minute_is_forgotten_with_the_next(store: Store) -> None:
-    limits, rule, subject = RateLimiter(store), Rule("post", 1), Subject.account(42)
+    limits, rule, subject = RateLimiter(store), Rule("post", 1), Identifier.account(42)
     start = 29_000_000 * MINUTE_MS
     assert (await limits.hit(subject, [rule], start)).granted
     verdict = await limits.hit(subject, [rule], start + MINUTE_MS + 20_000)
@@ -72,135 +80,140 @@ async def test_the_one_hit_of_a_minute_is_forgotten_with_the_next(store: Store) 
 
 async def test_who_asks_for_its_own_lock_again_gets_the_same_number(store: Store) -> None:
     place = [lock_key("flush"), fence_key("flush")]
-    assert await run(store, ACQUIRE, place, "mine", 10_000) == 1
-    assert await run(store, ACQUIRE, place, "theirs", 10_000) == 0
-    assert await run(store, ACQUIRE, place, "mine", 10_000) == 1
+    assert await run_script(store, ACQUIRE, place, "mine", 10_000) == 1
+    assert await run_script(store, ACQUIRE, place, "theirs", 10_000) == 0
+    assert await run_script(store, ACQUIRE, place, "mine", 10_000) == 1
 
 
 async def test_a_buffer_adds_counts_and_keeps_the_latest_marks(store: Store) -> None:
     place = [Key("series", tag="b1", name=name) for name in ("buffer:post:7", "pending", "batches")]
     changes = (2, "views", 1, "likes", 5), ("seen", 100, "x", "left", 70, "y")
-    assert await run(store, ADD, place, 5_000, "post:7", *changes[0], *changes[1]) == 1
+    assert await run_script(store, ADD, place, 5_000, "post:7", *changes[0], *changes[1]) == 1
     changes = (2, "views", 2, "likes", 1), ("seen", 99, "old", "left", 70, "z")
-    assert await run(store, ADD, place, 6_000, "post:7", *changes[0], *changes[1]) == 0
-    found = await ask(store, "HGETALL", place[0])
+    assert await run_script(store, ADD, place, 6_000, "post:7", *changes[0], *changes[1]) == 0
+    found = await run_command(store, "HGETALL", place[0])
     assert dict(zip(found[::2], found[1::2], strict=True)) == {
         b"id": b"5000", b"+views": b"3", b"+likes": b"6", b"=seen": b"100 x", b"=left": b"70 z",
     }  # fmt: skip
-    assert await ask(store, "ZRANGE", place[1], 0, -1, "WITHSCORES") == [b"post:7", b"5000"]
-    await ask(store, "DEL", place[0])
-    assert await run(store, ADD, place, 4_000, "post:7", 0) == 1
-    assert await ask(store, "HGETALL", place[0]) == [b"id", b"5001"]
+    assert await run_command(store, "ZRANGE", place[1], 0, -1, "WITHSCORES") == [b"post:7", b"5000"]
+    await run_command(store, "DEL", place[0])
+    assert await run_script(store, ADD, place, 4_000, "post:7", 0) == 1
+    assert await run_command(store, "HGETALL", place[0]) == [b"id", b"5001"]
 
 
 async def test_a_batch_is_finished_once(store: Store) -> None:
     entity = Entity("post", 7)
     await Buffers(store).add({entity: Change({"views": 1})}, 5_000)
-    key, place = batch(entity), [batch(entity), taken(entity.tag)]
+    key, place = batch_key(entity), [batch_key(entity), taken_key(entity.tag)]
     await store.gather([take_command(entity, 5_000)])
-    number = int(await ask(store, "HGET", key, "id"))
-    assert await run(store, DONE, place, entity.name, number + 1) == 0
-    assert await ask(store, "EXISTS", key) == 1
-    assert await run(store, DONE, place, entity.name, number) == 1
-    assert [await ask(store, "EXISTS", each) for each in place] == [0, 0]
-    assert await run(store, DONE, place, entity.name, number) == 0
+    number = int(await run_command(store, "HGET", key, "id"))
+    assert await run_script(store, FINISH_BATCH, place, entity.name, number + 1) == 0
+    assert await run_command(store, "EXISTS", key) == 1
+    assert await run_script(store, FINISH_BATCH, place, entity.name, number) == 1
+    assert [await run_command(store, "EXISTS", each) for each in place] == [0, 0]
+    assert await run_script(store, FINISH_BATCH, place, entity.name, number) == 0
 
 
 async def test_there_may_be_nothing_to_take_and_a_lost_batch_holds_up_nothing(store: Store) -> None:
     entity = Entity("post", 7)
     (nothing,) = await store.gather([take_command(entity, 5_000)])
     assert nothing == []
-    assert await ask(store, "EXISTS", taken(entity.tag)) == 0
+    assert await run_command(store, "EXISTS", taken_key(entity.tag)) == 0
     await Buffers(store).add({entity: Change({"views": 1})}, 5_000)
-    await ask(store, "ZADD", taken(entity.tag), 0, entity.name)  # taken long ago, and its batch is gone
-    (found,) = await store.gather([take_command(entity, LEASE_MS)])
+    await run_command(store, "ZADD", taken_key(entity.tag), 0, entity.name)  # taken long ago, and its batch is gone
+    (found,) = await store.gather([take_command(entity, BATCH_LEASE_MS)])
     assert b"+views" in found
-    assert await ask(store, "ZSCORE", taken(entity.tag), entity.name) == str(LEASE_MS).encode()
-    (leased,) = await store.gather([take_command(entity, 2 * LEASE_MS - 1)])
+    assert await run_command(store, "ZSCORE", taken_key(entity.tag), entity.name) == str(BATCH_LEASE_MS).encode()
+    (leased,) = await store.gather([take_command(entity, 2 * BATCH_LEASE_MS - 1)])
     assert leased == []
-    (again,) = await store.gather([take_command(entity, 2 * LEASE_MS)])
+    (again,) = await store.gather([take_command(entity, 2 * BATCH_LEASE_MS)])
     assert again == found
 
 
 async def test_a_batch_is_applied_once_and_no_older_one_after_it(store: Store) -> None:
     place = [Key("accounts", tag="7", name="totals")]
-    assert await run(store, APPLY, place, 5, 1, "views", 2, "seen", 100, "x") == 1
-    assert await run(store, APPLY, place, 5, 1, "views", 2) == 0
-    assert await run(store, APPLY, place, 4, 1, "views", 2) == 0
+    assert await run_script(store, APPLY_BATCH, place, 5, 1, "views", 2, "seen", 100, "x") == 1
+    assert await run_script(store, APPLY_BATCH, place, 5, 1, "views", 2) == 0
+    assert await run_script(store, APPLY_BATCH, place, 4, 1, "views", 2) == 0
     assert (
-        await run(store, APPLY, place, 6, 2, "views", 1, "likes", 3, "seen", 99, "old", "left", 7, "y") == 1
+        await run_script(store, APPLY_BATCH, place, 6, 2, "views", 1, "likes", 3, "seen", 99, "old", "left", 7, "y")
+        == 1
     )
-    found = await ask(store, "HGETALL", place[0])
+    found = await run_command(store, "HGETALL", place[0])
     assert dict(zip(found[::2], found[1::2], strict=True)) == {
         b"batch": b"6", b"+views": b"3", b"+likes": b"3", b"=seen": b"100 x", b"=left": b"7 y",
     }  # fmt: skip
-    assert await run(store, APPLY, place, 7, 0, "seen", 100, "again", "left", 8, "z") == 1
-    assert await ask(store, "HMGET", place[0], "=seen", "=left") == [b"100 again", b"8 z"]
+    assert await run_script(store, APPLY_BATCH, place, 7, 0, "seen", 100, "again", "left", 8, "z") == 1
+    assert await run_command(store, "HMGET", place[0], "=seen", "=left") == [b"100 again", b"8 z"]
 
 
 async def test_a_sketch_tells_whether_the_estimate_changed(store: Store) -> None:
-    assert await run(store, DISTINCT, [SKETCH], A_DAY_ON, 1) == 1
-    assert await run(store, DISTINCT, [SKETCH], A_DAY_ON, 1) == 0
-    assert await run(store, DISTINCT, [SKETCH], A_DAY_ON, 1, 2) == 1
-    assert await run(store, DISTINCT_COUNT, [SKETCH]) == 2
+    assert await run_script(store, DISTINCT, [SKETCH], A_DAY_ON, 1) == 1
+    assert await run_script(store, DISTINCT, [SKETCH], A_DAY_ON, 1) == 0
+    assert await run_script(store, DISTINCT, [SKETCH], A_DAY_ON, 1, 2) == 1
+    assert await run_script(store, DISTINCT_COUNT, [SKETCH]) == 2
 
 
 async def test_a_ranking_is_cut_to_its_cap_above_twice_the_cap(store: Store) -> None:
     pairs = [part for member in range(1, 7) for part in (f"m{member}", member)]
-    assert await run(store, RANK, [ZSET], A_DAY_ON, 3, *pairs) == 6
-    assert await run(store, RANK, [ZSET], A_DAY_ON, 3, "m7", 7) == 3
-    assert await ask(store, "ZRANGE", ZSET, 0, -1) == [b"m5", b"m6", b"m7"]
-    assert await run(store, RANK, [ZSET], A_DAY_ON, 3, "m5", 5) == 3
-    assert await run(store, TOP, [ZSET], 2) == [b"m5", b"10", b"m7", b"7"]
-    assert await run(store, TOP, [ZSET], 9) == [b"m5", b"10", b"m7", b"7", b"m6", b"6"]
+    assert await run_script(store, RANK, [ZSET], A_DAY_ON, 3, *pairs) == 6
+    assert await run_script(store, RANK, [ZSET], A_DAY_ON, 3, "m7", 7) == 3
+    assert await run_command(store, "ZRANGE", ZSET, 0, -1) == [b"m5", b"m6", b"m7"]
+    assert await run_script(store, RANK, [ZSET], A_DAY_ON, 3, "m5", 5) == 3
+    assert await run_script(store, TOP, [ZSET], 2) == [b"m5", b"10", b"m7", b"7"]
+    assert await run_script(store, TOP, [ZSET], 9) == [b"m5", b"10", b"m7", b"7", b"m6", b"6"]
 
 
 async def test_new_members_of_one_call_fill_the_hash_one_by_one(store: Store) -> None:
-    assert await run(store, COUNT, [HASH], A_DAY_ON, 2, "a", 1, "b", 2, "c", 3, "a", 4, "d", 5) == 3
-    found = await ask(store, "HGETALL", HASH)
+    assert await run_script(store, COUNT, [HASH], A_DAY_ON, 2, "a", 1, "b", 2, "c", 3, "a", 4, "d", 5) == 3
+    found = await run_command(store, "HGETALL", HASH)
     assert dict(zip(found[::2], found[1::2], strict=True)) == {b"a": b"5", b"b": b"2", b"other": b"8"}
 
 
 async def test_the_last_place_of_a_hash_is_given_and_then_others_share_one(store: Store) -> None:
-    assert await run(store, COUNT, [HASH], A_DAY_ON, 2, "a", 1, "b", 1) == 2
-    assert await run(store, COUNT, [HASH], A_DAY_ON, 2, "c", 5, "d", 1, "a", 1) == 3
-    found = await ask(store, "HGETALL", HASH)
+    assert await run_script(store, COUNT, [HASH], A_DAY_ON, 2, "a", 1, "b", 1) == 2
+    assert await run_script(store, COUNT, [HASH], A_DAY_ON, 2, "c", 5, "d", 1, "a", 1) == 3
+    found = await run_command(store, "HGETALL", HASH)
     assert dict(zip(found[::2], found[1::2], strict=True)) == {b"a": b"2", b"b": b"1", b"other": b"6"}
 
 
 @pytest.mark.parametrize(("before", "left"), [([], 3), (["a"], 2), (["a", "b"], 1)])
 async def test_what_has_room_is_counted_by_its_name(store: Store, before: list[str], left: int) -> None:
     for member in before:
-        await run(store, COUNT, [HASH], A_DAY_ON, 3, member, 1)
+        await run_script(store, COUNT, [HASH], A_DAY_ON, 3, member, 1)
     for number in range(left):
-        await run(store, COUNT, [HASH], A_DAY_ON, 3, f"new{number}", 1)
-    assert await ask(store, "HEXISTS", HASH, "other") == 0
-    await run(store, COUNT, [HASH], A_DAY_ON, 3, "one", 1, "more", 1)
-    assert await ask(store, "HGET", HASH, "other") == b"2"
+        await run_script(store, COUNT, [HASH], A_DAY_ON, 3, f"new{number}", 1)
+    assert await run_command(store, "HEXISTS", HASH, "other") == 0
+    await run_script(store, COUNT, [HASH], A_DAY_ON, 3, "one", 1, "more", 1)
+    assert await run_command(store, "HGET", HASH, "other") == b"2"
 
 
 async def test_a_dead_letter_becomes_the_job_that_it_was(store: Store) -> None:
     queue = JobQueue(store, "outbox")
-    await queue.prepare()
+    await queue.create_group()
     await queue.add(b"a job")
-    (job,) = await queue.take("abad1dea", 1, 1)
-    letters, stream = queue.dead, queue.stream
-    assert await run(store, BURY, [stream, letters], "workers", job.id, b"a job", "no reason", 5, 100) == 1
-    assert await run(store, BURY, [stream, letters], "workers", job.id, b"a job", "no reason", 5, 100) == 0
+    (job,) = await queue.fetch("abad1dea", 1, 1)
+    letters, stream = queue.dead_letters_key, queue.stream_key
+    assert (
+        await run_script(store, DEAD_LETTER, [stream, letters], "workers", job.id, b"a job", "no reason", 5, 100) == 1
+    )
+    assert (
+        await run_script(store, DEAD_LETTER, [stream, letters], "workers", job.id, b"a job", "no reason", 5, 100) == 0
+    )
     await queue.add(b"another")
-    (other,) = await queue.take("abad1dea", 1, 1)
-    assert await run(store, FINISH, [stream], "workers", other.id) == 1
-    assert await run(store, FINISH, [stream], "workers", other.id, b"a doubled one") == 0
-    ((letter, _),) = await ask(store, "XRANGE", letters, "-", "+")
-    assert await run(store, REVIVE, [letters, stream], "1-1") == 0
-    assert await run(store, REVIVE, [letters, stream], letter) == 1
-    assert await run(store, REVIVE, [letters, stream], letter) == 0
-    ((_, fields),) = await ask(store, "XRANGE", stream, "-", "+")
+    (other,) = await queue.fetch("abad1dea", 1, 1)
+    assert await run_script(store, FINISH, [stream], "workers", other.id) == 1
+    assert await run_script(store, FINISH, [stream], "workers", other.id, b"a doubled one") == 0
+    ((letter, _),) = await run_command(store, "XRANGE", letters, "-", "+")
+    assert await run_script(store, RETRY_DEAD_LETTER, [letters, stream], "1-1") == 0
+    assert await run_script(store, RETRY_DEAD_LETTER, [letters, stream], letter) == 1
+    assert await run_script(store, RETRY_DEAD_LETTER, [letters, stream], letter) == 0
+    ((_, fields),) = await run_command(store, "XRANGE", stream, "-", "+")
     assert fields == [b"payload", b"a job"]
 
 
 async def test_who_beats_is_alive_for_a_while(store: Store) -> None:
     place = [Key("jobs", tag="outbox", name="worker:abad1dea")]
-    assert await run(store, BEAT, place, "a process", 5_000) == b"OK"
-    assert await ask(store, "GET", place[0]) == b"a process"
-    assert 0 < await ask(store, "PTTL", place[0]) <= 5_000
+    assert await run_script(store, HEARTBEAT, place, "a process", 5_000) == b"OK"
+    assert await run_command(store, "GET", place[0]) == b"a process"
+    assert 0 < await run_command(store, "PTTL", place[0]) <= 5_000

@@ -6,10 +6,10 @@ import pytest
 
 from accounts.domain import AccountId
 from socialsite.store import Store
-from tests.support.scripting import ask, run
+from tests.support.scripting import run_command, run_script
 from timelines import keys
-from timelines.repositories.cached import BEGIN, FINISH
-from timelines.repositories.cached_pushing import INSERT, TRIM
+from timelines.cached_timelines.pushing import INSERT, TRIM
+from timelines.cached_timelines.repository import BEGIN, FINISH
 
 HOME = keys.home_timeline(AccountId(42))
 PART = 16
@@ -17,24 +17,24 @@ PART = 16
 
 
 async def hold(store: Store, *elements: object) -> None:
-    await ask(store, "DEL", HOME)
+    await run_command(store, "DEL", HOME)
     if elements:
-        await ask(store, "RPUSH", HOME, *elements)
+        await run_command(store, "RPUSH", HOME, *elements)
 
 
 async def held(store: Store) -> list[object]:
     """Numbers, and the token where it is being built."""
-    found = await ask(store, "LRANGE", HOME, 0, -1)
+    found = await run_command(store, "LRANGE", HOME, 0, -1)
     return [each.decode() if each.startswith(b"b") else int(each) for each in found]
 
 
 async def test_only_an_absent_timeline_is_begun(store: Store) -> None:
-    assert await run(store, BEGIN, [HOME], "mine", 5_000) == 1
+    assert await run_script(store, BEGIN, [HOME], "mine", 5_000) == 1
     assert await held(store) == ["building:mine"]
-    assert 0 < await ask(store, "PTTL", HOME) <= 5_000
-    assert await run(store, BEGIN, [HOME], "theirs", 5_000) == 0
+    assert 0 < await run_command(store, "PTTL", HOME) <= 5_000
+    assert await run_script(store, BEGIN, [HOME], "theirs", 5_000) == 0
     await hold(store, -7)
-    assert await run(store, BEGIN, [HOME], "theirs", 5_000) == 0
+    assert await run_script(store, BEGIN, [HOME], "theirs", 5_000) == 0
     assert await held(store) == [-7]
 
 
@@ -58,7 +58,7 @@ async def test_a_late_id_goes_into_its_place_once_and_above_the_floor(
     store: Store, before: list[object], id: int, answer: int, after: list[object]
 ) -> None:
     await hold(store, *before)
-    assert await run(store, INSERT, [HOME], id) == answer
+    assert await run_script(store, INSERT, [HOME], id) == answer
     assert await held(store) == after
 
 
@@ -79,7 +79,7 @@ async def test_a_cut_leaves_the_cap_and_a_floor_above_all_that_was_dropped(
     store: Store, before: list[object], cap: int, answer: int, after: list[object]
 ) -> None:
     await hold(store, *before)
-    assert await run(store, TRIM, [HOME], cap, 100) == answer
+    assert await run_script(store, TRIM, [HOME], cap, 100) == answer
     assert await held(store) == after
 
 
@@ -94,21 +94,21 @@ async def test_the_floor_is_looked_for_until_an_id_is_older_than_the_margin(
 ) -> None:
     """9,050 came late; a list in which it stands behind what is older than the margin there is not."""
     await hold(store, 9_200, 9_100, *falling(9_000, last), 9_050, *range(8_800, 8_700, -1), -1)
-    assert await run(store, TRIM, [HOME], 2, 100) == 2
+    assert await run_script(store, TRIM, [HOME], 2, 100) == 2
     assert await held(store) == [9_200, 9_100, -floor]
 
 
 async def test_the_floor_is_looked_for_down_to_the_last_entry(store: Store) -> None:
     for more in range(2 * PART + 2):
         await hold(store, 9_999, *range(9_000, 9_000 - more, -1), 9_500, -1)
-        assert await run(store, TRIM, [HOME], 1, 1_000) == 1
+        assert await run_script(store, TRIM, [HOME], 1, 1_000) == 1
         assert await held(store) == [9_999, -9_500], more
 
 
 async def test_a_build_is_finished_by_its_own_token_only(store: Store) -> None:
     for before in ([], [5, -0], [5, "building:theirs"], ["building:mine", -0]):
         await hold(store, *before)
-        assert await run(store, FINISH, [HOME], "mine", 10, 5_000, 0, 7, 6) == 0
+        assert await run_script(store, FINISH, [HOME], "mine", 10, 5_000, 0, 7, 6) == 0
         assert await held(store) == before
 
 
@@ -118,9 +118,9 @@ async def test_a_build_is_finished_by_its_own_token_only(store: Store) -> None:
 )
 async def test_a_build_merges_sorts_and_says_where_it_stops(store: Store, cap: int, after: list[int]) -> None:
     await hold(store, 9, 8, 2, 3, 8, 5, "building:mine")
-    assert await run(store, FINISH, [HOME], "mine", cap, 5_000, 3, 7, 8, 3, 1, 4) == 1
+    assert await run_script(store, FINISH, [HOME], "mine", cap, 5_000, 3, 7, 8, 3, 1, 4) == 1
     assert await held(store) == after
-    assert 0 < await ask(store, "PTTL", HOME) <= 5_000
+    assert 0 < await run_command(store, "PTTL", HOME) <= 5_000
 
 
 @pytest.mark.parametrize("count", [0, 499, 500, 501, 1_000, 1_100])
@@ -128,5 +128,5 @@ async def test_a_long_build_is_whole(store: Store, count: int) -> None:
     big = 1 << 52
     ids = [big + number for number in range(count, 0, -1)]
     await hold(store, "building:mine")
-    assert await run(store, FINISH, [HOME], "mine", 1_000, 5_000, 0, *reversed(ids)) == 1
+    assert await run_script(store, FINISH, [HOME], "mine", 1_000, 5_000, 0, *reversed(ids)) == 1
     assert await held(store) == [*ids[:1_000], -ids[1_000] if count > 1_000 else 0]

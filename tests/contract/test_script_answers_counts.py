@@ -7,11 +7,11 @@ import pytest
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.store import Key, Store
-from tests.support.scripting import ask, run
+from tests.support.scripting import run_command, run_script
 from timelines import keys
-from timelines.repositories.edge_side import TIES_AFTER
-from timelines.repositories.post_counts import JOIN, LEAVE
-from timelines.repositories.trends import HOURS, NOTE, TOP, Trends
+from timelines.graph.edge_list import TIES_AFTER
+from timelines.hashtags.trends_repository import HOURS, NOTE, TOP, Trends
+from timelines.posts.counts import JOIN, LEAVE
 
 HOUR_MS = 3_600_000
 POST = keys.post(PostId(4096))
@@ -22,24 +22,24 @@ async def test_trends_count_an_account_once_and_are_cut_to_their_caps(store: Sto
 
     async def note(account_id: int, at_ms: int, *tags: str, cap: int = 2) -> int:
         args = (at_ms, at_ms - 100, 4, 60_000, 4_000_000_000, cap, account_id, *tags)
-        return int(await run(store, NOTE, [uses, hour], *args))
+        return int(await run_script(store, NOTE, [uses, hour], *args))
 
     assert await note(1, 1_000, "tea", "cake", "tea") == 2
     assert await note(1, 1_100, "tea") == 0  # 100 ms later it still counts as used
     assert await note(2, 1_101, "tea") == 1
     assert await note(1, 1_102, "tea") == 1
-    assert await ask(store, "ZRANGE", hour, 0, -1, "WITHSCORES") == [b"cake", b"1", b"tea", b"3"]
-    assert 0 < await ask(store, "PTTL", uses) <= 60_000
+    assert await run_command(store, "ZRANGE", hour, 0, -1, "WITHSCORES") == [b"cake", b"1", b"tea", b"3"]
+    assert 0 < await run_command(store, "PTTL", uses) <= 60_000
     assert await note(3, 1_103, "fog", "ice") == 2
-    assert await ask(store, "ZCARD", uses) == 4
-    assert await ask(store, "ZCARD", hour) == 4
+    assert await run_command(store, "ZCARD", uses) == 4
+    assert await run_command(store, "ZCARD", hour) == 4
     assert await note(4, 1_104, "sun") == 1
-    assert await ask(store, "ZRANGE", hour, 0, -1) == [b"sun", b"tea"]
-    assert await ask(store, "ZRANGE", uses, 0, -1) == [b"1:tea", b"3:fog", b"3:ice", b"4:sun"]
-    assert abs(time.time() + await ask(store, "TTL", hour) - 4_000_000_000) < 5
-    assert await run(store, TOP, [hour], 5, 2, 1) == [b"tea", b"3"]
-    assert await run(store, TOP, [hour], 5, 1, 1) == [b"tea", b"3", b"sun", b"1"]
-    assert await run(store, TOP, [hour], 1, 1, 1) == [b"tea", b"3"]
+    assert await run_command(store, "ZRANGE", hour, 0, -1) == [b"sun", b"tea"]
+    assert await run_command(store, "ZRANGE", uses, 0, -1) == [b"1:tea", b"3:fog", b"3:ice", b"4:sun"]
+    assert abs(time.time() + await run_command(store, "TTL", hour) - 4_000_000_000) < 5
+    assert await run_script(store, TOP, [hour], 5, 2, 1) == [b"tea", b"3"]
+    assert await run_script(store, TOP, [hour], 5, 1, 1) == [b"tea", b"3", b"sun", b"1"]
+    assert await run_script(store, TOP, [hour], 1, 1, 1) == [b"tea", b"3"]
 
 
 @pytest.mark.parametrize("left", ["replies", "boosts", "likes"])
@@ -49,23 +49,23 @@ async def test_counts_stand_while_any_of_the_three_does(store: Store, left: str)
     counts = keys.counts(post_id)
     for number, key in enumerate(three):
         place = [key, counts, *three]
-        assert await run(store, JOIN, place, 7, 100) == [1, b"100"]
-        assert await run(store, JOIN, place, 7, 200) == [0, b"100"]
+        assert await run_script(store, JOIN, place, 7, 100) == [1, b"100"]
+        assert await run_script(store, JOIN, place, 7, 200) == [0, b"100"]
         expected = " ".join("1" if position <= number else "0" for position in range(3))
-        assert await ask(store, "GET", counts) == expected.encode()
+        assert await run_command(store, "GET", counts) == expected.encode()
     for name, key in zip(sets, three, strict=True):
         place = [key, counts, *three]
-        assert await run(store, LEAVE, place, 7, 99) == b"100"
+        assert await run_script(store, LEAVE, place, 7, 99) == b"100"
         if name != left:
-            assert await run(store, LEAVE, place, 7, 100) == b"100"
-            assert await run(store, LEAVE, place, 7) is None
-            sizes = [await ask(store, "ZCARD", each) for each in three]
-            assert await ask(store, "GET", counts) == " ".join(map(str, sizes)).encode()
+            assert await run_script(store, LEAVE, place, 7, 100) == b"100"
+            assert await run_script(store, LEAVE, place, 7) is None
+            sizes = [await run_command(store, "ZCARD", each) for each in three]
+            assert await run_command(store, "GET", counts) == " ".join(map(str, sizes)).encode()
     expected = " ".join("1" if name == left else "0" for name in sets)
-    assert await ask(store, "GET", counts) == expected.encode()
+    assert await run_command(store, "GET", counts) == expected.encode()
     kept = three[sets.index(left)]
-    assert await run(store, LEAVE, [kept, counts, *three], 7) == b"100"
-    assert await ask(store, "EXISTS", counts) == 0
+    assert await run_script(store, LEAVE, [kept, counts, *three], 7) == b"100"
+    assert await run_command(store, "EXISTS", counts) == 0
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,11 @@ async def test_counts_stand_while_any_of_the_three_does(store: Store, left: str)
 async def test_nobody_joins_what_does_not_stand(store: Store, state: str | None, joined: int) -> None:
     likes, counts = keys.likes(PostId(4096)), keys.counts(PostId(4096))
     if state is not None:
-        await ask(store, "SET", POST, state)
+        await run_command(store, "SET", POST, state)
     place = [likes, counts, keys.replies(PostId(4096)), keys.boosts(PostId(4096)), likes, POST]
-    assert await run(store, JOIN, place, 7, 100) == [joined, b"100"]
-    assert await ask(store, "ZCARD", likes) == max(joined, 0)
-    assert await ask(store, "GET", counts) == (b"0 0 1" if joined == 1 else None)
+    assert await run_script(store, JOIN, place, 7, 100) == [joined, b"100"]
+    assert await run_command(store, "ZCARD", likes) == max(joined, 0)
+    assert await run_command(store, "GET", counts) == (b"0 0 1" if joined == 1 else None)
 
 
 async def test_a_day_of_hours_makes_trends_and_none_before(store: Store) -> None:
@@ -101,9 +101,9 @@ async def test_twice_as_many_four_hours_ago_weigh_as_much_as_now(store: Store) -
 
 async def test_members_of_one_score_follow_each_other_both_ways(store: Store) -> None:
     key = keys.bookmarks(AccountId(1))
-    await ask(store, "ZADD", key, *(part for member in "12345678" for part in (7, member)), 6, "0", 8, "9")
+    await run_command(store, "ZADD", key, *(part for member in "12345678" for part in (7, member)), 6, "0", 8, "9")
     for member, up, down in (("4", "567", "123"), ("0", "123", ""), ("9", "", "678"), ("7", "8", "456")):
-        assert b"".join(await run(store, TIES_AFTER, [key], "up", 7, member, 3)).decode() == up
-        assert b"".join(await run(store, TIES_AFTER, [key], "down", 7, member, 3)).decode() == down
-    await ask(store, "ZREM", key, "4")
-    assert await run(store, TIES_AFTER, [key], "up", 7, "4", 2) == [b"5", b"6"]
+        assert b"".join(await run_script(store, TIES_AFTER, [key], "up", 7, member, 3)).decode() == up
+        assert b"".join(await run_script(store, TIES_AFTER, [key], "down", 7, member, 3)).decode() == down
+    await run_command(store, "ZREM", key, "4")
+    assert await run_script(store, TIES_AFTER, [key], "up", 7, "4", 2) == [b"5", b"6"]

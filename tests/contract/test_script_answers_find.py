@@ -8,9 +8,9 @@ import pytest
 
 from socialsite.ids import MAX_ID
 from socialsite.store import Store
-from tests.support.scripting import ask, run
+from tests.support.scripting import run_command, run_script
 from timelines import keys
-from timelines.repositories.search import FIND, packed
+from timelines.search.repository import FIND, packed
 
 BLOCK = 64
 PLENTY = 100_000
@@ -41,11 +41,11 @@ async def find(
         if term.is_absent:
             continue
         if term.is_rare:
-            await ask(store, "HSET", place[-1], f"term {number}", packed(term.ids))
+            await run_command(store, "HSET", place[-1], f"term {number}", packed(term.ids))
         else:
-            await ask(store, "SET", place[-2], packed([term.floor, *term.ids]))
+            await run_command(store, "SET", place[-2], packed([term.floor, *term.ids]))
     names = [f"term {number}" for number in range(len(terms))]
-    edge, *ids = await run(store, FIND, place, highest, lowest, most, steps, *names)
+    edge, *ids = await run_script(store, FIND, place, highest, lowest, most, steps, *names)
     return edge, ids
 
 
@@ -61,9 +61,7 @@ async def needed(store: Store, *terms: Term) -> int:
 def under_all(terms: Sequence[Term]) -> list[int]:
     """Below a floor a list says nothing, and whoever reaches back furthest leads."""
     leader = min(terms, key=lambda term: (term.floor, len(term.ids)))
-    return [
-        id for id in reversed(leader.ids) if all(id <= term.floor or id in set(term.ids) for term in terms)
-    ]
+    return [id for id in reversed(leader.ids) if all(id <= term.floor or id in set(term.ids) for term in terms)]
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -2,8 +2,8 @@
 
 from accounts.domain import AccountId
 from socialsite.store import Reply, Store
-from tests.support.scripting import ask, run
-from timelines.repositories.readers import STATE, STATE_KEYS
+from tests.support.scripting import run_command, run_script
+from timelines.visibility.viewer_state import STATE, STATE_KEYS
 
 READER, NOW_MS = AccountId(1), 1_900_000_000_000
 LIKED, BOOSTED, BOOKMARKS, BLOCKS, BLOCKERS, MUTES, QUIETED, EXCLUSIVE, FILTERS = (
@@ -14,17 +14,17 @@ POSTS, ACCOUNTS = (11, 12, 13), (21, 22, 23)
 
 async def state(store: Store) -> Reply:
     place = [build(READER) for build in STATE_KEYS]
-    return await run(store, STATE, place, len(POSTS), NOW_MS, *POSTS, *ACCOUNTS)
+    return await run_script(store, STATE, place, len(POSTS), NOW_MS, *POSTS, *ACCOUNTS)
 
 
 async def test_only_what_was_asked_for_is_told_each_in_its_place(store: Store) -> None:
     assert await state(store) == [[]] * 9
     for number, key in enumerate((LIKED, BOOSTED, BOOKMARKS)):
-        await ask(store, "ZADD", key, 1, POSTS[number], 1, 99)
+        await run_command(store, "ZADD", key, 1, POSTS[number], 1, 99)
     for number, key in enumerate((BLOCKS, BLOCKERS, QUIETED)):
-        await ask(store, "ZADD", key, 1, ACCOUNTS[number], 1, 99)
-    await ask(store, "SADD", EXCLUSIVE, 5)
-    await ask(store, "HSET", FILTERS, 6, "a filter")
+        await run_command(store, "ZADD", key, 1, ACCOUNTS[number], 1, 99)
+    await run_command(store, "SADD", EXCLUSIVE, 5)
+    await run_command(store, "HSET", FILTERS, 6, "a filter")
     assert await state(store) == [
         [b"11"], [b"12"], [b"13"], [b"21"], [b"22"], [], [b"23"], [b"5"], [b"a filter"]
     ]  # fmt: skip
@@ -32,15 +32,15 @@ async def test_only_what_was_asked_for_is_told_each_in_its_place(store: Store) -
 
 async def test_an_account_is_never_taken_for_a_post_nor_a_post_for_an_account(store: Store) -> None:
     for key in (LIKED, BOOSTED, BOOKMARKS):
-        await ask(store, "ZADD", key, *(part for id in ACCOUNTS for part in (1, id)))
+        await run_command(store, "ZADD", key, *(part for id in ACCOUNTS for part in (1, id)))
     for key in (BLOCKS, BLOCKERS, MUTES, QUIETED):
-        await ask(store, "ZADD", key, *(part for id in POSTS for part in (2 * NOW_MS, id)))
+        await run_command(store, "ZADD", key, *(part for id in POSTS for part in (2 * NOW_MS, id)))
     assert await state(store) == [[]] * 9
 
 
 async def test_a_mute_is_over_at_its_very_millisecond_and_nothing_else_ends(store: Store) -> None:
     ends = [part for ms, id in zip((-1, 0, 1), ACCOUNTS, strict=True) for part in (NOW_MS + ms, id)]
     for key in (BLOCKS, BLOCKERS, MUTES, QUIETED):
-        await ask(store, "ZADD", key, *ends)
+        await run_command(store, "ZADD", key, *ends)
     everyone = [b"21", b"22", b"23"]
     assert (await state(store))[3:7] == [everyone, everyone, [b"23"], everyone]

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 import pytest
 
 from socialsite.store import Key, Store
-from tests.support.scripting import ask, run
+from tests.support.scripting import run_command, run_script
 from timelines import keys
-from timelines.repositories.search import ADD, REMOVE
+from timelines.search.repository import ADD, REMOVE
 
 PLACE = [keys.search_term(3, "00ff"), keys.search_rare(3, 0)]
 WORD, RARE = PLACE
@@ -28,15 +28,15 @@ def unpacked(value: bytes | None) -> list[int] | None:
 
 async def held(store: Store) -> tuple[list[int] | None, list[int] | None]:
     """Of a term of its own (with its floor), and as a rare one."""
-    return unpacked(await ask(store, "GET", WORD)), unpacked(await ask(store, "HGET", RARE, "term"))
+    return unpacked(await run_command(store, "GET", WORD)), unpacked(await run_command(store, "HGET", RARE, "term"))
 
 
 async def add(store: Store, *ids: int, cap: int = CAP) -> int:
-    return int(await run(store, ADD, PLACE, cap, FEW, "term", packed(ids)))
+    return int(await run_script(store, ADD, PLACE, cap, FEW, "term", packed(ids)))
 
 
 async def remove(store: Store, id: int) -> int:
-    return int(await run(store, REMOVE, PLACE, packed([id]), "term"))
+    return int(await run_script(store, REMOVE, PLACE, packed([id]), "term"))
 
 
 async def test_a_rare_term_becomes_one_of_its_own_above_few(store: Store) -> None:
@@ -69,7 +69,7 @@ async def test_a_rare_term_of_many_posts_at_once_is_cut_too(store: Store) -> Non
 @pytest.mark.parametrize("size", [71, 72, 73, 74, 75])
 async def test_what_is_appended_and_what_is_put_between_stand_alike(store: Store, size: int) -> None:
     """Long ones are appended to, from 512 bytes on."""
-    await ask(store, "SET", WORD, packed(range(0, 2 * size, 2)))
+    await run_command(store, "SET", WORD, packed(range(0, 2 * size, 2)))
     assert await add(store, 2 * size, 2 * size + 2, cap=100) == 2
     assert await add(store, 2 * size + 2, cap=100) == 0
     assert await add(store, 2 * size + 2, 2 * size + 4, cap=100) == 1
@@ -78,7 +78,7 @@ async def test_what_is_appended_and_what_is_put_between_stand_alike(store: Store
 
 
 async def test_an_appended_term_keeps_to_its_cap(store: Store) -> None:
-    await ask(store, "SET", WORD, packed(range(100)))
+    await run_command(store, "SET", WORD, packed(range(100)))
     assert await add(store, 100, cap=80) == 1
     assert await held(store) == (list(range(101)), None)
     assert await add(store, 101, cap=80) == 1
@@ -107,7 +107,7 @@ async def test_each_id_is_put_where_all_its_bytes_say(store: Store) -> None:
 
 
 async def fill(store: Store, ids: list[int], rare: bool) -> None:
-    await ask(store, *(("HSET", RARE, "term", packed(ids[1:])) if rare else ("SET", WORD, packed(ids))))
+    await run_command(store, *(("HSET", RARE, "term", packed(ids[1:])) if rare else ("SET", WORD, packed(ids))))
 
 
 @pytest.mark.parametrize("rare", [False, True])
@@ -124,6 +124,6 @@ async def test_of_several_terms_each_is_taken_out_of_its_own(store: Store) -> No
     for number in range(3):
         place += [keys.search_term(3, f"00f{number}"), RARE]
     args = [part for number in range(3) for part in (f"term{number}", packed([number + 5]))]
-    assert await run(store, ADD, place, CAP, FEW, *args) == 3
-    assert await run(store, REMOVE, place, packed([6]), "term0", "term1", "term2") == 1
-    assert await ask(store, "HKEYS", RARE) == [b"term0", b"term2"]
+    assert await run_script(store, ADD, place, CAP, FEW, *args) == 3
+    assert await run_script(store, REMOVE, place, packed([6]), "term0", "term1", "term2") == 1
+    assert await run_command(store, "HKEYS", RARE) == [b"term0", b"term2"]

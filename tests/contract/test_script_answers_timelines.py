@@ -5,21 +5,21 @@ import pytest
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.store import Script, Store
-from tests.support.scripting import ask, run
+from tests.support.scripting import run_command, run_script
 from timelines import keys
-from timelines.domain.account_list import ListId
-from timelines.domain.post import Post, encode_post
-from timelines.repositories.aside import SET_ASIDE
-from timelines.repositories.edges import ADD_EDGES, REMOVE_EDGES
-from timelines.repositories.filters import REPLACE
-from timelines.repositories.followed_tags import FOLLOW, FOLLOWED_TAGS_CAP, FollowedTags
-from timelines.repositories.lists import EDIT_LIST, ERASE_LIST
-from timelines.repositories.notifications import ADD, READ, UNREAD
-from timelines.repositories.positions import MOVE
-from timelines.repositories.posts import DELETE, SUPERSEDE, SWAP, WRITE
-from timelines.repositories.reactions import SWAP_SCORE
-from timelines.repositories.search_names import ADD_TAGS, SET_NAMES
-from timelines.services.archiving import TO_BODY, TO_MARKER
+from timelines.archive.service import TO_BODY, TO_MARKER
+from timelines.audit.quarantine import SET_ASIDE
+from timelines.filters.repository import REPLACE
+from timelines.graph.edges import ADD_EDGES, REMOVE_EDGES
+from timelines.hashtags.followed import FOLLOW, FOLLOWED_TAGS_CAP, FollowedTags
+from timelines.ids import ListId
+from timelines.lists.repository import EDIT_LIST, ERASE_LIST
+from timelines.markers.repository import MOVE
+from timelines.notifications.repository import ADD, READ, UNREAD
+from timelines.posts.post import Post, encode_post
+from timelines.posts.repository import DELETE, SUPERSEDE, SWAP, WRITE
+from timelines.reactions.repository import SWAP_SCORE
+from timelines.search.names import ADD_TAGS, SET_NAMES
 
 POST = keys.post(PostId(4096))
 STATES = {
@@ -36,10 +36,10 @@ async def test_a_post_is_written_or_given_up_only_where_nothing_stands(
 ) -> None:
     held = STATES[state]
     for script, expected, left in ((WRITE, written, "new"), (SUPERSEDE, superseded, "superseded")):
-        await ask(store, *(("SET", POST, held) if held else ("DEL", POST)))
-        assert await run(store, script, [POST], "new") == expected
+        await run_command(store, *(("SET", POST, held) if held else ("DEL", POST)))
+        assert await run_script(store, script, [POST], "new") == expected
         changes = state in ("nothing", "claimed")
-        assert await ask(store, "GET", POST) == (left if changes else str(held)).encode()
+        assert await run_command(store, "GET", POST) == (left if changes else str(held)).encode()
 
 
 REPLY = encode_post(Post(PostId(4096), AccountId(7), "", in_reply_to=PostId(5)))
@@ -66,82 +66,82 @@ async def test_a_tombstone_is_laid_over_what_stands_or_was_claimed(
     beside = (keys.post_totals, keys.likes, keys.boosts, keys.counts, keys.replies, keys.fading)
     place = [POST, *(build(id) for build in beside)]
     for argument, expected in ((["claimed"], over_a_claim), ([], left)):
-        await ask(store, *(("SET", POST, held) if held else ("DEL", POST)))
-        assert await run(store, DELETE, place, 7, *argument) == answer
-        assert await ask(store, "GET", POST) == expected
+        await run_command(store, *(("SET", POST, held) if held else ("DEL", POST)))
+        assert await run_script(store, DELETE, place, 7, *argument) == answer
+        assert await run_command(store, "GET", POST) == expected
 
 
 @pytest.mark.parametrize("script", [TO_MARKER, TO_BODY])
 async def test_a_body_is_exchanged_only_for_what_was_expected(store: Store, script: Script) -> None:
-    assert await run(store, script, [POST], "expected", "new") == 0
-    await ask(store, "SET", POST, "expected")
-    assert await run(store, script, [POST], "expected", "new") == 1
-    assert await run(store, script, [POST], "expected", "newer") == 0
-    assert await ask(store, "GET", POST) == b"new"
+    assert await run_script(store, script, [POST], "expected", "new") == 0
+    await run_command(store, "SET", POST, "expected")
+    assert await run_script(store, script, [POST], "expected", "new") == 1
+    assert await run_script(store, script, [POST], "expected", "newer") == 0
+    assert await run_command(store, "GET", POST) == b"new"
 
 
 async def test_a_swap_answers_what_stands_then(store: Store) -> None:
     boosters, claim = keys.boosts(PostId(4096)), keys.idempotency(AccountId(1), "00ff")
-    assert await run(store, SWAP_SCORE, [boosters], 7, 100, 200) is None
-    await ask(store, "ZADD", boosters, 100, 7)
-    assert await run(store, SWAP_SCORE, [boosters], 7, 99, 200) == b"100"
-    assert await run(store, SWAP_SCORE, [boosters], 7, 100, 200) == b"200"
-    assert await run(store, SWAP_SCORE, [boosters], 7, 100, 300) == b"200"
-    assert await run(store, SWAP, [claim], "old", "new", 50) == b"new"
-    assert await run(store, SWAP, [claim], "old", "newer", 50) == b"new"
-    assert 0 < await ask(store, "TTL", claim) <= 50
+    assert await run_script(store, SWAP_SCORE, [boosters], 7, 100, 200) is None
+    await run_command(store, "ZADD", boosters, 100, 7)
+    assert await run_script(store, SWAP_SCORE, [boosters], 7, 99, 200) == b"100"
+    assert await run_script(store, SWAP_SCORE, [boosters], 7, 100, 200) == b"200"
+    assert await run_script(store, SWAP_SCORE, [boosters], 7, 100, 300) == b"200"
+    assert await run_script(store, SWAP, [claim], "old", "new", 50) == b"new"
+    assert await run_script(store, SWAP, [claim], "old", "newer", 50) == b"new"
+    assert 0 < await run_command(store, "TTL", claim) <= 50
 
 
 async def test_a_followed_tag_is_counted_once_and_up_to_the_cap(store: Store) -> None:
     place = [keys.followed_tags(AccountId(1))]
-    assert await run(store, FOLLOW, place, "tea", 1, 2) == 1
-    assert await run(store, FOLLOW, place, "tea", 2, 2) == 0
-    assert await run(store, FOLLOW, place, "cake", 3, 2) == 1
-    assert await run(store, FOLLOW, place, "rain", 4, 2) == -1
-    assert await run(store, FOLLOW, place, "cake", 5, 2) == 0
-    assert await ask(store, "ZRANGE", place[0], 0, -1, "WITHSCORES") == [b"tea", b"1", b"cake", b"3"]
+    assert await run_script(store, FOLLOW, place, "tea", 1, 2) == 1
+    assert await run_script(store, FOLLOW, place, "tea", 2, 2) == 0
+    assert await run_script(store, FOLLOW, place, "cake", 3, 2) == 1
+    assert await run_script(store, FOLLOW, place, "rain", 4, 2) == -1
+    assert await run_script(store, FOLLOW, place, "cake", 5, 2) == 0
+    assert await run_command(store, "ZRANGE", place[0], 0, -1, "WITHSCORES") == [b"tea", b"1", b"cake", b"3"]
 
 
 async def test_a_filter_is_replaced_only_where_it_stands(store: Store) -> None:
     place = [keys.filters(AccountId(1))]
-    assert await run(store, REPLACE, place, 1, "new") == 0
-    await ask(store, "HSET", place[0], 1, "old")
-    assert await run(store, REPLACE, place, 1, "new") == 1
-    assert await ask(store, "HGETALL", place[0]) == [b"1", b"new"]
+    assert await run_script(store, REPLACE, place, 1, "new") == 0
+    await run_command(store, "HSET", place[0], 1, "old")
+    assert await run_script(store, REPLACE, place, 1, "new") == 1
+    assert await run_command(store, "HGETALL", place[0]) == [b"1", b"new"]
 
 
 async def test_of_another_type_is_set_aside_and_what_fits_stays(store: Store) -> None:
     here, there = keys.filters(AccountId(1)), keys.blocks(AccountId(1))
-    assert await run(store, SET_ASIDE, [here, there], "hash", 5_000) == 0
-    await ask(store, "HSET", here, 1, "fits")
-    assert await run(store, SET_ASIDE, [here, there], "hash", 5_000) == 0
-    assert await ask(store, "EXISTS", here, there) == 1
-    assert await run(store, SET_ASIDE, [here, there], "zset", 5_000) == 1
-    assert await ask(store, "EXISTS", here) == 0
-    assert 0 < await ask(store, "PTTL", there) <= 5_000
+    assert await run_script(store, SET_ASIDE, [here, there], "hash", 5_000) == 0
+    await run_command(store, "HSET", here, 1, "fits")
+    assert await run_script(store, SET_ASIDE, [here, there], "hash", 5_000) == 0
+    assert await run_command(store, "EXISTS", here, there) == 1
+    assert await run_script(store, SET_ASIDE, [here, there], "zset", 5_000) == 1
+    assert await run_command(store, "EXISTS", here) == 0
+    assert 0 < await run_command(store, "PTTL", there) <= 5_000
 
 
 async def test_an_erased_list_leaves_whose_it_was_for_a_while(store: Store) -> None:
     place = [keys.account_list(ListId(3))]
-    await ask(store, "HSET", place[0], "title", "x")
-    assert await run(store, ERASE_LIST, place, 5_000) == 0
-    assert await ask(store, "EXISTS", place[0]) == 0
-    await ask(store, "HSET", place[0], "owner", 9, "title", "x", "created_ms", 5)
-    assert await run(store, EDIT_LIST, place, 8, "title", "stolen") == 0
-    assert await run(store, EDIT_LIST, place, 9, "title", "y") == 1
-    assert await run(store, ERASE_LIST, place, 5_000) == 1
-    assert await run(store, ERASE_LIST, place, 900_000) == 1
-    assert await ask(store, "HGETALL", place[0]) == [b"owner", b"9", b"deleted", b"1"]
-    assert 0 < await ask(store, "PTTL", place[0]) <= 5_000
-    assert await run(store, EDIT_LIST, place, 9, "title", "revived") == 0
-    assert await run(store, EDIT_LIST, place, 9, "deleted", 1) == 1
+    await run_command(store, "HSET", place[0], "title", "x")
+    assert await run_script(store, ERASE_LIST, place, 5_000) == 0
+    assert await run_command(store, "EXISTS", place[0]) == 0
+    await run_command(store, "HSET", place[0], "owner", 9, "title", "x", "created_ms", 5)
+    assert await run_script(store, EDIT_LIST, place, 8, "title", "stolen") == 0
+    assert await run_script(store, EDIT_LIST, place, 9, "title", "y") == 1
+    assert await run_script(store, ERASE_LIST, place, 5_000) == 1
+    assert await run_script(store, ERASE_LIST, place, 900_000) == 1
+    assert await run_command(store, "HGETALL", place[0]) == [b"owner", b"9", b"deleted", b"1"]
+    assert 0 < await run_command(store, "PTTL", place[0]) <= 5_000
+    assert await run_script(store, EDIT_LIST, place, 9, "title", "revived") == 0
+    assert await run_script(store, EDIT_LIST, place, 9, "deleted", 1) == 1
 
 
 async def test_tags_are_kept_up_to_a_cap_and_the_new_ones_are_counted(store: Store) -> None:
     place = [keys.search_tags(0)]
-    assert await run(store, ADD_TAGS, place, 3, "tea", "cake") == 2
-    assert await run(store, ADD_TAGS, place, 3, "tea", "rain", "fog") == 1
-    assert await ask(store, "ZRANGE", place[0], 0, -1, "WITHSCORES") == [
+    assert await run_script(store, ADD_TAGS, place, 3, "tea", "cake") == 2
+    assert await run_script(store, ADD_TAGS, place, 3, "tea", "rain", "fog") == 1
+    assert await run_command(store, "ZRANGE", place[0], 0, -1, "WITHSCORES") == [
         b"cake",
         b"0",
         b"rain",
@@ -154,80 +154,80 @@ async def test_tags_are_kept_up_to_a_cap_and_the_new_ones_are_counted(store: Sto
 async def test_edges_are_added_and_removed_on_both_sides_and_counted_on_one(store: Store) -> None:
     out, into = keys.following("p3", 1), keys.followers("p3", 5)
     other = keys.followers("p3", 6)
-    assert await run(store, ADD_EDGES, [out, into, other], 1, 4, 100, 5, 100, 6, 2, 100, 1, 2, 100, 1) == 2
-    assert await run(store, ADD_EDGES, [out, into], 1, 2, 900, 5, 2, 900, 1) == 0
-    assert await ask(store, "ZRANGE", out, 0, -1, "WITHSCORES") == [b"5", b"100", b"6", b"100"]
-    assert await ask(store, "ZRANGE", into, 0, -1, "WITHSCORES") == [b"1", b"100"]
-    assert await run(store, REMOVE_EDGES, [out, into], 1, 1, 5, 1, 1) == 1
-    assert await run(store, REMOVE_EDGES, [out, into], 1, 1, 5, 1, 1) == 0
-    assert [await ask(store, "ZCARD", key) for key in (out, into, other)] == [1, 0, 1]
+    assert await run_script(store, ADD_EDGES, [out, into, other], 1, 4, 100, 5, 100, 6, 2, 100, 1, 2, 100, 1) == 2
+    assert await run_script(store, ADD_EDGES, [out, into], 1, 2, 900, 5, 2, 900, 1) == 0
+    assert await run_command(store, "ZRANGE", out, 0, -1, "WITHSCORES") == [b"5", b"100", b"6", b"100"]
+    assert await run_command(store, "ZRANGE", into, 0, -1, "WITHSCORES") == [b"1", b"100"]
+    assert await run_script(store, REMOVE_EDGES, [out, into], 1, 1, 5, 1, 1) == 1
+    assert await run_script(store, REMOVE_EDGES, [out, into], 1, 1, 5, 1, 1) == 0
+    assert [await run_command(store, "ZCARD", key) for key in (out, into, other)] == [1, 0, 1]
 
 
 async def test_how_many_are_removed_is_no_account(store: Store) -> None:
     """The arguments name a number of members, then the members: account 1 and 2 are not meant by 1 and 2."""
     out, into = keys.following("p3", 9), keys.followers("p3", 5)
-    await ask(store, "ZADD", out, 1, 1, 1, 2, 1, 5, 1, 6)
-    await ask(store, "ZADD", into, 1, 1, 1, 9)
-    assert await run(store, REMOVE_EDGES, [out, into], 1, 2, 5, 6, 1, 9) == 2
-    assert await ask(store, "ZRANGE", out, 0, -1) == [b"1", b"2"]
-    assert await ask(store, "ZRANGE", into, 0, -1) == [b"1"]
+    await run_command(store, "ZADD", out, 1, 1, 1, 2, 1, 5, 1, 6)
+    await run_command(store, "ZADD", into, 1, 1, 1, 9)
+    assert await run_script(store, REMOVE_EDGES, [out, into], 1, 2, 5, 6, 1, 9) == 2
+    assert await run_command(store, "ZRANGE", out, 0, -1) == [b"1", b"2"]
+    assert await run_command(store, "ZRANGE", into, 0, -1) == [b"1"]
 
 
 async def test_notices_rise_above_the_newest_and_what_was_read(store: Store) -> None:
     place = [keys.notifications(AccountId(1)), keys.notified(AccountId(1))]
-    assert await run(store, UNREAD, place, "+inf", 9) == [b"0"]
-    assert await run(store, READ, place, 50) == b"0"
-    assert await run(store, ADD, place, "a", 100, 0, 3) == b"100"
-    assert await run(store, ADD, place, "a", 200, 0, 3) is None
-    assert await run(store, ADD, place, "a", 200, 100, 3) is None
-    assert await run(store, ADD, place, "a", 200, 101, 3) == b"200"
-    assert await run(store, ADD, place, "b", 150, 0, 3) == b"201"
-    assert await run(store, UNREAD, place, "+inf", 9) == [b"201", b"b", b"201", b"a", b"200"]
-    assert await run(store, UNREAD, place, "(201", 9) == [b"201", b"a", b"200"]
-    assert await run(store, UNREAD, place, "+inf", 1) == [b"201", b"b", b"201"]
-    assert await run(store, READ, place, 200) == b"200"
-    assert await run(store, READ, place, 100) == b"200"
-    assert await run(store, UNREAD, place, "+inf", 9) == [b"201", b"b", b"201"]
-    assert await run(store, READ, place, 999) == b"201"
-    assert await run(store, UNREAD, place, "+inf", 9) == [b"201"]
-    await ask(store, "DEL", place[0])
-    assert await run(store, ADD, place, "c", 5, 0, 3) == b"202"
+    assert await run_script(store, UNREAD, place, "+inf", 9) == [b"0"]
+    assert await run_script(store, READ, place, 50) == b"0"
+    assert await run_script(store, ADD, place, "a", 100, 0, 3) == b"100"
+    assert await run_script(store, ADD, place, "a", 200, 0, 3) is None
+    assert await run_script(store, ADD, place, "a", 200, 100, 3) is None
+    assert await run_script(store, ADD, place, "a", 200, 101, 3) == b"200"
+    assert await run_script(store, ADD, place, "b", 150, 0, 3) == b"201"
+    assert await run_script(store, UNREAD, place, "+inf", 9) == [b"201", b"b", b"201", b"a", b"200"]
+    assert await run_script(store, UNREAD, place, "(201", 9) == [b"201", b"a", b"200"]
+    assert await run_script(store, UNREAD, place, "+inf", 1) == [b"201", b"b", b"201"]
+    assert await run_script(store, READ, place, 200) == b"200"
+    assert await run_script(store, READ, place, 100) == b"200"
+    assert await run_script(store, UNREAD, place, "+inf", 9) == [b"201", b"b", b"201"]
+    assert await run_script(store, READ, place, 999) == b"201"
+    assert await run_script(store, UNREAD, place, "+inf", 9) == [b"201"]
+    await run_command(store, "DEL", place[0])
+    assert await run_script(store, ADD, place, "c", 5, 0, 3) == b"202"
     for member in ("d", "e", "f"):
-        await run(store, ADD, place, member, 5, 0, 3)
-    kept = await ask(store, "ZRANGE", place[0], 0, -1, "WITHSCORES")
+        await run_script(store, ADD, place, member, 5, 0, 3)
+    kept = await run_command(store, "ZRANGE", place[0], 0, -1, "WITHSCORES")
     assert kept == [b"d", b"203", b"e", b"204", b"f", b"205"]
 
 
 async def test_a_place_moves_forward_and_back_only_when_told(store: Store) -> None:
     place = [keys.position(AccountId(1))]
-    assert await run(store, MOVE, place, "home", 50, "", 3) == b"50"
-    assert await run(store, MOVE, place, "home", 40, "", 3) == b"50"
-    assert await run(store, MOVE, place, "home", 50, "", 3) == b"50"
-    assert await run(store, MOVE, place, "home", 40, "back", 3) == b"40"
+    assert await run_script(store, MOVE, place, "home", 50, "", 3) == b"50"
+    assert await run_script(store, MOVE, place, "home", 40, "", 3) == b"50"
+    assert await run_script(store, MOVE, place, "home", 50, "", 3) == b"50"
+    assert await run_script(store, MOVE, place, "home", 40, "back", 3) == b"40"
     for name, at in (("list:1", 20), ("list:2", 10), ("list:3", 30)):
-        assert await run(store, MOVE, place, name, at, "", 3) == str(at).encode()
-    assert sorted(await ask(store, "HKEYS", place[0])) == [b"home", b"list:1", b"list:3"]
-    assert await run(store, MOVE, place, "list:1", 60, "", 3) == b"60"
-    assert await ask(store, "HLEN", place[0]) == 3
+        assert await run_script(store, MOVE, place, name, at, "", 3) == str(at).encode()
+    assert sorted(await run_command(store, "HKEYS", place[0])) == [b"home", b"list:1", b"list:3"]
+    assert await run_script(store, MOVE, place, "list:1", 60, "", 3) == b"60"
+    assert await run_command(store, "HLEN", place[0]) == 3
 
 
 async def test_an_account_is_found_by_its_beginnings_alone(store: Store) -> None:
     place = [keys.search_names(0), keys.search_named(0)]
-    assert await run(store, SET_NAMES, place, 7, "ali", "smith") == 1
-    assert await run(store, SET_NAMES, place, 7, "ali", "smith") == 0
-    assert await run(store, SET_NAMES, place, 8, "ali") == 1
-    assert await run(store, SET_NAMES, place, 7, "ali", "jones") == 1
-    found = await ask(store, "ZRANGE", place[0], 0, -1, "WITHSCORES")
+    assert await run_script(store, SET_NAMES, place, 7, "ali", "smith") == 1
+    assert await run_script(store, SET_NAMES, place, 7, "ali", "smith") == 0
+    assert await run_script(store, SET_NAMES, place, 8, "ali") == 1
+    assert await run_script(store, SET_NAMES, place, 7, "ali", "jones") == 1
+    found = await run_command(store, "ZRANGE", place[0], 0, -1, "WITHSCORES")
     assert found == [b"ali\x007", b"0", b"ali\x008", b"0", b"jones\x007", b"0"]
-    assert await run(store, SET_NAMES, place, 7) == 1
-    assert await run(store, SET_NAMES, place, 7) == 0
-    assert await ask(store, "ZRANGE", place[0], 0, -1) == [b"ali\x008"]
-    assert await ask(store, "HKEYS", place[1]) == [b"8"]
+    assert await run_script(store, SET_NAMES, place, 7) == 1
+    assert await run_script(store, SET_NAMES, place, 7) == 0
+    assert await run_command(store, "ZRANGE", place[0], 0, -1) == [b"ali\x008"]
+    assert await run_command(store, "HKEYS", place[1]) == [b"8"]
 
 
 async def test_as_many_tags_are_read_as_may_be_followed(store: Store) -> None:
     key = keys.followed_tags(AccountId(1))
     rows = [part for number in range(FOLLOWED_TAGS_CAP + 2) for part in (number, f"t{number}")]
-    await ask(store, "ZADD", key, *rows)
+    await run_command(store, "ZADD", key, *rows)
     found = await FollowedTags(store).all(AccountId(1))
     assert found == [f"t{number}" for number in range(FOLLOWED_TAGS_CAP + 1, 1, -1)]

@@ -5,36 +5,34 @@ from pathlib import Path
 from socialsite.ids import MAX_ID, PostId
 from socialsite.services import Services
 from tests.support.importing import import_old_post
-from tests.support.searching import found, search
+from tests.support.searching import search_index, search_post_ids
 from tests.support.world import World, ids_of, ids_on
 from timelines import keys
-from timelines.domain.post import FOLLOWERS, UNLISTED, Post
-from timelines.domain.query import parsed
-from timelines.repositories.search import PostIndex, Sought
-from timelines.services.search_walk import Walk
+from timelines.posts.post import FOLLOWERS, UNLISTED, Post
+from timelines.search.partition_merge import Walk
+from timelines.search.query import parsed
+from timelines.search.repository import PostIndex, Sought
 
 
-async def test_a_published_post_is_found_once_the_worker_has_seen_it(
-    world: World, services: Services
-) -> None:
+async def test_a_published_post_is_found_once_the_worker_has_seen_it(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     first = await alice.publishes("Don't panic, read the Guide")
     second = await bob.publishes("the guide says: don't #panic")
-    await world.work()
-    assert await search(services, "GUIDE") == ids_of([second, first])
-    assert await search(services, '"the guide" don\'t') == ids_of([second, first])
-    assert await search(services, '"read the guide"') == [first.id]
-    assert await search(services, "guide from:alice") == [first.id]
-    assert await search(services, "#panic") == [second.id]
-    assert await search(services, "guide from:nobody") == []
-    assert await search(services, "panic until:2020-01-01") == []
-    assert await search(services, "panic since:2020-01-01") == ids_of([second, first])
+    await world.deliver_all()
+    assert await search_post_ids(services, "GUIDE") == ids_of([second, first])
+    assert await search_post_ids(services, '"the guide" don\'t') == ids_of([second, first])
+    assert await search_post_ids(services, '"read the guide"') == [first.id]
+    assert await search_post_ids(services, "guide from:alice") == [first.id]
+    assert await search_post_ids(services, "#panic") == [second.id]
+    assert await search_post_ids(services, "guide from:nobody") == []
+    assert await search_post_ids(services, "panic until:2020-01-01") == []
+    assert await search_post_ids(services, "panic since:2020-01-01") == ids_of([second, first])
 
 
 async def test_pages_follow_each_other_without_gap_or_repetition(world: World, services: Services) -> None:
     alice = await world.person("alice")
     posts = [await alice.publishes(f"word {n}") for n in range(23)][::-1]
-    await world.work()
+    await world.deliver_all()
     seen: list[PostId] = []
     before: int | None = None
     while True:
@@ -58,54 +56,52 @@ async def test_deleted_hidden_and_unlisted_posts_are_never_found_and_the_page_is
     gone = await alice.publishes("word gone")
     ids = services.ids
     for audience in (UNLISTED, FOLLOWERS):
-        await services.indexing.add([Post(ids.next(), alice.id, "word", audience=audience)])
-    await world.work()
+        await services.indexing.add([Post(ids.next_id(), alice.id, "word", audience=audience)])
+    await world.deliver_all()
     await alice.deletes(gone)
     await services.accounts.suspend(account_id=bob.id)
     await services.accounts.delete(account_id=carol.id, now_ms=services.clock.now_ms())
-    assert await search(services, "word", limit=3) == ids_of(posts)
-    assert await search(services, "word", dora, limit=3) == ids_of(posts)
-    assert await search(services, "word from:bob") == []
-    await world.work()
+    assert await search_post_ids(services, "word", limit=3) == ids_of(posts)
+    assert await search_post_ids(services, "word", dora, limit=3) == ids_of(posts)
+    assert await search_post_ids(services, "word from:bob") == []
+    await world.deliver_all()
     await services.accounts.reinstate(account_id=bob.id)
-    assert len(await search(services, "word", limit=100)) == 18
-    assert len(await found(services.repositories.index, parsed("word"))) == 18, "the sweep took carol's out"
+    assert len(await search_post_ids(services, "word", limit=100)) == 18
+    assert len(await search_index(services.repositories.index, parsed("word"))) == 18, "the sweep took carol's out"
 
 
-async def test_private_blocked_and_muted_authors_are_not_found_and_come_back(
-    world: World, services: Services
-) -> None:
+async def test_private_blocked_and_muted_authors_are_not_found_and_come_back(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("word")
-    await world.work()
+    await world.deliver_all()
     await bob.follows(alice)
     until_ms = services.clock.now_ms() + 60_000
     for hide in (keys.blocks, keys.blocked_by, keys.mutes):
         node, key = services.store.node(hide(bob.id)), hide(bob.id)
         await node.execute("ZADD", key, until_ms, alice.id)
-        assert await search(services, "word", bob) == []
-        assert await search(services, "word") == [post.id]
+        assert await search_post_ids(services, "word", bob) == []
+        assert await search_post_ids(services, "word") == [post.id]
         await node.execute("ZREM", key, alice.id)
-        assert await search(services, "word", bob) == [post.id]
+        assert await search_post_ids(services, "word", bob) == [post.id]
     for private, shown in (("1", []), ("0", [post.id])):
         await services.repositories.accounts.edit(alice.id, {"private": private})
         for viewer in (None, bob, alice):
-            assert await search(services, "word from:alice", viewer) == shown
+            assert await search_post_ids(services, "word from:alice", viewer) == shown
 
 
 async def test_a_post_deleted_before_the_worker_came_is_not_indexed(world: World, services: Services) -> None:
     alice = await world.person("alice")
     post = await alice.publishes("never mind")
     await alice.deletes(post)
-    await world.work()
-    assert await found(services.repositories.index, parsed("mind")) == []
+    await world.deliver_all()
+    assert await search_index(services.repositories.index, parsed("mind")) == []
 
 
 async def test_a_rare_combination_comes_in_rounds_that_each_end(world: World, services: Services) -> None:
     """Steps of one: the request gives up long before the end, and its cursor goes on where it stopped."""
     alice = await world.person("alice")
     posts = [await alice.publishes("hay needle" if n == 0 else ("hay", "needle")[n % 2]) for n in range(30)]
-    await world.work()
+    await world.deliver_all()
     index = PostIndex(services.store, steps=1)
     asked, before, pages = parsed("hay needle"), MAX_ID + 1, 0
     seen: list[PostId] = []
@@ -125,21 +121,21 @@ async def test_a_word_is_found_with_and_without_its_accents(world: World, servic
     alice = await world.person("alice")
     texts = ("Café de la Paix #Île", "cafe in Zu\u0308rich #ile", "ещё за́мок, мой", "がんばって")
     first, second, third, _last = [await alice.publishes(text) for text in texts]
-    await world.work()
+    await world.deliver_all()
     for word in ("cafe", "CAFÉ", "cafe\u0301", '"cafe"', "#île", "#ile"):
-        assert await search(services, word) == ids_of([second, first]), word
+        assert await search_post_ids(services, word) == ids_of([second, first]), word
     for query in ("zurich", "Zürich café", '"CAFÉ IN ZURICH"'):
-        assert await search(services, query) == [second.id], query
-    assert await search(services, "еще замок мой") == await search(services, "ещё за́мок") == [third.id]
-    assert await search(services, "мои") == await search(services, "か") == []
+        assert await search_post_ids(services, query) == [second.id], query
+    assert (
+        await search_post_ids(services, "еще замок мой") == await search_post_ids(services, "ещё за́мок") == [third.id]
+    )
+    assert await search_post_ids(services, "мои") == await search_post_ids(services, "か") == []
     await alice.deletes(first)
-    assert await found(services.repositories.index, parsed("cafe")) == [second.id]
+    assert await search_index(services.repositories.index, parsed("cafe")) == [second.id]
 
 
 async def test_imported_posts_and_their_authors_are_found(services: Services, tmp_path: Path) -> None:
     await import_old_post(services, tmp_path, author="ann", text="old #News")
-    assert len(await search(services, "old since:2015-06-01 until:2015-06-01")) == 1
-    assert [each.handle for each in await services.completing.accounts("an", viewer_id=None, limit=5)] == [
-        "ann"
-    ]
+    assert len(await search_post_ids(services, "old since:2015-06-01 until:2015-06-01")) == 1
+    assert [each.handle for each in await services.completing.accounts("an", viewer_id=None, limit=5)] == ["ann"]
     assert await services.completing.tags("ne", limit=5) == ["news"]

@@ -9,34 +9,26 @@ from hypothesis import strategies as st
 from accounts.domain import AccountId
 from socialsite.ids import MAX_ID, PostId
 from socialsite.store import Store
-from socialsite.store.key import GRAMMAR
-from tests.support.searching import AUTHORS, found, keys_of
+from socialsite.store.key import KEY_PATTERN
+from tests.support.searching import AUTHORS, keys_of, search_index
 from tests.support.topologies import Deployment
-from timelines.domain.post import Post
-from timelines.domain.query import Query, parsed
-from timelines.repositories.search import (
-    SEARCH_PARTITIONS,
-    PostIndex,
-    partition_of,
-)
+from timelines.posts.post import Post
+from timelines.search.query import Query, parsed
+from timelines.search.repository import SEARCH_PARTITIONS, PostIndex, partition_of
 
-ON_ONE_SERVER = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+ON_ONE_SERVER = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 WORDS = ("ant", "bee", "cow", "日本", "本語", "#ant", "Ünder_score", "ไทย", "bée", "#Ánt")
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
 IDS = st.integers(1, MAX_ID)
-QUERIES = st.lists(
-    st.sampled_from((*WORDS, '"ant bee"', "under_score", "日", "from:one")), min_size=1, max_size=3
-).map(" ".join)
+QUERIES = st.lists(st.sampled_from((*WORDS, '"ant bee"', "under_score", "日", "from:one")), min_size=1, max_size=3).map(
+    " ".join
+)
 
 
 def expected(posts: Sequence[Post], query: Query) -> list[PostId]:
     """What reading every post finds."""
     author_id = AUTHORS.get(query.author or "")
-    return sorted(
-        (p.id for p in posts if query.matches(p.text) and author_id in (None, p.author_id)), reverse=True
-    )
+    return sorted((p.id for p in posts if query.matches(p.text) and author_id in (None, p.author_id)), reverse=True)
 
 
 @ON_ONE_SERVER
@@ -70,7 +62,7 @@ async def test_the_index_narrows_to_what_reading_every_post_finds(
         await index.add(posts[start : start + batch])
     for post in posts[:removed]:
         await index.remove(post)
-    ids = await found(index, asked, wanted, resumed=resumed)
+    ids = await search_index(index, asked, wanted, resumed=resumed)
     assert all(newer > older for newer, older in pairwise(ids))
     texts_of = {post.id: post for post in posts[removed:]}
     assert set(ids) <= set(texts_of)
@@ -78,28 +70,22 @@ async def test_the_index_narrows_to_what_reading_every_post_finds(
 
 
 @ON_ONE_SERVER
-@given(
-    ids=st.lists(IDS, unique=True, min_size=1, max_size=60), rare=st.integers(0, 8), steps=st.integers(1, 9)
-)
+@given(ids=st.lists(IDS, unique=True, min_size=1, max_size=60), rare=st.integers(0, 8), steps=st.integers(1, 9))
 async def test_a_term_over_its_cap_keeps_its_newest_and_narrows_no_further_back(
     store: Store, deployment: Deployment, ids: list[int], rare: int, steps: int
 ) -> None:
     deployment.empty()
     index = PostIndex(store, cap=2, steps=steps)
-    posts = [
-        Post(PostId(id), AUTHORS["one"], "often rare" if at < rare else "often") for at, id in enumerate(ids)
-    ]
+    posts = [Post(PostId(id), AUTHORS["one"], "often rare" if at < rare else "often") for at, id in enumerate(ids)]
     for post in posts:
         await index.add([post])
-    often = await found(index, parsed("often"))
+    often = await search_index(index, parsed("often"))
     assert often == sorted(often, reverse=True)
     by_partition = [[id for id in sorted(ids) if partition_of(id) == n] for n in range(SEARCH_PARTITIONS)]
     assert set(often) >= {id for part in by_partition for id in part[-2:]}
     assert set(often) <= {id for part in by_partition for id in part[-3:]}
-    both = await found(index, parsed("often rare"))
-    whole = all(
-        len([p for p in posts[:rare] if partition_of(p.id) == n]) <= 2 for n in range(SEARCH_PARTITIONS)
-    )
+    both = await search_index(index, parsed("often rare"))
+    whole = all(len([p for p in posts[:rare] if partition_of(p.id) == n]) <= 2 for n in range(SEARCH_PARTITIONS))
     if whole:
         assert set(both) >= {post.id for post in posts[:rare]}
 
@@ -117,5 +103,5 @@ async def test_what_is_gone_leaves_nothing_behind(store: Store, deployment: Depl
 async def test_all_keys_of_a_post_share_its_partition_and_hold_no_text() -> None:
     post = Post(PostId(1 << 50), AUTHORS["one"], "some {words} 日本 #tag")
     assert {key.tag for key in keys_of(post)} == {f"s{partition_of(post.id)}"}
-    assert all(GRAMMAR.fullmatch(key) and "some" not in key for key in keys_of(post))
+    assert all(KEY_PATTERN.fullmatch(key) and "some" not in key for key in keys_of(post))
     assert len({partition_of(id) for id in range(1000)}) == SEARCH_PARTITIONS

@@ -3,7 +3,7 @@
 from socialsite.services import Services
 from tests.support.world import Person, World
 from timelines import keys
-from timelines.domain.post import FOLLOWERS, UNLISTED
+from timelines.posts.post import FOLLOWERS, UNLISTED
 
 
 async def names(services: Services, prefix: str, viewer: Person | None = None) -> list[str]:
@@ -12,13 +12,9 @@ async def names(services: Services, prefix: str, viewer: Person | None = None) -
     return [author.handle for author in shown]
 
 
-async def test_accounts_are_found_by_handle_and_by_each_word_of_their_name(
-    world: World, services: Services
-) -> None:
+async def test_accounts_are_found_by_handle_and_by_each_word_of_their_name(world: World, services: Services) -> None:
     alice, _bob = await world.people("alice", "bob")
-    await services.accounts.edit_profile(
-        account_id=alice.id, display_name="Ὀδυσσεύς 山田 太郎", bio="", link=""
-    )
+    await services.accounts.edit_profile(account_id=alice.id, display_name="Ὀδυσσεύς 山田 太郎", bio="", link="")
     for prefix in ("al", "ALICE", "ὀδυσ", "山田太", "太郎"):
         assert await names(services, prefix) == ["alice"], prefix
     assert await names(services, "lice") == []
@@ -62,7 +58,7 @@ async def test_hashtags_in_use_are_completed_the_most_used_first(world: World, s
     alice = await world.person("alice")
     for text in ("#red", "#Redis", "#redis too", "#日本"):
         last = await alice.publishes(text)
-    await world.work()
+    await world.deliver_all()
     assert await services.completing.tags("re", limit=5) == ["redis", "red"]
     assert await services.completing.tags("red", limit=5) == ["red", "redis"]
     assert await services.completing.tags("日", limit=5) == ["日本"]
@@ -70,13 +66,11 @@ async def test_hashtags_in_use_are_completed_the_most_used_first(world: World, s
     assert await services.completing.tags("日", limit=5) == []
 
 
-async def test_hashtags_are_completed_with_and_without_their_accents(
-    world: World, services: Services
-) -> None:
+async def test_hashtags_are_completed_with_and_without_their_accents(world: World, services: Services) -> None:
     alice = await world.person("alice")
     for text in ("#café", "#cafe", "#cafeteria", "#cafeteria too", "#ã", "#\u0640"):
         await alice.publishes(text)
-    await world.work()
+    await world.deliver_all()
     assert await services.completing.tags("caf", limit=5) == ["cafeteria", "cafe", "café"]
     assert await services.completing.tags("café", limit=5) == ["café", "cafe", "cafeteria"]
     assert await services.completing.tags("cafe", limit=5) == ["cafe", "café", "cafeteria"]
@@ -84,9 +78,7 @@ async def test_hashtags_are_completed_with_and_without_their_accents(
     assert await services.completing.tags("\u0640", limit=5) == [], "nothing but marks"
 
 
-async def test_hashtags_that_strangers_cannot_read_are_not_completed(
-    world: World, services: Services
-) -> None:
+async def test_hashtags_that_strangers_cannot_read_are_not_completed(world: World, services: Services) -> None:
     """Of private and suspended accounts, unlisted and for followers: whoever asks."""
     alice, bob, carol = await world.people("alice", "bob", "carol")
     for person in (alice, bob):
@@ -96,7 +88,7 @@ async def test_hashtags_that_strangers_cannot_read_are_not_completed(
     await bob.publishes("#secretaside", audience=UNLISTED)
     await bob.publishes("#secretwish", audience=FOLLOWERS)
     await carol.publishes("#secretspam")
-    await world.work()
+    await world.deliver_all()
     assert await services.completing.tags("se", limit=5) == ["seenoften", "secretplan", "seen", "secretspam"]
     await alice.locks()
     await services.accounts.suspend(account_id=carol.id)

@@ -5,16 +5,16 @@ from zlib import crc32
 import pytest
 from django.core.management import call_command
 
-from socialsite.configuration import Configuration
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUnavailable, StoreUrls
 from tests.support.redis_server import RedisServer
-from tests.support.searching import found, keys_of, search
+from tests.support.searching import keys_of, search_index, search_post_ids
 from tests.support.world import Person, World, ids_of
 from timelines import keys
-from timelines.domain.post import Post
-from timelines.domain.query import parsed
-from timelines.repositories.search import (
+from timelines.posts.post import Post
+from timelines.search.query import parsed
+from timelines.search.repository import (
     ADD,
     RARE_CAP,
     SEARCH_PARTITIONS,
@@ -30,18 +30,18 @@ async def test_a_lost_index_comes_back_the_same(world: World, services: Services
     people = await world.people("alice", "bob")
     posts = [await people[n % 2].publishes(f"word{n % 3} both 日本 #t{n % 2}") for n in range(9)]
     await people[0].deletes(posts[0])
-    await world.work()
+    await world.deliver_all()
     queries = ("word1", "both 日本", "#t1", "from:bob word0")
-    before = [await search(services, query) for query in queries]
+    before = [await search_post_ids(services, query) for query in queries]
     told = await services.completing.accounts("al", viewer_id=None, limit=5)
     places = [key for post in posts for key in keys_of(post)]
     places += [keys.search_names(n) for n in range(SEARCH_PARTITIONS)]
     places += [keys.search_named(n) for n in range(SEARCH_PARTITIONS)]
     places += [keys.search_tags(n) for n in range(SEARCH_PARTITIONS)]
     await services.store.gather([("DEL", key) for key in dict.fromkeys(places)])
-    assert await search(services, "both") == []
+    assert await search_post_ids(services, "both") == []
     assert [await services.rebuilding.rebuild_search(person.id) for person in people] == [4, 4]
-    assert [await search(services, query) for query in queries] == before
+    assert [await search_post_ids(services, query) for query in queries] == before
     assert await services.completing.accounts("al", viewer_id=None, limit=5) == told
     assert await services.completing.tags("t", limit=5) == ["t0", "t1"]
 
@@ -53,15 +53,15 @@ async def test_what_an_earlier_release_indexed_is_found_again_after_one_rebuild(
     alice = await world.person("alice")
     await services.accounts.edit_profile(account_id=alice.id, display_name="José", bio="", link="")
     posts = [await alice.publishes("Café #Île") for _ in range(2)]
-    await world.work()
+    await world.deliver_all()
     await as_an_earlier_release_left_it(services, alice, posts)
-    assert await search(services, "cafe") == await search(services, "#ile") == []
+    assert await search_post_ids(services, "cafe") == await search_post_ids(services, "#ile") == []
     assert await services.completing.accounts("jos", viewer_id=None, limit=5), "by its old beginning"
     assert await services.completing.accounts("jose", viewer_id=None, limit=5) == []
     for _ in range(2):
         assert await services.rebuilding.rebuild_search(alice.id) == 2
         for query in ("cafe", "café", "#ile", "#Île"):
-            assert await search(services, query) == ids_of(posts[::-1]), query
+            assert await search_post_ids(services, query) == ids_of(posts[::-1]), query
         for name in ("jose", "josé"):
             (author,) = await services.completing.accounts(name, viewer_id=None, limit=5)
             assert author.id == alice.id
@@ -69,7 +69,9 @@ async def test_what_an_earlier_release_indexed_is_found_again_after_one_rebuild(
             assert await services.completing.tags(tag, limit=5) == ["île"]
     for post in posts:
         await alice.deletes(post)
-    assert await search(services, "café") == await found(services.repositories.index, parsed("café")) == []
+    assert (
+        await search_post_ids(services, "café") == await search_index(services.repositories.index, parsed("café")) == []
+    )
 
 
 async def as_an_earlier_release_left_it(services: Services, author: Person, posts: list[Post]) -> None:
@@ -82,9 +84,7 @@ async def as_an_earlier_release_left_it(services: Services, author: Person, post
         await services.store.component("search").gather([add])
     await services.repositories.names.set_names({author.id: ["@alice", "josé"]})
     number = crc32("île".encode()) % SEARCH_PARTITIONS
-    await services.store.gather(
-        [("DEL", keys.search_tags(number)), ("ZADD", keys.search_tags(number), 0, "île")]
-    )
+    await services.store.gather([("DEL", keys.search_tags(number)), ("ZADD", keys.search_tags(number), 0, "île")])
 
 
 async def test_while_the_servers_of_search_are_away_posts_are_owed_and_nothing_else_waits(
@@ -93,30 +93,30 @@ async def test_while_the_servers_of_search_are_away_posts_are_owed_and_nothing_e
     apart = RedisServer().start()
     urls = StoreUrls(redis_url, {"search": apart.url})
     try:
-        async with open_services(urls, Configuration()) as services:
+        async with open_services(urls, ServiceConfig()) as services:
             world = World(services)
             alice = await world.person("alice")
             gone = await alice.publishes("found for a while")
-            await world.work()
-            assert await search(services, "found") == [gone.id]
+            await world.deliver_all()
+            assert await search_post_ids(services, "found") == [gone.id]
             apart.kill()
             bob = await world.person("bob")
             await alice.deletes(gone)
             post = await bob.publishes("worth finding")
-            await world.work()
+            await world.deliver_all()
             assert await bob.home_ids() == [post.id], "delivered as ever"
             with pytest.raises(StoreUnavailable):
-                await search(services, "worth")
+                await search_post_ids(services, "worth")
             with pytest.raises(StoreUnavailable):
                 await services.indexing.pay_debts()
             apart.start()
             assert await services.indexing.pay_debts() == 1
             assert await services.indexing.pay_debts() == 0
-            assert await search(services, "worth") == [post.id]
+            assert await search_post_ids(services, "worth") == [post.id]
             await bob.deletes(post)
             await services.repositories.search_debts.owe(post.id)
             assert await services.indexing.pay_debts() == 0
-            assert await found(services.repositories.index, parsed("worth")) == []
+            assert await search_index(services.repositories.index, parsed("worth")) == []
     finally:
         apart.stop()
 

@@ -10,18 +10,19 @@ import redis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.rollups import DAY, HOUR, MINUTE, SECOND, Rollup
 from socialsite.recipes.series import (
-    ALL,
-    MEMBERS_CAP,
-    RANKED_CAP,
-    SHARDS,
-    DistinctKind,
-    Happened,
-    Kind,
+    ALL_MEMBERS,
+    MAX_MEMBERS,
+    MAX_RANKED_MEMBERS,
+    SHARD_COUNT,
+    DistinctMetric,
+    Metric,
+    MetricEvent,
     Point,
-    RankedKind,
-    Series,
+    RankedMetric,
+    TimeSeries,
     TooManyPoints,
     count_commands,
     distinct_commands,
@@ -30,19 +31,19 @@ from socialsite.recipes.series import (
     rank_commands,
     ranked_key,
 )
-from socialsite.store import Key, Store, StoreUrls, open_store
+from socialsite.store import Key, Store, StoreUrls
 from tests.support.topologies import Deployment
 
-POSTS = Kind("posts", by_second=True)
-PAGES = Kind("pages")
-ACTIVE = DistinctKind("active")
-POSTERS = RankedKind("posters")
+POSTS = Metric("posts", by_second=True)
+PAGES = Metric("pages")
+ACTIVE = DistinctMetric("active")
+POSTERS = RankedMetric("posters")
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 
 
 @pytest.fixture
-def series(store: Store) -> Series:
-    return Series(store)
+def series(store: Store) -> TimeSeries:
+    return TimeSeries(store)
 
 
 @pytest_asyncio.fixture
@@ -51,61 +52,59 @@ async def now_ms(store: Store) -> int:
     return await store.now_ms() // 1000 * 1000
 
 
-async def count(store: Store, kind: Kind, at_ms: int, amount: int = 1, member: str = ALL) -> None:
-    await store.gather(count_commands({Happened(kind, member, at_ms // 1000): amount}))
+async def count(store: Store, kind: Metric, at_ms: int, amount: int = 1, member: str = ALL_MEMBERS) -> None:
+    await store.gather(count_commands({MetricEvent(kind, member, at_ms // 1000): amount}))
 
 
-async def test_what_happened_is_in_every_rollup(store: Store, series: Series, now_ms: int) -> None:
+async def test_what_happened_is_in_every_rollup(store: Store, series: TimeSeries, now_ms: int) -> None:
     await count(store, POSTS, now_ms, 2)
     await count(store, POSTS, now_ms, 3)
     for rollup in POSTS.rollups:
-        points = await series.ranges([(POSTS, ALL)], now_ms, now_ms, now_ms=now_ms, rollup=rollup)
-        assert points == [[Point(rollup.interval(now_ms) * 1000, 5)]]
+        points = await series.read_ranges([(POSTS, ALL_MEMBERS)], now_ms, now_ms, now_ms=now_ms, rollup=rollup)
+        assert points == [[Point(rollup.interval_start(now_ms) * 1000, 5)]]
 
 
 async def test_both_ends_are_inclusive_and_empty_intervals_are_zero(
-    store: Store, series: Series, now_ms: int
+    store: Store, series: TimeSeries, now_ms: int
 ) -> None:
-    hour = HOUR.interval(now_ms) * 1000
+    hour = HOUR.interval_start(now_ms) * 1000
     for at_ms, amount in ((hour - 2 * HOUR_MS, 1), (hour, 4), (hour - 2 * HOUR_MS - 1, 9)):
         await count(store, POSTS, at_ms, amount)
-    (points,) = await series.ranges([(POSTS, ALL)], hour - 2 * HOUR_MS, hour, now_ms=now_ms, rollup=HOUR)
+    (points,) = await series.read_ranges([(POSTS, ALL_MEMBERS)], hour - 2 * HOUR_MS, hour, now_ms=now_ms, rollup=HOUR)
     assert points == [Point(hour - 2 * HOUR_MS, 1), Point(hour - HOUR_MS, 0), Point(hour, 4)]
 
 
-async def test_several_series_come_together_in_the_order_asked(
-    store: Store, series: Series, now_ms: int
-) -> None:
+async def test_several_series_come_together_in_the_order_asked(store: Store, series: TimeSeries, now_ms: int) -> None:
     await count(store, PAGES, now_ms, 7, "home")
     await count(store, POSTS, now_ms, 2)
-    asked = [(POSTS, ALL), (PAGES, "home"), (PAGES, "nothing")]
-    assert await series.totals(asked, now_ms - DAY_MS, now_ms, now_ms=now_ms) == [2, 7, 0]
+    asked = [(POSTS, ALL_MEMBERS), (PAGES, "home"), (PAGES, "nothing")]
+    assert await series.read_totals(asked, now_ms - DAY_MS, now_ms, now_ms=now_ms) == [2, 7, 0]
 
 
 async def test_the_sum_of_the_last_hours_leaves_out_what_came_before(
-    series: Series, store: Store, now_ms: int
+    series: TimeSeries, store: Store, now_ms: int
 ) -> None:
     hour = now_ms // HOUR_MS * HOUR_MS
     now = hour + HOUR_MS // 2  # the span begins in the middle of an hour, and of a day
     for at_ms, amount in ((now - 4 * HOUR_MS - 60_000, 1), (now - 4 * HOUR_MS, 20), (now, 300)):
         await count(store, POSTS, at_ms, amount)
-    assert await series.totals([(POSTS, ALL)], now - 4 * HOUR_MS, now, now_ms=now) == [320]
-    assert await series.totals([(POSTS, ALL)], now - 5 * HOUR_MS, now - 1, now_ms=now) == [21]
+    assert await series.read_totals([(POSTS, ALL_MEMBERS)], now - 4 * HOUR_MS, now, now_ms=now) == [320]
+    assert await series.read_totals([(POSTS, ALL_MEMBERS)], now - 5 * HOUR_MS, now - 1, now_ms=now) == [21]
 
 
 async def test_a_day_of_ten_series_reads_each_hour_once(redis_url: str) -> None:
     store = await open_store(redis_url)
-    now_ms, asked = await store.now_ms(), [(Kind(f"kind{letter}"), ALL) for letter in "abcdefghij"]
+    now_ms, asked = await store.now_ms(), [(Metric(f"kind{letter}"), ALL_MEMBERS) for letter in "abcdefghij"]
     with redis.Redis.from_url(redis_url) as client:
         client.config_resetstat()
-        await Series(store).ranges(asked, now_ms - DAY_MS, now_ms, now_ms=now_ms)
+        await TimeSeries(store).read_ranges(asked, now_ms - DAY_MS, now_ms, now_ms=now_ms)
         assert client.info("commandstats")["cmdstat_hget"]["calls"] == 10 * 25
     await store.close()
 
 
-async def test_a_query_is_bounded(series: Series, now_ms: int) -> None:
+async def test_a_query_is_bounded(series: TimeSeries, now_ms: int) -> None:
     with pytest.raises(TooManyPoints):
-        await series.ranges([(POSTS, ALL)], 0, now_ms, now_ms=now_ms, rollup=MINUTE)
+        await series.read_ranges([(POSTS, ALL_MEMBERS)], 0, now_ms, now_ms=now_ms, rollup=MINUTE)
 
 
 async def test_every_key_ends_with_its_interval_however_late_it_is_written(
@@ -128,9 +127,7 @@ async def test_every_key_ends_with_its_interval_however_late_it_is_written(
         assert end > now_ms // 1000
 
 
-async def test_what_is_older_than_its_rollup_is_kept_nowhere(
-    store: Store, now_ms: int, deployment: Deployment
-) -> None:
+async def test_what_is_older_than_its_rollup_is_kept_nowhere(store: Store, now_ms: int, deployment: Deployment) -> None:
     await count(store, POSTS, now_ms - 3 * 365 * DAY_MS)
     assert deployment.all_keys() == []
 
@@ -138,65 +135,61 @@ async def test_what_is_older_than_its_rollup_is_kept_nowhere(
 async def test_members_beyond_the_cap_count_as_other(store: Store, now_ms: int) -> None:
     shard = interval_key(PAGES, DAY, 0, "1").tag
     same = [str(n) for n in range(1, 90_000) if interval_key(PAGES, DAY, 0, str(n)).tag == shard]
-    many = same[: MEMBERS_CAP + 50]
+    many = same[: MAX_MEMBERS + 50]
     for chunk in (many[:900], many[900:], many[-100:], many[:100]):
-        await store.gather(count_commands({Happened(PAGES, each, now_ms // 1000): 1 for each in chunk}))
-    key = interval_key(PAGES, DAY, DAY.interval(now_ms), many[0])
-    assert await store.node(key).execute("HLEN", key) == MEMBERS_CAP + 1
+        await store.gather(count_commands({MetricEvent(PAGES, each, now_ms // 1000): 1 for each in chunk}))
+    key = interval_key(PAGES, DAY, DAY.interval_start(now_ms), many[0])
+    assert await store.node(key).execute("HLEN", key) == MAX_MEMBERS + 1
     assert await store.node(key).execute("HGET", key, "other") == b"100"
     assert await store.node(key).execute("HGET", key, many[0]) == b"2"
 
 
 async def test_members_spread_over_64_virtual_shards() -> None:
     tags = Counter(interval_key(PAGES, DAY, 0, str(n)).tag for n in range(64_000))
-    assert len(tags) == SHARDS
+    assert len(tags) == SHARD_COUNT
     assert max(tags.values()) < 1_300
 
 
-async def test_distinct_members_count_once_over_hours_and_days(
-    store: Store, series: Series, now_ms: int
-) -> None:
+async def test_distinct_members_count_once_over_hours_and_days(store: Store, series: TimeSeries, now_ms: int) -> None:
     people = range(1, 5_001)
     for back in (0, HOUR_MS, DAY_MS, 10 * DAY_MS):
         await store.gather(distinct_commands(ACTIVE, people, now_ms - back))
     await store.gather(distinct_commands(ACTIVE, range(5_001, 6_001), now_ms))
     for start in (now_ms - 2 * HOUR_MS, now_ms - 30 * DAY_MS):
-        found = await series.distinct(ACTIVE, start, now_ms, now_ms=now_ms)
+        found = await series.count_distinct(ACTIVE, start, now_ms, now_ms=now_ms)
         assert found == pytest.approx(6_000, rel=0.03)
-    assert await series.distinct(ACTIVE, now_ms + DAY_MS, now_ms, now_ms=now_ms) == 0
+    assert await series.count_distinct(ACTIVE, now_ms + DAY_MS, now_ms, now_ms=now_ms) == 0
 
 
 async def test_a_sketch_stays_small(store: Store, now_ms: int) -> None:
     await store.gather(distinct_commands(ACTIVE, range(100_000), now_ms))
     rollup = ACTIVE.rollups[-1]
-    key = distinct_key(ACTIVE, rollup, rollup.interval(now_ms))
+    key = distinct_key(ACTIVE, rollup, rollup.interval_start(now_ms))
     assert await store.node(key).execute("STRLEN", key) <= 12_400
 
 
-async def test_the_most_active_of_a_window_come_first(store: Store, series: Series, now_ms: int) -> None:
+async def test_the_most_active_of_a_window_come_first(store: Store, series: TimeSeries, now_ms: int) -> None:
     await store.gather(rank_commands(POSTERS, {1: 5, 2: 3}, now_ms))
     await store.gather(rank_commands(POSTERS, {2: 4, 3: 1}, now_ms - 60_000))
     await store.gather(rank_commands(POSTERS, {3: 100}, now_ms - 10 * 60_000))
-    assert await series.top(POSTERS, now_ms - 5 * 60_000, now_ms, 2, now_ms=now_ms) == [(2, 7), (1, 5)]
-    assert (await series.top(POSTERS, now_ms - 60 * 60_000, now_ms, 9, now_ms=now_ms))[0] == (3, 101)
+    assert await series.read_top(POSTERS, now_ms - 5 * 60_000, now_ms, 2, now_ms=now_ms) == [(2, 7), (1, 5)]
+    assert (await series.read_top(POSTERS, now_ms - 60 * 60_000, now_ms, 9, now_ms=now_ms))[0] == (3, 101)
 
 
-async def test_a_ranking_keeps_its_best(store: Store, series: Series, now_ms: int) -> None:
+async def test_a_ranking_keeps_its_best(store: Store, series: TimeSeries, now_ms: int) -> None:
     for start in range(0, 5_000, 500):
         await store.gather(rank_commands(POSTERS, {n: n + 1 for n in range(start, start + 500)}, now_ms))
-    best = await series.top(POSTERS, now_ms, now_ms, 3, now_ms=now_ms)
+    best = await series.read_top(POSTERS, now_ms, now_ms, 3, now_ms=now_ms)
     assert best == [(4_999, 5_000), (4_998, 4_999), (4_997, 4_998)]
     key = ranked_key(POSTERS, POSTERS.rollups[0], now_ms // 60_000 * 60)
-    assert await store.node(key).execute("ZCARD", key) <= 2 * RANKED_CAP
+    assert await store.node(key).execute("ZCARD", key) <= 2 * MAX_RANKED_MEMBERS
 
 
-async def test_a_whole_months_ranking_is_united_in_milliseconds(
-    store: Store, series: Series, now_ms: int
-) -> None:
+async def test_a_whole_months_ranking_is_united_in_milliseconds(store: Store, series: TimeSeries, now_ms: int) -> None:
     for day in range(30):
         scores = {random.randrange(5_000): random.randrange(1, 90) for _ in range(900)}
         await store.gather(rank_commands(POSTERS, scores, now_ms - day * DAY_MS))
-    assert len(await series.top(POSTERS, now_ms - 30 * DAY_MS, now_ms, 100, now_ms=now_ms)) == 100
+    assert len(await series.read_top(POSTERS, now_ms - 30 * DAY_MS, now_ms, 100, now_ms=now_ms)) == 100
 
 
 moments = st.lists(st.tuples(st.integers(0, 3 * DAY_MS), st.integers(1, 5)), max_size=30)
@@ -218,14 +211,16 @@ def test_the_series_agree_with_counting_by_hand(
     async def run() -> None:
         store = await open_store(redis_urls)
         try:
-            now_ms, kind = await store.now_ms(), Kind(word(next(kinds)))
+            now_ms, kind = await store.now_ms(), Metric(word(next(kinds)))
             for back, amount in happened:
                 await count(store, kind, now_ms - back, amount)
             start, end = now_ms - max(cut), now_ms - min(cut)
-            (points,) = await Series(store).ranges([(kind, ALL)], start, end, now_ms=now_ms, rollup=rollup)
+            (points,) = await TimeSeries(store).read_ranges(
+                [(kind, ALL_MEMBERS)], start, end, now_ms=now_ms, rollup=rollup
+            )
             truth: Counter[int] = Counter()
             for back, amount in happened:
-                truth[rollup.interval(now_ms - back) * 1000] += amount
+                truth[rollup.interval_start(now_ms - back) * 1000] += amount
             assert points == [Point(at * 1000, truth[at * 1000]) for at in rollup.intervals(start, end)]
         finally:
             await store.close()

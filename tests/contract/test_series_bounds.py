@@ -6,13 +6,13 @@ import pytest
 
 from socialsite.recipes.rollups import HOUR, SECOND
 from socialsite.recipes.series import (
-    ALL,
-    MOST_POINTS,
-    DistinctKind,
-    Happened,
-    Kind,
-    RankedKind,
-    Series,
+    ALL_MEMBERS,
+    MAX_POINTS,
+    DistinctMetric,
+    Metric,
+    MetricEvent,
+    RankedMetric,
+    TimeSeries,
     TooManyPoints,
     count_commands,
     distinct_commands,
@@ -20,56 +20,52 @@ from socialsite.recipes.series import (
 )
 from socialsite.store import Store
 
-POSTS, ACTIVE, POSTERS = Kind("posts", by_second=True), DistinctKind("active"), RankedKind("posters")
+POSTS, ACTIVE, POSTERS = Metric("posts", by_second=True), DistinctMetric("active"), RankedMetric("posters")
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 
 
 @pytest.fixture
-def series(store: Store) -> Series:
-    return Series(store)
+def series(store: Store) -> TimeSeries:
+    return TimeSeries(store)
 
 
-async def test_a_question_may_have_so_many_points_and_no_more(store: Store, series: Series) -> None:
+async def test_a_question_may_have_so_many_points_and_no_more(store: Store, series: TimeSeries) -> None:
     now_ms = await store.now_ms()
-    await store.gather(count_commands({Happened(POSTS, ALL, now_ms // 1000): 3}))
-    first_ms = now_ms - (MOST_POINTS - 1) * 1000
-    (points,) = await series.ranges([(POSTS, ALL)], first_ms, now_ms, now_ms=now_ms, rollup=SECOND)
-    assert (len(points), points[-1].count) == (MOST_POINTS, 3)
+    await store.gather(count_commands({MetricEvent(POSTS, ALL_MEMBERS, now_ms // 1000): 3}))
+    first_ms = now_ms - (MAX_POINTS - 1) * 1000
+    (points,) = await series.read_ranges([(POSTS, ALL_MEMBERS)], first_ms, now_ms, now_ms=now_ms, rollup=SECOND)
+    assert (len(points), points[-1].count) == (MAX_POINTS, 3)
     with pytest.raises(TooManyPoints):
-        await series.ranges([(POSTS, ALL)], first_ms - 1000, now_ms, now_ms=now_ms, rollup=SECOND)
+        await series.read_ranges([(POSTS, ALL_MEMBERS)], first_ms - 1000, now_ms, now_ms=now_ms, rollup=SECOND)
 
 
-async def test_a_question_that_is_too_long_is_refused_before_it_is_made(store: Store, series: Series) -> None:
+async def test_a_question_that_is_too_long_is_refused_before_it_is_made(store: Store, series: TimeSeries) -> None:
     now_ms = await store.now_ms()
     tracemalloc.start()
     try:
         with pytest.raises(TooManyPoints):
-            await series.ranges([(POSTS, ALL)], now_ms - 20 * DAY_MS, now_ms, now_ms=now_ms, rollup=SECOND)
+            await series.read_ranges([(POSTS, ALL_MEMBERS)], now_ms - 20 * DAY_MS, now_ms, now_ms=now_ms, rollup=SECOND)
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:
         tracemalloc.stop()
 
 
-async def test_sums_of_many_series_are_bounded_together(store: Store, series: Series) -> None:
+async def test_sums_of_many_series_are_bounded_together(store: Store, series: TimeSeries) -> None:
     now_ms = await store.now_ms() // HOUR_MS * HOUR_MS
     start_ms = now_ms - 199 * HOUR_MS  # 200 points of an hour each, and not one cut
-    asked = [(POSTS, ALL)] * (MOST_POINTS // 200)
-    await store.gather(count_commands({Happened(POSTS, ALL, start_ms // 1000): 2}))
+    asked = [(POSTS, ALL_MEMBERS)] * (MAX_POINTS // 200)
+    await store.gather(count_commands({MetricEvent(POSTS, ALL_MEMBERS, start_ms // 1000): 2}))
     assert len(HOUR.intervals(start_ms, now_ms)) == 200
-    assert await series.totals(asked, start_ms, now_ms, now_ms=now_ms) == [2] * len(asked)
+    assert await series.read_totals(asked, start_ms, now_ms, now_ms=now_ms) == [2] * len(asked)
     with pytest.raises(TooManyPoints):
-        await series.totals([*asked, (POSTS, ALL)], start_ms, now_ms, now_ms=now_ms)
+        await series.read_totals([*asked, (POSTS, ALL_MEMBERS)], start_ms, now_ms, now_ms=now_ms)
 
 
-async def test_a_single_interval_is_enough_for_a_distinct_count_and_a_ranking(
-    store: Store, series: Series
-) -> None:
+async def test_a_single_interval_is_enough_for_a_distinct_count_and_a_ranking(store: Store, series: TimeSeries) -> None:
     now_ms = await store.now_ms()
     await store.gather(distinct_commands(ACTIVE, range(2_001), now_ms))
-    await store.gather(
-        rank_commands(POSTERS, {member: 1 + (member == 2_000) for member in range(2_001)}, now_ms)
-    )
-    assert await series.distinct(ACTIVE, now_ms, now_ms, now_ms=now_ms) == pytest.approx(2_001, rel=0.03)
-    assert await series.top(POSTERS, now_ms, now_ms, 1, now_ms=now_ms) == [(2_000, 2)]
-    assert await series.distinct(ACTIVE, now_ms + 1, now_ms, now_ms=now_ms) == 0
-    assert await series.top(POSTERS, now_ms + 1, now_ms, 9, now_ms=now_ms) == []
+    await store.gather(rank_commands(POSTERS, {member: 1 + (member == 2_000) for member in range(2_001)}, now_ms))
+    assert await series.count_distinct(ACTIVE, now_ms, now_ms, now_ms=now_ms) == pytest.approx(2_001, rel=0.03)
+    assert await series.read_top(POSTERS, now_ms, now_ms, 1, now_ms=now_ms) == [(2_000, 2)]
+    assert await series.count_distinct(ACTIVE, now_ms + 1, now_ms, now_ms=now_ms) == 0
+    assert await series.read_top(POSTERS, now_ms + 1, now_ms, 9, now_ms=now_ms) == []

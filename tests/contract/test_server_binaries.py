@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.store.binaries import ServerBinary, Writer, find_server_binary
+from socialsite.store.server_version import ServerBinary, ServerVersion, find_server_binary
 
 
 def test_the_environments_own_server_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,8 +26,8 @@ def test_the_first_server_that_reads_the_data_is_chosen(tmp_path: Path) -> None:
     older, newer = tmp_path / "older", tmp_path / "newer"
     fake_server(older, "Redis server v=7.0.15 sha=0")
     fake_server(newer, "Redis server v=7.2.4 sha=0")
-    found = find_server_binary(Writer("redis", (7, 2, 0)), f"{older}{os.pathsep}{newer}")
-    assert found == ServerBinary(newer / "redis-server", Writer("redis", (7, 2, 4)))
+    found = find_server_binary(ServerVersion("redis", (7, 2, 0)), f"{older}{os.pathsep}{newer}")
+    assert found == ServerBinary(newer / "redis-server", ServerVersion("redis", (7, 2, 4)))
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_the_first_server_that_reads_the_data_is_chosen(tmp_path: Path) -> None:
 def test_data_only_go_up(
     now: tuple[str, tuple[int, int, int]], earlier: tuple[str, tuple[int, int, int]], reads: bool
 ) -> None:
-    assert Writer(*now).reads(Writer(*earlier)) is reads
+    assert ServerVersion(*now).can_read(ServerVersion(*earlier)) is reads
 
 
 def fake_server(folder: Path, answer: str) -> None:

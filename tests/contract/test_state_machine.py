@@ -5,7 +5,7 @@ lists, suspend and reinstate, private accounts; a web process that dies amid a p
 jobs done twice, and the loss of every cache. After a step that takes a right away nobody may see what it
 hid; after each calm every page of every reader is the model's, read by cursors both ways.
 
-`STATE_STEPS=10000` makes the run as long as the figure in docs/reliability.md.
+`STATE_STEPS=10000` makes the run as long as the figure in docs/reference/reliability.md.
 """
 
 import os
@@ -18,14 +18,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from socialsite.configuration import Configuration
-from tests.support.key_document import DOCUMENT, Line
-from tests.support.site_machine import SMALL
-from tests.support.site_machine_faults import FOR_EVERYBODY, ThingsBreak, own_caches
-from tests.support.site_machine_reactions import PeopleReact
+from socialsite.service_config import ServiceConfig
+from tests.support.key_document import DOCUMENT, KeyRow
+from tests.support.site_machine import SMALL_CONFIG
+from tests.support.site_machine_faults import SHARED_CACHE_PATTERNS, FaultActions, own_caches
+from tests.support.site_machine_reactions import ReactionActions
 from tests.support.topologies import Deployment
 
-PULLING = replace(SMALL, pull_threshold=1, pull_grace_ms=3_000)
+PULLING = replace(SMALL_CONFIG, pull_threshold=1, pull_grace_ms=3_000)
 STEPS_EACH, STEPS_REACHED = 60, 40
 """Of one history at most, and on average at least."""
 STEPS = int(os.environ.get("STATE_STEPS", "900"))
@@ -33,12 +33,10 @@ ENOUGH = 6_000
 """A run of so many steps has met everything, or shows nothing."""
 
 
-@pytest.mark.parametrize("config", [SMALL, PULLING], ids=["pushed", "pulled"])
-def test_every_order_of_everything_leaves_what_the_model_says(
-    deployment: Deployment, config: Configuration
-) -> None:
+@pytest.mark.parametrize("config", [SMALL_CONFIG, PULLING], ids=["pushed", "pulled"])
+def test_every_order_of_everything_leaves_what_the_model_says(deployment: Deployment, config: ServiceConfig) -> None:
     tally = Counter[str]()
-    whole = (PeopleReact, ThingsBreak)
+    whole = (ReactionActions, FaultActions)
     machine = type("Machine", whole, {"deployment": deployment, "config": config, "tally": tally})
     run_state_machine_as_test(
         machine,
@@ -59,14 +57,11 @@ def test_every_order_of_everything_leaves_what_the_model_says(
 
 
 def test_every_cache_of_the_site_is_among_those_that_are_lost() -> None:
-    """As docs/keys.md has it: a key that is told to be a cache may be lost at any time."""
+    """As docs/reference/keys.md has it: a key that is told to be a cache may be lost at any time."""
     own = own_caches(1, [1])
-    caches = [
-        Line(pattern)
-        for pattern in re.findall(r"^\| `([^`]+)` \|[^|]*\| cache: ", DOCUMENT.read_text(), re.M)
-    ]
+    caches = [KeyRow(pattern) for pattern in re.findall(r"^\| `([^`]+)` \|[^|]*\| cache: ", DOCUMENT.read_text(), re.M)]
     assert len(caches) > 6
     for line in caches:
         example = re.sub("<[a-z]+>", "0", line.pattern)
         is_own = any(line.matches(key) for key in own)
-        assert is_own or any(fnmatchcase(example, each) for each in FOR_EVERYBODY), line.pattern
+        assert is_own or any(fnmatchcase(example, each) for each in SHARED_CACHE_PATTERNS), line.pattern

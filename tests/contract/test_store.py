@@ -9,9 +9,10 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import pytest_asyncio
 
+from socialsite.migration.opening import open_store
 from socialsite.store import (
-    BadUrl,
     CommandRefused,
+    InvalidStoreUrl,
     Key,
     Node,
     Script,
@@ -19,14 +20,13 @@ from socialsite.store import (
     StoreFull,
     StoreUnavailable,
     StoreUrls,
-    open_store,
 )
 from socialsite.store.connection import Address
-from socialsite.store.node import MANY
-from socialsite.store.topology.single import Single
-from tests.support.nodes import key
+from socialsite.store.node import BULK_MIN_COMMANDS
+from socialsite.store.topology.standalone import Standalone
+from tests.support.nodes import numbered_key
 from tests.support.redis_server import RedisServer
-from tests.support.stalls import Stalls
+from tests.support.stalls import StallMonitor
 
 ECHO = Script("echo", "return {KEYS[1], ARGV[1]}")
 
@@ -54,8 +54,8 @@ async def node(own_server: RedisServer) -> AsyncIterator[Node]:
 
 async def test_many_tasks_share_one_connection_and_get_their_own_replies(store: Store) -> None:
     async def one(number: int) -> None:
-        await store.gather([("SET", key(number), number), ("GET", key(number + 1))])
-        assert await store.node(key(number)).execute("GET", key(number)) == b"%d" % number
+        await store.gather([("SET", numbered_key(number), number), ("GET", numbered_key(number + 1))])
+        assert await store.node(numbered_key(number)).execute("GET", numbered_key(number)) == b"%d" % number
 
     await asyncio.gather(*(one(number) for number in range(500)))
     clients = await store.nodes[0].execute("CLIENT", "LIST", "TYPE", "normal")
@@ -63,27 +63,29 @@ async def test_many_tasks_share_one_connection_and_get_their_own_replies(store: 
 
 
 async def test_a_cancelled_caller_disturbs_nobody(store: Store) -> None:
-    node = server_of(store, key(1))
-    await node.execute("SET", key(1), "a")
-    doomed = [asyncio.create_task(node.execute("GET", key(1))) for _ in range(50)]
+    node = server_of(store, numbered_key(1))
+    await node.execute("SET", numbered_key(1), "a")
+    doomed = [asyncio.create_task(node.execute("GET", numbered_key(1))) for _ in range(50)]
     await asyncio.sleep(0)
     for task in doomed[::2]:
         task.cancel()
-    assert await node.execute("GET", key(1)) == b"a"
+    assert await node.execute("GET", numbered_key(1)) == b"a"
     replies = await asyncio.gather(*doomed, return_exceptions=True)
     assert {reply for reply in replies if isinstance(reply, bytes)} <= {b"a"}
 
 
 async def test_an_error_reply_raises_and_the_commands_after_it_were_done(store: Store) -> None:
-    node = server_of(store, key(1))
+    node = server_of(store, numbered_key(1))
     with pytest.raises(CommandRefused, match="WRONGTYPE"):
-        await node.pipeline([("SET", key(1), "a"), ("LPUSH", key(1), "b"), ("SET", key(2), "c")])
-    assert await node.execute("GET", key(2)) == b"c"
+        await node.pipeline(
+            [("SET", numbered_key(1), "a"), ("LPUSH", numbered_key(1), "b"), ("SET", numbered_key(2), "c")]
+        )
+    assert await node.execute("GET", numbered_key(2)) == b"c"
 
 
 async def test_errors_stand_in_the_list_of_a_pass(store: Store) -> None:
-    node = server_of(store, key(1))
-    await node.execute("SET", key(1), "a")
+    node = server_of(store, numbered_key(1))
+    await node.execute("SET", numbered_key(1), "a")
     payload = b"*3\r\n$6\r\nLPUSHX\r\n$14\r\nposts:{1}:post\r\n$1\r\n7\r\n*1\r\n$4\r\nPING\r\n"
     refused, pong = await node.send_encoded(payload, 2)
     assert isinstance(refused, CommandRefused)
@@ -91,54 +93,55 @@ async def test_errors_stand_in_the_list_of_a_pass(store: Store) -> None:
 
 
 async def test_many_commands_at_once_have_a_connection_of_their_own(store: Store) -> None:
-    node = server_of(store, key(1))
-    await node.execute("GET", key(1))
-    before = await node.own_ids()
+    node = server_of(store, numbered_key(1))
+    await node.execute("GET", numbered_key(1))
+    before = await node.read_client_ids()
     for _ in range(2):
-        assert await node.send_encoded(b"*1\r\n$4\r\nPING\r\n" * MANY, MANY) == [b"PONG"] * MANY
-    assert len(await node.own_ids() - before) == 1
-    await node.settle()
+        assert (
+            await node.send_encoded(b"*1\r\n$4\r\nPING\r\n" * BULK_MIN_COMMANDS, BULK_MIN_COMMANDS)
+            == [b"PONG"] * BULK_MIN_COMMANDS
+        )
+    assert len(await node.read_client_ids() - before) == 1
+    await node.drain()
 
 
 async def test_scripts_survive_a_server_that_forgot_them(store: Store) -> None:
-    node = server_of(store, key(1))
+    node = server_of(store, numbered_key(1))
     for _ in range(2):
-        assert await node.run(ECHO, [key(1)], ["x"]) == [key(1).encode(), b"x"]
+        assert await node.run(ECHO, [numbered_key(1)], ["x"]) == [numbered_key(1).encode(), b"x"]
         await node.execute("SCRIPT", "FLUSH")
 
 
 async def test_a_transaction_is_all_or_nothing(store: Store) -> None:
-    node = server_of(store, key(1))
-    assert await node.transaction([("INCR", key(1)), ECHO.command([key(1)], ["y"])]) == [
+    node = server_of(store, numbered_key(1))
+    assert await node.transaction([("INCR", numbered_key(1)), ECHO.command([numbered_key(1)], ["y"])]) == [
         1,
-        [key(1).encode(), b"y"],
+        [numbered_key(1).encode(), b"y"],
     ]
     with pytest.raises(CommandRefused):
-        await node.transaction([("INCR", key(1)), ("NOSUCHCOMMAND",)])
-    assert await node.execute("GET", key(1)) == b"1"
+        await node.transaction([("INCR", numbered_key(1)), ("NOSUCHCOMMAND",)])
+    assert await node.execute("GET", numbered_key(1)) == b"1"
 
 
 async def test_a_full_server_is_told_apart(store: Store) -> None:
-    node = server_of(store, key(1))
+    node = server_of(store, numbered_key(1))
     await node.execute("CONFIG", "SET", "maxmemory", 1)
     try:
         with pytest.raises(StoreFull):
-            await node.execute("SET", key(1), "a")
+            await node.execute("SET", numbered_key(1), "a")
     finally:
         await node.execute("CONFIG", "SET", "maxmemory", 0)
 
 
-async def test_a_killed_server_fails_what_is_in_flight_and_is_found_again(
-    own_server: RedisServer, node: Node
-) -> None:
-    await node.execute("SET", key(1), "a")
+async def test_a_killed_server_fails_what_is_in_flight_and_is_found_again(own_server: RedisServer, node: Node) -> None:
+    await node.execute("SET", numbered_key(1), "a")
     waiting = asyncio.create_task(node.execute("BLPOP", Key("posts", tag="9", name="list"), 0))
     await asyncio.sleep(0.1)
     own_server.kill()
     with pytest.raises(StoreUnavailable):
         await waiting
     with pytest.raises(StoreUnavailable, match="cannot connect"):
-        await node.execute("GET", key(1))
+        await node.execute("GET", numbered_key(1))
     own_server.start()
     assert await node.execute("PING") == b"PONG"
 
@@ -147,7 +150,7 @@ async def test_a_silent_server_costs_at_most_the_deadline(own_server: RedisServe
     await node.execute("PING")
     os.kill(own_server.pid, signal.SIGSTOP)
     try:
-        with Stalls() as stalls:
+        with StallMonitor() as stalls:
             started = time.monotonic()
             answers = await asyncio.gather(*(node.execute("PING") for _ in range(20)), return_exceptions=True)
             took_s = time.monotonic() - started
@@ -181,12 +184,12 @@ async def test_commands_go_to_the_node_of_their_key_and_replies_keep_their_order
     store = await open_store(StoreUrls(redis_url, {"timelines": own_server.url}))
     home = Key("timelines", tag="1", name="home")
     assert len(store.nodes) == 2
-    assert store.node(home) is not store.node(key(1))
+    assert store.node(home) is not store.node(numbered_key(1))
     replies = await store.gather(
-        [("RPUSH", home, "x"), ("SET", key(1), "a"), ("RPUSH", home, "y"), ("GET", key(1))]
+        [("RPUSH", home, "x"), ("SET", numbered_key(1), "a"), ("RPUSH", home, "y"), ("GET", numbered_key(1))]
     )
     assert replies == [1, b"OK", 2, b"a"]
-    groups = store.group("timelines", [1, 2, 3], lambda n: Key("timelines", tag=str(n), name="home"))
+    groups = store.group_by_node("timelines", [1, 2, 3], lambda n: Key("timelines", tag=str(n), name="home"))
     assert [(node, list(owners)) for node, owners in groups] == [(store.node(home), [1, 2, 3])]
     await store.close()
 
@@ -214,20 +217,20 @@ async def test_a_command_without_a_key_has_no_place(redis_url: str, own_server: 
 
 @pytest.mark.parametrize("url", ["", "localhost", "memcached://x", "redis+shards", "redis://h:notaport"])
 async def test_a_url_that_names_nothing_is_refused_in_one_sentence(url: str) -> None:
-    with pytest.raises(BadUrl) as refused:
+    with pytest.raises(InvalidStoreUrl) as refused:
         await open_store(url)
     assert "\n" not in str(refused.value)
 
 
 def test_a_component_nobody_knows_is_refused() -> None:
-    with pytest.raises(BadUrl, match="there is no component"):
+    with pytest.raises(InvalidStoreUrl, match="there is no component"):
         StoreUrls("redis://localhost", {"tweets": "redis://localhost"})
 
 
 def test_a_key_of_another_component_is_not_looked_up() -> None:
-    store = Store(Single("redis://localhost"))
+    store = Store(Standalone("redis://localhost"))
     with pytest.raises(KeyError):
-        store.component("timelines")[key(1)]
+        store.component("timelines")[numbered_key(1)]
 
 
 def test_keys_know_their_parts_and_texts_outside_the_grammar_are_refused() -> None:

@@ -9,23 +9,23 @@ import pytest
 import pytest_asyncio
 
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId
-from socialsite.outlet import Frame
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, build_services
 from socialsite.store import Command, Reply, Store, StoreUnavailable
-from tests.support.nodes import CountingNode, OneNode
-from tests.support.reacting import Acts
+from socialsite.web.socket_writer import TextFrame
+from tests.support.nodes import CountingNode, SingleNodeTopology
+from tests.support.reacting import PersonReactions
 from tests.support.world import Person, World
-from timelines.domain.page import TimelinePage
-from timelines.domain.post import Post
-from timelines.domain.rights import Place
-from timelines.live import surfacing
-from timelines.live.room import Room, Socket, Subscription
-from timelines.live.spreading import Spreading
-from timelines.live.surfacing import Surfacing
-from timelines.live.timelines import PUBLIC, OpenTimeline, home_of, list_of
-from timelines.services.hydrating_for_many import Seat
+from timelines.live import replacement_boosts as surfacing
+from timelines.live.broadcaster import Broadcaster
+from timelines.live.channels import PUBLIC_TOPIC, Channel, home_topic, list_topic
+from timelines.live.replacement_boosts import ReplacementBoosts
+from timelines.live.socket_registry import LiveSocket, SocketRegistry, Subscription
+from timelines.pages.page import TimelinePage
+from timelines.posts.post import Post
+from timelines.reading.batch_hydration import Seat
+from timelines.visibility.rights import Place
 
 
 @dataclass
@@ -35,12 +35,12 @@ class Seen:
     frames: list[dict[str, Any]] = field(default_factory=list)
     is_closed = False
 
-    def push(self, frame: Frame) -> None:
+    def send(self, frame: TextFrame) -> None:
         self.frames.append(json.loads(frame.text))
 
     def close(self, code: int) -> None: ...
-    async def drained(self) -> None: ...
-    def release(self) -> None: ...
+    async def wait_until_drained(self) -> None: ...
+    def detach(self) -> None: ...
 
     def ids(self) -> list[PostId]:
         return [PostId(int(frame["id"])) for frame in self.frames]
@@ -51,20 +51,20 @@ async def nothing(**cut: int) -> TimelinePage:
 
 
 @dataclass
-class Town:
+class ReplacementBoostScenario:
     """Bob, Carol and Erin boost a post, in this order; nobody follows them yet."""
 
     services: Services
     world: World
-    acts: Acts
+    acts: PersonReactions
     boosters: list[Person]
     post: Post
     boosts: list[PostId]
-    room: Room = field(default_factory=Room)
+    room: SocketRegistry = field(default_factory=SocketRegistry)
 
     def __post_init__(self) -> None:
         hydrator = self.services.hydrator
-        self.surfacing = Surfacing(self.room, hydrator, Spreading(self.room, hydrator))
+        self.surfacing = ReplacementBoosts(self.room, hydrator, Broadcaster(self.room, hydrator))
 
     async def reader(self, handle: str, *followed: Person) -> Person:
         person = await self.world.person(handle)
@@ -74,81 +74,83 @@ class Town:
 
     def opens(self, reader: Person | None, topic: str, seat: Seat) -> tuple[Seen, Subscription]:
         seen = Seen()
-        socket = Socket(seen, reader and reader.id, None, "en")
+        socket = LiveSocket(seen, reader and reader.id, None, "en")
         found = socket.subscriptions[topic] = Subscription(socket, topic)
-        self.room.enter(socket)
-        self.room.listen(found, OpenTimeline(topic, None, nothing, seat))
-        found.flow(lambda post_id: False)
+        self.room.add(socket)
+        self.room.add_subscription(found, Channel(topic, None, nothing, seat))
+        found.resume(lambda post_id: False)
         return seen, found
 
     def opens_home(self, reader: Person) -> Seen:
         rights = self.services.reading.home_rights(reader.id)
-        return self.opens(reader, home_of(reader.id), Seat(reader.id, Place.HOME, rights))[0]
+        return self.opens(reader, home_topic(reader.id), Seat(reader.id, Place.HOME, rights))[0]
 
     async def withdraws(self, number: int) -> None:
         await self.acts.unboosts(self.boosters[number], self.post)
 
 
 @pytest_asyncio.fixture
-async def town(services: Services) -> Town:
+async def town(services: Services) -> ReplacementBoostScenario:
     return await town_of(services)
 
 
-async def town_of(services: Services) -> Town:
-    world, acts = World(services), Acts(services)
+async def town_of(services: Services) -> ReplacementBoostScenario:
+    world, acts = World(services), PersonReactions(services)
     alice, *boosters = await world.people("alice", "bob", "carol", "erin")
     post = await alice.publishes("hello")
     for booster in boosters:
         await acts.boosts(booster, post)
     boosts = [await acts.boost_of(booster, post) for booster in boosters]
-    return Town(services, world, acts, boosters, post, [id for id in boosts if id is not None])
+    return ReplacementBoostScenario(services, world, acts, boosters, post, [id for id in boosts if id is not None])
 
 
-async def test_the_first_that_a_reader_sees_goes_to_those_who_saw_the_withdrawn_one(town: Town) -> None:
+async def test_the_first_that_a_reader_sees_goes_to_those_who_saw_the_withdrawn_one(
+    town: ReplacementBoostScenario,
+) -> None:
     bob, carol, erin = town.boosters
     one = town.opens_home(await town.reader("one", bob, carol, erin))
     two = town.opens_home(await town.reader("two", bob, erin))
     alone = town.opens_home(await town.reader("alone", bob))
     had_it = town.opens_home(await town.reader("had_it", carol, erin))
     own = town.opens_home(bob)
-    public, _ = town.opens(None, PUBLIC, Seat(None, Place.PUBLIC))
+    public, _ = town.opens(None, PUBLIC_TOPIC, Seat(None, Place.PUBLIC))
     await town.withdraws(0)
-    town.surfacing.look(town.boosts[0], town.post.id, author_id=bob.id)
-    await town.surfacing.tell_waiting()
+    town.surfacing.check(town.boosts[0], town.post.id, author_id=bob.id)
+    await town.surfacing.send_pending()
     found = [seen.ids() for seen in (one, two, alone, had_it, own, public)]
     assert found == [[town.boosts[1]], [town.boosts[2]], [], [], [], []]
 
 
-async def test_a_list_is_told_by_its_members(town: Town) -> None:
+async def test_a_list_is_told_by_its_members(town: ReplacementBoostScenario) -> None:
     bob, carol, _ = town.boosters
     owner = await town.reader("owner")
     made = await owner.makes_list(bob, carol)
     rule = await town.services.lists.rule(made)
-    seen, _ = town.opens(owner, list_of(made.id), Seat(owner.id, Place.LIST, rule.rights, rule.answering))
+    seen, _ = town.opens(owner, list_topic(made.id), Seat(owner.id, Place.LIST, rule.rights, rule.answering))
     await town.withdraws(0)
-    town.surfacing.look(town.boosts[0], town.post.id, author_id=bob.id)
-    await town.surfacing.tell_waiting()
+    town.surfacing.check(town.boosts[0], town.post.id, author_id=bob.id)
+    await town.surfacing.send_pending()
     assert seen.ids() == [town.boosts[1]]
 
 
-async def test_who_showed_it_is_told_though_they_no_longer_follow(town: Town) -> None:
+async def test_who_showed_it_is_told_though_they_no_longer_follow(town: ReplacementBoostScenario) -> None:
     """A page that was away says what it showed; what is no home and no list is left alone."""
     reader = await town.reader("reader", town.boosters[1])
     rights = town.services.reading.home_rights(reader.id)
-    seen, home = town.opens(reader, home_of(reader.id), Seat(reader.id, Place.HOME, rights))
-    other, public = town.opens(reader, PUBLIC, Seat(reader.id, Place.PUBLIC))
+    seen, home = town.opens(reader, home_topic(reader.id), Seat(reader.id, Place.HOME, rights))
+    other, public = town.opens(reader, PUBLIC_TOPIC, Seat(reader.id, Place.PUBLIC))
     await town.withdraws(0)
-    town.surfacing.look(town.boosts[0], town.post.id, at=[home, public])
-    await town.surfacing.tell_waiting()
+    town.surfacing.check(town.boosts[0], town.post.id, subscriptions=[home, public])
+    await town.surfacing.send_pending()
     assert (seen.ids(), other.ids()) == ([town.boosts[1]], [])
 
 
-async def test_what_is_deleted_meanwhile_is_passed_over(town: Town) -> None:
+async def test_what_is_deleted_meanwhile_is_passed_over(town: ReplacementBoostScenario) -> None:
     seen = town.opens_home(await town.reader("one", *town.boosters))
     await town.withdraws(0)
-    town.room.lose(town.boosts[1])  # the word of it came before its tombstone was read
-    town.surfacing.look(town.boosts[0], town.post.id, author_id=town.boosters[0].id)
-    await town.surfacing.tell_waiting()
+    town.room.mark_deleted(town.boosts[1])  # the word of it came before its tombstone was read
+    town.surfacing.check(town.boosts[0], town.post.id, author_id=town.boosters[0].id)
+    await town.surfacing.send_pending()
     assert seen.ids() == []
 
 
@@ -165,15 +167,15 @@ class Unsteady(CountingNode):
 
 
 @pytest_asyncio.fixture
-async def unsteady(redis_url: str) -> AsyncIterator[tuple[Town, Unsteady]]:
+async def unsteady(redis_url: str) -> AsyncIterator[tuple[ReplacementBoostScenario, Unsteady]]:
     node = Unsteady(redis_url)
-    store = Store(OneNode(node))
-    yield await town_of(build_services(store, FixedClock(1_900_000_000_000), Configuration())), node
+    store = Store(SingleNodeTopology(node))
+    yield await town_of(build_services(store, FixedClock(1_900_000_000_000), ServiceConfig())), node
     await store.close()
 
 
 async def test_all_that_a_deleted_account_takes_along_is_one_question(
-    unsteady: tuple[Town, Unsteady],
+    unsteady: tuple[ReplacementBoostScenario, Unsteady],
 ) -> None:
     """Nobody boosted after it, so nobody's rights are looked at; and nothing at all where nobody reads."""
     town, node = unsteady
@@ -182,8 +184,8 @@ async def test_all_that_a_deleted_account_takes_along_is_one_question(
     async def trips() -> list[int]:
         node.trips.clear()
         for number in range(50):
-            town.surfacing.look(PostId(last + number), town.post.id, author_id=town.boosters[0].id)
-        await town.surfacing.tell_waiting()
+            town.surfacing.check(PostId(last + number), town.post.id, author_id=town.boosters[0].id)
+        await town.surfacing.send_pending()
         return node.trips
 
     assert await trips() == []
@@ -192,14 +194,14 @@ async def test_all_that_a_deleted_account_takes_along_is_one_question(
 
 
 async def test_what_could_not_be_read_is_looked_at_again(
-    unsteady: tuple[Town, Unsteady], monkeypatch: pytest.MonkeyPatch
+    unsteady: tuple[ReplacementBoostScenario, Unsteady], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(surfacing, "RETRY_S", 0.01)
     town, node = unsteady
     seen = town.opens_home(await town.reader("one", *town.boosters))
     await town.withdraws(0)
-    town.surfacing.look(town.boosts[0], town.post.id, author_id=town.boosters[0].id)
+    town.surfacing.check(town.boosts[0], town.post.id, author_id=town.boosters[0].id)
     node.away = 3
-    await town.surfacing.tell_waiting()
+    await town.surfacing.send_pending()
     assert node.away == 0
     assert seen.ids() == [town.boosts[1]]

@@ -5,26 +5,26 @@ import re
 
 import pytest
 
-from socialsite.configuration import Configuration
-from socialsite.recipes.jobs import JobRefused
+from socialsite.recipes.jobs import PermanentFailure
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
 from tests.support.topologies import Deployment
 from tests.support.world import World, ids_of
 from timelines import keys
-from timelines.domain.account_list import ListId
-from timelines.services.syndication import MOST_TOGETHER
+from timelines.fanout.service import MOST_TOGETHER
+from timelines.ids import ListId
 
 
 async def test_a_post_reaches_every_cached_home_once_over_many_passes(redis_urls: StoreUrls) -> None:
-    async with open_services(redis_urls, Configuration(posts_per_pass=1, turn_ms=0)) as services:
+    async with open_services(redis_urls, ServiceConfig(posts_per_pass=1, time_slice_ms=0)) as services:
         world = World(services)
         author, *readers = await world.people("author", *(f"r{n}" for n in range(40)))
         for reader in readers:
             await reader.follows(author)
             assert await reader.home_ids() == []
         post = await author.publishes("hello")
-        done = await world.work()
+        done = await world.deliver_all()
         assert done > len(readers) // MOST_TOGETHER  # passes are made together, more of them on more nodes
         for reader in readers:
             key = keys.home_timeline(reader.id)
@@ -32,14 +32,14 @@ async def test_a_post_reaches_every_cached_home_once_over_many_passes(redis_urls
 
 
 async def test_a_turn_of_a_worker_takes_in_as_many_passes_as_it_has_time_for(redis_urls: StoreUrls) -> None:
-    async with open_services(redis_urls, Configuration(posts_per_pass=1, turn_ms=60_000)) as services:
+    async with open_services(redis_urls, ServiceConfig(posts_per_pass=1, time_slice_ms=60_000)) as services:
         world = World(services)
         author, *readers = await world.people("author", *(f"r{n}" for n in range(30)))
         for reader in readers:
             await reader.follows(author)
             assert await reader.home_ids() == []
         posts = [await author.publishes(f"post {n}") for n in range(2)]
-        assert await world.work() == len(posts)
+        assert await world.deliver_all() == len(posts)
         for reader in readers:
             assert await reader.home_ids() == ids_of(posts[::-1])
 
@@ -49,8 +49,8 @@ async def test_jobs_done_twice_and_in_any_order_change_nothing(world: World, ser
     await reader.follows(author)
     assert await reader.home_ids() == []
     posts = [await author.publishes(f"post {n}") for n in range(12)]
-    await services.outbox.prepare()
-    jobs = await services.outbox.take("abad1dea", 100, 1)
+    await services.outbox.create_group()
+    jobs = await services.outbox.fetch("abad1dea", 100, 1)
     for job in random.Random(5).sample(jobs * 2, 2 * len(jobs)):
         await services.syndication.handle(job.payload)
     assert await reader.home_ids() == ids_of(posts[::-1])
@@ -62,7 +62,7 @@ async def test_a_home_that_nobody_reads_is_not_made(world: World, services: Serv
     author, reader = await world.people("author", "reader")
     await reader.follows(author)
     await author.publishes("hello")
-    await world.work()
+    await world.deliver_all()
     key = keys.home_timeline(reader.id)
     assert await services.store.node(key).execute("EXISTS", key) == 0
 
@@ -74,7 +74,7 @@ async def test_a_list_is_full_at_once_and_gets_what_comes(world: World, services
     made = await owner.makes_list(member, title="Friends")
     assert await list_ids(services, made.id) == [early.id]
     late = await member.publishes("after")
-    await world.work()
+    await world.deliver_all()
     assert await list_ids(services, made.id) == [late.id, early.id]
     await services.lists.remove_member(owner_id=owner.id, list_id=made.id, account_id=member.id)
     assert await list_ids(services, made.id) == []
@@ -89,7 +89,7 @@ async def test_suspended_authors_vanish_and_come_back(world: World, services: Se
     author, reader = await world.people("author", "reader")
     await reader.follows(author)
     post = await author.publishes("hello")
-    await world.work()
+    await world.deliver_all()
     await services.accounts.suspend(account_id=author.id)
     assert await reader.home_ids() == await world.public_ids() == []
     await services.accounts.reinstate(account_id=author.id)
@@ -106,7 +106,7 @@ async def test_a_deleted_account_leaves_nothing_behind(
     await author.makes_list(reader, title="Mine")
     await services.accounts.delete(account_id=author.id, now_ms=services.clock.now_ms())
     assert await reader.home_ids() == []
-    await world.work()
+    await world.deliver_all()
     assert (await services.following.counts(reader.id)).followers == 0
     assert (await services.following.counts(reader.id)).following == 0
     names_them = re.compile(rf"[:{{]{author.id}(?![\d:])")  # and not the seconds and widths of series
@@ -120,7 +120,7 @@ async def test_losing_every_cache_changes_no_answer(world: World, services: Serv
     author, reader = await world.people("author", "reader")
     await reader.follows(author)
     posts = [await author.publishes(f"post {n}") for n in range(40)]
-    await world.work()
+    await world.deliver_all()
     before = (await reader.home_ids(limit=100), await world.public_ids(limit=100))
     for key in (keys.home_timeline(reader.id), keys.home_timeline(author.id), keys.public_timeline()):
         await services.store.node(key).execute("DEL", key)
@@ -135,7 +135,7 @@ async def test_rebuilding_what_is_cached_gives_the_same_pages(world: World, serv
     await reader.home_ids()
     for n in range(10):
         await author.publishes(f"post {n}")
-    await world.work()
+    await world.deliver_all()
     before = await reader.home_ids()
     assert await services.rebuilding.rebuild_cached(reader.id) == 1
     assert await reader.home_ids() == before
@@ -144,7 +144,7 @@ async def test_rebuilding_what_is_cached_gives_the_same_pages(world: World, serv
 
 async def test_what_is_not_a_job_is_refused_at_once(services: Services) -> None:
     for payload in (b"", b"\xff", b"\x80", b"not a job"):
-        with pytest.raises(JobRefused):
+        with pytest.raises(PermanentFailure):
             await services.syndication.handle(payload)
 
 
@@ -152,7 +152,7 @@ async def test_an_authors_own_home_holds_each_post_once(world: World, services: 
     author = await world.person("author")
     assert await author.home_ids() == []
     posts = [await author.publishes(f"post {n}") for n in range(3)]
-    await world.work()
+    await world.deliver_all()
     key = keys.home_timeline(author.id)
     held = await services.store.node(key).execute("LRANGE", key, 0, -1)
     assert held == [*(b"%d" % post.id for post in reversed(posts)), b"-0"]

@@ -8,12 +8,12 @@ from django.core.management import call_command
 from socialsite.ids import PostId
 from socialsite.services import Services
 from socialsite.store import Store
-from socialsite.store.key import GRAMMAR
+from socialsite.store.key import KEY_PATTERN
 from tests.support.importing import import_old_post
 from tests.support.world import World, ids_of, ids_on
-from timelines.domain.page import ABOVE_ALL
-from timelines.domain.post import Post
-from timelines.repositories.tags import TagTimelines, tag_key
+from timelines.hashtags.repository import TagTimelines, tag_key
+from timelines.pages.page import ABOVE_ALL
+from timelines.posts.post import Post
 
 
 async def tagged(services: Services, tag: str, **cut: int) -> list[PostId]:
@@ -33,7 +33,7 @@ async def test_the_worker_repeats_it_and_nothing_comes_twice(world: World, servi
     alice = await world.person("alice")
     post = await alice.publishes("#redis")
     await services.store.node(tag_key("redis")).execute("DEL", tag_key("redis"))
-    await world.work()
+    await world.deliver_all()
     assert await tagged(services, "redis") == [post.id]
 
 
@@ -54,9 +54,7 @@ async def test_what_was_deleted_leaves_the_tag_and_its_memory(world: World, serv
     assert await services.store.node(tag_key("gone")).execute("EXISTS", tag_key("gone")) == 0
 
 
-async def test_suspended_and_deleted_authors_are_hidden_and_the_page_is_full(
-    world: World, services: Services
-) -> None:
+async def test_suspended_and_deleted_authors_are_hidden_and_the_page_is_full(world: World, services: Services) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     posts = [await alice.publishes(f"{n} #redis") for n in range(3)][::-1]
     for n in range(20):
@@ -67,7 +65,7 @@ async def test_suspended_and_deleted_authors_are_hidden_and_the_page_is_full(
     assert await tagged(services, "redis", limit=3) == ids_of(posts)
     await services.accounts.reinstate(account_id=bob.id)
     assert len(await tagged(services, "redis", limit=100)) == 23
-    await world.work()
+    await world.deliver_all()
     held = await services.repositories.tags.read("redis", ABOVE_ALL, 100, upward=False)
     assert len(held) == 23, "the sweep took the posts of the deleted account out"
 
@@ -80,7 +78,7 @@ async def test_a_tag_keeps_its_newest(store: Store) -> None:
 
 
 async def test_no_tag_enters_a_key() -> None:
-    assert GRAMMAR.fullmatch(tag_key("日本"))
+    assert KEY_PATTERN.fullmatch(tag_key("日本"))
     assert "redis" not in tag_key("redis")
 
 

@@ -12,9 +12,9 @@ from socialsite.services import Services
 from tests.support.topologies import Deployment
 from tests.support.world import Person, World
 from timelines import keys
-from timelines.domain.post import Post
-from timelines.domain.thread import ANCESTORS_MOST, DEEPEST, ThreadEntry
-from timelines.repositories.post_counts import join_command
+from timelines.posts.counts import join_command
+from timelines.posts.post import Post
+from timelines.threads.thread import ANCESTORS_MOST, DEEPEST, ThreadEntry
 
 Shown = tuple[PostId, int, bool]
 """Id, depth, and whether it can be read."""
@@ -29,9 +29,7 @@ async def whole(services: Services, post: Post, viewer: Person | None = None, li
     read: list[Shown] = []
     after = 0
     while True:
-        page = await services.threads.page(
-            post, viewer_id=viewer.id if viewer else None, after=after, limit=limit
-        )
+        page = await services.threads.page(post, viewer_id=viewer.id if viewer else None, after=after, limit=limit)
         assert len(page.replies) <= limit
         read += shown(page.replies)
         if page.next_after is None:
@@ -133,9 +131,7 @@ async def test_a_tombstone_of_before_leads_to_the_first_post(world: World, servi
     assert [each.id for each in page.ancestors] == [chain[0].id, chain[2].id]
 
 
-async def test_a_page_goes_on_where_its_last_entry_was_though_it_is_deleted(
-    world: World, services: Services
-) -> None:
+async def test_a_page_goes_on_where_its_last_entry_was_though_it_is_deleted(world: World, services: Services) -> None:
     alice = await world.person("alice")
     first = await alice.publishes("first")
     replies = [await alice.publishes(f"{n}", in_reply_to=first) for n in range(3)]
@@ -147,9 +143,7 @@ async def test_a_page_goes_on_where_its_last_entry_was_though_it_is_deleted(
     assert shown(page.replies) == [(below.id, 2, True), (replies[2].id, 1, True)]
 
 
-async def test_a_cursor_from_elsewhere_counts_among_the_direct_replies(
-    world: World, services: Services
-) -> None:
+async def test_a_cursor_from_elsewhere_counts_among_the_direct_replies(world: World, services: Services) -> None:
     alice = await world.person("alice")
     first, other = await alice.publishes("first"), await alice.publishes("other")
     replies = [await alice.publishes(f"{n}", in_reply_to=first) for n in range(2)]
@@ -159,9 +153,7 @@ async def test_a_cursor_from_elsewhere_counts_among_the_direct_replies(
     assert [each.id for each in page.replies] == [replies[1].id]
 
 
-async def test_a_reply_that_comes_while_its_parent_is_deleted_is_found(
-    world: World, services: Services
-) -> None:
+async def test_a_reply_that_comes_while_its_parent_is_deleted_is_found(world: World, services: Services) -> None:
     alice = await world.person("alice")
     first = await alice.publishes("first")
     parent = await alice.publishes("parent", in_reply_to=first)

@@ -9,11 +9,11 @@ import pytest
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.services import Services
-from tests.support.corpora import corpus, posts
+from tests.support.corpora import corpus_path, read_posts
 from tests.support.importing import NOW_MS, import_posts
-from timelines.domain.post import Post
-from timelines.repositories.imports import ImportedPosts
-from timelines.services.importing_rows import RowRules
+from timelines.importing.repository import ImportedPosts
+from timelines.importing.rows import RowRules
+from timelines.posts.post import Post
 
 pytestmark = pytest.mark.slow
 
@@ -52,8 +52,8 @@ class Talk:
 async def test_the_deepest_the_widest_and_the_longest_thread_are_read_as_they_were_written(
     services: Services,
 ) -> None:
-    rows = list(posts("ubuntu-irc"))
-    tally = await import_posts(services, corpus("posts/ubuntu-irc.jsonl.gz"), LONG)
+    rows = list(read_posts("ubuntu-irc"))
+    tally = await import_posts(services, corpus_path("posts/ubuntu-irc.jsonl.gz"), LONG)
     assert Talk(rows).links == LINKS
     assert tally.refused == {"text_control": 4}
     talk = Talk([row for row in rows if not CONTROL.search(row["text"])])

@@ -10,19 +10,20 @@ import pytest_asyncio
 
 from accounts.domain import DAY_MS
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
 from socialsite.ids import id_at
+from socialsite.migration.opening import open_store
+from socialsite.service_config import ServiceConfig
 from socialsite.services import open_services
-from socialsite.store import Key, Script, Store, StoreUnavailable, open_store
+from socialsite.store import Key, Script, Store, StoreUnavailable
 from socialsite.store.partition.slots import slot_of
-from socialsite.store.topology.cluster import REFRESH_AT_MOST_EVERY_S
+from socialsite.store.topology.cluster import MIN_REFRESH_INTERVAL_S
 from tests.support.cluster import RedisCluster
-from tests.support.left_open import break_off_anywhere, leaving_nothing_open
-from tests.support.nodes import OneNode, key
+from tests.support.left_open import assert_no_open_connections, cancel_at_every_step
+from tests.support.nodes import SingleNodeTopology, numbered_key
 from tests.support.world import World, ids_of
+from timelines.cached_timelines.repository import CachedTimelines
+from timelines.cached_timelines.spec import LATE_MS, CachedKind
 from timelines.keys import HOME_PATTERN, home_timeline
-from timelines.repositories.cached import CachedTimelines
-from timelines.repositories.cached_kind import LATE_MS, CachedKind
 
 COUNT = Script("count", "return redis.call('INCR', KEYS[1])")
 
@@ -35,13 +36,11 @@ async def store(cluster: RedisCluster) -> AsyncIterator[Store]:
     await opened.close()
 
 
-async def test_thousands_of_redirections_cost_one_look_at_the_map(
-    store: Store, cluster: RedisCluster
-) -> None:
+async def test_thousands_of_redirections_cost_one_look_at_the_map(store: Store, cluster: RedisCluster) -> None:
     """As after a failover or a reshard, when a page or a pass meets the old master."""
     wrong, before = store.nodes[0], looks_at_the_map(cluster)
-    await wrong.pipeline([("SET", key(n), n) for n in range(3_000)])
-    assert await wrong.pipeline([("GET", key(n)) for n in range(3_000)]) == [b"%d" % n for n in range(3_000)]
+    await wrong.pipeline([("SET", numbered_key(n), n) for n in range(3_000)])
+    assert await wrong.pipeline([("GET", numbered_key(n)) for n in range(3_000)]) == [b"%d" % n for n in range(3_000)]
     assert before > 0
     assert looks_at_the_map(cluster) - before <= 2  # one for each pipeline
 
@@ -64,8 +63,8 @@ async def test_slots_are_those_of_the_server(store: Store, tag: str, slot: int) 
 
 async def test_a_gather_over_many_slots_keeps_its_order(store: Store) -> None:
     assert len(store.nodes) == 3
-    await store.gather([("SET", key(n), n) for n in range(200)])
-    assert await store.gather([("GET", key(n)) for n in range(200)]) == [b"%d" % n for n in range(200)]
+    await store.gather([("SET", numbered_key(n), n) for n in range(200)])
+    assert await store.gather([("GET", numbered_key(n)) for n in range(200)]) == [b"%d" % n for n in range(200)]
 
 
 async def test_a_slot_that_moves_is_followed_at_every_step(store: Store, cluster: RedisCluster) -> None:
@@ -109,7 +108,7 @@ async def test_homes_that_moved_are_reached_by_the_pass_that_looked_for_them_els
     homes_of = {owner: home_timeline(owner) for owner in range(1, 31)}
     await store.gather([("RPUSH", home, old, "-0") for home in homes_of.values()])
     kind = CachedKind(home_timeline, HOME_PATTERN, 10, 30 * DAY_MS, ahead=15)
-    one = OneNode(store.nodes[0])
+    one = SingleNodeTopology(store.nodes[0])
     await CachedTimelines(Store(one), HurryingClock(now_ms, step_ms), kind).push([*homes_of], new)
     found = await store.gather([("LRANGE", home, 0, -1) for home in homes_of.values()])
     everywhere = [b"%d" % new, b"%d" % old, b"-0"]
@@ -121,14 +120,14 @@ async def test_homes_that_moved_are_reached_by_the_pass_that_looked_for_them_els
 
 async def test_a_site_works_on_a_cluster_and_scripts_declare_all_their_keys(cluster: RedisCluster) -> None:
     cluster.flush()
-    async with open_services(cluster.url, Configuration(posts_per_pass=3)) as services:
+    async with open_services(cluster.url, ServiceConfig(posts_per_pass=3)) as services:
         world = World(services)
         author, *readers = await world.people("author", *(f"r{n}" for n in range(8)))
         for reader in readers:
             await reader.follows(author)
             await reader.home_ids()
         posts = [await author.publishes(f"post {n}") for n in range(5)]
-        await world.work()
+        await world.deliver_all()
         for reader in readers:
             assert await reader.home_ids() == ids_of(posts[::-1])
 
@@ -138,7 +137,7 @@ async def test_a_dead_master_takes_only_its_slots_and_a_failover_is_found() -> N
     try:
         cluster.start()
         store = await open_store(cluster.url)
-        await store.gather([("SET", key(n), n) for n in range(60)])
+        await store.gather([("SET", numbered_key(n), n) for n in range(60)])
         await asyncio.sleep(0.3)
         victim = cluster.masters[0]
         victim.signal(signal.SIGKILL)
@@ -161,8 +160,8 @@ async def ask_all(store: Store) -> tuple[set[int], set[int]]:
     answered, refused = set(), set()
     for number in range(60):
         try:
-            node = store.node(key(number))
-            assert await node.execute("GET", key(number)) == b"%d" % number
+            node = store.node(numbered_key(number))
+            assert await node.execute("GET", numbered_key(number)) == b"%d" % number
             answered.add(number)
         except StoreUnavailable:
             refused.add(number)
@@ -182,16 +181,16 @@ async def test_a_cluster_without_all_its_slots_is_refused_at_start() -> None:
 async def test_a_closed_cluster_connects_to_nobody_any_more(cluster: RedisCluster) -> None:
     """Whoever waits when it is closed meets a master that is lost, and looks for another."""
     empty = Key("jobs", tag="outbox", name="list")
-    async with leaving_nothing_open(*(master.client for master in cluster.masters)):
+    async with assert_no_open_connections(*(master.client for master in cluster.masters)):
         store = await open_store(cluster.url)
         waiting = asyncio.create_task(store.node(empty).blocking("BLPOP", empty, 30, timeout_s=30))
         await asyncio.sleep(0.2)
         await store.close()
         with pytest.raises(StoreUnavailable):
             await waiting
-        await asyncio.sleep(3 * REFRESH_AT_MOST_EVERY_S)
+        await asyncio.sleep(3 * MIN_REFRESH_INTERVAL_S)
 
 
 async def test_a_start_that_is_broken_off_anywhere_leaves_no_connection(cluster: RedisCluster) -> None:
-    async with leaving_nothing_open(*(master.client for master in cluster.masters)):
-        await break_off_anywhere(lambda: open_store(cluster.url))
+    async with assert_no_open_connections(*(master.client for master in cluster.masters)):
+        await cancel_at_every_step(lambda: open_store(cluster.url))

@@ -7,26 +7,21 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from socialsite.migration.opening import open_store
 from socialsite.services import open_services
-from socialsite.store import (
-    CommandRefused,
-    Key,
-    Node,
-    Script,
-    Store,
-    StoreError,
-    StoreUnavailable,
-    StoreUrls,
-    open_store,
-)
+from socialsite.store import CommandRefused, Key, Node, Script, Store, StoreError, StoreUnavailable, StoreUrls
 from socialsite.store.connection import Address
-from socialsite.store.topology.proxy import ProxyRefused
-from socialsite.store.topology.proxy_commands import CARRIED, NotBehindProxy, require_carried
-from tests.support.nodes import key
+from socialsite.store.topology.twemproxy import TwemproxyMisconfigured
+from socialsite.store.topology.twemproxy_commands import (
+    SUPPORTED_COMMANDS,
+    UnsupportedByTwemproxy,
+    require_supported,
+)
+from tests.support.nodes import numbered_key
 from tests.support.proxy_forms import ECHO, FORMS, REFUSED
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import NOT_BEHIND_TWEMPROXY, SHARDS, plain_servers
-from tests.support.twemproxy import Nutcracker, proxy_before
+from tests.support.twemproxy import TwemproxyServer, running_twemproxy
 from tests.support.world import World
 
 
@@ -37,13 +32,13 @@ def servers() -> Iterator[list[RedisServer]]:
 
 
 @pytest.fixture(scope="module")
-def proxy(servers: list[RedisServer]) -> Iterator[Nutcracker]:
-    with proxy_before(servers[:SHARDS]) as started:
+def proxy(servers: list[RedisServer]) -> Iterator[TwemproxyServer]:
+    with running_twemproxy(servers[:SHARDS]) as started:
         yield started
 
 
 @pytest.fixture
-def url(proxy: Nutcracker) -> str:
+def url(proxy: TwemproxyServer) -> str:
     """The proxy before empty servers that know no script."""
     for server in proxy.servers:
         with server.client() as client:
@@ -82,9 +77,9 @@ async def is_answered(node: Node, command: tuple[Any, ...]) -> bool:
 
 
 def test_every_command_on_the_list_has_a_form_here() -> None:
-    assert {form[0] for form in FORMS} == set(CARRIED)
+    assert {form[0] for form in FORMS} == set(SUPPORTED_COMMANDS)
     for form in FORMS:
-        require_carried(form)
+        require_supported(form)
 
 
 async def test_the_proxy_carries_what_is_on_the_list(plainly: Node) -> None:
@@ -97,8 +92,8 @@ async def test_the_proxy_carries_what_is_on_the_list(plainly: Node) -> None:
 
 async def test_what_is_refused_here_would_cost_the_connection(plainly: Node) -> None:
     for form in REFUSED:
-        with pytest.raises(NotBehindProxy):
-            require_carried(form)
+        with pytest.raises(UnsupportedByTwemproxy):
+            require_supported(form)
         if form[0] not in ("EVALSHA", "EVAL"):
             assert not await is_answered(plainly, form), form
 
@@ -106,39 +101,39 @@ async def test_what_is_refused_here_would_cost_the_connection(plainly: Node) -> 
 async def test_a_refused_command_was_not_sent_and_names_its_component(store: Store, url: str) -> None:
     stream = Key("jobs", tag="outbox", name="stream")
     node = store.node(stream)
-    await node.execute("SET", key(1), "a")
-    waiting = asyncio.gather(*(node.execute("GET", key(1)) for _ in range(50)))
-    with pytest.raises(NotBehindProxy, match=r"^jobs cannot stand .* carry XADD: set REDIS_JOBS_URL"):
+    await node.execute("SET", numbered_key(1), "a")
+    waiting = asyncio.gather(*(node.execute("GET", numbered_key(1)) for _ in range(50)))
+    with pytest.raises(UnsupportedByTwemproxy, match=r"^jobs cannot stand .* carry XADD: set REDIS_JOBS_URL"):
         await node.execute("XADD", stream, "*", "payload", "x")
-    with pytest.raises(NotBehindProxy, match="does not carry EXPIRE with 3 arguments"):
-        await node.pipeline([("SET", key(1), "b"), ("EXPIRE", key(1), 100, "GT")])
-    with pytest.raises(NotBehindProxy, match="does not carry MULTI"):
-        await node.transaction([("SET", key(1), "b")])
-    with pytest.raises(NotBehindProxy, match="does not carry a waiting XREADGROUP"):
+    with pytest.raises(UnsupportedByTwemproxy, match="does not carry EXPIRE with 3 arguments"):
+        await node.pipeline([("SET", numbered_key(1), "b"), ("EXPIRE", numbered_key(1), 100, "GT")])
+    with pytest.raises(UnsupportedByTwemproxy, match="does not carry MULTI"):
+        await node.transaction([("SET", numbered_key(1), "b")])
+    with pytest.raises(UnsupportedByTwemproxy, match="does not carry a waiting XREADGROUP"):
         await node.blocking("XREADGROUP", "STREAMS", stream, ">", timeout_s=1)
-    with pytest.raises(NotBehindProxy, match="does not carry WAIT"):
-        await node.confirmed([("SET", key(1), "b")], 1)
-    with pytest.raises(NotBehindProxy, match="PING"):
+    with pytest.raises(UnsupportedByTwemproxy, match="does not carry WAIT"):
+        await node.pipeline_with_wait([("SET", numbered_key(1), "b")], 1)
+    with pytest.raises(UnsupportedByTwemproxy, match="PING"):
         await node.send_encoded(b"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n*1\r\n$4\r\nPING\r\n", 2)
     assert await waiting == [b"a"] * 50  # the connection was never in danger
-    assert await node.execute("GET", key(1)) == b"a"
+    assert await node.execute("GET", numbered_key(1)) == b"a"
 
 
 # Placement
 
 
-async def test_keys_of_a_tag_stand_on_one_server(store: Store, proxy: Nutcracker) -> None:
+async def test_keys_of_a_tag_stand_on_one_server(store: Store, proxy: TwemproxyServer) -> None:
     keys = [Key("posts", tag=str(n), name=f"part:{m}") for n in range(40) for m in (1, 2)]
     await store.gather([("SET", each, "x") for each in keys])
     held = []
     for server in proxy.servers:
         with server.client() as client:
             held.append({name.split(b"}")[0] for name in client.keys("posts:*")})
-    assert all(held)  # fnv1a_64, the usual choice, leaves whole servers empty: docs/decisions/partitioning.md
+    assert all(held)  # fnv1a_64, the usual choice, leaves whole servers empty: docs/reference/decisions/partitioning.md
     assert sum(map(len, held)) == 40 == len(set().union(*held))
 
 
-async def test_follow_partitions_spread_over_the_servers(store: Store, proxy: Nutcracker) -> None:
+async def test_follow_partitions_spread_over_the_servers(store: Store, proxy: TwemproxyServer) -> None:
     await store.gather([("SET", Key("follows", tag=f"p{n}", name="partition"), n) for n in range(16)])
     for server in proxy.servers:
         with server.client() as client:
@@ -153,21 +148,21 @@ async def test_operators_reach_the_servers(store: Store) -> None:
 
 
 async def test_a_proxy_without_hash_tag_is_refused(servers: list[RedisServer]) -> None:
-    without = proxy_before(servers[:SHARDS], hash_tag="")
-    with without as proxy, pytest.raises(ProxyRefused, match="put `hash_tag"):
+    without = running_twemproxy(servers[:SHARDS], hash_tag="")
+    with without as proxy, pytest.raises(TwemproxyMisconfigured, match="put `hash_tag"):
         await open_store(proxy.url)
 
 
 async def test_servers_that_the_url_leaves_out_or_repeats_are_found(servers: list[RedisServer]) -> None:
-    with proxy_before(servers[:SHARDS]) as proxy:
-        with pytest.raises(ProxyRefused, match="`nodes` does not name"):
+    with running_twemproxy(servers[:SHARDS]) as proxy:
+        with pytest.raises(TwemproxyMisconfigured, match="`nodes` does not name"):
             await open_store(proxy.url.rsplit(",", 1)[0])
         other = str(servers[0].socket).replace("/tmp/", "/tmp/../tmp/")
-        with pytest.raises(ProxyRefused, match="twice"):
+        with pytest.raises(TwemproxyMisconfigured, match="twice"):
             await open_store(f"{proxy.url},{other}")
 
 
-async def test_nobody_there_is_said_at_the_start(proxy: Nutcracker) -> None:
+async def test_nobody_there_is_said_at_the_start(proxy: TwemproxyServer) -> None:
     with pytest.raises(StoreUnavailable, match="cannot connect"):
         await open_store(proxy.url.replace(str(proxy.socket), "/nowhere.sock"))
 
@@ -177,13 +172,18 @@ async def test_nobody_there_is_said_at_the_start(proxy: Nutcracker) -> None:
 
 async def test_a_script_runs_where_its_key_is_although_no_server_knows_it(store: Store) -> None:
     for _ in range(2):
-        commands = [ECHO.command([key(n)], [n]) for n in range(40)]
-        assert await store.gather(commands) == [[key(n).encode(), b"%d" % n] for n in range(40)]
+        commands = [ECHO.command([numbered_key(n)], [n]) for n in range(40)]
+        assert await store.gather(commands) == [[numbered_key(n).encode(), b"%d" % n] for n in range(40)]
 
 
 async def test_a_script_and_what_follows_it_keep_their_order(store: Store) -> None:
     count = Script("count", "return redis.call('INCR', KEYS[1])")
-    commands = [("SET", key(1), 5), count.command([key(1)]), ("GET", key(1)), count.command([key(1)])]
+    commands = [
+        ("SET", numbered_key(1), 5),
+        count.command([numbered_key(1)]),
+        ("GET", numbered_key(1)),
+        count.command([numbered_key(1)]),
+    ]
     for _ in range(2):
         assert await store.gather(commands) == [b"OK", 6, b"6", 7]
 
@@ -198,14 +198,14 @@ async def test_scripts_with_a_thousand_arguments_pass(store: Store) -> None:
 
 
 async def test_a_lost_server_costs_only_its_own_keys(servers: list[RedisServer]) -> None:
-    with plain_servers(2) as own, proxy_before(own) as proxy:
+    with plain_servers(2) as own, running_twemproxy(own) as proxy:
         store = await open_store(proxy.url)
-        await store.gather([("SET", key(n), n) for n in range(20)])
+        await store.gather([("SET", numbered_key(n), n) for n in range(20)])
         with own[0].client() as client:
             lost = {int(name.split(b"{")[1].split(b"}")[0]) for name in client.keys("posts:*")}
         own[0].kill()
         for n in range(20):
-            answer = store.node(key(n)).execute("GET", key(n))
+            answer = store.node(numbered_key(n)).execute("GET", numbered_key(n))
             if n in lost:
                 with pytest.raises(StoreUnavailable):
                     await answer
@@ -214,7 +214,7 @@ async def test_a_lost_server_costs_only_its_own_keys(servers: list[RedisServer])
         assert await store.now_ms() > 0  # the other server tells the time
         own[0].start()
         await asyncio.sleep(0.1)
-        assert await store.node(key(min(lost))).execute("SET", key(min(lost)), "again") == b"OK"
+        assert await store.node(numbered_key(min(lost))).execute("SET", numbered_key(min(lost)), "again") == b"OK"
         await store.close()
 
 
@@ -228,7 +228,7 @@ async def test_a_site_behind_it_has_its_jobs_elsewhere(url: str, servers: list[R
         alice, bob = await world.people("alice", "bob")
         await bob.follows(alice)
         post = await alice.publishes("hello")
-        await world.work()
+        await world.deliver_all()
         assert await bob.home_ids() == [post.id]
 
 

@@ -9,19 +9,20 @@ import pytest
 import pytest_asyncio
 import redis
 
-from socialsite.store import CommandRefused, Key, Node, Store, StoreError, StoreUnavailable, open_store
-from socialsite.store.pubsub import GAP, Subscription
-from tests.support.left_open import Silent, break_off_anywhere, leaving_nothing_open
-from tests.support.nodes import key
-from tests.support.sentinel import NAME, SentinelSite
+from socialsite.migration.opening import open_store
+from socialsite.store import CommandRefused, Key, Node, Store, StoreError, StoreUnavailable
+from socialsite.store.pubsub import CONNECTION_LOST, Subscription
+from tests.support.left_open import SilentServer, assert_no_open_connections, cancel_at_every_step
+from tests.support.nodes import numbered_key
+from tests.support.sentinel import MASTER_NAME, SentinelDeployment
 
 FAILOVER_WITHIN_S = 30.0
 """It takes two seconds; Sentinels that nobody lets run begin their election again."""
 
 
 @pytest.fixture
-def site() -> Iterator[SentinelSite]:
-    started = SentinelSite()
+def site() -> Iterator[SentinelDeployment]:
+    started = SentinelDeployment()
     try:
         started.start()
         yield started
@@ -30,7 +31,7 @@ def site() -> Iterator[SentinelSite]:
 
 
 @pytest_asyncio.fixture
-async def store(site: SentinelSite) -> AsyncIterator[Store]:
+async def store(site: SentinelDeployment) -> AsyncIterator[Store]:
     opened = await open_store(site.url)
     yield opened
     await opened.close()
@@ -50,10 +51,10 @@ class Writer:
         number = 0
         while True:
             number += 1
-            command = ("SET", key(number), number)
+            command = ("SET", numbered_key(number), number)
             try:
                 if self._replicas:
-                    await self._node.confirmed([command], self._replicas)
+                    await self._node.pipeline_with_wait([command], self._replicas)
                 else:
                     await self._node.execute(*command)
                 self.acknowledged.append(number)
@@ -73,19 +74,19 @@ class Writer:
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def lost(self) -> list[int]:
-        replies = await self._node.pipeline([("GET", key(number)) for number in self.acknowledged])
+        replies = await self._node.pipeline([("GET", numbered_key(number)) for number in self.acknowledged])
         return [number for number, reply in zip(self.acknowledged, replies, strict=True) if reply is None]
 
 
-async def test_the_master_that_sentinel_names_is_used(store: Store, site: SentinelSite) -> None:
+async def test_the_master_that_sentinel_names_is_used(store: Store, site: SentinelDeployment) -> None:
     (node,) = store.nodes
-    await node.execute("SET", key(1), "a")
-    assert store.node(key(1)) is node
+    await node.execute("SET", numbered_key(1), "a")
+    assert store.node(numbered_key(1)) is node
     with site.master.client() as client:
-        assert client.get(key(1)) == b"a"
+        assert client.get(numbered_key(1)) == b"a"
 
 
-async def test_a_planned_failover_is_followed(store: Store, site: SentinelSite) -> None:
+async def test_a_planned_failover_is_followed(store: Store, site: SentinelDeployment) -> None:
     (node,) = store.nodes
     writer = Writer(node)
     await writer.until_it_goes_on()
@@ -94,11 +95,11 @@ async def test_a_planned_failover_is_followed(store: Store, site: SentinelSite) 
     await writer.stop()
     assert all(isinstance(error, StoreUnavailable) for error in writer.errors)
     with site.master.client() as client:
-        assert client.get(key(writer.acknowledged[-1])) == b"%d" % writer.acknowledged[-1]
+        assert client.get(numbered_key(writer.acknowledged[-1])) == b"%d" % writer.acknowledged[-1]
 
 
 async def test_a_killed_master_loses_nothing_that_its_replica_had_confirmed(
-    store: Store, site: SentinelSite
+    store: Store, site: SentinelDeployment
 ) -> None:
     (node,) = store.nodes
     confirmed, others = Writer(node, replicas=1), Writer(node)
@@ -112,7 +113,7 @@ async def test_a_killed_master_loses_nothing_that_its_replica_had_confirmed(
     assert not [error for error in others.errors if isinstance(error, CommandRefused)]
 
 
-async def test_a_master_that_was_cut_off_is_never_written_to_again(store: Store, site: SentinelSite) -> None:
+async def test_a_master_that_was_cut_off_is_never_written_to_again(store: Store, site: SentinelDeployment) -> None:
     """It stands still, another takes over, it comes back and believes for a moment to be the master."""
     (node,) = store.nodes
     old = site.master
@@ -122,18 +123,16 @@ async def test_a_master_that_was_cut_off_is_never_written_to_again(store: Store,
     try:
         await writer.until_it_goes_on()
     finally:
-        site.thaw(old)
+        site.unfreeze(old)
     await asyncio.sleep(0.5)
     await writer.until_it_goes_on()
     await writer.stop()
     with site.other(old).client() as client:
-        assert client.get(key(writer.acknowledged[-1])) is not None
+        assert client.get(numbered_key(writer.acknowledged[-1])) is not None
     assert await writer.lost() == []
 
 
-async def test_a_listener_is_told_of_the_gap_and_hears_the_new_master(
-    store: Store, site: SentinelSite
-) -> None:
+async def test_a_listener_is_told_of_the_gap_and_hears_the_new_master(store: Store, site: SentinelDeployment) -> None:
     (node,) = store.nodes
     channel = Key("live", tag="l1", name="events")
     listening = Subscription(node, [channel])
@@ -142,11 +141,11 @@ async def test_a_listener_is_told_of_the_gap_and_hears_the_new_master(
     assert await listening.receive() == b"before"
     site.master.kill()
     async with asyncio.timeout(FAILOVER_WITHIN_S):
-        assert await listening.receive() is GAP
+        assert await listening.receive() is CONNECTION_LOST
         heard: bytes | None = None
         while heard != b"after":  # a promotion ends connections once more, which is another gap
             with contextlib.suppress(StoreUnavailable):
-                if heard is GAP:
+                if heard is CONNECTION_LOST:
                     await listening.open()
                 await node.execute("SPUBLISH", channel, "after")
             with contextlib.suppress(TimeoutError):
@@ -155,7 +154,7 @@ async def test_a_listener_is_told_of_the_gap_and_hears_the_new_master(
 
 
 async def test_a_waiting_command_fails_as_unavailable_and_not_as_a_defect(
-    store: Store, site: SentinelSite
+    store: Store, site: SentinelDeployment
 ) -> None:
     (node,) = store.nodes
     writer = Writer(node)  # while there is traffic, somebody looks whether the master is still the master
@@ -168,34 +167,36 @@ async def test_a_waiting_command_fails_as_unavailable_and_not_as_a_defect(
     await writer.stop()
 
 
-async def test_a_name_that_no_sentinel_knows_is_said_at_the_start(site: SentinelSite) -> None:
+async def test_a_name_that_no_sentinel_knows_is_said_at_the_start(site: SentinelDeployment) -> None:
     with pytest.raises(StoreUnavailable, match="names a master 'other': start them, or correct the URL"):
-        await open_store(site.url.replace(NAME, "other"))
+        await open_store(site.url.replace(MASTER_NAME, "other"))
 
 
-async def test_a_start_that_is_broken_off_leaves_no_connection_to_the_master(site: SentinelSite) -> None:
+async def test_a_start_that_is_broken_off_leaves_no_connection_to_the_master(
+    site: SentinelDeployment,
+) -> None:
     master = site.master
-    async with leaving_nothing_open(master.client):
+    async with assert_no_open_connections(master.client):
         site.freeze(master)
         starting = asyncio.create_task(open_store(site.url))
         await asyncio.sleep(0.3)  # less than Sentinel lets a master stand still
         starting.cancel()
         await asyncio.wait([starting])
-        site.thaw(master)
-        await break_off_anywhere(lambda: open_store(site.url))
+        site.unfreeze(master)
+        await cancel_at_every_step(lambda: open_store(site.url))
 
 
-async def test_sentinels_that_do_not_answer_are_passed_over(site: SentinelSite) -> None:
+async def test_sentinels_that_do_not_answer_are_passed_over(site: SentinelDeployment) -> None:
     store = await open_store(site.url.replace("://", "://127.0.0.1:1,"))
     assert await store.now_ms() > 0
     await store.close()
     with pytest.raises(StoreUnavailable, match=r"no Sentinel at 127\.0\.0\.1:1 names"):
-        await open_store(f"redis+sentinel://127.0.0.1:1/{NAME}")
+        await open_store(f"redis+sentinel://127.0.0.1:1/{MASTER_NAME}")
 
 
-async def test_sentinels_that_stand_still_are_asked_one_question_at_a_time(site: SentinelSite) -> None:
+async def test_sentinels_that_stand_still_are_asked_one_question_at_a_time(site: SentinelDeployment) -> None:
     """There is a look once a second, and three that stand still take longer to be passed over."""
-    async with Silent() as one, Silent() as other, Silent() as third:
+    async with SilentServer() as one, SilentServer() as other, SilentServer() as third:
         places = ",".join(each.place for each in (one, other, third))
         store = await open_store(site.url.replace("://", f"://{places},"))
         (node,) = store.nodes
@@ -207,7 +208,7 @@ async def test_sentinels_that_stand_still_are_asked_one_question_at_a_time(site:
         await store.close()
         assert not looks()
         for silent in (one, other, third):
-            await silent.is_left()
+            await silent.wait_until_abandoned()
 
 
 def looks() -> list[asyncio.Task[object]]:
@@ -215,7 +216,7 @@ def looks() -> list[asyncio.Task[object]]:
     return [task for task in asyncio.all_tasks() if "SentinelNode._look" in repr(task.get_coro())]
 
 
-async def test_sentinels_are_asked_with_a_login_of_their_own(site: SentinelSite) -> None:
+async def test_sentinels_are_asked_with_a_login_of_their_own(site: SentinelDeployment) -> None:
     for port in site.ports:
         with redis.Redis(port=port) as sentinel:
             sentinel.execute_command("ACL", "SETUSER", "feed", "on", ">word", "+sentinel|master")

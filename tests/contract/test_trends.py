@@ -5,9 +5,9 @@ import pytest
 from accounts.domain import AccountId
 from socialsite.services import Services
 from tests.support.world import World
-from timelines.domain.post import FOLLOWERS
-from timelines.repositories.trends import HALF_LIFE_HOURS, TAGS_CAP, Trends
-from timelines.services.trending import Trend
+from timelines.hashtags.trends import Trend
+from timelines.hashtags.trends_repository import HALF_LIFE_HOURS, TAGS_CAP, Trends
+from timelines.posts.post import FOLLOWERS
 
 HOUR_MS = 3_600_000
 
@@ -62,9 +62,9 @@ async def test_what_strangers_may_read_makes_trends(world: World, services: Serv
         await services.publishing.publish(
             author_id=person.id, text="#among #us", audience=FOLLOWERS, now_ms=services.clock.now_ms()
         )
-    await world.work()
+    await world.deliver_all()
     assert await services.trending.top() == (Trend("public", 3),)
     await people[0].publishes("#public #other")
     await people[1].publishes("#other")
-    await world.work()
+    await world.deliver_all()
     assert await services.trending.top() == (Trend("public", 3),)  # kept for a moment

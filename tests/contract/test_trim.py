@@ -8,20 +8,20 @@ import pytest
 from accounts import keys as account_keys
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
-from tests.support.commands import run, within
+from tests.support.commands import run_command, run_with_services
 from tests.support.topologies import Deployment
-from tests.support.town import Town
+from tests.support.town import SampleSite
 from tests.support.world import World
 from timelines import keys
-from timelines.services.trimming import Trimming
+from timelines.audit.trimming import Trimming
 
 
-async def trim(town: Town, **options: Any) -> dict[str, int]:
+async def trim(town: SampleSite, **options: Any) -> dict[str, int]:
     return dict(await Trimming.over(town.services, second_look_after_s=0.01).trim(**options))
 
 
 async def test_a_site_within_its_caps_loses_nothing(world: World, deployment: Deployment) -> None:
-    town = await Town.built(world)
+    town = await SampleSite.build(world)
     before = deployment.all_keys()
     assert await trim(town) == {}
     assert deployment.all_keys() == before
@@ -29,10 +29,10 @@ async def test_a_site_within_its_caps_loses_nothing(world: World, deployment: De
 
 
 async def test_lowered_caps_cut_the_oldest_and_raise_the_floor(world: World, redis_urls: StoreUrls) -> None:
-    town = await Town.built(world)
+    town = await SampleSite.build(world)
     for _ in range(6):
         await town.bob.publishes("more #tag")
-    await world.work()
+    await world.deliver_all()
     whole = await town.alice.home_ids()
     config = dataclasses.replace(world.services.config, home_cap=4, public_cap=5, profile_cap=6)
     async with open_services(redis_urls, config) as lower:
@@ -44,17 +44,17 @@ async def test_lowered_caps_cut_the_oldest_and_raise_the_floor(world: World, red
         page = await lower.reading.home(town.alice.id)
         assert [entry.post.id for entry in page.entries] == [i for i in whole if i != town.first.id]
         assert await lower.repositories.profiles.count(town.bob.id) == 6
-    held = await town.do("LRANGE", keys.home_timeline(town.alice.id), 0, -1)
+    held = await town.execute("LRANGE", keys.home_timeline(town.alice.id), 0, -1)
     assert len(held) == 5
     assert int(held[-1]) < 0
 
 
 async def test_leftovers_go_and_what_is_in_use_stays(world: World) -> None:
-    town = await Town.built(world)
+    town = await SampleSite.build(world)
     index = account_keys.session_index(town.bob.id)
-    await town.do("ZADD", index, 5, "c" * 64)
-    await town.do("PEXPIRE", index, 100_000)
-    await town.do("ZADD", keys.list_index(town.bob.id), 99, 99)
+    await town.execute("ZADD", index, 5, "c" * 64)
+    await town.execute("PEXPIRE", index, 100_000)
+    await town.execute("ZADD", keys.list_index(town.bob.id), 99, 99)
     assert await trim(town, dry_run=True) == {"session_gone": 1, "list_gone": 1}
     assert await trim(town) == {"session_gone": 1, "list_gone": 1}
     assert await trim(town) == {}
@@ -62,21 +62,33 @@ async def test_leftovers_go_and_what_is_in_use_stays(world: World) -> None:
 
 
 async def test_dead_letters_keep_to_their_cap(world: World) -> None:
-    town = await Town.built(world)
-    node = town.services.store.node(town.services.outbox.dead)
-    letter = ("XADD", town.services.outbox.dead, "*", "payload", "x", "reason", "r", "tries", 1, "job", "1-1")
+    town = await SampleSite.build(world)
+    node = town.services.store.node(town.services.outbox.dead_letters_key)
+    letter = (
+        "XADD",
+        town.services.outbox.dead_letters_key,
+        "*",
+        "payload",
+        "x",
+        "reason",
+        "r",
+        "tries",
+        1,
+        "job",
+        "1-1",
+    )
     await node.pipeline([letter] * 10_050)
     assert await trim(town) == {"dead_letters": 50}
-    assert (await town.services.outbox.depth()).dead == 10_000
+    assert (await town.services.outbox.read_depth()).dead == 10_000
 
 
 @pytest.mark.usefixtures("here")
 def test_the_command() -> None:
     async def build(services: Services) -> None:
-        town = await Town.built(World(services))
-        await town.do("ZADD", keys.list_index(town.bob.id), 99, 99)
+        town = await SampleSite.build(World(services))
+        await town.execute("ZADD", keys.list_index(town.bob.id), 99, 99)
 
-    within(build)
-    assert run("trim", "--dry-run") == "list_gone: 1\nWould take away 1.\n"
-    assert run("trim") == "list_gone: 1\nTook away 1.\n"
-    assert run("trim") == "Took away 0.\n"
+    run_with_services(build)
+    assert run_command("trim", "--dry-run") == "list_gone: 1\nWould take away 1.\n"
+    assert run_command("trim") == "list_gone: 1\nTook away 1.\n"
+    assert run_command("trim") == "Took away 0.\n"

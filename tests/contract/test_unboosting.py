@@ -5,18 +5,19 @@ import asyncio
 import pytest
 
 from socialsite.services import Services
-from tests.support.reacting import Acts
+from tests.support.reacting import PersonReactions
 from tests.support.world import World
 from timelines import keys
-from timelines.domain.jobs import FadeBoosts, PurgeAccount, encode_job
-from timelines.domain.page import Counts
 from timelines.errors import PostNotFound
-from timelines.repositories.reactions import Gone, Kind
-from timelines.services import boosting, purging
+from timelines.fanout import account_purge as purging
+from timelines.jobs import FadeBoosts, PurgeAccount, encode_job
+from timelines.posts.post import Counts
+from timelines.reactions import boosting
+from timelines.reactions.repository import Gone, Kind
 
 
 async def test_unboosting_takes_it_out_everywhere_and_no_job_revives_it(
-    world: World, acts: Acts, services: Services
+    world: World, acts: PersonReactions, services: Services
 ) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await carol.follows(bob)
@@ -30,16 +31,16 @@ async def test_unboosting_takes_it_out_everywhere_and_no_job_revives_it(
         assert answer.counts == Counts()
         assert answer.viewer
         assert not answer.viewer.boosted
-    await world.work()
+    await world.deliver_all()
     assert await bob.profile_ids() == await bob.home_ids() == await carol.home_ids() == []
-    assert await acts.index_of(bob) == (set(), set())
+    assert await acts.read_indexes(bob) == (set(), set())
     with pytest.raises(PostNotFound):
         await services.reading.post(boost_id, viewer_id=bob.id)
 
 
 @pytest.mark.parametrize("steps", range(5))
 async def test_repeating_finishes_an_unboost_that_a_crash_cut_off(
-    world: World, acts: Acts, services: Services, steps: int
+    world: World, acts: PersonReactions, services: Services, steps: int
 ) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
@@ -57,7 +58,7 @@ async def test_repeating_finishes_an_unboost_that_a_crash_cut_off(
         await at.reactions.note(Kind.BOOST, post.id, bob.id)
     assert (await acts.unboosts(bob, post)).counts == Counts()
     assert await bob.profile_ids() == await bob.home_ids() == []
-    assert await acts.index_of(bob) == (set(), set())
+    assert await acts.read_indexes(bob) == (set(), set())
     # And from each of these states one can boost again instead.
     assert (await acts.boosts(bob, post)).counts.boosts == 1
     again = await acts.boost_of(bob, post)
@@ -67,7 +68,7 @@ async def test_repeating_finishes_an_unboost_that_a_crash_cut_off(
 
 
 async def test_after_half_an_unboost_a_boost_takes_a_fresh_id(
-    world: World, acts: Acts, services: Services
+    world: World, acts: PersonReactions, services: Services
 ) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
@@ -79,10 +80,10 @@ async def test_after_half_an_unboost_a_boost_takes_a_fresh_id(
     fresh = await acts.boost_of(bob, post)
     assert fresh != dead
     assert await bob.profile_ids() == [fresh]
-    assert (await acts.counted(post)).boosts == 1
+    assert (await acts.read_counts(post)).boosts == 1
 
 
-async def test_deleting_ones_boost_is_unboosting(world: World, acts: Acts, services: Services) -> None:
+async def test_deleting_ones_boost_is_unboosting(world: World, acts: PersonReactions, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     await acts.boosts(bob, post)
@@ -92,36 +93,34 @@ async def test_deleting_ones_boost_is_unboosting(world: World, acts: Acts, servi
         await services.publishing.delete(account_id=alice.id, post_id=boost_id)
     for _ in range(2):
         await services.publishing.delete(account_id=bob.id, post_id=boost_id)
-    assert await acts.counted(post) == Counts()
+    assert await acts.read_counts(post) == Counts()
     assert await acts.boost_of(bob, post) is None
-    assert await acts.index_of(bob) == (set(), set())
+    assert await acts.read_indexes(bob) == (set(), set())
     assert await bob.profile_ids() == []
 
 
-async def test_boosting_and_unboosting_at_once_ends_in_one_of_both(world: World, acts: Acts) -> None:
+async def test_boosting_and_unboosting_at_once_ends_in_one_of_both(world: World, acts: PersonReactions) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     for _ in range(15):
-        await asyncio.gather(
-            *(acts.boosts(bob, post) if n % 2 else acts.unboosts(bob, post) for n in range(5))
-        )
-        await world.work()
+        await asyncio.gather(*(acts.boosts(bob, post) if n % 2 else acts.unboosts(bob, post) for n in range(5)))
+        await world.deliver_all()
         boost_id = await acts.boost_of(bob, post)
         expected = [boost_id] if boost_id else []
         assert await bob.profile_ids() == await bob.home_ids() == expected
-        assert (await acts.counted(post)).boosts == len(expected)
-        assert (await acts.index_of(bob))[1] == ({post.id} if expected else set())
+        assert (await acts.read_counts(post)).boosts == len(expected)
+        assert (await acts.read_indexes(bob))[1] == ({post.id} if expected else set())
 
 
 async def test_a_boost_goes_with_its_original_and_its_author(
-    world: World, acts: Acts, services: Services
+    world: World, acts: PersonReactions, services: Services
 ) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await carol.follows(bob)
     post, other = await alice.publishes("hello"), await alice.publishes("more")
     for each in (post, other):
         await acts.boosts(bob, each)
-    await world.work()
+    await world.deliver_all()
     await alice.deletes(post)
     assert await carol.home_ids() == await bob.profile_ids() == [await acts.boost_of(bob, other)]
     with pytest.raises(Gone):
@@ -132,7 +131,7 @@ async def test_a_boost_goes_with_its_original_and_its_author(
 
 @pytest.mark.parametrize("ending", ["post", "account"])
 async def test_more_boosts_than_a_request_takes_along_go_by_the_worker(
-    world: World, services: Services, acts: Acts, monkeypatch: pytest.MonkeyPatch, ending: str
+    world: World, services: Services, acts: PersonReactions, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
     """In rounds, however many: the first with the deletion, and a stop in between is gone on from."""
     monkeypatch.setattr(boosting, "FADING_MOST", 2)
@@ -140,7 +139,7 @@ async def test_more_boosts_than_a_request_takes_along_go_by_the_worker(
     post = await alice.publishes("hello")
     for booster in boosters:
         await acts.boosts(booster, post)
-    await world.work()
+    await world.deliver_all()
 
     async def counts() -> list[int]:
         return [await services.reading.post_count(booster.id) for booster in boosters]
@@ -154,45 +153,45 @@ async def test_more_boosts_than_a_request_takes_along_go_by_the_worker(
         assert await counts() == [1, 0, 0, 0, 0, 0, 0]
     else:
         await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
-    await world.work()
+    await world.deliver_all()
     assert await counts() == [0] * 7
-    assert [await acts.index_of(booster) for booster in boosters] == [(set(), set())] * 7
+    assert [await acts.read_indexes(booster) for booster in boosters] == [(set(), set())] * 7
     (left,) = await services.store.gather([("EXISTS", keys.fading(post.id))])
     assert not left
 
 
 async def test_a_round_of_a_purge_takes_few_boosts_along(
-    world: World, services: Services, acts: Acts, monkeypatch: pytest.MonkeyPatch
+    world: World, services: Services, acts: PersonReactions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(purging, "ROUND", 2)
     alice, *others = await world.people("alice", "bob", "carol", "dave")
     for post in [await alice.publishes(f"post {number}") for number in range(2)]:
         for booster in others:
             await acts.boosts(booster, post)
-    await world.work()
+    await world.deliver_all()
     await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
     job = encode_job(PurgeAccount(alice.id))
     assert await services.syndication.handle(job) == (job,)
     assert [await services.reading.post_count(booster.id) for booster in others] == [1, 1, 1]
-    await world.work()
+    await world.deliver_all()
     assert [await services.reading.post_count(booster.id) for booster in others] == [0, 0, 0]
 
 
 @pytest.mark.parametrize("ending", ["post", "account"])
 async def test_boosts_go_with_what_they_show(
-    world: World, services: Services, acts: Acts, ending: str
+    world: World, services: Services, acts: PersonReactions, ending: str
 ) -> None:
     """Or their boosters would have posts that nobody sees, counted for ever."""
     alice, bob, carol = await world.people("alice", "bob", "carol")
     post = await alice.publishes("hello")
     for booster in (bob, carol):
         await acts.boosts(booster, post)
-    await world.work()
+    await world.deliver_all()
     if ending == "post":
         await alice.deletes(post)
     else:
         await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
-        await world.work()
+        await world.deliver_all()
     for booster in (bob, carol):
         assert await services.reading.post_count(booster.id) == 0
-        assert await acts.index_of(booster) == (set(), set())
+        assert await acts.read_indexes(booster) == (set(), set())

@@ -5,9 +5,9 @@ import pytest
 from accounts.errors import AccountNotFound
 from socialsite.services import Services
 from tests.support.world import Person, World
-from timelines.domain.follow import Follow, FollowCounts
-from timelines.domain.page import Cut
-from timelines.services.visiting import Visit
+from timelines.graph.follow import Follow, FollowCounts
+from timelines.pages.page import Cut
+from timelines.profiles.service import Visit
 
 
 async def visited(services: Services, viewer: Person | None, account: Person) -> Visit:
@@ -48,9 +48,7 @@ async def test_the_relation_is_the_viewers(world: World, services: Services) -> 
     assert (relation.follows, relation.is_followed) == (False, True)
 
 
-async def test_nobody_meets_through_a_follow_that_a_block_should_have_ended(
-    world: World, services: Services
-) -> None:
+async def test_nobody_meets_through_a_follow_that_a_block_should_have_ended(world: World, services: Services) -> None:
     """A crash between a block and the end of the follow leaves both; repeating the block mends it."""
     alice, bob, dave = await world.people("alice", "bob", "dave")
     for fan in (alice, bob):
@@ -60,9 +58,7 @@ async def test_nobody_meets_through_a_follow_that_a_block_should_have_ended(
     assert known(await visited(services, alice, dave)) == []
 
 
-async def test_posts_and_their_number_are_there_for_whoever_may_see_them(
-    world: World, services: Services
-) -> None:
+async def test_posts_and_their_number_are_there_for_whoever_may_see_them(world: World, services: Services) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await carol.follows(alice)
     post = await alice.publishes("hello")

@@ -8,18 +8,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.domain import AccountId
+from socialsite.migration.opening import open_store
 from socialsite.services import Services, build_services
-from socialsite.store import Store, open_store
+from socialsite.store import Store
 from tests.support.redis_server import RedisServer
-from tests.support.rights_site import SMALL, STEPS, RightsSite
+from tests.support.rights_site import SMALL_CONFIG, STEPS, RightsSite
 from tests.support.world import World
-from timelines.domain.page import TimelinePage
+from timelines.pages.page import TimelinePage
 
 Steps = list[tuple[str, int, int, int]]
 Place = tuple[str, AccountId | None, AccountId | None]
 MEMORIES = {  # the largest, and some that start anew all the time
-    "timelines.repositories.known_posts.KEPT": (20_000, 0, 3),
-    "timelines.services.remembering.REMEMBERED": (200_000, 0, 3),
+    "timelines.posts.known_posts.KEPT": (20_000, 0, 3),
+    "timelines.reading.post_facts_cache.REMEMBERED": (200_000, 0, 3),
 }
 
 
@@ -47,14 +48,14 @@ async def pages(site: RightsSite, services: Services, limit: int) -> dict[Place,
 
 async def compared(store: Store, parts: list[Steps], limit: int) -> None:
     """After each part of the steps the process that did them tells what a new one tells."""
-    site = await RightsSite.over(store)
+    site = await RightsSite.create(store)
     for steps in parts:
         for verb, one, other, choice in steps:
             await site.step(verb, site.people[one], site.people[other], choice)
-        await World(site.services).work()
+        await World(site.services).deliver_all()
         for _ in range(2):  # the second time most of it is known
             warm = await pages(site, site.services, limit)
-        cold = await pages(site, build_services(store, site.clock, SMALL), limit)
+        cold = await pages(site, build_services(store, site.clock, SMALL_CONFIG), limit)
         assert warm == cold
 
 

@@ -8,8 +8,8 @@ import asyncio
 import pytest
 
 from socialsite.store import Key, Store
-from socialsite.store.info import facts_of
-from socialsite.store.written_out import FileState, noting_nodes, written_out
+from socialsite.store.aof import AofState, track_nodes, wait_for_aof
+from socialsite.store.info import parse_info
 
 WRITES = [("SET", Key("posts", tag=str(number), name="counts"), 1) for number in range(50)]
 
@@ -17,20 +17,20 @@ WRITES = [("SET", Key("posts", tag=str(number), name="counts"), 1) for number in
 @pytest.mark.parametrize(
     ("state", "is_behind"),
     [
-        (FileState(True, 0, 10, 5, is_syncing=True, has_failed=False), True),
-        (FileState(True, 0, 10, 5, is_syncing=False, has_failed=True), True),
-        (FileState(True, 0, 10, 5, is_syncing=False, has_failed=False), False),
-        (FileState(True, 0, 10, 0, is_syncing=True, has_failed=True), False),
-        (FileState(False, 0, 0, 5, is_syncing=True, has_failed=True), False),
+        (AofState(True, 0, 10, 5, is_fsync_pending=True, has_write_failed=False), True),
+        (AofState(True, 0, 10, 5, is_fsync_pending=False, has_write_failed=True), True),
+        (AofState(True, 0, 10, 5, is_fsync_pending=False, has_write_failed=False), False),
+        (AofState(True, 0, 10, 0, is_fsync_pending=True, has_write_failed=True), False),
+        (AofState(False, 0, 0, 5, is_fsync_pending=True, has_write_failed=True), False),
     ],
 )
-def test_a_server_is_behind_while_it_cannot_write_what_it_holds(state: FileState, is_behind: bool) -> None:
-    assert state.is_behind is is_behind
+def test_a_server_is_behind_while_it_cannot_write_what_it_holds(state: AofState, is_behind: bool) -> None:
+    assert state.has_unwritten_data is is_behind
 
 
 async def test_who_answers_is_noted_by_whoever_began_it_and_by_nobody_else(store: Store) -> None:
-    with noting_nodes() as nodes:
-        with noting_nodes() as inner:
+    with track_nodes() as nodes:
+        with track_nodes() as inner:
             await asyncio.gather(*(store.gather([write]) for write in WRITES[:25]))
         await store.gather(WRITES[25:])
     await store.gather(WRITES)
@@ -39,17 +39,15 @@ async def test_who_answers_is_noted_by_whoever_began_it_and_by_nobody_else(store
 
 
 async def test_each_server_is_looked_at_once(store: Store) -> None:
-    with noting_nodes() as nodes:
+    with track_nodes() as nodes:
         await store.gather(WRITES)
     before = await looks(store)
-    await written_out(nodes)
+    await wait_for_aof(nodes)
     assert await looks(store) == [count + 2 for count in before]  # one of them is our own
 
 
 async def looks(store: Store) -> list[int]:
     """How often each server was asked for INFO."""
-    replies = await asyncio.gather(
-        *(node.execute("INFO", "commandstats") for node in store.topology("posts").nodes)
-    )
-    told = (facts_of(reply).get("cmdstat_info", "calls=0,") for reply in replies)
+    replies = await asyncio.gather(*(node.execute("INFO", "commandstats") for node in store.topology("posts").nodes))
+    told = (parse_info(reply).get("cmdstat_info", "calls=0,") for reply in replies)
     return [int(each.partition("calls=")[2].partition(",")[0]) for each in told]

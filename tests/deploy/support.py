@@ -75,8 +75,7 @@ def nginx_files(directory: Path, *, upstream: int, plain: int, tls: int, without
         text = text.replace(ours, here)
     (directory / "site.conf").write_text(text)
     paths = "".join(
-        f"{kind}_temp_path {directory}/{kind};\n"
-        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        f"{kind}_temp_path {directory}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
     conf = directory / "nginx.conf"
     conf.write_text(

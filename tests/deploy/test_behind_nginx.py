@@ -12,14 +12,14 @@ from websockets.asyncio.client import connect
 from websockets.typing import Origin
 
 from tests.deploy.support import nginx_files, program, running_nginx
-from tests.support.fleet import Fleet
+from tests.support.fleet import DaphneFleet
 from tests.support.ports import free_ports
 from tests.support.rolling import restart_all_under_load
 
 
 @dataclass
 class Front:
-    fleet: Fleet
+    fleet: DaphneFleet
     plain: int
     tls: int
     certificate: Path
@@ -34,9 +34,7 @@ async def front(redis_url, tmp_path) -> AsyncIterator[Front]:
     """A daphne behind nginx with TLS, as operations.md says to set it up."""
     program("nginx", "nginx-light")
     plain, tls = free_ports(2)
-    async with Fleet(
-        redis_url, 1, HTTPS="1", TRUSTED_PROXIES="127.0.0.1", ALLOWED_HOSTS="127.0.0.1"
-    ) as fleet:
+    async with DaphneFleet(redis_url, 1, HTTPS="1", TRUSTED_PROXIES="127.0.0.1", ALLOWED_HOSTS="127.0.0.1") as fleet:
         conf = nginx_files(tmp_path, upstream=fleet.port, plain=plain, tls=tls)
         with running_nginx(conf, tls):
             yield Front(fleet, plain, tls, tmp_path / "fullchain.pem")
@@ -117,7 +115,7 @@ async def test_a_websocket_comes_through(front):
 async def test_a_rolling_restart_behind_nginx_fails_no_request_and_every_socket_resumes(redis_url, tmp_path):
     program("nginx", "nginx-light")
     plain, port = free_ports(2)
-    async with Fleet(redis_url, 2) as fleet:
+    async with DaphneFleet(redis_url, 2) as fleet:
         conf = nginx_files(tmp_path, upstream=fleet.port, plain=plain, tls=port, without_tls=True)
         with running_nginx(conf, port):
             await restart_all_under_load(fleet, port, tmp_path)

@@ -15,9 +15,9 @@ from django.conf import settings
 from redis.exceptions import NoPermissionError
 
 from tests.deploy.support import DEPLOY, PASSWORDS, users_file
-from tests.support.fleet import BASE_DIR, Fleet
-from tests.support.sockets import client as open_socket
-from tests.support.visitor import Visitor
+from tests.support.fleet import BASE_DIR, DaphneFleet
+from tests.support.sockets import open_socket as open_socket
+from tests.support.visitor import HttpVisitor
 
 FORBIDDEN = (
     "FLUSHALL", "FLUSHDB", "KEYS *", "CONFIG SET maxmemory 1", "SHUTDOWN NOSAVE",
@@ -68,8 +68,8 @@ def server(tmp_path_factory) -> Iterator[Server]:
 
 
 @pytest.fixture
-async def fleet(server: Server) -> AsyncIterator[Fleet]:
-    async with Fleet(server.url("web"), 1) as running:
+async def fleet(server: Server) -> AsyncIterator[DaphneFleet]:
+    async with DaphneFleet(server.url("web"), 1) as running:
         yield running
 
 
@@ -94,7 +94,7 @@ async def test_the_site_lives_with_these_rights_and_nothing_is_denied(server, fl
 
 
 def a_day(server: Server, origin: str, directory: Path) -> None:
-    with Visitor(origin, "alice") as alice, Visitor(origin, "bob") as bob:
+    with HttpVisitor(origin, "alice") as alice, HttpVisitor(origin, "bob") as bob:
         alice.sign_up(), bob.sign_up()
         bob.follows("alice")
         post = alice.publishes("hello #world")
@@ -127,12 +127,12 @@ async def test_live_updates_travel_with_these_rights(server, fleet):
         origin, url = fleet.origin, f"ws://127.0.0.1:{fleet.port}/ws/stream/"
 
     def publish() -> str:
-        with Visitor(fleet.origin, "dave") as dave:
+        with HttpVisitor(fleet.origin, "dave") as dave:
             return str(dave.sign_up().publishes("live")["id"])
 
     async with open_socket(Address) as socket:  # type: ignore[arg-type]
         await socket.subscribe("public")
-        await socket.entry(int(await asyncio.to_thread(publish)))
+        await socket.receive_entry(int(await asyncio.to_thread(publish)))
     assert server.denied() == []
 
 

@@ -8,14 +8,14 @@ import pytest
 from tests.support import releases
 from tests.support.redis_server import RedisServer
 
-HERE = Path(__file__).parent
-collect_ignore = [] if releases.has(releases.BEFORE_BOOSTS) else ["test_rolling_upgrade.py"]
+FAULT_TESTS_DIR = Path(__file__).parent
+collect_ignore = [] if releases.has_commit(releases.BEFORE_BOOSTS) else ["test_rolling_upgrade.py"]
 """A checkout without the history (a shallow clone) has no earlier release to upgrade from."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.is_relative_to(HERE):
+        if item.path.is_relative_to(FAULT_TESTS_DIR):
             item.add_marker("faults")
 
 

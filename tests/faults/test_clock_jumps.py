@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.ids import ms_of
-from tests.support.outages import jobs_at
+from socialsite.ids import ms_from_id
+from tests.support.outages import count_jobs
 from tests.support.redis_server import RedisServer
-from tests.support.serving import Serving
+from tests.support.serving import ProductionSite
 from tests.support.site import wait_until
-from tests.support.visitor import JSON, PASSWORD, Visitor
+from tests.support.visitor import JSON_HEADERS, PASSWORD, HttpVisitor
 
 LIBRARY = next(iter(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
 OFFSETS = {"ahead": "+30d", "behind": "-30d"}
@@ -42,7 +42,7 @@ pytestmark = [
 ]
 
 
-class Jumping(Serving):
+class Jumping(ProductionSite):
     """A site whose processes take the wall clock's offset from a file, once a second."""
 
     def __init__(self, redis_url: str, directory: Path, key: str, offset: str) -> None:
@@ -84,8 +84,8 @@ def sites(server: RedisServer, tmp_path: Path) -> Iterator[list[Jumping]]:
 def test_ids_keep_their_order_and_sessions_hold_whatever_the_wall_clock_says(
     server: RedisServer, sites: list[Jumping]
 ) -> None:
-    author = Visitor(sites[0].url, "author").sign_up()
-    devices = [author, Visitor(sites[1].url, "author")]
+    author = HttpVisitor(sites[0].url, "author").sign_up()
+    devices = [author, HttpVisitor(sites[1].url, "author")]
     devices[1].http.cookies.update(author.http.cookies)
     published: list[int] = []
     texts: list[str] = []
@@ -101,11 +101,11 @@ def test_ids_keep_their_order_and_sessions_hold_whatever_the_wall_clock_says(
                 time.sleep(APART_MS / 1000)
         searched.update(search(device) for device in devices for _ in range(SEARCHES))
     minutes = (time.monotonic() - began) / 60
-    wait_until(lambda: jobs_at(server) == 0, 60)
+    wait_until(lambda: count_jobs(server) == 0, 60)
     with server.client() as client:
         seconds, microseconds = client.time()
     now_ms = seconds * 1000 + microseconds // 1000
-    times = [ms_of(post_id) for post_id in published]
+    times = [ms_from_id(post_id) for post_id in published]
     print(f"{len(published)} posts over {len(JUMPS)} jumps at two sites within {times[-1] - times[0]} ms")
     print(f"of {searched.total()} searches within {minutes * 60:.0f} s {searched[200]} were granted")
     assert searched.keys() == {200, 429}
@@ -115,21 +115,21 @@ def test_ids_keep_their_order_and_sessions_hold_whatever_the_wall_clock_says(
     for device in devices:
         assert [post["text"] for post in device.timeline("/@author/")] == texts[::-1]
         assert [post["text"] for post in device.timeline("/")] == texts[::-1]
-    again = Visitor(sites[1].url)
+    again = HttpVisitor(sites[1].url)
     assert again.post("/accounts/login/", username="author", password=PASSWORD).status_code == 200
     assert again.get("/")["posts"]
 
 
-def search(device: Visitor) -> int:
-    return device.http.get("/search/", params={"q": "words"}, headers=JSON).status_code
+def search(device: HttpVisitor) -> int:
+    return device.http.get("/search/", params={"q": "words"}, headers=JSON_HEADERS).status_code
 
 
-def has_jumped(site: Serving, offset_s: int) -> None:
+def has_jumped(site: ProductionSite, offset_s: int) -> None:
     wait_until(lambda: abs(wall_clock_of(site) - time.time() - offset_s) < 30, 60)
 
 
-def wall_clock_of(site: Serving) -> float:
+def wall_clock_of(site: ProductionSite) -> float:
     """Unix time, as its process sees it."""
-    with Visitor(site.url) as visitor:
+    with HttpVisitor(site.url) as visitor:
         cookie = SimpleCookie(visitor.http.get("/accounts/login/").headers["set-cookie"])["csrftoken"]
     return parsedate_to_datetime(cookie["expires"]).timestamp() - YEAR_S

@@ -14,18 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.configuration import Configuration
+from socialsite.service_config import ServiceConfig
 from socialsite.services import open_services
 from socialsite.store import StoreUrls
 from socialsite.store.errors import StoreUnavailable
-from tests.support.outages import jobs_at
-from tests.support.pulse import Pulse
-from tests.support.redis_server import RedisServer, write_out
-from tests.support.serving import serving
+from tests.support.outages import count_jobs
+from tests.support.pulse import TimedLoad
+from tests.support.redis_server import RedisServer, pause_until_aof_written
+from tests.support.serving import running_production_site
 from tests.support.site import wait_until
-from tests.support.visitor import Visitor
+from tests.support.visitor import HttpVisitor
 from tests.support.world import World
-from timelines.services.auditing import Audit
+from timelines.audit import Audit
 
 DISK_MB = 6
 MB = 1024 * 1024
@@ -74,12 +74,10 @@ def server_on(disk: SmallDisk, policy: str) -> Iterator[RedisServer]:
             server.kill()
 
 
-def test_with_everysec_a_full_disk_is_503_for_posts_until_there_is_room(
-    disk: SmallDisk, tmp_path: Path
-) -> None:
-    with server_on(disk, "everysec") as server, serving(server.url) as site:
-        pulse = Pulse(site.url, tmp_path, people=2)
-        author = Visitor(site.url, "filler").sign_up()
+def test_with_everysec_a_full_disk_is_503_for_posts_until_there_is_room(disk: SmallDisk, tmp_path: Path) -> None:
+    with server_on(disk, "everysec") as server, running_production_site(server.url) as site:
+        pulse = TimedLoad(site.url, tmp_path, people=2)
+        author = HttpVisitor(site.url, "filler").sign_up()
         with pulse:
             disk.fill(256 * 1024)
             accepted = author.publishes_until_refused()
@@ -90,17 +88,17 @@ def test_with_everysec_a_full_disk_is_503_for_posts_until_there_is_room(
             time.sleep(1)
             disk.empty()
             healed = time.monotonic()
-            pulse.until_recovered(healed)
-        wait_until(lambda: jobs_at(server) == 0, 60)
+            pulse.wait_until_recovered(healed)
+        wait_until(lambda: count_jobs(server) == 0, 60)
         found = pulse.audit()
         print(
             f"{accepted} posts until full; full for {healed - full:.1f} s, taken again after "
-            f"{pulse.recovered_s(healed):.2f} s; {found}"
+            f"{pulse.recovery_time_s(healed):.2f} s; {found}"
         )
         assert found.is_clean, found
         assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200"}
         assert pulse.outcomes["post 503"] >= 1
-        write_out(server.client())
+        pause_until_aof_written(server.client())
         server.kill()
         server.start()
         assert pulse.audit().is_clean
@@ -109,7 +107,7 @@ def test_with_everysec_a_full_disk_is_503_for_posts_until_there_is_room(
 async def test_with_always_a_full_disk_ends_redis_and_what_was_acknowledged_stands(disk: SmallDisk) -> None:
     acknowledged: list[int] = []
     with server_on(disk, "always") as server:
-        async with open_services(StoreUrls(server.url), Configuration()) as services:
+        async with open_services(StoreUrls(server.url), ServiceConfig()) as services:
             author = await World(services).person("author")
             disk.fill(256 * 1024)
             with contextlib.suppress(StoreUnavailable):
@@ -119,8 +117,8 @@ async def test_with_always_a_full_disk_ends_redis_and_what_was_acknowledged_stan
         wait_until(lambda: not server.is_running, 60)
         disk.empty()
         server.start()
-        async with open_services(StoreUrls(server.url), Configuration()) as services:
-            await World(services).work()
+        async with open_services(StoreUrls(server.url), ServiceConfig()) as services:
+            await World(services).deliver_all()
             stands = await services.repositories.posts.find_many(acknowledged)
             report = await Audit.over(services, second_look_after_s=0.1).run()
     print(f"always: {len(acknowledged)} posts acknowledged before the end, {len(stands)} stand")

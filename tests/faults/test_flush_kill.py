@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.recipes.buffer import LEASE_MS, Buffers, Change, Entity
+from socialsite.migration.opening import open_store
+from socialsite.recipes.buffer import BATCH_LEASE_MS, Buffers, Change, Entity
 from socialsite.recipes.buffer_flush import Flusher
-from socialsite.recipes.buffer_totals import Totals
-from socialsite.store import Store, open_store
-from tests.support.buffering import NOW, totals_key
+from socialsite.recipes.buffer_totals import BufferTotals
+from socialsite.store import Store
+from tests.support.buffering import NOW_MS, totals_key
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = 12
@@ -22,13 +23,13 @@ ENTITIES = [Entity("post", number) for number in range(1, 401)]
 FLUSHER = """
 import asyncio, sys
 from socialsite.recipes.buffer_flush import Flusher
-from socialsite.recipes.buffer_totals import Totals
-from socialsite.store import open_store
+from socialsite.recipes.buffer_totals import BufferTotals
+from socialsite.migration.opening import open_store
 from tests.support.buffering import totals_key
 
 async def main(url, now_ms):
     store = await open_store(url)
-    totals = Totals(store, {"post": totals_key})
+    totals = BufferTotals(store, {"post": totals_key})
     flusher = Flusher(store, totals.apply)
     print("flushing", flush=True)
     while True:
@@ -45,24 +46,24 @@ async def test_twelve_killed_flushers_lose_and_double_nothing(redis_url: str) ->
     async def write() -> None:
         nonlocal written
         while True:
-            await buffers.add({each: Change({"views": 1}) for each in ENTITIES}, NOW)
+            await buffers.add({each: Change({"views": 1}) for each in ENTITIES}, NOW_MS)
             written += 1
 
     writing = asyncio.create_task(write())
     for round in range(KILLS):  # each a lease later, so that it finds what the one before left behind
-        await asyncio.to_thread(flush_and_die, redis_url, NOW + round * LEASE_MS)
+        await asyncio.to_thread(flush_and_die, redis_url, NOW_MS + round * BATCH_LEASE_MS)
     writing.cancel()
     await asyncio.gather(writing, return_exceptions=True)
-    await buffers.add({each: Change({"views": 1}) for each in ENTITIES}, NOW)  # left for sure
+    await buffers.add({each: Change({"views": 1}) for each in ENTITIES}, NOW_MS)  # left for sure
     written += 1
-    left = await buffers.waiting()
-    totals = Totals(store, {"post": totals_key})
+    left = await buffers.count_waiting()
+    totals = BufferTotals(store, {"post": totals_key})
     assert await stored_views(store) != [0] * len(ENTITIES)  # those who died had something in hand
     seen = [change.counts["views"] for change in await totals.read(ENTITIES)]
     assert set(seen) <= {written, written + 1}  # the last round may have been cut off by the cancellation
-    await Flusher(store, totals.apply).flush(NOW + KILLS * LEASE_MS)
+    await Flusher(store, totals.apply).flush(NOW_MS + KILLS * BATCH_LEASE_MS)
     assert await stored_views(store) == seen
-    assert (left > 0, await buffers.waiting()) == (True, 0)
+    assert (left > 0, await buffers.count_waiting()) == (True, 0)
     await store.close()
 
 

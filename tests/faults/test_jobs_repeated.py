@@ -12,11 +12,11 @@ from typing import get_args
 import pytest_asyncio
 import redis
 
-from socialsite.configuration import Configuration
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
 from tests.support.world import Person, World
-from timelines.domain.jobs import FadeBoosts, Job, decode_job, encode_job
+from timelines.jobs import FadeBoosts, Job, decode_job, encode_job
 
 ROUNDS = int(os.environ.get("REPEATED_ROUNDS", "3"))
 AT_ONCE = 4
@@ -27,8 +27,8 @@ PASSING = ("jobs:", "live:", "limits:", "series:", "map:")
 async def worked(services: Services) -> list[bytes]:
     """Perform what is owed, and what follows from it; every payload."""
     performed: list[bytes] = []
-    await services.outbox.prepare()
-    while jobs := await services.outbox.take("abad1dea", 100, 1):
+    await services.outbox.create_group()
+    while jobs := await services.outbox.fetch("abad1dea", 100, 1):
         for job in jobs:
             performed.append(job.payload)
             await services.outbox.finish(job, await services.syndication.handle(job.payload))
@@ -91,7 +91,7 @@ async def busy_town(world: World) -> list[Person]:
 @pytest_asyncio.fixture
 async def services(redis_url: str) -> AsyncIterator[Services]:
     """Their passes are of three followers, one to a job, so that posts take several jobs."""
-    async with open_services(StoreUrls(redis_url), Configuration(posts_per_pass=1, turn_ms=0)) as opened:
+    async with open_services(StoreUrls(redis_url), ServiceConfig(posts_per_pass=1, time_slice_ms=0)) as opened:
         yield opened
 
 
@@ -111,10 +111,6 @@ async def test_jobs_performed_again_change_nothing(services: Services, redis_url
             performed = await repeated(services, payloads, chance)
             assert await pages(people, world) == before, f"seed {seed + number}"
             now = held(client)
-            changed = {
-                key: (stood.get(key), now.get(key))
-                for key in {*stood, *now}
-                if stood.get(key) != now.get(key)
-            }
+            changed = {key: (stood.get(key), now.get(key)) for key in {*stood, *now} if stood.get(key) != now.get(key)}
             assert changed == {}, f"seed {seed + number}"
     print(f"{len(payloads)} jobs, {performed} performed a round, {len(stood)} keys the same, {ROUNDS} rounds")

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.ledger import Audit, Crowd, Ledger, audit
+from tests.support.ledger import LedgerAudit, LedgerClients, RequestLedger, audit_ledger
 from tests.support.serving import NO_LIMITS
-from tests.support.site import ROOT, Site, running_site, wait_until
-from tests.support.visitor import Visitor, circle
+from tests.support.site import ROOT, QuickstartSite, running_site, wait_until
+from tests.support.visitor import HttpVisitor, sign_up_circle
 
 pytestmark = pytest.mark.slow
 
@@ -42,19 +42,19 @@ VICTIMS = {
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QuickstartSite]:
     with running_site(tmp_path_factory.mktemp("ledger") / "data", **NO_LIMITS) as running:
         yield running
 
 
-def kill(site: Site, role: str) -> None:
+def kill(site: QuickstartSite, role: str) -> None:
     """Kill -9, and wait until the supervisor has put another in its place."""
     victim = site.kill_one(role)
     wait_until(lambda: site.processes().get(role, victim) != victim, 90)
     wait_until(lambda: site.status() == 200, 90)
 
 
-def audit_command(site: Site) -> subprocess.CompletedProcess[str]:
+def audit_command(site: QuickstartSite) -> subprocess.CompletedProcess[str]:
     """`manage.py audit` beside the running site: exit status 1 where something is half done."""
     environment = {
         **os.environ,
@@ -68,14 +68,14 @@ def audit_command(site: Site) -> subprocess.CompletedProcess[str]:
 
 
 def publish_while_killing(
-    site: Site, directory: Path, name: str, roles: list[str], *, deleting: float = 0.0
-) -> tuple[Audit, Ledger, list[Visitor]]:
+    site: QuickstartSite, directory: Path, name: str, roles: list[str], *, deleting: float = 0.0
+) -> tuple[LedgerAudit, RequestLedger, list[HttpVisitor]]:
     """People publish, processes die, everything comes to rest, and the site is read whole."""
     seed = int(os.environ.get("LEDGER_SEED", "0")) or random.randrange(1 << 32)
     chance = random.Random(seed)
-    ledger = Ledger(directory / "ledger.jsonl")
-    people = circle(site.url, f"{name}_", PEOPLE)
-    crowd, told = Crowd(ledger, people, seed, deleting=deleting), len(site.lines)
+    ledger = RequestLedger(directory / "ledger.jsonl")
+    people = sign_up_circle(site.url, f"{name}_", PEOPLE)
+    crowd, told = LedgerClients(ledger, people, seed, deleting=deleting), len(site.lines)
     crowd.start()
     try:
         for number in range(ROUNDS):
@@ -88,26 +88,26 @@ def publish_while_killing(
     finally:
         crowd.stop()
         ledger.close()
-        print(site.told(told))
+        print(site.printed_since(told))
     wait_until(site.is_drained, 60 + POSTS / 50)
-    found = audit(ledger, people)
+    found = audit_ledger(ledger, people)
     outages = " and ".join(f"no {what} for {gaps.longest_s:.1f} s" for what, gaps in ledger.gaps.items())
     print(f"{ROUNDS} kills of {'/'.join(roles)}, seed {seed}, at most {outages}: {found}")
     return found, ledger, people
 
 
-def until_posted(ledger: Ledger, count: int) -> None:
+def until_posted(ledger: RequestLedger, count: int) -> None:
     """Until so many posts are acknowledged."""
     wait_until(lambda: ledger.outcomes["201"] >= count, 60 + count / 5)
 
 
-def deletions(ledger: Ledger) -> int:
+def deletions(ledger: RequestLedger) -> int:
     """How many are acknowledged."""
     return ledger.outcomes["delete 200"] + ledger.outcomes["delete 404"]
 
 
 @pytest.mark.parametrize("victim", VICTIMS)
-def test_nothing_acknowledged_is_lost_and_nothing_is_doubled(site: Site, tmp_path: Path, victim: str) -> None:
+def test_nothing_acknowledged_is_lost_and_nothing_is_doubled(site: QuickstartSite, tmp_path: Path, victim: str) -> None:
     allowed, roles = VICTIMS[victim]
     found, ledger, people = publish_while_killing(site, tmp_path, victim, roles)
     assert found.is_clean, found
@@ -115,30 +115,30 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_doubled(site: Site, tmp_pat
     assert set(ledger.outcomes) <= allowed, found
     assert max(gaps.longest_s for gaps in ledger.gaps.values()) < OUTAGE_S
     forget_homes(site)
-    again = audit(ledger, people)
+    again = audit_ledger(ledger, people)
     assert again.is_clean, f"homes rebuilt from their sources: {again}"
     report = audit_command(site)
     assert report.returncode == 0, report.stdout + report.stderr
 
 
-def test_what_was_deleted_while_processes_died_is_never_seen_again(site: Site, tmp_path: Path) -> None:
+def test_what_was_deleted_while_processes_died_is_never_seen_again(site: QuickstartSite, tmp_path: Path) -> None:
     roles = VICTIMS["any"][1]
     found, ledger, people = publish_while_killing(site, tmp_path, "deleting", roles, deleting=0.5)
     deleted = sum(entry.is_deleted for entry in ledger.entries.values())
     assert found.is_clean, found
     assert deleted >= ENOUGH / 2, found
     forget_homes(site)
-    again = audit(ledger, people)
+    again = audit_ledger(ledger, people)
     assert again.is_clean, f"homes rebuilt from their sources: {again}"
 
 
-def test_twenty_requests_at_once_with_one_key_are_one_post(site: Site) -> None:
-    author, follower = circle(site.url, "twenty_", PEOPLE)[:2]
-    others = [Visitor(site.url, author.handle) for _ in range(20)]
+def test_twenty_requests_at_once_with_one_key_are_one_post(site: QuickstartSite) -> None:
+    author, follower = sign_up_circle(site.url, "twenty_", PEOPLE)[:2]
+    others = [HttpVisitor(site.url, author.handle) for _ in range(20)]
     for other in others:
         other.http.cookies.update(author.http.cookies)
 
-    def send(one: Visitor) -> tuple[int, str]:
+    def send(one: HttpVisitor) -> tuple[int, str]:
         answer = one.post("/posts/", text="said once", idempotency_key="one key")
         return answer.status_code, answer.json().get("id")
 
@@ -151,28 +151,26 @@ def test_twenty_requests_at_once_with_one_key_are_one_post(site: Site) -> None:
     assert [post["id"] for post in follower.timeline("/")] == [answers[0][1]]
 
 
-def forget_homes(site: Site) -> None:
+def forget_homes(site: QuickstartSite) -> None:
     with site.redis() as client:
         for key in client.scan_iter("timelines:{*}:home"):
             client.delete(key)
 
 
-def test_the_audit_sees_what_is_lost_doubled_and_nobody_s(site: Site, tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.jsonl")
-    people = circle(site.url, "audit_", PEOPLE)
+def test_the_audit_sees_what_is_lost_doubled_and_nobody_s(site: QuickstartSite, tmp_path: Path) -> None:
+    ledger = RequestLedger(tmp_path / "ledger.jsonl")
+    people = sign_up_circle(site.url, "audit_", PEOPLE)
     author = people[0]
-    lost, kept = (ledger.intends(author.handle, text, text) for text in ("is lost", "is kept"))
+    lost, kept = (ledger.record_attempt(author.handle, text, text) for text in ("is lost", "is kept"))
     for entry in (lost, kept):
-        ledger.notes(entry, "201", author.publishes(entry.text)["id"])
+        ledger.record_outcome(entry, "201", author.publishes(entry.text)["id"])
     wait_until(site.is_drained)
-    assert audit(ledger, people).is_clean
+    assert audit_ledger(ledger, people).is_clean
     author.publishes("is kept")
     author.publishes("is nobody's")
     with site.redis() as client:
-        client.zrem(
-            f"timelines:{{{author.get('/accounts/settings/')['account']['id']}}}:profile", lost.post_id or ""
-        )
+        client.zrem(f"timelines:{{{author.get('/accounts/settings/')['account']['id']}}}:profile", lost.post_id or "")
     forget_homes(site)
-    found = audit(ledger, people)
+    found = audit_ledger(ledger, people)
     assert len(found.lost) == len(found.doubled) == len(found.ghosts) == 1 + PEOPLE, found
     ledger.close()

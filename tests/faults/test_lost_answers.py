@@ -9,7 +9,7 @@ from typing import TypeVar
 import pytest
 import pytest_asyncio
 
-from socialsite.configuration import Configuration
+from socialsite.service_config import ServiceConfig
 from socialsite.services import open_services
 from socialsite.store import StoreUrls
 from socialsite.store.errors import StoreUnavailable
@@ -17,7 +17,7 @@ from tests.support.fault_proxy import Fault, FaultProxy
 from tests.support.redis_server import RedisServer
 from tests.support.site import wait_until
 from tests.support.world import World
-from timelines.errors import Unconfirmed
+from timelines.errors import PostUnconfirmed
 
 MOST_REPLIES = 40
 T = TypeVar("T")
@@ -33,7 +33,7 @@ def proxy(redis_server: RedisServer, redis_url: str) -> Iterator[FaultProxy]:
 @pytest_asyncio.fixture
 async def far(proxy: FaultProxy) -> AsyncIterator[World]:
     """The site's services beyond a network that loses replies."""
-    async with open_services(StoreUrls(proxy.url), Configuration()) as opened:
+    async with open_services(StoreUrls(proxy.url), ServiceConfig()) as opened:
         yield World(opened)
 
 
@@ -47,26 +47,22 @@ async def until_answered(act: Callable[[], Awaitable[T]]) -> tuple[T, int]:
     raise AssertionError("refused five times although one reply was lost")
 
 
-async def test_whichever_reply_of_publishing_is_lost_a_retry_leaves_one_post(
-    far: World, proxy: FaultProxy
-) -> None:
+async def test_whichever_reply_of_publishing_is_lost_a_retry_leaves_one_post(far: World, proxy: FaultProxy) -> None:
     author, reader = await far.people("author", "reader")
     await reader.follows(author)
     await reader.home()
     posts, refused = [], 0
     for step in range(MOST_REPLIES):
-        proxy.swallow_after(step)
-        post, refusals = await until_answered(
-            lambda step=step: author.publishes(f"post {step}", key=f"k{step}")
-        )
+        proxy.drop_replies_after(step)
+        post, refusals = await until_answered(lambda step=step: author.publishes(f"post {step}", key=f"k{step}"))
         posts.append(post.id)
         refused += refusals
         if proxy.until_swallowed is not None:  # a post takes fewer replies than this
             break
-    proxy.swallow_after(10_000)
+    proxy.drop_replies_after(10_000)
     assert 3 <= len(posts) < MOST_REPLIES
     assert refused >= 2
-    await far.work()
+    await far.deliver_all()
     wanted = sorted(posts, reverse=True)
     assert await author.profile_ids() == wanted
     assert await author.home_ids() == wanted
@@ -78,15 +74,15 @@ async def test_whichever_reply_of_a_deletion_is_lost_the_post_is_gone(far: World
     author, reader = await far.people("author", "reader")
     await reader.follows(author)
     for step in range(MOST_REPLIES):
-        proxy.swallow_after(10_000)
+        proxy.drop_replies_after(10_000)
         post = await author.publishes(f"post {step}")
-        await far.work()
-        proxy.swallow_after(step)
+        await far.deliver_all()
+        proxy.drop_replies_after(step)
         try:
             await until_answered(lambda post=post: author.deletes(post))
         finally:
             is_over = proxy.until_swallowed is not None
-            proxy.swallow_after(10_000)
+            proxy.drop_replies_after(10_000)
         assert (await author.profile_ids(), await reader.home_ids()) == ([], [])
         if is_over:
             break
@@ -102,19 +98,19 @@ async def test_a_master_cut_off_from_its_replica_acknowledges_nothing_that_the_n
         with FaultProxy(master.socket) as between:
             follow(replica, between.port)
             urls = StoreUrls(master.url)
-            async with open_services(urls, Configuration(require_replicas=1)) as opened:
+            async with open_services(urls, ServiceConfig(require_replicas=1)) as opened:
                 author = await World(opened).person("author")
                 acknowledged = [(await author.publishes("before")).id]
-                with between.suffering(fault):
+                with between.with_fault(fault):
                     refused = 0
                     for number in range(3):
                         try:
                             acknowledged.append((await author.publishes(f"cut off {number}")).id)
-                        except Unconfirmed:
+                        except PostUnconfirmed:
                             refused += 1
                     with replica.client() as client:
                         client.replicaof("NO", "ONE")
-            async with open_services(StoreUrls(replica.url), Configuration()) as taken_over:
+            async with open_services(StoreUrls(replica.url), ServiceConfig()) as taken_over:
                 stands = set(await taken_over.repositories.posts.find_many(acknowledged))
         assert refused == 3
         assert stands == set(acknowledged)

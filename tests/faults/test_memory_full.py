@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 import redis
 
-from socialsite.configuration import Configuration
+from socialsite.service_config import ServiceConfig
 from socialsite.services import open_services
 from socialsite.store import StoreUrls
-from tests.support.outages import jobs_at
-from tests.support.pulse import Pulse
+from tests.support.outages import count_jobs
+from tests.support.pulse import TimedLoad
 from tests.support.redis_server import RedisServer
-from tests.support.serving import Serving, serving
+from tests.support.serving import ProductionSite, running_production_site
 from tests.support.site import wait_until
-from tests.support.visitor import PASSWORD, Answer, Visitor
-from timelines.services.auditing import Audit
+from tests.support.visitor import PASSWORD, HttpVisitor, JsonObject
+from timelines.audit import Audit
 
 MB = 1024 * 1024
 RESERVE = MB
@@ -27,8 +27,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def site(server: RedisServer) -> Iterator[Serving]:
-    with serving(server.url, MEMORY_RESERVE=str(RESERVE)) as running:
+def site(server: RedisServer) -> Iterator[ProductionSite]:
+    with running_production_site(server.url, MEMORY_RESERVE=str(RESERVE)) as running:
         yield running
 
 
@@ -36,21 +36,21 @@ def used_bytes(client: redis.Redis) -> int:
     return int(client.info("memory")["used_memory"])
 
 
-def everything_else_works(author: Visitor, site: Serving, post: Answer) -> None:
+def everything_else_works(author: HttpVisitor, site: ProductionSite, post: JsonObject) -> None:
     """Reading, signing in, and deleting `post`."""
     for path in ("/", "/public/", "/@filler/", f"/@filler/{post['id']}/"):
         author.get(path)
-    with Visitor(site.url) as returning:
+    with HttpVisitor(site.url) as returning:
         answer = returning.post("/accounts/login/", username="filler", password=PASSWORD)
         assert answer.status_code == 200, answer.text
     author.deletes(post)
 
 
 async def test_a_store_that_fills_refuses_posts_and_serves_everything_else(
-    server: RedisServer, site: Serving, tmp_path: Path
+    server: RedisServer, site: ProductionSite, tmp_path: Path
 ) -> None:
-    pulse = Pulse(site.url, tmp_path, people=2)
-    author = Visitor(site.url, "filler").sign_up()
+    pulse = TimedLoad(site.url, tmp_path, people=2)
+    author = HttpVisitor(site.url, "filler").sign_up()
     first = author.publishes("to be deleted")
     with server.client() as client, pulse:
         client.config_set("maxmemory", used_bytes(client) + RESERVE + ROOM)
@@ -65,12 +65,12 @@ async def test_a_store_that_fills_refuses_posts_and_serves_everything_else(
         refused = pulse.outcomes["post 503"]
         client.config_set("maxmemory", 0)
         healed = time.monotonic()
-        pulse.until_recovered(healed)
-    wait_until(lambda: jobs_at(server) == 0, 60)
+        pulse.wait_until_recovered(healed)
+    wait_until(lambda: count_jobs(server) == 0, 60)
     found = pulse.audit()
     print(
         f"{accepted} posts until full; full for {healed - full:.1f} s: {refused} refusals, "
-        f"taken again after {pulse.recovered_s(healed):.2f} s; {found}"
+        f"taken again after {pulse.recovery_time_s(healed):.2f} s; {found}"
     )
     assert found.is_clean, found
     assert accepted >= 20
@@ -81,6 +81,6 @@ async def test_a_store_that_fills_refuses_posts_and_serves_everything_else(
 
 
 async def nothing_is_half_done(server: RedisServer) -> None:
-    async with open_services(StoreUrls(server.url), Configuration()) as opened:
+    async with open_services(StoreUrls(server.url), ServiceConfig()) as opened:
         report = await Audit.over(opened, second_look_after_s=0.5).run()
     assert not report.damage, [str(finding) for finding in report.findings]

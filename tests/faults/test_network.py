@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.handler import DEADLINE_S
+from socialsite.web.handler import REQUEST_DEADLINE_S
 from tests.support.fault_proxy import Fault, FaultProxy
-from tests.support.outages import jobs_at
-from tests.support.processes import MostThreads
-from tests.support.pulse import Pulse
+from tests.support.outages import count_jobs
+from tests.support.processes import PeakThreadCounter
+from tests.support.pulse import TimedLoad
 from tests.support.redis_server import RedisServer
-from tests.support.serving import Serving, serving
+from tests.support.serving import ProductionSite, running_production_site
 from tests.support.site import wait_until
 
 FAULT_S = float(os.environ.get("FAULT_SECONDS", "7"))
@@ -41,8 +41,8 @@ def proxy(server: RedisServer) -> Iterator[FaultProxy]:
 
 
 @pytest.fixture(scope="module")
-def site(proxy: FaultProxy) -> Iterator[Serving]:
-    with serving(proxy.url) as running:
+def site(proxy: FaultProxy) -> Iterator[ProductionSite]:
+    with running_production_site(proxy.url) as running:
         yield running
 
 
@@ -66,7 +66,7 @@ def paused(_: FaultProxy, server: RedisServer) -> Iterator[None]:
 
 
 def network(fault: Fault) -> Blow:
-    return lambda proxy, _: proxy.suffering(fault)
+    return lambda proxy, _: proxy.with_fault(fault)
 
 
 BLOWS: dict[str, Blow] = {
@@ -79,28 +79,28 @@ BLOWS: dict[str, Blow] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BLOWS)
 def test_no_request_passes_its_deadline_and_nothing_is_lost(
-    server: RedisServer, proxy: FaultProxy, site: Serving, tmp_path: Path, name: str
+    server: RedisServer, proxy: FaultProxy, site: ProductionSite, tmp_path: Path, name: str
 ) -> None:
-    pulse = Pulse(site.url, tmp_path)
-    with MostThreads(site.web_pid) as threads, pulse:
+    pulse = TimedLoad(site.url, tmp_path)
+    with PeakThreadCounter(site.web_pid) as threads, pulse:
         wait_until(lambda: pulse.is_steady)
         time.sleep(1)
         with BLOWS[name](proxy, server):
             time.sleep(FAULT_S / 2 if name in SHORT else FAULT_S)
         healed = time.monotonic()
-        pulse.until_recovered(healed)
+        pulse.wait_until_recovered(healed)
         time.sleep(1)
-    wait_until(lambda: jobs_at(server) == 0, 60)
+    wait_until(lambda: count_jobs(server) == 0, 60)
     found = pulse.audit()
     print(
         f"{name}: slowest {pulse.slowest_s:.2f} s, p99.9 {pulse.percentile_s(0.999):.2f} s, "
-        f"over {pulse.recovered_s(healed):.2f} s after, threads {threads.at_first}..{threads.most}, "
+        f"over {pulse.recovery_time_s(healed):.2f} s after, threads {threads.at_first}..{threads.most}, "
         f"the machine stood still for {pulse.stalls.total_s:.2f} s, {found}"
     )
     assert found.is_clean, found
     assert pulse.outcomes["post 503"] or (name == "delay" and pulse.slowest_s >= 2 * DELAY_S)  # it was felt
     assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200", "read 503"}, found
-    assert pulse.slowest_s <= DEADLINE_S + SLACK_S + pulse.stalls.total_s
+    assert pulse.slowest_s <= REQUEST_DEADLINE_S + SLACK_S + pulse.stalls.total_s
     assert threads.most <= threads.at_first + MORE_THREADS
-    assert pulse.recovered_s(healed) <= RECOVERED_WITHIN_S + pulse.stalls.total_s
+    assert pulse.recovery_time_s(healed) <= RECOVERED_WITHIN_S + pulse.stalls.total_s
     assert site.is_alive, site.log[-2000:]

@@ -1,6 +1,6 @@
 """Masters that die, replicas that lag, slots that move, under a steady load: what is promised, is kept.
 
-One run of each; `python -m tests.support.reliability` makes more and prints the table of docs/reliability.md.
+One run of each; `python -m tests.support.reliability` makes more and prints the table of docs/reference/reliability.md.
 """
 
 import random
@@ -9,24 +9,24 @@ import shutil
 import pytest
 
 from tests.support import outages
-from tests.support.outages import Result
-from tests.support.steady import ENOUGH
+from tests.support.outages import OutageResult
+from tests.support.steady import MIN_POSTS_AND_FOLLOWS
 
 pytestmark = pytest.mark.slow
 
 MASTERS = 3
 
 
-def require_kept(result: Result) -> None:
+def require_kept(result: OutageResult) -> None:
     print(result)
     assert result.outcome.audit.is_clean, result.outcome.audit
     require_fair(result)
 
 
-def require_fair(result: Result) -> None:
+def require_fair(result: OutageResult) -> None:
     """Enough was tried, and users were told nothing but to come again."""
-    assert result.outcome.audit.acknowledged > ENOUGH, result.outcome.audit
-    assert result.outcome.follows > ENOUGH, result.outcome.audit
+    assert result.outcome.audit.acknowledged > MIN_POSTS_AND_FOLLOWS, result.outcome.audit
+    assert result.outcome.follows > MIN_POSTS_AND_FOLLOWS, result.outcome.audit
     assert not result.outcome.beyond_allowed, result.outcome.audit
 
 
@@ -50,7 +50,7 @@ def test_a_failover_by_sentinel_costs_nothing_that_a_replica_had_to_confirm() ->
 
 @pytest.mark.parametrize("case", ["a_master_is_killed", "a_lagging_replica_takes_over"])
 def test_without_confirmation_users_still_see_nothing_but_503(case: str) -> None:
-    """What is lost then is published (docs/reliability.md), not promised."""
+    """What is lost then is published (docs/reference/reliability.md), not promised."""
     require_fair(getattr(outages, case)(random.randrange(MASTERS), confirmed=False))
 
 

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.configuration import Configuration
+from socialsite.service_config import ServiceConfig
 from socialsite.services import open_services
 from socialsite.store import StoreUrls
-from tests.support.power_cut import AOF, Sync, Tracer, disk_of, kept_at
+from tests.support.power_cut import AOF_FILE, FsyncRecord, FsyncTracer, copy_durable_files, last_sync_before
 from tests.support.redis_server import RedisServer
-from tests.support.stalls import Stalls
+from tests.support.stalls import StallMonitor
 from tests.support.world import World
-from timelines.services.auditing import Audit
+from timelines.audit import Audit
 
 POWER_S = float(os.environ.get("POWER_SECONDS", "5"))
 WRITERS = 4
@@ -39,12 +39,12 @@ pytestmark = [
 async def test_what_a_power_cut_takes_is_as_old_as_the_last_fsync(policy: str, tmp_path: Path) -> None:
     server = RedisServer(aof=True, options=("--appendfsync", policy)).start()
     try:
-        with Stalls() as stalls:
+        with StallMonitor() as stalls:
             acknowledged, syncs = await written(server, tmp_path)
         moment, lost = worst_of(acknowledged, syncs)
-        kept = kept_at(syncs, moment)
+        kept = last_sync_before(syncs, moment)
         assert kept is not None
-        disk = disk_of(server.directory, tmp_path / "disk", kept.size)
+        disk = copy_durable_files(server.directory, tmp_path / "disk", kept.size)
     finally:
         server.stop()
     stands = await found_on(disk, [post_id for at, post_id in acknowledged if at <= moment])
@@ -59,12 +59,12 @@ async def test_what_a_power_cut_takes_is_as_old_as_the_last_fsync(policy: str, t
     assert seconds <= (LOST_AT_MOST_S[policy] and LOST_AT_MOST_S[policy] + slow_s)
 
 
-async def written(server: RedisServer, directory: Path) -> tuple[list[tuple[float, int]], list[Sync]]:
+async def written(server: RedisServer, directory: Path) -> tuple[list[tuple[float, int]], list[FsyncRecord]]:
     """Publish for a while: when each post was acknowledged, and what was synced when."""
     acknowledged: list[tuple[float, int]] = []
-    async with open_services(StoreUrls(server.url), Configuration()) as services:
+    async with open_services(StoreUrls(server.url), ServiceConfig()) as services:
         people = await World(services).people(*(f"writer{number}" for number in range(WRITERS)))
-        tracer = Tracer(server.pid, server.directory / "appendonlydir" / AOF, directory / "calls")
+        tracer = FsyncTracer(server.pid, server.directory / "appendonlydir" / AOF_FILE, directory / "calls")
         until = time.time() + POWER_S
 
         async def write(number: int) -> None:
@@ -77,13 +77,11 @@ async def written(server: RedisServer, directory: Path) -> tuple[list[tuple[floa
         return acknowledged, tracer.stop()
 
 
-def worst_of(acknowledged: list[tuple[float, int]], syncs: list[Sync]) -> tuple[float, float]:
+def worst_of(acknowledged: list[tuple[float, int]], syncs: list[FsyncRecord]) -> tuple[float, float]:
     """The moment that costs most time, just before an fsync is done; and how much: since the last began."""
     last = acknowledged[-1][0]
     spans = [
-        (after.done - before.began, after.done - 0.000_001)
-        for before, after in pairwise(syncs)
-        if after.done <= last
+        (after.done - before.began, after.done - 0.000_001) for before, after in pairwise(syncs) if after.done <= last
     ]
     lost, moment = max(spans)
     return moment, lost
@@ -93,8 +91,8 @@ async def found_on(disk: Path, post_ids: list[int]) -> set[int]:
     """Those that stand after a start on that disk, with nothing half done."""
     server = RedisServer(aof=True, directory=disk).start()
     try:
-        async with open_services(StoreUrls(server.url), Configuration()) as services:
-            await World(services).work()
+        async with open_services(StoreUrls(server.url), ServiceConfig()) as services:
+            await World(services).deliver_all()
             report = await Audit.over(services, second_look_after_s=0.1).run()
             assert not report.damage, [str(finding) for finding in report.findings]
             return set(await services.repositories.posts.find_many(post_ids))

@@ -18,17 +18,18 @@ from pathlib import Path
 
 import pytest
 
+from socialsite.migration.opening import open_store
 from socialsite.services.starting import ServerTooOld, require_versions
-from socialsite.store import Store, open_store
-from socialsite.store.partition import even
+from socialsite.store import Store
+from socialsite.store.partition import balanced_partitioner
 from socialsite.store.topology.shard_map import ShardMap
 from tests.support.cluster import ClusterMember, RedisCluster
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
-from tests.support.serving import Serving, serving
+from tests.support.serving import ProductionSite, running_production_site
 from tests.support.site import ROOT
 from tests.support.topologies import plain_servers, shards_url
-from tests.support.visitor import Visitor
+from tests.support.visitor import HttpVisitor
 
 pytestmark = pytest.mark.slow
 
@@ -101,7 +102,7 @@ def test_shards_of_two_epochs_are_refused() -> None:
         assert ended(*WORKER, redis_url=url)[0] == 0
         with servers[1].client() as client:
             key = "map:{shards}:shard"
-            later = ShardMap(client.hget(key, "id").decode(), 2, even("hash", 2))
+            later = ShardMap(client.hget(key, "id").decode(), 2, balanced_partitioner("hash", 2))
             client.hset(key, mapping={"epoch": later.epoch, "checksum": later.checksum})
         require_refused("holds epoch 2 of the map and .* epoch 1: a move was broken off, finish it", url)
 
@@ -172,7 +173,7 @@ def test_a_server_that_is_away_ends_the_worker_and_is_waited_for_by_daphne(tmp_p
     status, said = ended(*WORKER, redis_url=url)
     assert status == 1
     assert re.search(f"cannot connect to 127.0.0.1:{port}: .*: start it, or correct its URL", said), said
-    site = Serving(url, tmp_path)
+    site = ProductionSite(url, tmp_path)
     try:
         site.start_web()
         until = time.monotonic() + ENDS_WITHIN_S
@@ -195,8 +196,8 @@ def test_a_server_that_is_away_ends_the_worker_and_is_waited_for_by_daphne(tmp_p
 def test_a_server_lost_later_takes_only_what_lives_on_it(redis_url: str) -> None:
     server = RedisServer().start()
     try:
-        with serving(redis_url, REDIS_TIMELINES_URL=server.url) as site:
-            alice = Visitor(site.url, "alice").sign_up()
+        with running_production_site(redis_url, REDIS_TIMELINES_URL=server.url) as site:
+            alice = HttpVisitor(site.url, "alice").sign_up()
             post = alice.publishes("hello")
             server.kill(signal.SIGKILL)
             anybody = ("/public/", f"/@alice/{post['id']}/", "/@alice/followers/", "/accounts/login/")

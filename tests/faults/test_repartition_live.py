@@ -20,11 +20,11 @@ import httpx
 import pytest
 
 from tests.support.cluster import RedisCluster
-from tests.support.ledger import Crowd, Ledger, audit
+from tests.support.ledger import LedgerClients, RequestLedger, audit_ledger
 from tests.support.serving import NO_LIMITS
-from tests.support.site import ROOT, Site, running_site, wait_until
-from tests.support.stalls import Stalls
-from tests.support.visitor import Visitor, circle
+from tests.support.site import ROOT, QuickstartSite, running_site, wait_until
+from tests.support.stalls import StallMonitor
+from tests.support.visitor import HttpVisitor, sign_up_circle
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +48,7 @@ ALLOWED = {
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QuickstartSite]:
     with running_site(tmp_path_factory.mktemp("moving") / "data", **NO_LIMITS) as running:
         yield running
 
@@ -64,8 +64,8 @@ def cluster() -> Iterator[RedisCluster]:
 class Probe:
     """Follows and unfollows, posts and reads without a pause; how long each took, what was promised."""
 
-    one: Visitor
-    other: Visitor
+    one: HttpVisitor
+    other: HttpVisitor
     phase: str = "before"
     took_s: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -108,7 +108,7 @@ class Probe:
         return took[len(took) * 99 // 100]
 
 
-def repartition(site: Site, *arguments: str) -> str:
+def repartition(site: QuickstartSite, *arguments: str) -> str:
     """The command as an operator gives it, beside the running site."""
     done = subprocess.run(
         [sys.executable, "manage.py", "repartition", *arguments],
@@ -123,7 +123,7 @@ def repartition(site: Site, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def moved_there_and_back(site: Site, cluster: RedisCluster, probe: Probe) -> None:
+def moved_there_and_back(site: QuickstartSite, cluster: RedisCluster, probe: Probe) -> None:
     time.sleep(QUIET_S)
     for phase, target in (("there", cluster.url), ("back", f"embedded://{site.data}")):
         probe.phase, began = phase, time.monotonic()
@@ -134,17 +134,17 @@ def moved_there_and_back(site: Site, cluster: RedisCluster, probe: Probe) -> Non
 
 
 def test_a_site_moves_to_a_cluster_and_back_and_nobody_notices_but_by_the_clock(
-    site: Site, cluster: RedisCluster, tmp_path: Path
+    site: QuickstartSite, cluster: RedisCluster, tmp_path: Path
 ) -> None:
-    ledger = Ledger(tmp_path / "ledger.jsonl")
-    people = circle(site.url, "mover", PEOPLE)
-    probe = Probe(*(Visitor(site.url, name, timeout_s=15).sign_up() for name in ("probe", "probed")))
-    crowd = Crowd(ledger, people, random.randrange(1 << 32), deleting=0.3)
+    ledger = RequestLedger(tmp_path / "ledger.jsonl")
+    people = sign_up_circle(site.url, "mover", PEOPLE)
+    probe = Probe(*(HttpVisitor(site.url, name, timeout_s=15).sign_up() for name in ("probe", "probed")))
+    crowd = LedgerClients(ledger, people, random.randrange(1 << 32), deleting=0.3)
     probing = threading.Thread(target=probe.run)
     crowd.start()
     probing.start()
     try:
-        with Stalls() as stalls:
+        with StallMonitor() as stalls:
             moved_there_and_back(site, cluster, probe)
             wait_until(lambda: ledger.outcomes["201"] > ENOUGH, 60)
     finally:
@@ -153,7 +153,7 @@ def test_a_site_moves_to_a_cluster_and_back_and_nobody_notices_but_by_the_clock(
         probing.join(30)
         ledger.close()
     wait_until(site.is_drained, 60)
-    found = audit(ledger, people)
+    found = audit_ledger(ledger, people)
     print(probe.report(), dict(probe.outcomes), found, sep="\n")
     assert found.is_clean, found
     assert found.acknowledged > ENOUGH

@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
-from tests.support.outages import jobs_at
-from tests.support.pulse import Pulse
+from tests.support.outages import count_jobs
+from tests.support.pulse import TimedLoad
 from tests.support.redis_server import RedisServer
-from tests.support.rolling import Resuming
-from tests.support.serving import serving
-from tests.support.site import Site, running_site, wait_until
-from tests.support.visitor import Visitor
+from tests.support.rolling import ResumingClient
+from tests.support.serving import running_production_site
+from tests.support.site import QuickstartSite, running_site, wait_until
+from tests.support.visitor import HttpVisitor
 
 RESTARTS = 3
 DOWN_S = 0.5
@@ -37,7 +37,7 @@ NO_LIMITS = {f"RATE_LIMIT_{rule}": "off" for rule in ("POST", "SIGNUP", "SOCKET"
 pytestmark = pytest.mark.slow
 
 
-class Persistent(Resuming):
+class Persistent(ResumingClient):
     """A browser's socket that waits between its tries as the site's own script does. `losses`: when live."""
 
     losses = 0
@@ -60,7 +60,7 @@ class Persistent(Resuming):
 class BusiestTenth:
     """Within `with`: the most commands that the site's Redis performed in a tenth of a second."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: QuickstartSite) -> None:
         self.most = 0
         self._site = site
         self._over = threading.Event()
@@ -122,11 +122,11 @@ async def all_saw(sockets: list[Persistent], wanted: set[int]) -> None:
 async def test_restarts_of_redis_cost_a_pause_and_no_post(tmp_path: Path) -> None:
     server = RedisServer(aof=True).start()
     try:
-        with serving(server.url, RATE_LIMIT_SOCKET="off") as site:
-            pulse = await asyncio.to_thread(Pulse, site.url, tmp_path, people=2)
+        with running_production_site(server.url, RATE_LIMIT_SOCKET="off") as site:
+            pulse = await asyncio.to_thread(TimedLoad, site.url, tmp_path, people=2)
             async with listening(site.port, 3) as sockets:
                 recovered = await asyncio.to_thread(restarted, pulse, server)
-                await asyncio.to_thread(wait_until, lambda: jobs_at(server) == 0, 60)
+                await asyncio.to_thread(wait_until, lambda: count_jobs(server) == 0, 60)
                 found = await asyncio.to_thread(pulse.audit)
                 print(f"{RESTARTS} restarts, whole again after {max(recovered):.2f} s: {found}")
                 assert found.is_clean, found
@@ -137,7 +137,7 @@ async def test_restarts_of_redis_cost_a_pause_and_no_post(tmp_path: Path) -> Non
         server.stop()
 
 
-def restarted(pulse: Pulse, server: RedisServer) -> list[float]:
+def restarted(pulse: TimedLoad, server: RedisServer) -> list[float]:
     """SHUTDOWN and start, again and again: how long each time until everybody was served."""
     ready = []
     with pulse:
@@ -148,19 +148,19 @@ def restarted(pulse: Pulse, server: RedisServer) -> list[float]:
             time.sleep(DOWN_S)
             server.start()
             ready.append(time.monotonic())
-            pulse.until_recovered(ready[-1])
+            pulse.wait_until_recovered(ready[-1])
             time.sleep(1)
-    return [pulse.recovered_s(at) for at in ready]
+    return [pulse.recovery_time_s(at) for at in ready]
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
+def site(tmp_path: Path) -> Iterator[QuickstartSite]:
     with running_site(tmp_path / "data", **NO_LIMITS) as running:
         yield running
 
 
-async def test_a_storm_of_sockets_is_back_soon_and_missed_nothing(site: Site) -> None:
-    author = await asyncio.to_thread(lambda: Visitor(site.url, "author").sign_up())
+async def test_a_storm_of_sockets_is_back_soon_and_missed_nothing(site: QuickstartSite) -> None:
+    author = await asyncio.to_thread(lambda: HttpVisitor(site.url, "author").sign_up())
     wanted = {int((await asyncio.to_thread(author.publishes, "before"))["id"])}
     async with listening(site.port, SOCKETS) as sockets:
         wanted = {int((await asyncio.to_thread(author.publishes, "heard by all"))["id"])}

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from tests.support import releases
-from tests.support.outages import jobs_at
-from tests.support.pulse import Pulse
+from tests.support.outages import count_jobs
+from tests.support.pulse import TimedLoad
 from tests.support.redis_server import RedisServer
-from tests.support.serving import Serving
+from tests.support.serving import ProductionSite
 from tests.support.site import wait_until
-from tests.support.visitor import JSON, Visitor
+from tests.support.visitor import JSON_HEADERS, HttpVisitor
 
 OLD = os.environ.get("OLD_RELEASE", releases.BEFORE_BOOSTS)
 STEP_S = float(os.environ.get("UPGRADE_SECONDS", "2"))
@@ -36,14 +36,14 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def sites(server: RedisServer, tmp_path: Path) -> Iterator[tuple[Serving, Serving]]:
+def sites(server: RedisServer, tmp_path: Path) -> Iterator[tuple[ProductionSite, ProductionSite]]:
     """The old release's web process, and the new one's; workers are the test's matter."""
     key = secrets.token_urlsafe(50)
-    old_root = releases.unpacked(OLD, tmp_path / "old")
+    old_root = releases.unpack_release(OLD, tmp_path / "old")
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    old = Serving(server.url, tmp_path / "a", root=old_root, SECRET_KEY=key)
-    new = Serving(server.url, tmp_path / "b", SECRET_KEY=key)
+    old = ProductionSite(server.url, tmp_path / "a", root=old_root, SECRET_KEY=key)
+    new = ProductionSite(server.url, tmp_path / "b", SECRET_KEY=key)
     try:
         for site in (old, new):
             site.start_web()
@@ -56,16 +56,16 @@ def sites(server: RedisServer, tmp_path: Path) -> Iterator[tuple[Serving, Servin
 
 
 def test_old_and_new_serve_side_by_side_and_read_each_others_posts(
-    server: RedisServer, sites: tuple[Serving, Serving], tmp_path: Path
+    server: RedisServer, sites: tuple[ProductionSite, ProductionSite], tmp_path: Path
 ) -> None:
     old, new = sites
-    pulse = Pulse([old.url, new.url], tmp_path, people=4)
+    pulse = TimedLoad([old.url, new.url], tmp_path, people=4)
     with pulse:
         old.start_worker()  # only an old worker
         time.sleep(STEP_S)
         new.start_worker()  # both
         time.sleep(STEP_S)
-    wait_until(lambda: jobs_at(server) == 0, 60)
+    wait_until(lambda: count_jobs(server) == 0, 60)
     found = pulse.audit()
     print(f"{OLD} and this: {found}")
     assert found.is_clean, found
@@ -73,7 +73,7 @@ def test_old_and_new_serve_side_by_side_and_read_each_others_posts(
     both_see_the_same(pulse.people, sites)
     old.stop_workers()  # they go first: one that takes the job of a boost writes it as the post it can read
     done = use_what_the_old_one_does_not_know(pulse.people[1], pulse.people[3])
-    wait_until(lambda: jobs_at(server) == 0, 60)
+    wait_until(lambda: count_jobs(server) == 0, 60)
     seen = {page: status for site in sites for one in pulse.people for page, status in looked_at(site, one)}
     boosts = [post for post in pulse.people[1].timeline("/") if post["boost_of"]]
     shown = texts_at(old, pulse.people[1])
@@ -86,9 +86,9 @@ def test_old_and_new_serve_side_by_side_and_read_each_others_posts(
     assert "Traceback" not in old.log + new.log, (old.log + new.log)[-3000:]
 
 
-def use_what_the_old_one_does_not_know(one: Visitor, other: Visitor) -> dict[str, int]:
+def use_what_the_old_one_does_not_know(one: HttpVisitor, other: HttpVisitor) -> dict[str, int]:
     """Status by what was done, at the new release."""
-    stranger = Visitor(str(one.http.base_url), "stranger").sign_up()
+    stranger = HttpVisitor(str(one.http.base_url), "stranger").sign_up()
     post = stranger.publishes("to be boosted #both")
     done = {
         "boost": one.post(f"/posts/{post['id']}/boost/"),
@@ -102,24 +102,24 @@ def use_what_the_old_one_does_not_know(one: Visitor, other: Visitor) -> dict[str
     return {what: answer.status_code for what, answer in done.items()}
 
 
-def texts_at(site: Serving, person: Visitor) -> dict[str, str]:
+def texts_at(site: ProductionSite, person: HttpVisitor) -> dict[str, str]:
     """Text by id of the home's entries, as a release shows them."""
-    with Visitor(site.url) as device:
+    with HttpVisitor(site.url) as device:
         device.http.cookies.update(person.http.cookies)
         return {post["id"]: post["text"] for post in device.timeline("/")}
 
 
-def looked_at(site: Serving, person: Visitor) -> Iterator[tuple[str, int]]:
+def looked_at(site: ProductionSite, person: HttpVisitor) -> Iterator[tuple[str, int]]:
     """Every page and its JSON at a release, with a session that either opened."""
-    with Visitor(site.url) as device:
+    with HttpVisitor(site.url) as device:
         device.http.cookies.update(person.http.cookies)
         for path in PAGES:
-            for headers in ({}, JSON):
+            for headers in ({}, JSON_HEADERS):
                 address = path.format(handle=person.handle)
                 answer = device.http.get(address, headers=headers)
                 yield f"{site.url}{address} {headers}", answer.status_code
 
 
-def both_see_the_same(people: list[Visitor], sites: tuple[Serving, Serving]) -> None:
+def both_see_the_same(people: list[HttpVisitor], sites: tuple[ProductionSite, ProductionSite]) -> None:
     for person in people:
         assert texts_at(sites[0], person) == texts_at(sites[1], person)

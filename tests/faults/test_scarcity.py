@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.handler import DEADLINE_S
-from tests.support.outages import jobs_at
-from tests.support.processes import busy_processors, open_files
-from tests.support.pulse import Pulse
+from socialsite.web.handler import REQUEST_DEADLINE_S
+from tests.support.outages import count_jobs
+from tests.support.processes import load_processors, open_files
+from tests.support.pulse import TimedLoad
 from tests.support.redis_server import RedisServer
-from tests.support.serving import Serving, serving
+from tests.support.serving import ProductionSite, running_production_site
 from tests.support.site import wait_until
 
 SCARCE_S = float(os.environ.get("SCARCE_SECONDS", "4"))
@@ -28,8 +28,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def site(server: RedisServer) -> Iterator[Serving]:
-    with serving(server.url) as running:
+def site(server: RedisServer) -> Iterator[ProductionSite]:
+    with running_production_site(server.url) as running:
         yield running
 
 
@@ -54,9 +54,9 @@ def idle_connections(port: int, count: int) -> Iterator[None]:
 
 
 def test_out_of_file_descriptors_it_serves_whom_it_has_and_takes_others_when_there_is_room(
-    server: RedisServer, site: Serving, tmp_path: Path
+    server: RedisServer, site: ProductionSite, tmp_path: Path
 ) -> None:
-    pulse = Pulse(site.url, tmp_path, people=2)
+    pulse = TimedLoad(site.url, tmp_path, people=2)
     with pulse:
         wait_until(lambda: pulse.is_steady)
         began, most = time.monotonic(), open_files(site.web_pid) + SPARE_FILES
@@ -73,44 +73,42 @@ def test_out_of_file_descriptors_it_serves_whom_it_has_and_takes_others_when_the
         healed = time.monotonic()
         wait_until(lambda: site.status("/readyz") == 200, 60)
         new_s = time.monotonic() - healed
-        pulse.until_recovered(healed)
-    wait_until(lambda: jobs_at(server) == 0, 60)
+        pulse.wait_until_recovered(healed)
+    wait_until(lambda: count_jobs(server) == 0, 60)
     found = pulse.audit()
     print(
         f"{at_most} files open for {healed - began:.1f} s; a new client is served {new_s:.2f} s after, "
-        f"everybody {pulse.recovered_s(healed):.2f} s; {found} {dict(pulse.outcomes)}"
+        f"everybody {pulse.recovery_time_s(healed):.2f} s; {found} {dict(pulse.outcomes)}"
     )
     assert found.is_clean, found
     assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200", "read 503"}
     assert at_most >= most - 1
     late_s = pulse.stalls.total_s
     assert new_s < BACK_WITHIN_S + late_s
-    assert pulse.recovered_s(healed) < BACK_WITHIN_S + late_s
-    assert pulse.slowest_s < DEADLINE_S + 1.5 + late_s
+    assert pulse.recovery_time_s(healed) < BACK_WITHIN_S + late_s
+    assert pulse.slowest_s < REQUEST_DEADLINE_S + 1.5 + late_s
 
 
 def test_starved_of_processor_time_it_is_slow_and_loses_nothing(
-    server: RedisServer, site: Serving, tmp_path: Path
+    server: RedisServer, site: ProductionSite, tmp_path: Path
 ) -> None:
-    pulse = Pulse(site.url, tmp_path, people=2)
+    pulse = TimedLoad(site.url, tmp_path, people=2)
     with pulse:
         wait_until(lambda: pulse.is_steady)
         calm = time.monotonic()
         time.sleep(2)
         began = time.monotonic()
-        with busy_processors(LOOPS):
+        with load_processors(LOOPS):
             time.sleep(SCARCE_S)
             ended = time.monotonic()
         time.sleep(1)
-    wait_until(lambda: jobs_at(server) == 0, 60)
+    wait_until(lambda: count_jobs(server) == 0, 60)
     found = pulse.audit()
     before, starved = (
         pulse.percentile_s(0.99, since=calm, until=began),
         pulse.percentile_s(0.99, since=began, until=ended),
     )
-    print(
-        f"{LOOPS} busy loops: p99 {before * 1000:.0f} ms before, {starved * 1000:.0f} ms meanwhile; {found}"
-    )
+    print(f"{LOOPS} busy loops: p99 {before * 1000:.0f} ms before, {starved * 1000:.0f} ms meanwhile; {found}")
     assert found.is_clean, found
     assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200", "read 503"}
-    assert starved <= DEADLINE_S + 1.5
+    assert starved <= REQUEST_DEADLINE_S + 1.5

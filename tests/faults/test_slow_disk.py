@@ -2,7 +2,7 @@
 
 With everysec Redis writes to its file before it answers, except while an fsync is going on: then it keeps
 up to two seconds of what it answered in its own memory. The site acknowledges nothing before it is in the
-file (socialsite/store/written_out.py), which the posts of a service without that look show to be needed.
+file (socialsite/store/aof.py), which the posts of a service without that look show to be needed.
 `strace` makes every fsync of the server take longer.
 """
 
@@ -15,19 +15,20 @@ import time
 import httpx
 import pytest
 
-from socialsite.configuration import Configuration
+from socialsite.migration.opening import open_store
 from socialsite.recipes.worker import Worker
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
-from socialsite.store import StoreUrls, open_store
-from tests.support.queues import prepared
+from socialsite.store import StoreUrls
+from tests.support.queues import open_queue
 from tests.support.redis_server import RedisServer
-from tests.support.serving import serving
+from tests.support.serving import running_production_site
 from tests.support.site import wait_until
-from tests.support.slow_disk import held_back, slow_disk, until_held_back, work_of
-from tests.support.stalls import Stalls
-from tests.support.visitor import Visitor
+from tests.support.slow_disk import key_of_payload, slow_disk, unwritten_aof_bytes, wait_until_fsync_begins
+from tests.support.stalls import StallMonitor
+from tests.support.visitor import HttpVisitor
 from tests.support.world import Person, World
-from timelines.services.auditing import Audit
+from timelines.audit import Audit
 
 FSYNC_S = {"everysec": 1.5, "always": 0.02}
 """How long each fsync takes; a post is several writes, which with always wait for one each."""
@@ -46,7 +47,7 @@ def test_what_a_page_acknowledged_is_there_after_a_kill_amid_a_slow_fsync(fsync_
     """Longer than Redis waits for (2 s), too: it writes without the fsync then."""
     server = RedisServer(aof=True).start()
     try:
-        with serving(server.url) as site:
+        with running_production_site(server.url) as site:
             authors = [Author(site.url, f"author{number}") for number in range(3)]
             for _ in range(kills):
                 with slow_disk(server, fsync_s):
@@ -69,7 +70,7 @@ def until_held_for(server: RedisServer, seconds: float) -> None:
     """Until Redis has held something back for so long without a break."""
     began = time.monotonic()
     while time.monotonic() - began < seconds:
-        if not held_back(server):
+        if not unwritten_aof_bytes(server):
             began = time.monotonic()
         time.sleep(0.01)
 
@@ -79,7 +80,7 @@ class Author(threading.Thread):
 
     def __init__(self, url: str, handle: str) -> None:
         super().__init__(daemon=True)
-        self._visitor = Visitor(url, handle).sign_up()
+        self._visitor = HttpVisitor(url, handle).sign_up()
         self._stopping = threading.Event()
         self.acknowledged: list[str] = []
         self.longest_s = 0.0
@@ -106,20 +107,20 @@ async def test_a_job_is_not_done_before_its_work_is_in_the_file_of_another_serve
     elsewhere, jobs = RedisServer(aof=True).start(), RedisServer().start()
     store = await open_store(StoreUrls(elsewhere.url, {"jobs": jobs.url}))
     try:
-        queue = await prepared(store)
+        queue = await open_queue(store)
 
         async def work(payload: bytes) -> list[bytes]:
-            await store.gather([("SET", work_of(payload), "done")])
+            await store.gather([("SET", key_of_payload(payload), "done")])
             return []
 
         with slow_disk(elsewhere, FSYNC_S["everysec"]):
-            await until_held_back(elsewhere, store)
+            await wait_until_fsync_begins(elsewhere, store)
             for number in range(JOBS):
                 await queue.add(str(number).encode())
             assert await Worker(queue, work).run_until_empty()
         elsewhere.start()
         with elsewhere.client() as client:
-            assert all(client.exists(str(work_of(str(number).encode()))) for number in range(JOBS))
+            assert all(client.exists(str(key_of_payload(str(number).encode()))) for number in range(JOBS))
     finally:
         await store.close()
         elsewhere.stop()
@@ -130,21 +131,21 @@ async def test_a_job_is_not_done_before_its_work_is_in_the_file_of_another_serve
 async def test_what_redis_answered_amid_a_slow_fsync_goes_with_a_kill(policy: str) -> None:
     server = RedisServer(aof=True, options=("--appendfsync", policy)).start()
     try:
-        with Stalls() as stalls:
-            async with open_services(StoreUrls(server.url), Configuration()) as services:
+        with StallMonitor() as stalls:
+            async with open_services(StoreUrls(server.url), ServiceConfig()) as services:
                 author = await World(services).person("author")
                 with slow_disk(server, FSYNC_S[policy]):
                     answered = await publish_amid_an_fsync(server, author, policy)
                     killed = time.monotonic()
         server.start()
-        async with open_services(StoreUrls(server.url), Configuration()) as services:
+        async with open_services(StoreUrls(server.url), ServiceConfig()) as services:
             lost = await lost_of(services, answered)
     finally:
         server.stop()
     oldest_s = killed - min(lost) if lost else 0.0
     print(f"{policy}: {len(lost)} of {len(answered)} posts lost, the oldest of {oldest_s:.2f} s before")
     assert lost == sorted(answered)[len(answered) - len(lost) :], "the last ones and no others"
-    assert bool(lost) == (policy == "everysec"), "what docs/reliability.md says"
+    assert bool(lost) == (policy == "everysec"), "what docs/reference/reliability.md says"
     assert oldest_s <= (LOST_AT_MOST_S[policy] and LOST_AT_MOST_S[policy] + stalls.total_s)
 
 
@@ -156,7 +157,7 @@ async def publish_amid_an_fsync(server: RedisServer, author: Person, policy: str
     while time.monotonic() < until or (policy == "everysec" and time.monotonic() - in_the_file < 0.5):
         post = await author.publishes("while the disk is slow")
         answered[time.monotonic()] = post.id
-        if held_back(server) == 0:
+        if unwritten_aof_bytes(server) == 0:
             in_the_file = time.monotonic()
         await asyncio.sleep(0.02)
     return answered
@@ -164,7 +165,7 @@ async def publish_amid_an_fsync(server: RedisServer, author: Person, policy: str
 
 async def lost_of(services: Services, answered: dict[float, int]) -> list[float]:
     """When each that is gone was answered; what stands is whole."""
-    await World(services).work()
+    await World(services).deliver_all()
     report = await Audit.over(services, second_look_after_s=0.1).run()
     assert not report.damage, [str(finding) for finding in report.findings]
     stands = await services.repositories.posts.find_many(list(answered.values()))

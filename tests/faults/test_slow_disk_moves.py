@@ -7,18 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.configuration import Configuration
-from socialsite.ids import ms_of
+from socialsite.ids import ms_from_id
+from socialsite.migration.copying import KeyCopier
+from socialsite.migration.opening import open_store
+from socialsite.migration.record import MigrationRoute as Way
+from socialsite.migration.store_pool import StorePool
+from socialsite.service_config import ServiceConfig
 from socialsite.services import open_services
-from socialsite.store import StoreUrls, open_store
-from socialsite.store.moving.copying import Copier
-from socialsite.store.moving.places import Places
-from socialsite.store.moving.record import Path as Way
-from socialsite.store.opening import topology_of
+from socialsite.store import StoreUrls
+from socialsite.store.factory import create_topology
 from tests.support.redis_server import RedisServer
-from tests.support.slow_disk import slow_disk, until_held_back, work_of
+from tests.support.slow_disk import key_of_payload, slow_disk, wait_until_fsync_begins
 from tests.support.world import World
-from timelines.services.archiving import ArchivingService
+from timelines.archive.service import ArchivingService
 
 FSYNC_S = 1.5
 
@@ -30,17 +31,17 @@ pytestmark = [
 
 async def test_a_move_deletes_nothing_that_the_target_holds_back() -> None:
     source, target = RedisServer(aof=True).start(), RedisServer(aof=True).start()
-    places = Places(source.url, topology_of)
+    places = StorePool(source.url, create_topology)
     held = await open_store(StoreUrls(target.url))
-    keys = [work_of(b"%d" % number) for number in range(20)]
+    keys = [key_of_payload(b"%d" % number) for number in range(20)]
     try:
         for server in (source, target):
             await places.open(server.url)
-        copier = Copier(places, {"posts": Way(source.url, target.url)})
+        copier = KeyCopier(places, {"posts": Way(source.url, target.url)})
         await places.store(source.url).gather([("SET", key, "acknowledged") for key in keys])
         with slow_disk(target, FSYNC_S):
-            await until_held_back(target, held)
-            await copier.clear_source(await copier.copy(keys))
+            await wait_until_fsync_begins(target, held)
+            await copier.delete_from_source(await copier.copy(keys))
         target.start()
         with target.client() as client:
             assert client.exists(*map(str, keys)) == len(keys)
@@ -52,14 +53,14 @@ async def test_a_move_deletes_nothing_that_the_target_holds_back() -> None:
 
 async def test_what_comes_back_from_the_archive_stands_before_the_archive_lets_go(tmp_path: Path) -> None:
     server = RedisServer(aof=True).start()
-    configuration = dataclasses.replace(Configuration(), archive_url=f"sqlite:///{tmp_path}/archive.sqlite3")
+    configuration = dataclasses.replace(ServiceConfig(), archive_url=f"sqlite:///{tmp_path}/archive.sqlite3")
     try:
         async with open_services(StoreUrls(server.url), configuration) as services:
             post = await (await World(services).person("author")).publishes("once archived")
             archiving = ArchivingService.over(services)
-            assert (await archiving.archive(ms_of(post.id) + 1)).posts == 1
+            assert (await archiving.archive(ms_from_id(post.id) + 1)).posts == 1
             with slow_disk(server, FSYNC_S):
-                await until_held_back(server, services.store)
+                await wait_until_fsync_begins(server, services.store)
                 assert await archiving.bring_back() == 1
         server.start()
         async with open_services(StoreUrls(server.url), configuration) as services:

@@ -12,8 +12,8 @@ import time
 
 import pytest
 
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
 from tests.support.world import Person, World
@@ -53,7 +53,7 @@ async def worker_at_work(services: Services, redis_url: str) -> subprocess.Popen
 
 
 async def workers(services: Services) -> set[bytes]:
-    pattern = services.outbox.heartbeat("*")
+    pattern = services.outbox.heartbeat_key("*")
     return set(await services.store.node(pattern).execute("KEYS", pattern))
 
 
@@ -83,14 +83,12 @@ async def reached(services: Services, reader: Person, post: PostId) -> None:
     """The fan-out is where it pushes to this reader, or past it: a moment amid it, however fast it is."""
     async with asyncio.timeout(90):
         while post not in await stored_home(services, reader):
-            if (await services.outbox.depth()).is_empty:
+            if (await services.outbox.read_depth()).is_empty:
                 return
 
 
 @pytest.mark.slow
-async def test_every_home_gets_every_post_once_although_workers_are_killed(
-    services: Services, redis_url: str
-) -> None:
+async def test_every_home_gets_every_post_once_although_workers_are_killed(services: Services, redis_url: str) -> None:
     world = World(services)
     author = await world.person("author")
     readers = await audience(world, author)
@@ -102,23 +100,21 @@ async def test_every_home_gets_every_post_once_although_workers_are_killed(
         await reached(services, random.choice(readers), posts[-1])
         worker.kill()
         worker.wait()
-        cut_off += not (await services.outbox.depth()).is_empty
+        cut_off += not (await services.outbox.read_depth()).is_empty
     killed = time.monotonic()
     worker = await worker_at_work(services, redis_url)
     async with asyncio.timeout(DONE_WITHIN_S):
-        while not (await services.outbox.depth()).is_empty:  # noqa: ASYNC110
+        while not (await services.outbox.read_depth()).is_empty:  # noqa: ASYNC110
             await asyncio.sleep(0.1)
     done_s = time.monotonic() - killed
     worker.terminate()
     assert await asyncio.to_thread(worker.wait, 10) == 0
     once = subprocess.run([*MANAGE, "syndicate", "--once", "--verbosity", "0"], env=environment(redis_url))
     assert once.returncode == 0
-    depth = await services.outbox.depth()
+    depth = await services.outbox.read_depth()
     assert depth.is_empty
     assert depth.dead == 0
-    print(
-        f"{cut_off} of {POSTS} kills cut a fan-out to {FOLLOWERS} off; all done {done_s:.1f} s after the last"
-    )
+    print(f"{cut_off} of {POSTS} kills cut a fan-out to {FOLLOWERS} off; all done {done_s:.1f} s after the last")
     assert cut_off > POSTS / 3  # else the kills tested nothing
     for reader in readers:
         stored = await stored_home(services, reader)
@@ -129,7 +125,7 @@ async def test_every_home_gets_every_post_once_although_workers_are_killed(
 @pytest.mark.slow
 async def test_jobs_performed_twice_in_any_order_leave_the_same_homes(redis_url: str) -> None:
     """Passes of six followers, one to a job."""
-    async with open_services(StoreUrls(redis_url), Configuration(posts_per_pass=2, turn_ms=0)) as services:
+    async with open_services(StoreUrls(redis_url), ServiceConfig(posts_per_pass=2, time_slice_ms=0)) as services:
         await perform_all_twice(services, World(services))
 
 
@@ -140,7 +136,7 @@ async def perform_all_twice(services: Services, world: World) -> None:
         await reader.follows(author)
         await reader.home()
     posts = [await author.publishes(f"post {number}") for number in range(5)]
-    owed = [job.payload for job in await services.outbox.take("abad1dea", 100, 1)]
+    owed = [job.payload for job in await services.outbox.fetch("abad1dea", 100, 1)]
     performed = 0
     while owed:
         job = owed.pop(random.randrange(len(owed)))

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.worker import Worker
-from socialsite.store import Store, open_store
-from tests.support.crew import Crew, until
-from tests.support.queues import prepared
-from tests.support.redis_server import RedisServer, write_out
-from tests.support.stalls import Stalls
+from socialsite.store import Store
+from tests.support.crew import WorkerPool, until
+from tests.support.queues import open_queue
+from tests.support.redis_server import RedisServer, pause_until_aof_written
+from tests.support.stalls import StallMonitor
 from tests.support.worker_process import WordHandler
 
 CHAINS, STEPS = 40, 10
@@ -32,20 +33,20 @@ def lasting_server() -> Iterator[RedisServer]:
 
 @pytest_asyncio.fixture
 async def queue(store: Store) -> JobQueue:
-    return await prepared(store)
+    return await open_queue(store)
 
 
 @pytest_asyncio.fixture
 async def lasting_queue(lasting_server: RedisServer) -> AsyncIterator[JobQueue]:
     store = await open_store(lasting_server.url)
-    yield await prepared(store)
+    yield await open_queue(store)
     await store.close()
 
 
 async def settled(queue: JobQueue, within_s: float) -> None:
     """Until nothing is owed."""
     async with asyncio.timeout(within_s):
-        while not (await queue.depth()).is_empty:  # noqa: ASYNC110
+        while not (await queue.read_depth()).is_empty:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
 
@@ -54,11 +55,9 @@ async def start_chains(queue: JobQueue) -> None:
         await queue.add(f"chain {chain} 0 {STEPS}".encode())
 
 
-async def test_the_job_of_a_killed_worker_is_adopted_at_once(
-    queue: JobQueue, redis_url: str, tmp_path: Path
-) -> None:
+async def test_the_job_of_a_killed_worker_is_adopted_at_once(queue: JobQueue, redis_url: str, tmp_path: Path) -> None:
     await queue.add(b"slow 60000 long")
-    async with Crew(redis_url, tmp_path, 1) as crew:
+    async with WorkerPool(redis_url, tmp_path, 1) as crew:
         await until(lambda: bool(crew.lines))
 
         async def notice(payload: bytes) -> list[bytes]:
@@ -69,29 +68,29 @@ async def test_the_job_of_a_killed_worker_is_adopted_at_once(
         heir = Worker(queue, notice)
         running = asyncio.create_task(heir.run())
         await asyncio.sleep(0.3)
-        with Stalls() as stalls:
+        with StallMonitor() as stalls:
             killed = time.monotonic()
-            assert crew.kill_one()
+            assert crew.kill_random_worker()
             await asyncio.wait_for(noticed.wait(), 20)
             noticed_s = time.monotonic() - killed
         assert noticed_s < 1 + stalls.total_s
         heir.stop()
         await running
-    assert (await queue.depth()).is_empty
+    assert (await queue.read_depth()).is_empty
 
 
 @pytest.mark.slow
 async def test_every_job_is_performed_although_workers_are_killed_all_the_time(
     queue: JobQueue, redis_url: str, tmp_path: Path
 ) -> None:
-    async with Crew(redis_url, tmp_path, 3) as crew:
+    async with WorkerPool(redis_url, tmp_path, 3) as crew:
         await start_chains(queue)
         for number in range(12):
             await asyncio.sleep(0.3)
             await queue.add(b"slow 100 %d" % number)
-            await until(crew.kill_one)
+            await until(crew.kill_random_worker)
         await settled(queue, 60)
-    depth = await queue.depth()
+    depth = await queue.read_depth()
     assert depth.dead == 0
     assert set(crew.performed) >= EVERY_STEP
     assert set(crew.performed) >= {f"slow 100 {number}" for number in range(12)}
@@ -103,10 +102,10 @@ async def test_a_job_that_kills_workers_is_buried_and_delays_others_little(
 ) -> None:
     added_ms: dict[str, int] = {}
     began = time.monotonic()
-    async with Crew(redis_server.url, tmp_path, 3) as crew:
+    async with WorkerPool(redis_server.url, tmp_path, 3) as crew:
         await until(lambda: heartbeats(redis_server) == 3)
         start_ms = (time.monotonic() - began) * 1000
-        with Stalls() as stalls:
+        with StallMonitor() as stalls:
             for number in range(160):
                 name = f"slow 5 {number}"
                 added_ms[name] = time.time_ns() // 1_000_000
@@ -118,7 +117,7 @@ async def test_a_job_that_kills_workers_is_buried_and_delays_others_little(
                 await asyncio.sleep(0.05)
             await settled(queue, 60)
         lines = crew.lines
-    letters = {letter.payload: letter.tries for letter in await queue.dead_letters(10)}
+    letters = {letter.payload: letter.tries for letter in await queue.read_dead_letters(10)}
     # What lies beside a killing job in a worker's hands dies with it, once: then it is tried alone.
     assert letters.pop(b"\xff\xfe") <= 2
     assert letters == {b"die": 5, b"fail": 5}
@@ -152,7 +151,7 @@ async def test_a_server_killed_and_started_again_stops_nothing(
     running = asyncio.create_task(worker.run())
     for _ in range(3):
         await asyncio.sleep(0.4)
-        await asyncio.to_thread(write_out, lasting_server.client())
+        await asyncio.to_thread(pause_until_aof_written, lasting_server.client())
         await asyncio.to_thread(lasting_server.kill)
         await asyncio.sleep(0.3)
         await asyncio.to_thread(lasting_server.start)
@@ -160,6 +159,6 @@ async def test_a_server_killed_and_started_again_stops_nothing(
     worker.stop()
     await running
     await store.close()
-    performed = Crew(lasting_server.url, tmp_path, 0).performed
+    performed = WorkerPool(lasting_server.url, tmp_path, 0).performed
     assert set(performed) == EVERY_STEP
-    assert (await lasting_queue.depth()).dead == 0
+    assert (await lasting_queue.read_depth()).dead == 0

@@ -107,11 +107,7 @@ def is_aside(node: ast.AST) -> bool:
     """A line of the log."""
     call = node.value if isinstance(node, ast.Expr) else None
     function = call.func if isinstance(call, ast.Call) else None
-    return (
-        isinstance(function, ast.Attribute)
-        and isinstance(function.value, ast.Name)
-        and function.value.id in ASIDE
-    )
+    return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id in ASIDE
 
 
 def changes(node: ast.AST, parent: ast.AST, name: str) -> Iterator[tuple[str, ast.AST | None]]:

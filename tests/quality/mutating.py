@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 
-from socialsite.store.scripts import READ_ONLY, Script
+from socialsite.store.scripts import READ_ONLY_SHEBANG, Script
 from tests.quality.lua_mutants import lua_mutants_of, lua_mutated
 from tests.quality.mutants import Mutant, mutants_of, mutated
 
@@ -49,7 +49,7 @@ def _replace_script(name: str, source: str, changed: str) -> None:
     for script in scripts:
         script.source = changed
         script.sha = hashlib.sha1(changed.encode(), usedforsecurity=False).hexdigest()
-        script.is_read_only = changed.startswith(READ_ONLY)
+        script.is_read_only = changed.startswith(READ_ONLY_SHEBANG)
 
 
 def _codes(code: CodeType) -> list[CodeType]:

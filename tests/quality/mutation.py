@@ -21,14 +21,12 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache"
 DOCUMENT = ROOT / "docs" / "reference" / "quality.md"
 PLACE = re.compile(r"(<!-- mutation -->\n).*?(<!-- /mutation -->)", re.DOTALL)
-SUBJECTS = ("socialsite/recipes", "timelines/repositories")
+SUBJECTS = ("socialsite/recipes/*", "timelines/*/*repository.py", "timelines/*/*.lua")
 
 
 def subjects() -> list[str]:
     """Every module and script under test, the smallest first."""
-    found = [
-        path for folder in SUBJECTS for path in (ROOT / folder).iterdir() if path.suffix in (".py", ".lua")
-    ]
+    found = [path for pattern in SUBJECTS for path in ROOT.glob(pattern) if path.suffix in (".py", ".lua")]
     return [path.relative_to(ROOT).as_posix() for path in sorted(found, key=lambda path: path.stat().st_size)]
 
 
@@ -80,9 +78,7 @@ def main() -> None:
         run(files, options.results, options.parts, options.coverage, options.tests)
     results = Results(options.results)
     if options.write:
-        written = PLACE.sub(
-            lambda found: f"{found[1]}{results.table(package_of)}\n{found[2]}", DOCUMENT.read_text()
-        )
+        written = PLACE.sub(lambda found: f"{found[1]}{results.table(package_of)}\n{found[2]}", DOCUMENT.read_text())
         DOCUMENT.write_text(written)
     print(results.told())
 

@@ -46,9 +46,7 @@ class Results:
         path = row["path"]
         if path not in known:
             there = (ROOT / path).exists()
-            known[path] = (
-                {(each.number, each.told, each.operator) for each in mutants_in(path)} if there else set()
-            )
+            known[path] = {(each.number, each.told, each.operator) for each in mutants_in(path)} if there else set()
         return (row["number"], row["told"], row["operator"]) in known[path]
 
     def forget(self, files: Iterable[str], states: Iterable[str]) -> None:

@@ -90,9 +90,7 @@ def _wanted(results: Any) -> Iterator[tuple[str, Mutant]]:
                 yield path, mutant
 
 
-def _try(
-    session: pytest.Session, items: dict[str, Any], covering: Covering, path: str, mutant: Mutant
-) -> Verdict:
+def _try(session: pytest.Session, items: dict[str, Any], covering: Covering, path: str, mutant: Mutant) -> Verdict:
     names = [name for name in covering.tests_of(path, mutant) if name in items]
     chosen, spent = [], 0.0
     for name in names:

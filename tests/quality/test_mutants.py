@@ -50,15 +50,11 @@ def test_a_mutant_differs_in_one_place_and_keeps_its_lines() -> None:
     plain = ast.unparse(ast.parse(PYTHON))
     for mutant in mutants_of(PYTHON):
         text = ast.unparse(mutated(PYTHON, mutant.number))
-        assert sum(one != two for one, two in zip(plain.split("\n"), text.split("\n"), strict=True)) == 1, (
-            mutant
-        )
+        assert sum(one != two for one, two in zip(plain.split("\n"), text.split("\n"), strict=True)) == 1, mutant
 
 
 def test_lua_is_changed_outside_of_texts_and_comments() -> None:
-    source = (
-        'if x >= 1 and "a >= 1" then -- not >= 1\n  redis.call("SET", KEYS[1], y, "NX")\nend\nreturn f(x)\n'
-    )
+    source = 'if x >= 1 and "a >= 1" then -- not >= 1\n  redis.call("SET", KEYS[1], y, "NX")\nend\nreturn f(x)\n'
     texts = {lua_mutated(source, mutant.number) for mutant in lua_mutants_of(source)}
     assert texts == {
         source.replace("x >= 1", "x > 1"),

@@ -3,11 +3,13 @@
 from dataclasses import dataclass, field
 
 from accounts import current
+from accounts.accounts.repository import AccountRepository
+from accounts.accounts.service import AccountService
 from accounts.domain import AccountId, SessionLimits
 from accounts.models import Account
-from accounts.repositories import AccountRepository, SessionRepository
-from accounts.services import AccountService, SessionService
-from accounts.sessions import SessionStore
+from accounts.sessions.django_store import SessionStore
+from accounts.sessions.repository import SessionRepository
+from accounts.sessions.service import SessionService
 from socialsite.clock import FixedClock
 from socialsite.store import Store
 
@@ -31,10 +33,8 @@ class AccountWorld:
         self.accounts = AccountService(
             self.account_repository, self.session_repository, self.clock, self._ended, self._deleted
         )
-        self.sessions = SessionService(
-            self.session_repository, self.account_repository, self.clock, self._ended
-        )
-        current.bind(self.accounts, self.sessions)
+        self.sessions = SessionService(self.session_repository, self.account_repository, self.clock, self._ended)
+        current.bind_services(self.accounts, self.sessions)
 
     async def _ended(self, account_id: AccountId, session_id: str | None) -> None:
         self.ended.append((account_id, session_id))
@@ -42,10 +42,10 @@ class AccountWorld:
     async def _deleted(self, account_id: AccountId) -> None:
         self.deleted.append(account_id)
 
-    async def signs_up(self, handle: str = "alice", password: str | None = PASSWORD) -> Account:
+    async def sign_up(self, handle: str = "alice", password: str | None = PASSWORD) -> Account:
         return await self.accounts.sign_up(handle=handle, password=password, now_ms=self.clock.now_ms())
 
-    async def signs_in(self, account: Account, device: str = "Firefox on Linux") -> SessionStore:
+    async def sign_in(self, account: Account, device: str = "Firefox on Linux") -> SessionStore:
         """A new session, stored."""
         session = SessionStore(sessions=self.sessions)
         session.device = device
@@ -55,7 +55,7 @@ class AccountWorld:
         await session.asave()
         return session
 
-    async def who(self, session: SessionStore | str | None) -> Account | None:
+    async def account_of(self, session: SessionStore | str | None) -> Account | None:
         """Whom a cookie stands for."""
         cookie = session.session_key if isinstance(session, SessionStore) else session
         return (await self.sessions.load(cookie, self.clock.now_ms()))[0]

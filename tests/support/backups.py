@@ -2,32 +2,32 @@
 
 from pathlib import Path
 
-from socialsite.operations.backup import Backup, walked
-from socialsite.operations.backup_file import BackupReader
-from socialsite.operations.families import is_taken
-from socialsite.operations.restore import Restore, into_store
-from socialsite.operations.values import Record, read
+from socialsite.maintenance.backup import Backup, scan_keys
+from socialsite.maintenance.backup_file import BackupReader
+from socialsite.maintenance.dump import KeyRecord, read_key_records
+from socialsite.maintenance.families import is_backed_up
+from socialsite.maintenance.restore import Restore, make_store_body_writer
 from socialsite.services import Services
 from socialsite.store import Store
 
 
-async def save(services: Services, path: Path) -> None:
-    await Backup(services.store, services.config.born_with).write(path, services.clock.now_ms())
+async def write_backup(services: Services, path: Path) -> None:
+    await Backup(services.store, services.config.immutable_settings).write(path, services.clock.now_ms())
 
 
-async def load(services: Services, path: Path) -> None:
+async def restore_backup(services: Services, path: Path) -> None:
     file = BackupReader(path)
-    file.check()
-    restore = Restore(services.store, into_store(services.store))
+    file.verify()
+    restore = Restore(services.store, make_store_body_writer(services.store))
     await restore.require_empty()
     await restore.load(file, services.clock.now_ms())
 
 
-async def sources(store: Store) -> dict[str, Record]:
+async def read_records(store: Store) -> dict[str, KeyRecord]:
     """Everything a backup takes, by key."""
-    found: dict[str, Record] = {}
+    found: dict[str, KeyRecord] = {}
     for node in store.nodes:
-        async for some in walked(node, lambda count: None):
-            taken = [key for key in some if is_taken(key)]
-            found |= {record.key: record for record in await read(node, taken)}
+        async for some in scan_keys(node, lambda count: None):
+            taken = [key for key in some if is_backed_up(key)]
+            found |= {record.key: record for record in await read_key_records(node, taken)}
     return found

@@ -1,11 +1,11 @@
 """Views of posts, buffered and flushed to totals, as tests add and read them."""
 
 from socialsite.recipes.buffer import Change, Entity
-from socialsite.recipes.buffer_totals import Totals
+from socialsite.recipes.buffer_totals import BufferTotals
 from socialsite.store import Key, Store
 
-NOW = 1_763_650_440_000
-POST = Entity("post", 7)
+NOW_MS = 1_763_650_440_000
+POST_ENTITY = Entity("post", 7)
 
 
 def totals_key(id: int) -> Key:
@@ -16,11 +16,11 @@ def views(amount: int = 1) -> Change:
     return Change({"views": amount})
 
 
-async def read(totals: Totals, entity: Entity = POST) -> int:
+async def read_total(totals: BufferTotals, entity: Entity = POST_ENTITY) -> int:
     (change,) = await totals.read([entity])
     return change.counts.get("views", 0)
 
 
-async def stored(store: Store, entity: Entity = POST) -> int:
+async def read_stored_total(store: Store, entity: Entity = POST_ENTITY) -> int:
     key = totals_key(entity.id)
     return int(await store.node(key).execute("HGET", key, "+views") or 0)

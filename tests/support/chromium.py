@@ -9,9 +9,9 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwright, WebSocket
 
-from tests.support.visitor import Visitor
+from tests.support.visitor import HttpVisitor
 
-FLAGS = (
+CHROMIUM_FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
     "--disable-dev-shm-usage",
@@ -22,7 +22,7 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
 )
-FAILED_ANSWER = re.compile(r"Failed to load resource: the server responded with a status of (4\d\d|503)")
+FAILED_RESPONSE_PATTERN = re.compile(r"Failed to load resource: the server responded with a status of (4\d\d|503)")
 """Chromium notes each answer of 400 and above; a page that is meant to be an error is no defect."""
 VIEWPORT = {"width": 1000, "height": 800}
 
@@ -32,15 +32,15 @@ def find_chromium() -> str | None:
 
 
 def launch(playwright: Playwright, program: str) -> Browser:
-    return playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+    return playwright.chromium.launch(executable_path=program, args=list(CHROMIUM_FLAGS))
 
 
-POST_PATH = re.compile(r"/@\w+/\d+/")
-LIVE_WITHIN_S = 40
+POST_PATH_PATTERN = re.compile(r"/@\w+/\d+/")
+LIVE_TIMEOUT_S = 40
 
 
 @dataclass
-class Reader:
+class BrowserPage:
     """A page in a browser of its own; `complaints`: console errors, uncaught ones, CSP violations."""
 
     page: Page
@@ -48,7 +48,7 @@ class Reader:
     complaints: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.page.on("console", self._note)
+        self.page.on("console", self._record_complaint)
         self.page.on("pageerror", lambda error: self.complaints.append(f"uncaught: {error}"))
 
     @property
@@ -63,10 +63,10 @@ class Reader:
     def pill(self) -> Locator:
         return self.page.locator("[data-live-region] .pill")
 
-    def goes(self, path: str) -> None:
+    def go_to(self, path: str) -> None:
         self.page.goto(self.url + path)
 
-    def goes_live(self, path: str = "/") -> None:
+    def go_to_live(self, path: str = "/") -> None:
         """Open a page and wait until its socket is subscribed to what the page shows."""
         frames: list[tuple[str, str]] = []  # where the page was when the socket opened, and what came
 
@@ -75,9 +75,9 @@ class Reader:
             socket.on("framereceived", lambda frame: frames.append((at, str(frame))))
 
         self.page.on("websocket", hears)
-        self.goes(path)
-        shows_the_badge_alone = path.startswith("/notifications/") or POST_PATH.fullmatch(path)
-        until = time.monotonic() + LIVE_WITHIN_S
+        self.go_to(path)
+        shows_the_badge_alone = path.startswith("/notifications/") or POST_PATH_PATTERN.fullmatch(path)
+        until = time.monotonic() + LIVE_TIMEOUT_S
         while not any(
             at == self.page.url
             and '"subscribed"' in frame
@@ -88,21 +88,18 @@ class Reader:
             self.page.wait_for_timeout(50)
         self.page.remove_listener("websocket", hears)
 
-    def publishes(self, text: str) -> None:
+    def publish(self, text: str) -> None:
         """By the box of the page that is open."""
         self.page.locator("#composer-text").fill(text)
         self.page.locator("[data-composer] [type=submit]").click()
 
-    def signs_in_as(self, visitor: Visitor) -> None:
+    def sign_in_as(self, visitor: HttpVisitor) -> None:
         """Take over the visitor's session."""
         self.context.add_cookies(
-            [
-                {"name": cookie.name, "value": cookie.value or "", "url": self.url}
-                for cookie in visitor.http.cookies.jar
-            ]
+            [{"name": cookie.name, "value": cookie.value or "", "url": self.url} for cookie in visitor.http.cookies.jar]
         )
 
-    def ids(self) -> list[str]:
+    def entry_ids(self) -> list[str]:
         """Ids of the entries, as they stand."""
         found: list[str] = self.page.evaluate(
             "[...document.querySelectorAll('ol[data-timeline] > li:not(.leaving) article[data-post-id]')]"
@@ -110,7 +107,7 @@ class Reader:
         )
         return found
 
-    def until(self, condition: Callable[[], Any], timeout_s: float = 30.0) -> None:
+    def wait_for(self, condition: Callable[[], Any], timeout_s: float = 30.0) -> None:
         """Look every 50 ms, letting the page go on meanwhile; AssertionError when time is up."""
         for _ in range(int(timeout_s / 0.05)):
             if condition():
@@ -118,8 +115,8 @@ class Reader:
             self.page.wait_for_timeout(50)
         raise AssertionError("it did not come true in time")
 
-    def _note(self, message: Any) -> None:
-        if message.type == "error" and not FAILED_ANSWER.search(message.text):
+    def _record_complaint(self, message: Any) -> None:
+        if message.type == "error" and not FAILED_RESPONSE_PATTERN.search(message.text):
             self.complaints.append(message.text)
 
 

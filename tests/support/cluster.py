@@ -57,9 +57,9 @@ class ClusterMember:
                 "--loglevel", "warning", "--logfile", str(self._directory / "redis.log"),
             ]
         )  # fmt: skip
-        wait_until(self._answers, "a cluster member to answer")
+        wait_until(self._is_responding, "a cluster member to answer")
 
-    def _answers(self) -> bool:
+    def _is_responding(self) -> bool:
         with contextlib.suppress(redis.ConnectionError, redis.BusyLoadingError), self.client() as client:
             return bool(client.ping())
         return False
@@ -103,20 +103,18 @@ class RedisCluster:
         with self.masters[0].client() as first:
             for member in self.members[1:]:
                 first.execute_command("CLUSTER MEET", "127.0.0.1", member.port)
-        wait_until(self._all_know_all, "the members to meet")
+        wait_until(self._is_fully_meshed, "the members to meet")
         for number, replica in enumerate(self.replicas):
             with self.masters[number % len(self.masters)].client() as client:
                 master_id = client.execute_command("CLUSTER MYID")
-            wait_until(partial(follows, replica, master_id), "a replica to know its master")
-        wait_until(self.is_whole, "the cluster to be whole")
+            wait_until(partial(is_replica_of, replica, master_id), "a replica to know its master")
+        wait_until(self.is_healthy, "the cluster to be whole")
         return self
 
-    def _all_know_all(self) -> bool:
-        return all(
-            self._info(member, "cluster_known_nodes") == str(len(self.members)) for member in self.members
-        )
+    def _is_fully_meshed(self) -> bool:
+        return all(self._info(member, "cluster_known_nodes") == str(len(self.members)) for member in self.members)
 
-    def is_whole(self) -> bool:
+    def is_healthy(self) -> bool:
         """Every member that answers says ok, and every replica has its master's data."""
         states = {self._info(member, "cluster_state") for member in self.members}
         return states == {"ok"} and all(self._is_synced(replica) for replica in self.replicas)
@@ -143,7 +141,7 @@ class RedisCluster:
     @contextlib.contextmanager
     def without_slot(self, slot: int) -> Iterator[None]:
         """Nobody holds the slot meanwhile; the others go on."""
-        owner = next(master for master in self.masters if holds(master, slot))
+        owner = next(master for master in self.masters if owns_slot(master, slot))
         for member in self.members:
             with member.client() as client:
                 client.config_set("cluster-require-full-coverage", "no")
@@ -156,7 +154,7 @@ class RedisCluster:
             for member in self.members:
                 with member.client() as client:
                     client.config_set("cluster-require-full-coverage", "yes")
-            wait_until(self.is_whole, "the cluster to be whole again")
+            wait_until(self.is_healthy, "the cluster to be whole again")
 
     def move_slot(self, slot: int, source: ClusterMember, target: ClusterMember) -> Iterator[None]:
         """Move one slot in steps; the caller turns it: importing, migrating, keys moved, owner changed."""
@@ -178,7 +176,7 @@ class RedisCluster:
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
-def follows(replica: ClusterMember, master_id: str) -> bool:
+def is_replica_of(replica: ClusterMember, master_id: str) -> bool:
     """Tell a replica whose it is. False where it has met the master, and not yet learnt its name."""
     with replica.client() as client, contextlib.suppress(redis.ResponseError):
         client.execute_command("CLUSTER REPLICATE", master_id)
@@ -193,7 +191,7 @@ def wait_until(holds: Callable[[], bool], what: str, timeout_s: float = 60.0) ->
         time.sleep(0.05)
 
 
-def holds(master: ClusterMember, slot: int) -> bool:
+def owns_slot(master: ClusterMember, slot: int) -> bool:
     with master.client() as client:
         nodes = client.execute_command("CLUSTER NODES").values()
     ranges = next(node["slots"] for node in nodes if "myself" in node["flags"])

@@ -12,14 +12,14 @@ from socialsite.services import Services, open_services
 Result = TypeVar("Result")
 
 
-def run(*words: object, **options: Any) -> str:
+def run_command(*words: object, **options: Any) -> str:
     """What a command says, on either stream."""
     out = io.StringIO()
     call_command(*map(str, words), stdout=out, stderr=out, **options)
     return out.getvalue()
 
 
-def within(do: Callable[[Services], Awaitable[Result]]) -> Result:
+def run_with_services(do: Callable[[Services], Awaitable[Result]]) -> Result:
     async def open_and_do() -> Result:
         async with open_services() as services:
             return await do(services)

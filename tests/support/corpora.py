@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 import yaml
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+DATA_DIR = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
-def corpus(relative: str) -> Path:
+def corpus_path(relative: str) -> Path:
     """The path of a file of the reference data; skips the test (fails it in CI) where it is absent."""
-    path = DATA / relative
+    path = DATA_DIR / relative
     if not path.exists():
         message = f"needs the reference data ../shared/data/{relative}"
         if os.environ.get("CI") == "true":
@@ -28,7 +28,7 @@ def corpus(relative: str) -> Path:
 
 
 def corpus_text(relative: str) -> str:
-    path = corpus(relative)
+    path = corpus_path(relative)
     if path.suffix == ".gz":
         return gzip.decompress(path.read_bytes()).decode("utf-8")
     return path.read_bytes().decode("utf-8")
@@ -45,8 +45,8 @@ def twitter_text(suite: str) -> dict[str, list[dict[str, Any]]]:
     return tests
 
 
-def posts(name: str) -> Iterator[dict[str, Any]]:
+def read_posts(name: str) -> Iterator[dict[str, Any]]:
     """The rows of one posts file, in its order."""
-    with gzip.open(corpus(f"posts/{name}.jsonl.gz"), "rt", encoding="utf-8") as lines:
+    with gzip.open(corpus_path(f"posts/{name}.jsonl.gz"), "rt", encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)

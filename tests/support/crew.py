@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Self
 
-RESTART_S = 0.5  # what quickstart waits before it starts a child again
+RESTART_DELAY_S = 0.5  # what quickstart waits before it starts a child again
 
 
-class Line(NamedTuple):
+class PerformedLine(NamedTuple):
     """A performed payload as the ledger has it."""
 
     at_ms: int
@@ -19,7 +19,7 @@ class Line(NamedTuple):
     payload: str
 
 
-class Crew:
+class WorkerPool:
     """`size` supervised workers on one server; `async with` starts and stops them."""
 
     def __init__(self, url: str, directory: Path, size: int) -> None:
@@ -44,7 +44,7 @@ class Crew:
         for worker in self._workers.values():
             worker.wait(10)
 
-    def kill_one(self) -> bool:
+    def kill_random_worker(self) -> bool:
         """kill -9 of a worker that runs; False where none does."""
         running = [worker for worker in self._workers.values() if worker.poll() is None]
         if running:
@@ -52,27 +52,25 @@ class Crew:
         return bool(running)
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[PerformedLine]:
         if not self._ledger.exists():
             return []
         rows = (row.split(" ", 2) for row in self._ledger.read_text().splitlines())
-        return [Line(int(at_ms), int(pid), payload) for at_ms, pid, payload in rows]
+        return [PerformedLine(int(at_ms), int(pid), payload) for at_ms, pid, payload in rows]
 
     @property
     def performed(self) -> list[str]:
         return [line.payload for line in self.lines]
 
     def _start(self, place: int) -> None:
-        self._workers[place] = subprocess.Popen(
-            self._command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        self._workers[place] = subprocess.Popen(self._command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     async def _supervise(self) -> None:
         while True:
             await asyncio.sleep(0.05)
             dead = [place for place, worker in self._workers.items() if worker.poll() is not None]
             if dead:
-                await asyncio.sleep(RESTART_S)
+                await asyncio.sleep(RESTART_DELAY_S)
                 for place in dead:
                     self._start(place)
 

@@ -4,111 +4,105 @@ from collections.abc import Awaitable, Callable
 
 from accounts import keys as account_keys
 from accounts.domain import AccountId
-from tests.support.town import Town
+from tests.support.town import SampleSite
 from timelines import keys
-from timelines.domain.account_list import ListId
-from timelines.repositories.tags import tag_key
+from timelines.hashtags.repository import tag_key
+from timelines.ids import ListId
 
-Damage = Callable[[Town], Awaitable[object]]
-EDGE = 1_700_000_000_000
-
-
-async def _unknown_account_follows(town: Town) -> None:
-    await town.services.repositories.follows._edges.add(AccountId(3), AccountId(999), EDGE)
-    await town.do("SET", account_keys.account_ids(), 1000)
+Damage = Callable[[SampleSite], Awaitable[object]]
+EDGE_TIME_MS = 1_700_000_000_000
 
 
-async def _misplaced_edge(town: Town) -> None:
+async def _unknown_account_follows(town: SampleSite) -> None:
+    await town.services.repositories.follows._edges.add(AccountId(3), AccountId(999), EDGE_TIME_MS)
+    await town.execute("SET", account_keys.account_ids(), 1000)
+
+
+async def _misplaced_edge(town: SampleSite) -> None:
     right = town.edge(keys.following, town.alice, town.bob)
     wrong = keys.following("p0" if right.tag != "p0" else "p1", town.alice.id)
-    await town.do("ZADD", wrong, EDGE, town.bob.id)
+    await town.execute("ZADD", wrong, EDGE_TIME_MS, town.bob.id)
 
 
-async def _unswept(town: Town) -> None:
-    await town.do("HSET", account_keys.account(town.carol.id), "state", "deleted")
+async def _unpurged_account(town: SampleSite) -> None:
+    await town.execute("HSET", account_keys.account(town.carol.id), "state", "deleted")
 
 
-async def _post_of_another(town: Town) -> None:
-    await town.do("ZADD", keys.profile_timeline(town.bob.id), town.third.id, town.third.id)
+async def _post_of_other_author(town: SampleSite) -> None:
+    await town.execute("ZADD", keys.profile_timeline(town.bob.id), town.third.id, town.third.id)
 
 
-async def _home_turned(town: Town) -> None:
+async def _reversed_home(town: SampleSite) -> None:
     key = keys.home_timeline(town.alice.id)
     early = town.first.id - (60_000 << 12)
-    await town.do("DEL", key)
-    await town.do("RPUSH", key, early, town.third.id, town.second.id, town.first.id, "-0")
-    await town.do("PEXPIRE", key, 86_400_000)
+    await town.execute("DEL", key)
+    await town.execute("RPUSH", key, early, town.third.id, town.second.id, town.first.id, "-0")
+    await town.execute("PEXPIRE", key, 86_400_000)
 
 
-async def _stale_home(town: Town) -> None:
+async def _stale_home(town: SampleSite) -> None:
     key = keys.home_timeline(town.alice.id)
-    await town.do("LREM", key, 0, town.second.id)
+    await town.execute("LREM", key, 0, town.second.id)
 
 
-async def _two_accounts_one_handle(town: Town) -> None:
-    await town.do("HSET", account_keys.account(town.carol.id), "handle", "bob")
+async def _two_accounts_one_handle(town: SampleSite) -> None:
+    await town.execute("HSET", account_keys.account(town.carol.id), "handle", "bob")
 
 
-async def _lose_handle(town: Town) -> None:
-    await town.do("DEL", account_keys.handle("carol"))
-    await town.do("HSET", account_keys.account(town.carol.id), "created_ms", 5)
+async def _delete_handle(town: SampleSite) -> None:
+    await town.execute("DEL", account_keys.handle("carol"))
+    await town.execute("HSET", account_keys.account(town.carol.id), "created_ms", 5)
 
 
-DAMAGE: dict[str, Damage] = {
-    "follow_one_sided": lambda town: town.do("DEL", town.edge(keys.followers, town.bob, town.alice)),
-    "follow_of_two_times": lambda town: town.do(
-        "ZADD", town.edge(keys.followers, town.bob, town.alice), EDGE, town.alice.id
+DAMAGE_BY_NAME: dict[str, Damage] = {
+    "follow_one_sided": lambda town: town.execute("DEL", town.edge(keys.followers, town.bob, town.alice)),
+    "follow_of_two_times": lambda town: town.execute(
+        "ZADD", town.edge(keys.followers, town.bob, town.alice), EDGE_TIME_MS, town.alice.id
     ),
     "follow_misplaced": _misplaced_edge,
     "follow_of_nobody": _unknown_account_follows,
-    "follow_garbage": lambda town: town.do("ZADD", keys.following("p3", town.bob.id), 5, "rubbish"),
-    "member_one_sided": lambda town: town.do(
-        "ZREM", town.edge(keys.listed, town.bob, town.list.id), town.list.id
-    ),
-    "member_of_nobody": lambda town: town.services.repositories.members.add(
-        ListId(town.list.id + 7), town.bob.id, 5
-    ),
-    "account_half": lambda town: town.do("HDEL", account_keys.account(town.carol.id), "state", "bio"),
-    "account_without_handle": _lose_handle,
-    "handle_without_account": lambda town: town.do("SET", account_keys.handle("nobody_here"), 77_000),
-    "handle_of_nobody": lambda town: town.do("SET", account_keys.handle("second_name"), town.bob.id),
+    "follow_garbage": lambda town: town.execute("ZADD", keys.following("p3", town.bob.id), 5, "rubbish"),
+    "member_one_sided": lambda town: town.execute("ZREM", town.edge(keys.listed, town.bob, town.list.id), town.list.id),
+    "member_of_nobody": lambda town: town.services.repositories.members.add(ListId(town.list.id + 7), town.bob.id, 5),
+    "account_half": lambda town: town.execute("HDEL", account_keys.account(town.carol.id), "state", "bio"),
+    "account_without_handle": _delete_handle,
+    "handle_without_account": lambda town: town.execute("SET", account_keys.handle("nobody_here"), 77_000),
+    "handle_of_nobody": lambda town: town.execute("SET", account_keys.handle("second_name"), town.bob.id),
     "handle_of_another": _two_accounts_one_handle,
-    "account_counter_low": lambda town: town.do("SET", account_keys.account_ids(), 1),
-    "account_unswept": _unswept,
-    "profile_of_nothing": lambda town: town.do("ZADD", keys.profile_timeline(town.bob.id), 12345, 12345),
-    "profile_of_another": _post_of_another,
-    "profile_misplaced": lambda town: town.do("ZADD", keys.profile_timeline(town.bob.id), 5, town.first.id),
-    "post_unprofiled": lambda town: town.do("ZREM", keys.profile_timeline(town.bob.id), town.first.id),
-    "post_unreadable": lambda town: town.do("SET", keys.post(town.third.id), b"\xc1 nothing"),
-    "post_expires": lambda town: town.do("EXPIRE", keys.post(town.third.id), 1000),
-    "claim_eternal": lambda town: town.do("SET", keys.post(4096), "pending"),
-    "reply_of_nothing": lambda town: town.do("ZADD", keys.replies(town.first.id), 777, 777),
-    "reply_unlinked": lambda town: town.do("DEL", keys.replies(town.first.id)),
-    "idempotency_garbage": lambda town: town.do(
+    "account_counter_low": lambda town: town.execute("SET", account_keys.account_ids(), 1),
+    "account_unswept": _unpurged_account,
+    "profile_of_nothing": lambda town: town.execute("ZADD", keys.profile_timeline(town.bob.id), 12345, 12345),
+    "profile_of_another": _post_of_other_author,
+    "profile_misplaced": lambda town: town.execute("ZADD", keys.profile_timeline(town.bob.id), 5, town.first.id),
+    "post_unprofiled": lambda town: town.execute("ZREM", keys.profile_timeline(town.bob.id), town.first.id),
+    "post_unreadable": lambda town: town.execute("SET", keys.post(town.third.id), b"\xc1 nothing"),
+    "post_expires": lambda town: town.execute("EXPIRE", keys.post(town.third.id), 1000),
+    "claim_eternal": lambda town: town.execute("SET", keys.post(4096), "pending"),
+    "reply_of_nothing": lambda town: town.execute("ZADD", keys.replies(town.first.id), 777, 777),
+    "reply_unlinked": lambda town: town.execute("DEL", keys.replies(town.first.id)),
+    "idempotency_garbage": lambda town: town.execute(
         "SET", keys.idempotency(town.bob.id, "00ff"), "rubbish", "EX", 100
     ),
-    "idempotency_eternal": lambda town: town.do("PERSIST", town.idempotency),
-    "session_of_nobody": lambda town: town.do(
+    "idempotency_eternal": lambda town: town.execute("PERSIST", town.idempotency),
+    "session_of_nobody": lambda town: town.execute(
         "SET", account_keys.session(AccountId(500), "a" * 64), "x", "EX", 100
     ),
-    "session_unreadable": lambda town: town.do(
-        "SET", account_keys.session(town.bob.id, "b" * 64), "x", "EX", 100
-    ),
-    "list_gone": lambda town: town.do("ZADD", keys.list_index(town.bob.id), town.list.id, town.list.id),
-    "list_unindexed": lambda town: town.do("DEL", keys.list_index(town.alice.id)),
-    "list_expires": lambda town: town.do("EXPIRE", keys.account_list(town.list.id), 1000),
-    "list_counter_low": lambda town: town.do("DEL", keys.list_ids()),
+    "session_unreadable": lambda town: town.execute("SET", account_keys.session(town.bob.id, "b" * 64), "x", "EX", 100),
+    "list_gone": lambda town: town.execute("ZADD", keys.list_index(town.bob.id), town.list.id, town.list.id),
+    "list_unindexed": lambda town: town.execute("DEL", keys.list_index(town.alice.id)),
+    "list_expires": lambda town: town.execute("EXPIRE", keys.account_list(town.list.id), 1000),
+    "list_counter_low": lambda town: town.execute("DEL", keys.list_ids()),
     "home_incomplete": _stale_home,
-    "home_of_strangers": lambda town: town.do("LPUSH", keys.home_timeline(town.bob.id), town.second.id),
-    "home_out_of_order": _home_turned,
-    "home_without_floor": lambda town: town.do("RPOP", keys.home_timeline(town.bob.id)),
-    "home_eternal": lambda town: town.do("PERSIST", keys.home_timeline(town.bob.id)),
-    "list_timeline_incomplete": lambda town: town.do("LPOP", keys.list_timeline(town.list.id)),
-    "tag_of_nothing": lambda town: town.do("ZADD", tag_key("many"), town.first.id, town.first.id),
-    "tag_misplaced": lambda town: town.do("ZADD", tag_key("many"), 5, town.third.id),
-    "tag_incomplete": lambda town: town.do("DEL", tag_key("many")),
-    "public_of_nothing": lambda town: town.do("ZADD", keys.public_timeline(), 999, 999),
-    "public_incomplete": lambda town: town.do("ZREM", keys.public_timeline(), town.first.id),
+    "home_of_strangers": lambda town: town.execute("LPUSH", keys.home_timeline(town.bob.id), town.second.id),
+    "home_out_of_order": _reversed_home,
+    "home_without_floor": lambda town: town.execute("RPOP", keys.home_timeline(town.bob.id)),
+    "home_eternal": lambda town: town.execute("PERSIST", keys.home_timeline(town.bob.id)),
+    "list_timeline_incomplete": lambda town: town.execute("LPOP", keys.list_timeline(town.list.id)),
+    "tag_of_nothing": lambda town: town.execute("ZADD", tag_key("many"), town.first.id, town.first.id),
+    "tag_misplaced": lambda town: town.execute("ZADD", tag_key("many"), 5, town.third.id),
+    "tag_incomplete": lambda town: town.execute("DEL", tag_key("many")),
+    "public_of_nothing": lambda town: town.execute("ZADD", keys.public_timeline(), 999, 999),
+    "public_incomplete": lambda town: town.execute("ZREM", keys.public_timeline(), town.first.id),
     "key_of_wrong_type": lambda town: town.services.store.gather(
         [("DEL", keys.home_timeline(town.bob.id)), ("SET", keys.home_timeline(town.bob.id), "no list")]
     ),

@@ -1,33 +1,33 @@
 """The demo site as its pictures and measurements use it: who logs in, and a conversation to look at."""
 
-from tests.support.visitor import Visitor
+from tests.support.visitor import HttpVisitor
 
-QUESTION = "Which book should everybody read once?"
+CONVERSATION_TEXT = "Which book should everybody read once?"
 
 
-def demo_visitor(url: str, handle: str) -> Visitor:
+def demo_visitor(url: str, handle: str) -> HttpVisitor:
     """One of the demo's three, logged in."""
-    visitor = Visitor(url, handle, timeout_s=60)
+    visitor = HttpVisitor(url, handle, timeout_s=60)
     visitor.http.get("/accounts/login/")
     answer = visitor.post("/accounts/login/", username=handle, password=f"{handle}-in-wonderland")
     assert answer.status_code == 200, answer.text
     return visitor
 
 
-def thread_of(visitor: Visitor) -> str:
+def find_conversation(visitor: HttpVisitor) -> str:
     """The path of the conversation that alice began."""
     posts = visitor.get("/@alice/")["posts"]
-    return next(str(post["url"]) for post in posts if QUESTION in post["text"])
+    return next(str(post["url"]) for post in posts if CONVERSATION_TEXT in post["text"])
 
 
-def enliven(url: str) -> None:
+def generate_activity(url: str) -> None:
     """What a morning brings: reactions alice is told of, hashtags that are talked about, a list, a filter."""
     with (
         demo_visitor(url, "alice") as alice,
         demo_visitor(url, "bob") as bob,
         demo_visitor(url, "carol") as carol,
     ):
-        asked = thread_of(alice).rstrip("/").rpartition("/")[2]
+        asked = find_conversation(alice).rstrip("/").rpartition("/")[2]
         for friend, text in (
             (bob, "Second coffee, third #haiku."),
             (carol, "Snow on the roofs. #haiku #winter"),

@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Self
 
-CHUNK = 65_536
+CHUNK_BYTES = 65_536
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 """SO_LINGER of no time: closing sends RST."""
 
@@ -42,10 +42,10 @@ class Link:
 
     def reset(self) -> None:
         for writer in self._writers:
-            reset(writer)
+            reset_connection(writer)
 
 
-def reset(writer: asyncio.StreamWriter) -> None:
+def reset_connection(writer: asyncio.StreamWriter) -> None:
     end = writer.get_extra_info("socket")
     with contextlib.suppress(OSError):
         end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
@@ -84,25 +84,25 @@ class FaultProxy:
         self._loop.close()
 
     @contextlib.contextmanager
-    def suffering(self, fault: Fault) -> Iterator[None]:
+    def with_fault(self, fault: Fault) -> Iterator[None]:
         """From here to the end of the block."""
-        self.set(fault)
+        self.set_fault(fault)
         try:
             yield
         finally:
-            self.set(Fault.PASS)
+            self.set_fault(Fault.PASS)
 
-    def swallow_after(self, replies: int) -> None:
+    def drop_replies_after(self, replies: int) -> None:
         """So many more replies pass, the next one is lost with its connection, then all is well."""
         asyncio.run_coroutine_threadsafe(self._count_down(replies), self._loop).result(5)
 
-    def set(self, fault: Fault) -> None:
-        asyncio.run_coroutine_threadsafe(self._set(fault), self._loop).result(5)
+    def set_fault(self, fault: Fault) -> None:
+        asyncio.run_coroutine_threadsafe(self._apply_fault(fault), self._loop).result(5)
 
     async def _count_down(self, replies: int) -> None:
         self.until_swallowed = replies
 
-    async def _set(self, fault: Fault) -> None:
+    async def _apply_fault(self, fault: Fault) -> None:
         self._fault = fault
         self._changed.set()
         self._changed = asyncio.Event()
@@ -116,7 +116,7 @@ class FaultProxy:
 
     async def _end(self) -> None:
         self._server.close()
-        await self._set(Fault.PASS)
+        await self._apply_fault(Fault.PASS)
         for link in list(self._links):
             link.reset()
         mine = asyncio.current_task()
@@ -125,12 +125,12 @@ class FaultProxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._fault is Fault.RESET:
-            reset(writer)
+            reset_connection(writer)
             return
         try:
             far_reader, far_writer = await self._connect()
         except OSError:  # the server is away
-            reset(writer)
+            reset_connection(writer)
             return
         link = Link(writer, far_writer)
         self._links.add(link)
@@ -156,17 +156,17 @@ class FaultProxy:
         self, link: Link, source: asyncio.StreamReader, sink: asyncio.StreamWriter, *, replies: bool = False
     ) -> None:
         with contextlib.suppress(ConnectionError):
-            while data := await source.read(CHUNK):
+            while data := await source.read(CHUNK_BYTES):
                 while self._fault is Fault.DROP:
                     await self._changed.wait()
-                if replies and self._is_swallowed(link):
+                if replies and self._is_dropped(link):
                     continue
                 if self._fault is Fault.DELAY:
                     await asyncio.sleep(self._delay_s)
                 sink.write(data)
                 await sink.drain()
 
-    def _is_swallowed(self, link: Link) -> bool:
+    def _is_dropped(self, link: Link) -> bool:
         """Whether this reply is lost."""
         if self._fault is Fault.HALF:
             link.has_lost_replies = True

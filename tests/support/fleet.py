@@ -18,11 +18,11 @@ from django.conf import settings
 BASE_DIR = Path(__file__).resolve().parents[2]
 
 
-class Fleet:
+class DaphneFleet:
     """`size` daphnes; `async with` starts and stops them. `notes` is what each told systemd, in order."""
 
     def __init__(self, redis_url: str, size: int, **environment: str) -> None:
-        self.listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        self.listening_socket = socket.create_server(("127.0.0.1", 0), backlog=1024)
         self.notes: list[str] = []
         self._notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._directory = tempfile.TemporaryDirectory(prefix="fleet")
@@ -44,13 +44,13 @@ class Fleet:
         }
 
     @property
-    def logged(self) -> str:
+    def log(self) -> str:
         """What they wrote on standard error."""
         return Path(self._log.name).read_text()
 
     @property
     def port(self) -> int:
-        return int(self.listening.getsockname()[1])
+        return int(self.listening_socket.getsockname()[1])
 
     @property
     def origin(self) -> str:
@@ -59,15 +59,15 @@ class Fleet:
     async def __aenter__(self) -> Self:
         for place in range(self.size):
             self._processes.append(self._start())
-            await self.said("READY=1", place + 1)
+            await self.wait_for_notes("READY=1", place + 1)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         for process in self._processes:
             process.terminate()
         for process in self._processes:
-            await self.ended(process)
-        self.listening.close()
+            await self.wait_for_exit(process)
+        self.listening_socket.close()
         self._notify.close()
         self._log.close()
         self._directory.cleanup()
@@ -76,27 +76,27 @@ class Fleet:
         """As `systemctl restart`: SIGTERM, its end, another in its place; the status it ended with."""
         old, said = self._processes[place], self.notes.count("READY=1")
         old.send_signal(signal.SIGTERM)
-        status = await self.ended(old)
+        status = await self.wait_for_exit(old)
         self._processes[place] = self._start()
-        await self.said("READY=1", said + 1)
+        await self.wait_for_notes("READY=1", said + 1)
         return status
 
     async def stop(self, place: int) -> int:
         self._processes[place].send_signal(signal.SIGTERM)
-        return await self.ended(self._processes[place])
+        return await self.wait_for_exit(self._processes[place])
 
-    async def said(self, word: str, times: int) -> None:
+    async def wait_for_notes(self, word: str, times: int) -> None:
         """Until systemd was told so often; one at a time may wait."""
         async with asyncio.timeout(60):
             while self.notes.count(word) < times:
                 note = await asyncio.get_running_loop().sock_recv(self._notify, 100)
                 self.notes.append(note.decode())
 
-    async def ended(self, process: "subprocess.Popen[bytes]", within_s: float = 40) -> int:
+    async def wait_for_exit(self, process: "subprocess.Popen[bytes]", within_s: float = 40) -> int:
         return await asyncio.to_thread(process.wait, within_s)
 
     def _start(self) -> "subprocess.Popen[bytes]":
-        fd = self.listening.fileno()
+        fd = self.listening_socket.fileno()
         return subprocess.Popen(
             [
                 sys.executable, "-m", "daphne", "--fd", str(fd), "--verbosity", "0", "--no-server-name",

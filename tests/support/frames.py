@@ -2,14 +2,14 @@
 
 import struct
 
-from tests.support.sockets import Daphne
+from tests.support.sockets import DaphneProcess
 
 TEXT, CONTINUATION, PING, PONG, FINAL = 0x1, 0x0, 0x9, 0xA, 0x80
 NO_MASK = b"\0\0\0\0"
 """A client has to mask what it sends; this one changes nothing."""
 
 
-def upgrade(daphne: Daphne) -> bytes:
+def encode_upgrade_request(daphne: DaphneProcess) -> bytes:
     """The request of a page of the site that opens its socket."""
     lines = (
         "GET /ws/stream/ HTTP/1.1", f"Host: 127.0.0.1:{daphne.port}", f"Origin: {daphne.origin}",
@@ -19,7 +19,7 @@ def upgrade(daphne: Daphne) -> bytes:
     return "".join(f"{line}\r\n" for line in (*lines, "")).encode()
 
 
-def frame(payload: bytes, code: int, *, length: int | None = None) -> bytes:
+def encode_frame(payload: bytes, code: int, *, length: int | None = None) -> bytes:
     """`code`: what it is, and FINAL for the last piece. `length`: what its head claims."""
     size = len(payload) if length is None else length
     if size < 126:

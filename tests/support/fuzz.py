@@ -21,7 +21,7 @@ FIELDS = (
     "csrfmiddlewaretoken", "part-1", "tag", "id",
 )  # fmt: skip
 QUERIES = ("before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x")
-NASTY = (
+HOSTILE_TEXTS = (
     "", " ", "\x00", "\ud800", "\udfff\ud800", "\ufffe", "\U0010ffff", "a\u0301" * 300, "\u202e", "0", "-1",
     "1", "9007199254740991", "9007199254740992", "1" * 400, "1e309", "NaN", "null", "true", "[]", "{}",
     "home", "list:1", "list:" + "0" * 15 + "1" + "9" * 40, "profile:alice", "tag:x", "alice", "@alice",
@@ -29,8 +29,8 @@ NASTY = (
     "../../etc/passwd", "{x}:y*", "\r\nX: y", "a" * 5_000, "\N{GRINNING FACE}" * 600, "<script>", "٣", "²",
     "１", "ﬀ" * 40, "İ" * 30, "ß" * 30,
 )  # fmt: skip
-UNIVERSE = st.text(st.characters(codec=None, categories=None), max_size=60)
-TEXTS = st.one_of(st.sampled_from(NASTY), UNIVERSE, st.integers().map(str))
+ANY_TEXT = st.text(st.characters(codec=None, categories=None), max_size=60)
+TEXTS = st.one_of(st.sampled_from(HOSTILE_TEXTS), ANY_TEXT, st.integers().map(str))
 SCALARS = st.one_of(TEXTS, st.none(), st.booleans(), st.integers(), st.floats())
 VALUES = st.recursive(
     SCALARS,
@@ -38,25 +38,25 @@ VALUES = st.recursive(
     max_leaves=8,
 )
 NAMES = st.one_of(st.sampled_from(FIELDS), TEXTS)
-DEEP = st.sampled_from(
+DEEP_JSON = st.sampled_from(
     [b"[" * 30_000, b'{"a":' * 9_000, b"[" * 30_000 + b"]" * 30_000, b'{"text":' + b"9" * 4_400 + b"}"]
 )
-RAW = st.one_of(
-    st.binary(max_size=200), DEEP, st.sampled_from([b"text=\xc0\xaf", b"text=\xed\xa0\x80", b"\xff" * 70_000])
+RAW_BODIES = st.one_of(
+    st.binary(max_size=200),
+    DEEP_JSON,
+    st.sampled_from([b"text=\xc0\xaf", b"text=\xed\xa0\x80", b"\xff" * 70_000]),
 )
 
 
-def as_json(value: object) -> bytes:
+def encode_json(value: object) -> bytes:
     return json.dumps(value).encode()  # half surrogates as \udXXX, NaN and Infinity as Python writes them
 
 
-def as_form(pairs: list[tuple[str, str]]) -> bytes:
-    return "&".join(
-        f"{quote(n, errors='surrogatepass')}={quote(v, errors='surrogatepass')}" for n, v in pairs
-    ).encode()
+def encode_form(pairs: list[tuple[str, str]]) -> bytes:
+    return "&".join(f"{quote(n, errors='surrogatepass')}={quote(v, errors='surrogatepass')}" for n, v in pairs).encode()
 
 
-def as_parts(pairs: list[tuple[str, str]]) -> bytes:
+def encode_multipart(pairs: list[tuple[str, str]]) -> bytes:
     lines = [
         b'--x\r\nContent-Disposition: form-data; name="%b"\r\n\r\n%b\r\n'
         % (name.encode("utf-8", "surrogatepass"), value.encode("utf-8", "surrogatepass"))
@@ -66,7 +66,7 @@ def as_parts(pairs: list[tuple[str, str]]) -> bytes:
 
 
 @dataclass(frozen=True)
-class Sent:
+class FuzzRequest:
     """One request; hypothesis shows it whole where it breaks something."""
 
     method: str
@@ -84,22 +84,23 @@ FORM, PARTS, JSON_TYPE = (
     "application/json",
 )
 BODIES = st.one_of(
-    st.tuples(st.just(JSON_TYPE), st.one_of(OBJECTS, VALUES).map(as_json)),
-    st.tuples(st.just(FORM), PAIRS.map(as_form)),
-    st.tuples(st.just(PARTS), PAIRS.map(as_parts)),
+    st.tuples(st.just(JSON_TYPE), st.one_of(OBJECTS, VALUES).map(encode_json)),
+    st.tuples(st.just(FORM), PAIRS.map(encode_form)),
+    st.tuples(st.just(PARTS), PAIRS.map(encode_multipart)),
     st.tuples(
-        st.sampled_from([FORM, PARTS, JSON_TYPE, "text/plain", "application/json; charset=utf-16"]), RAW
+        st.sampled_from([FORM, PARTS, JSON_TYPE, "text/plain", "application/json; charset=utf-16"]),
+        RAW_BODIES,
     ),
 )
-UNKEPT = ("/accounts/delete/", "/accounts/logout/")
+EXCLUDED_PATHS = ("/accounts/delete/", "/accounts/logout/")
 """Ways to end one's own session by accident."""
-PATHS = [route for route in routes() if route.path not in UNKEPT]
-OF_STAFF = [route for route in PATHS if route.path.startswith("/ops/")]
+ROUTES = [route for route in routes() if route.path not in EXCLUDED_PATHS]
+STAFF_ROUTES = [route for route in ROUTES if route.path.startswith("/ops/")]
 """Nobody else finds them."""
 
 
 @st.composite
-def requests(draw: st.DrawFn, among: Sequence[Route] = PATHS) -> Sent:
+def fuzz_requests(draw: st.DrawFn, among: Sequence[Route] = ROUTES) -> FuzzRequest:
     route = draw(st.sampled_from(among))
     written = route.pattern if draw(st.booleans()) else route.path
     pieces = [
@@ -109,18 +110,18 @@ def requests(draw: st.DrawFn, among: Sequence[Route] = PATHS) -> Sent:
     path = "".join(pieces)[:3_000]
     method = draw(st.sampled_from(sorted(route.methods) or ["GET"]))
     if method != "POST":
-        query = as_form(draw(st.lists(st.tuples(st.sampled_from(QUERIES), TEXTS), max_size=3))).decode()
-        return Sent(method, f"{path}?{query}"[:6_000], "", b"", draw(st.booleans()))
+        query = encode_form(draw(st.lists(st.tuples(st.sampled_from(QUERIES), TEXTS), max_size=3))).decode()
+        return FuzzRequest(method, f"{path}?{query}"[:6_000], "", b"", draw(st.booleans()))
     content_type, body = draw(BODIES)
-    return Sent(method, path, content_type, body, draw(st.booleans()))
+    return FuzzRequest(method, path, content_type, body, draw(st.booleans()))
 
 
-def as_said(frame: tuple[bytes, bool]) -> str | bytes:
+def decode_frame(frame: tuple[bytes, bool]) -> str | bytes:
     raw, is_text = frame
     return raw.decode("utf-8", "replace") if is_text else raw
 
 
-def is_read(said: str | bytes) -> bool:
+def is_accepted_frame(said: str | bytes) -> bool:
     """A frame over 4 kB ends the socket, as it should."""
     return len(said.encode() if isinstance(said, str) else said) <= 4_096
 
@@ -137,8 +138,6 @@ MESSAGES = st.one_of(
     st.fixed_dictionaries({"type": st.just("watch"), "ids": st.lists(SCALARS, max_size=110)}),
     st.dictionaries(st.sampled_from(["type", "timeline", "after", "ids", "x"]), VALUES, max_size=4),
     VALUES,
-).map(as_json)
-BYTES = st.one_of(
-    MESSAGES, st.binary(max_size=300), st.sampled_from([b"[" * 4_000, b'{"a":' * 800, b'"\\ud800"', b""])
-)
-FRAMES = st.tuples(BYTES, st.booleans()).map(as_said).filter(is_read)
+).map(encode_json)
+BYTES = st.one_of(MESSAGES, st.binary(max_size=300), st.sampled_from([b"[" * 4_000, b'{"a":' * 800, b'"\\ud800"', b""]))
+FRAMES = st.tuples(BYTES, st.booleans()).map(decode_frame).filter(is_accepted_frame)

@@ -5,25 +5,25 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from socialsite.clock import FixedClock
-from socialsite.recipes.hub import Hub
+from socialsite.recipes.pubsub_listener import PubSubListener
 from socialsite.store import Store, StoreError
 
 NOW_MS = 1_795_000_000_000
-NEVER_S = 600.0
+DISABLED_INTERVAL_S = 600.0
 """A process that renews itself so seldom does not within a test."""
 
 
-class Process:
+class WebProcess:
     """A web process as the recipe sees it. `trouble` is what handling a message meets."""
 
     def __init__(self, store: Store, clock: FixedClock, renew_every_s: float = 0.1) -> None:
-        self.hub = Hub(
+        self.hub = PubSubListener(
             store,
             clock,
             on_message=self.on_message,
             on_lost=self.on_lost,
-            on_gap=self.on_gap,
-            renew_every_s=renew_every_s,
+            on_resynced=self.on_gap,
+            renewal_interval_s=renew_every_s,
         )
         self.heard: list[bytes] = []
         self.gaps = 0
@@ -41,16 +41,16 @@ class Process:
     def on_lost(self) -> None:
         self.losses += 1
 
-    async def hears(self, message: bytes) -> None:
+    async def wait_for_message(self, message: bytes) -> None:
         await until(lambda: message in self.heard)
 
 
-class Start(Protocol):
-    async def __call__(self, renew_every_s: float = ...) -> Process: ...
+class StartListener(Protocol):
+    async def __call__(self, renew_every_s: float = ...) -> WebProcess: ...
 
 
-async def opened(store: Store, clock: FixedClock, renew_every_s: float = 0.1) -> Process:
-    process = Process(store, clock, renew_every_s)
+async def open_listener(store: Store, clock: FixedClock, renew_every_s: float = 0.1) -> WebProcess:
+    process = WebProcess(store, clock, renew_every_s)
     await process.hub.open()
     return process
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from accounts.domain import AccountId
 from socialsite.services import Services
-from timelines.domain.post import Post
-from timelines.services.importing import LineFile, Tally
-from timelines.services.importing_posts import PostsImport, PostsOptions
-from timelines.services.importing_rows import RowRules, ms_of_date
+from timelines.importing.lines import LineFile, Tally
+from timelines.importing.posts import PostsImport, PostsOptions
+from timelines.importing.rows import RowRules, ms_of_date
+from timelines.posts.post import Post
 
 NOW_MS = ms_of_date("2026-11-20T12:00:00Z")
 RULES = RowRules(max_graphemes=500, latest_ms=NOW_MS)
@@ -21,7 +21,7 @@ def row(source_id: str, text: str = "hello", author: str = "alice", **more: Any)
     return {"id": source_id, "author": author, "created_at": "2015-06-01T10:00:00Z", "text": text, **more}
 
 
-def written(path: Path, rows: Iterable[dict[str, Any] | str]) -> Path:
+def write_rows(path: Path, rows: Iterable[dict[str, Any] | str]) -> Path:
     path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in rows))
     return path
 
@@ -36,10 +36,10 @@ async def import_posts(
 
 async def import_old_post(services: Services, directory: Path, *, author: str, text: str) -> None:
     """One of 2015-06-01."""
-    await import_posts(services, written(directory / "posts", [row("1", text, author)]))
+    await import_posts(services, write_rows(directory / "posts", [row("1", text, author)]))
 
 
-async def profile_of(services: Services, handle: str) -> list[Post]:
+async def read_profile_posts(services: Services, handle: str) -> list[Post]:
     """The stored posts of an account, oldest first."""
     account = await services.accounts.find_by_handle(handle)
     assert account is not None

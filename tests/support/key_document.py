@@ -6,7 +6,7 @@ from pathlib import Path
 
 import redis
 
-from socialsite.store.key import GRAMMAR
+from socialsite.store.key import KEY_PATTERN
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "reference" / "keys.md"
 PLACEHOLDERS = {"<hex>": "[0-9a-f]{8,}", "<rule>": "[a-z]+", "<kind>": "[a-z]+"}
@@ -14,7 +14,7 @@ PLACEHOLDERS = {"<hex>": "[0-9a-f]{8,}", "<rule>": "[a-z]+", "<kind>": "[a-z]+"}
 
 
 @dataclass(frozen=True)
-class Line:
+class KeyRow:
     """One line of a table."""
 
     pattern: str
@@ -27,20 +27,18 @@ class Line:
         return re.fullmatch("".join(found), key) is not None
 
 
-def table(heading: str) -> list[Line]:
+def read_table(heading: str) -> list[KeyRow]:
     """The lines of the tables between a heading and the next."""
     section = DOCUMENT.read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
-    rows = [
-        [cell.strip() for cell in row.strip("|").split("|")] for row in re.findall(r"^\|.*\|$", section, re.M)
-    ]
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in re.findall(r"^\|.*\|$", section, re.M)]
     return [
-        Line(cells[0].strip("`"), cells[1], cells[4] if len(cells) > 4 else "")
+        KeyRow(cells[0].strip("`"), cells[1], cells[4] if len(cells) > 4 else "")
         for cells in rows
         if cells[0].startswith("`")
     ]
 
 
-EVERYWHERE = [
+COMMON_ROWS = [
     line
     for heading in (
         "Accounts and sessions",
@@ -51,7 +49,7 @@ EVERYWHERE = [
         "Limits, jobs, live",
         "Statistics",
     )
-    for line in table(heading)
+    for line in read_table(heading)
 ]
 
 
@@ -60,11 +58,11 @@ class Watch:
     """Compares the keys of a server with the lines; `wrong` are sentences."""
 
     client: "redis.Redis"
-    lines: list[Line]
-    met: set[Line] = field(default_factory=set)
+    lines: list[KeyRow]
+    met: set[KeyRow] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
 
-    def look(self) -> None:
+    def scan(self) -> None:
         for raw in self.client.scan_iter(count=1000):
             key = raw.decode()
             with self.client.pipeline() as asking:
@@ -75,7 +73,7 @@ class Watch:
                 self._check(key, kind.decode(), ttl_ms)
 
     def _check(self, key: str, kind: str, ttl_ms: int) -> None:
-        if not GRAMMAR.fullmatch(key):
+        if not KEY_PATTERN.fullmatch(key):
             self.wrong.append(f"{key} is outside the grammar")
         found = [line for line in self.lines if line.matches(key)]
         self.met.update(found)
@@ -83,17 +81,15 @@ class Watch:
             self.wrong.append(f"{key} has {len(found)} lines in docs/reference/keys.md")
         elif kind != found[0].type:
             self.wrong.append(f"{key} is a {kind}, docs/reference/keys.md says {found[0].type}")
-        elif not lives_as_told(found[0].lifetime, ttl_ms):
-            self.wrong.append(
-                f"{key} has {ttl_ms} ms to live, docs/reference/keys.md says {found[0].lifetime}"
-            )
+        elif not matches_lifetime(found[0].lifetime, ttl_ms):
+            self.wrong.append(f"{key} has {ttl_ms} ms to live, docs/reference/keys.md says {found[0].lifetime}")
 
     @property
-    def unmet(self) -> list[str]:
+    def unmatched_rows(self) -> list[str]:
         return [line.pattern for line in self.lines if line not in self.met]
 
 
-def lives_as_told(lifetime: str, ttl_ms: int) -> bool:
+def matches_lifetime(lifetime: str, ttl_ms: int) -> bool:
     """Return whether the time to live fits the lifetime: `none` is for ever; exceptions follow."""
     usual, _, exceptions = lifetime.partition(";")
     if usual == "none":

@@ -17,15 +17,15 @@ from pathlib import Path
 
 import httpx
 
-from tests.support.outcomes import Gaps, outcome_of
-from tests.support.visitor import JSON, Answer, Visitor
+from tests.support.outcomes import SuccessGaps, outcome_of
+from tests.support.visitor import JSON_HEADERS, HttpVisitor, JsonObject
 
-PAUSE_S = 0.02
+REQUEST_INTERVAL_S = 0.02
 """Between two requests of a client, and before another try."""
 
 
 @dataclass
-class Entry:
+class LedgerEntry:
     """One post that somebody wants to publish; `post_id` once it is acknowledged. Some are deleted again."""
 
     key: str
@@ -36,62 +36,62 @@ class Entry:
     is_deleted: bool = False
 
 
-class Ledger:
+class RequestLedger:
     """Lines of JSON, each flushed before anything else happens; `outcomes` counts all answers.
 
     `gaps` tells for how long somebody could not write, or not read.
     """
 
     def __init__(self, file: Path) -> None:
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, LedgerEntry] = {}
         self.outcomes: Counter[str] = Counter()
         self.ghosts: list[str] = []
-        self.gaps = {"write": Gaps(), "read": Gaps()}
+        self.gaps = {"write": SuccessGaps(), "read": SuccessGaps()}
         self._file = file.open("a")
         self._lock = threading.Lock()
 
-    def intends(self, author: str, text: str, key: str) -> Entry:
-        entry = Entry(key, author, text)
+    def record_attempt(self, author: str, text: str, key: str) -> LedgerEntry:
+        entry = LedgerEntry(key, author, text)
         with self._lock:
             self.entries[key] = entry
             self._write({"key": key, "author": author, "text": text})
         return entry
 
-    def notes(self, entry: Entry, outcome: str, post_id: str | None = None) -> None:
+    def record_outcome(self, entry: LedgerEntry, outcome: str, post_id: str | None = None) -> None:
         with self._lock:
             self.outcomes[outcome] += 1
-            self.gaps["write"].note(entry.author, outcome)
+            self.gaps["write"].record(entry.author, outcome)
             entry.post_id = post_id
             self._write({"key": entry.key, "outcome": outcome, "post": post_id})
 
-    def intends_to_delete(self, entry: Entry) -> None:
+    def record_delete_attempt(self, entry: LedgerEntry) -> None:
         with self._lock:
             entry.delete_asked = True
             self._write({"key": entry.key, "delete": entry.post_id})
 
-    def notes_deletion(self, entry: Entry, outcome: str) -> None:
+    def record_delete_outcome(self, entry: LedgerEntry, outcome: str) -> None:
         """A deletion that was done by a try whose answer was lost says 404 to the next."""
         with self._lock:
             self.outcomes[f"delete {outcome}"] += 1
             entry.is_deleted = outcome in ("200", "404")
             self._write({"key": entry.key, "outcome of delete": outcome})
 
-    def notes_ghost(self, entry: Entry, where: str) -> None:
+    def record_ghost(self, entry: LedgerEntry, where: str) -> None:
         with self._lock:
             self.ghosts.append(f"{where}: {entry.text}, although its deletion was acknowledged")
 
-    def notes_read(self, outcome: str, reader: str = "") -> None:
+    def record_read(self, outcome: str, reader: str = "") -> None:
         with self._lock:
             self.outcomes[f"read {outcome}"] += 1
-            self.gaps["read"].note(reader, outcome)
+            self.gaps["read"].record(reader, outcome)
 
-    def notes_follow(self, follower: str, outcome: str) -> None:
+    def record_follow(self, follower: str, outcome: str) -> None:
         with self._lock:
             self.outcomes[f"follow {outcome}"] += 1
-            self.gaps["write"].note(f"follows of {follower}", outcome)
+            self.gaps["write"].record(f"follows of {follower}", outcome)
 
     @property
-    def acknowledged(self) -> list[Entry]:
+    def acknowledged(self) -> list[LedgerEntry]:
         return [entry for entry in self.entries.values() if entry.post_id]
 
     def close(self) -> None:
@@ -102,14 +102,14 @@ class Ledger:
         self._file.flush()
 
 
-class Crowd:
+class LedgerClients:
     """Authors who publish without a pause, and read their homes, until they are told to stop.
 
     `deleting`: how many of their posts they delete as soon as they stand, 0 to 1.
     """
 
     def __init__(
-        self, ledger: Ledger, people: Sequence[Visitor], seed: int, *, deleting: float = 0.0
+        self, ledger: RequestLedger, people: Sequence[HttpVisitor], seed: int, *, deleting: float = 0.0
     ) -> None:
         self._ledger = ledger
         self._people = people
@@ -131,61 +131,61 @@ class Crowd:
             thread.join(60)
         assert not any(thread.is_alive() for thread in self._threads), "a client still waits for its answer"
 
-    def _publish(self, author: Visitor) -> None:
+    def _publish(self, author: HttpVisitor) -> None:
         number = 0
         while not self._stopping.is_set():
             number += 1
             key = f"{author.handle}-{self._random.getrandbits(64):016x}"
-            entry = self._ledger.intends(author.handle, f"{author.handle} says {number}", key)
+            entry = self._ledger.record_attempt(author.handle, f"{author.handle} says {number}", key)
             while not self._send(author, entry):
-                time.sleep(PAUSE_S)
+                time.sleep(REQUEST_INTERVAL_S)
             if entry.post_id and self._random.random() < self._deleting:
-                self._withdraw(author, entry)
-            time.sleep(PAUSE_S)
+                self._delete(author, entry)
+            time.sleep(REQUEST_INTERVAL_S)
 
-    def _withdraw(self, author: Visitor, entry: Entry) -> None:
+    def _delete(self, author: HttpVisitor, entry: LedgerEntry) -> None:
         """Delete, until it is acknowledged; from then on nobody may see the post."""
-        self._ledger.intends_to_delete(entry)
+        self._ledger.record_delete_attempt(entry)
         while not entry.is_deleted:
             try:
                 answer = author.post(f"/posts/{entry.post_id}/delete/")
-                self._ledger.notes_deletion(entry, outcome_of(answer))
+                self._ledger.record_delete_outcome(entry, outcome_of(answer))
             except httpx.TransportError:
-                self._ledger.notes_deletion(entry, "no answer")
-            time.sleep(PAUSE_S)
+                self._ledger.record_delete_outcome(entry, "no answer")
+            time.sleep(REQUEST_INTERVAL_S)
         reader = self._random.choice(self._people)
         for path in ("/", f"/@{entry.author}/", "/public/", f"/@{entry.author}/{entry.post_id}/"):
             with contextlib.suppress(httpx.TransportError):
-                answer = reader.http.get(path, headers=JSON)
+                answer = reader.http.get(path, headers=JSON_HEADERS)
                 if answer.status_code == HTTPStatus.OK and str(entry.post_id) in answer.text:
-                    self._ledger.notes_ghost(entry, path)
+                    self._ledger.record_ghost(entry, path)
 
-    def _send(self, author: Visitor, entry: Entry) -> bool:
+    def _send(self, author: HttpVisitor, entry: LedgerEntry) -> bool:
         """True when it need not be sent again."""
         try:
             answer = author.post("/posts/", text=entry.text, idempotency_key=entry.key)
         except httpx.TransportError:
-            self._ledger.notes(entry, "no answer")
+            self._ledger.record_outcome(entry, "no answer")
             return False
         post_id = str(answer.json()["id"]) if answer.status_code == HTTPStatus.CREATED else None
-        self._ledger.notes(entry, outcome_of(answer), post_id)
+        self._ledger.record_outcome(entry, outcome_of(answer), post_id)
         return answer.status_code != HTTPStatus.SERVICE_UNAVAILABLE
 
-    def _read(self, reader: Visitor) -> None:
+    def _read(self, reader: HttpVisitor) -> None:
         """A second client of the same person: the home is read while posts arrive in it."""
-        with Visitor(str(reader.http.base_url)) as other:
+        with HttpVisitor(str(reader.http.base_url)) as other:
             other.http.cookies.update(reader.http.cookies)
             while not self._stopping.is_set():
                 try:
-                    answer = other.http.get("/", headers=JSON)
-                    self._ledger.notes_read(outcome_of(answer), reader.handle)
+                    answer = other.http.get("/", headers=JSON_HEADERS)
+                    self._ledger.record_read(outcome_of(answer), reader.handle)
                 except httpx.TransportError:
-                    self._ledger.notes_read("no answer", reader.handle)
+                    self._ledger.record_read("no answer", reader.handle)
                 time.sleep(0.2)
 
 
 @dataclass
-class Audit:
+class LedgerAudit:
     """What a reading of the whole site found, against the ledger."""
 
     acknowledged: int = 0
@@ -207,9 +207,9 @@ class Audit:
         )
 
 
-def audit(ledger: Ledger, people: Sequence[Visitor]) -> Audit:
+def audit_ledger(ledger: RequestLedger, people: Sequence[HttpVisitor]) -> LedgerAudit:
     """Read every profile and every home. Each of `people` follows all the others."""
-    found = Audit(acknowledged=len(ledger.acknowledged), outcomes=dict(sorted(ledger.outcomes.items())))
+    found = LedgerAudit(acknowledged=len(ledger.acknowledged), outcomes=dict(sorted(ledger.outcomes.items())))
     found.ghosts += ledger.ghosts
     profiles = {one.handle: one.timeline(f"/@{one.handle}/") for one in people}
     for handle, posts in profiles.items():
@@ -228,14 +228,12 @@ def audit(ledger: Ledger, people: Sequence[Visitor]) -> Audit:
     return found
 
 
-def _compare(found: Audit, where: str, posts: Sequence[Answer], wanted: Sequence[Entry]) -> None:
+def _compare(found: LedgerAudit, where: str, posts: Sequence[JsonObject], wanted: Sequence[LedgerEntry]) -> None:
     ids = Counter(str(post["id"]) for post in posts)
     texts = Counter(post["text"] for post in posts)
     intended = {entry.text for entry in wanted if not entry.is_deleted}
     promised = [entry for entry in wanted if entry.post_id and not entry.delete_asked]
-    found.lost += [
-        f"{where}: {entry.post_id} {entry.text}" for entry in promised if str(entry.post_id) not in ids
-    ]
+    found.lost += [f"{where}: {entry.post_id} {entry.text}" for entry in promised if str(entry.post_id) not in ids]
     found.doubled += [f"{where}: {text} {count} times" for text, count in texts.items() if count > 1]
     found.ghosts += [f"{where}: {text}" for text in texts if text not in intended]
     if [post["id"] for post in posts] != sorted(ids, key=int, reverse=True):

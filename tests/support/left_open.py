@@ -9,20 +9,22 @@ import redis
 
 from socialsite.store import Store
 
-CLOSED_WITHIN_S = 3.0
+CLOSE_TIMEOUT_S = 3.0
 """Less than the product waits for any reply: what closes only because its time is over comes too late."""
-READ_AT_ONCE = 1_000
+READ_BYTES = 1_000
 
 
 @contextlib.asynccontextmanager
-async def leaving_nothing_open(*clients: Callable[[], redis.Redis]) -> AsyncIterator[None]:
+async def assert_no_open_connections(*clients: Callable[[], redis.Redis]) -> AsyncIterator[None]:
     """What connects to these servers in here is gone at the end, or soon after."""
-    before = [connected(client) for client in clients]
+    before = [connected_client_ids(client) for client in clients]
     yield
-    await becomes(lambda: all(connected(each) <= were for each, were in zip(clients, before, strict=True)))
+    await wait_until_closed(
+        lambda: all(connected_client_ids(each) <= were for each, were in zip(clients, before, strict=True))
+    )
 
 
-def connected(of_server: Callable[[], redis.Redis]) -> set[int]:
+def connected_client_ids(of_server: Callable[[], redis.Redis]) -> set[int]:
     """Who is connected to a server: the numbers it gave them, without Sentinels and whoever asks."""
     with of_server() as client:
         own = client.client_id()
@@ -30,7 +32,7 @@ def connected(of_server: Callable[[], redis.Redis]) -> set[int]:
     return {int(each["id"]) for each in found if not each["name"].startswith("sentinel-")} - {int(own)}
 
 
-async def break_off_anywhere(start: Callable[[], Coroutine[Any, Any, Store]]) -> None:
+async def cancel_at_every_step(start: Callable[[], Coroutine[Any, Any, Store]]) -> None:
     """Start again and again, and break off a turn of the loop later each time, until it comes to its end."""
     turns, is_open = 0, False
     while not is_open:
@@ -44,14 +46,14 @@ async def break_off_anywhere(start: Callable[[], Coroutine[Any, Any, Store]]) ->
             is_open = True
 
 
-async def becomes(holds: Callable[[], bool]) -> None:
-    end = asyncio.get_running_loop().time() + CLOSED_WITHIN_S
+async def wait_until_closed(holds: Callable[[], bool]) -> None:
+    end = asyncio.get_running_loop().time() + CLOSE_TIMEOUT_S
     while not holds():
         assert asyncio.get_running_loop().time() < end, "a connection was left open"
         await asyncio.sleep(0.02)
 
 
-class Silent:
+class SilentServer:
     """Listens on loopback, takes every connection and never answers; `open` are those not closed yet."""
 
     def __init__(self) -> None:
@@ -71,15 +73,15 @@ class Silent:
     def place(self) -> str:
         return f"127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
-    async def is_left(self) -> None:
+    async def wait_until_abandoned(self) -> None:
         """Returns once nobody is connected any more."""
-        await becomes(lambda: self.open == 0)
+        await wait_until_closed(lambda: self.open == 0)
 
     async def _hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.open += 1
         try:
             with contextlib.suppress(ConnectionError):
-                while await reader.read(READ_AT_ONCE):
+                while await reader.read(READ_BYTES):
                     self.met.set()
         finally:
             self.open -= 1

@@ -16,18 +16,18 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.chromium import find_chromium
-from tests.support.demo_site import demo_visitor, thread_of
-from tests.support.site import ROOT, Site
+from tests.support.demo_site import demo_visitor, find_conversation
+from tests.support.site import ROOT, QuickstartSite
 
 REPORT = ROOT / "docs" / "reference" / "lighthouse.md"
-PINNED = "lighthouse@12.8.2"
+LIGHTHOUSE_PACKAGE = "lighthouse@12.8.2"
 FLAGS = "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage"
-LOOKS = 3
-TRIES = 3
+RUNS_PER_PAGE = 3
+MAX_ATTEMPTS = 3
 """On a busy machine the browser's trace is lost at times."""
 TIMEOUT_S = 300
 TARGETS = {"performance": 95, "accessibility": 100, "best-practices": 100, "seo": 100}
-FIGURES = {
+METRIC_LABELS = {
     "first-contentful-paint": "first paint",
     "largest-contentful-paint": "largest paint",
     "total-blocking-time": "blocked",
@@ -38,7 +38,7 @@ UNSCORED = frozenset({"notApplicable", "informative", "manual", "error"})
 
 
 @dataclass(frozen=True)
-class Look:
+class PageScores:
     """One page: the scores in percent, the figures as Lighthouse words them, what it would have otherwise."""
 
     scores: dict[str, int]
@@ -48,22 +48,22 @@ class Look:
 
 def program() -> list[str]:
     found = shutil.which("lighthouse")
-    return [found] if found else ["npx", "--yes", PINNED]
+    return [found] if found else ["npx", "--yes", LIGHTHOUSE_PACKAGE]
 
 
-def look(url: str, headers: dict[str, str]) -> Look:
+def measure_page(url: str, headers: dict[str, str]) -> PageScores:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         arguments = ["--quiet", "--output=json", f"--output-path={report}", f"--chrome-flags={FLAGS}"]
         command = [*program(), url, *arguments, f"--extra-headers={json.dumps(headers)}"]
-        for _ in range(TRIES):
+        for _ in range(MAX_ATTEMPTS):
             env = {**os.environ, "CHROME_PATH": find_chromium() or ""}
             if subprocess.run(command, check=False, timeout=TIMEOUT_S, env=env).returncode == 0:
-                return read(json.loads(report.read_text()))
+                return parse_report(json.loads(report.read_text()))
     raise RuntimeError(f"Lighthouse could not look at {url}")
 
 
-def read(report: dict[str, Any]) -> Look:
+def parse_report(report: dict[str, Any]) -> PageScores:
     """What of Lighthouse's report matters here. A wish is an audit that takes points from its category."""
     audits = report["audits"]
     scores = {name: round(100 * (report["categories"][name]["score"] or 0)) for name in TARGETS}
@@ -74,15 +74,18 @@ def read(report: dict[str, Any]) -> Look:
         if ref["weight"] and audits[ref["id"]]["scoreDisplayMode"] not in UNSCORED
         if audits[ref["id"]]["score"] is not None and audits[ref["id"]]["score"] < 0.9
     ]
-    return Look(scores, {FIGURES[id]: audits[id]["displayValue"] for id in FIGURES}, wishes)
+    return PageScores(scores, {METRIC_LABELS[id]: audits[id]["displayValue"] for id in METRIC_LABELS}, wishes)
 
 
-def middle(url: str, headers: dict[str, str]) -> Look:
-    looks = sorted((look(url, headers) for _ in range(LOOKS)), key=lambda each: each.scores["performance"])
-    return looks[LOOKS // 2]
+def measure_median(url: str, headers: dict[str, str]) -> PageScores:
+    looks = sorted(
+        (measure_page(url, headers) for _ in range(RUNS_PER_PAGE)),
+        key=lambda each: each.scores["performance"],
+    )
+    return looks[RUNS_PER_PAGE // 2]
 
 
-def pages(site: Site) -> dict[str, tuple[str, dict[str, str]]]:
+def pages(site: QuickstartSite) -> dict[str, tuple[str, dict[str, str]]]:
     """Path and headers by title; home as alice sees it, the others as a visitor and a search engine do."""
     with demo_visitor(site.url, "alice") as alice:
         cookies = "; ".join(f"{each.name}={each.value}" for each in alice.http.cookies.jar)
@@ -90,19 +93,19 @@ def pages(site: Site) -> dict[str, tuple[str, dict[str, str]]]:
             "home": ("/", {"Cookie": cookies}),
             "public": ("/public/", {}),
             "profile": ("/@alice/", {}),
-            "post": (thread_of(alice), {}),
+            "post": (find_conversation(alice), {}),
         }
 
 
-def table(found: dict[str, Look]) -> str:
-    names = [*TARGETS, *FIGURES.values()]
+def table(found: dict[str, PageScores]) -> str:
+    names = [*TARGETS, *METRIC_LABELS.values()]
     rows = [["page", *names], ["---"] * (len(names) + 1)]
     for title, each in found.items():
         rows.append([title, *(str(each.scores[name]) for name in TARGETS), *each.figures.values()])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def text(found: dict[str, Look]) -> str:
+def text(found: dict[str, PageScores]) -> str:
     aims = ", ".join(f"{name} {target}" for name, target in TARGETS.items())
     missed = [
         f"- {title}: {name} {each.scores[name]} of {target}"
@@ -115,8 +118,8 @@ def text(found: dict[str, Look]) -> str:
     return "\n".join(
         [
             "# Lighthouse\n",
-            f"Written by `make lighthouse` ({PINNED}, mobile, the demo site on this machine, the median of "
-            f"{LOOKS} runs). Targets: {aims}.",
+            f"Written by `make lighthouse` ({LIGHTHOUSE_PACKAGE}, mobile, the demo site on this machine, the median of "
+            f"{RUNS_PER_PAGE} runs). Targets: {aims}.",
             f"Load of the machine meanwhile: {load:.1f} on {os.cpu_count()} cores; other work lowers "
             "the performance scores.\n",
             table(found) + "\n",
@@ -134,11 +137,9 @@ def main() -> int:
         print("chromium and node are needed (Debian packages chromium, nodejs, npm)")
         return 1
     with tempfile.TemporaryDirectory() as data:
-        site = Site(Path(data) / "data", "--port", "0").until_ready()
+        site = QuickstartSite(Path(data) / "data", "--port", "0").wait_until_ready()
         try:
-            found = {
-                title: middle(site.url + path, headers) for title, (path, headers) in pages(site).items()
-            }
+            found = {title: measure_median(site.url + path, headers) for title, (path, headers) in pages(site).items()}
         finally:
             site.interrupt()
     REPORT.write_text(text(found))

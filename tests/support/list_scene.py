@@ -6,14 +6,15 @@ from collections.abc import Awaitable, Callable
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from tests.support.world import Person, World, ids_on
-from timelines.domain.account_list import AccountList, ListId
-from timelines.domain.page import TimelinePage
-from timelines.domain.post import Post
+from timelines.ids import ListId
+from timelines.lists.account_list import AccountList
+from timelines.pages.page import TimelinePage
+from timelines.posts.post import Post
 
-ReadPage = Callable[..., Awaitable[TimelinePage]]
+PageReader = Callable[..., Awaitable[TimelinePage]]
 
 
-async def both_ways(read: ReadPage) -> list[PostId]:
+async def read_both_directions(read: PageReader) -> list[PostId]:
     """Every page downward, and upward, which is the same."""
     down: list[PostId] = []
     page = await read(limit=3)
@@ -32,7 +33,7 @@ async def both_ways(read: ReadPage) -> list[PostId]:
     return down
 
 
-class Scene:
+class ListScenario:
     """Alice's lists of random people, who answer each other."""
 
     def __init__(self, world: World, seed: int) -> None:
@@ -48,40 +49,38 @@ class Scene:
     def alice(self) -> Person:
         return self.people[0]
 
-    async def built(self) -> "Scene":
+    async def build(self) -> "ListScenario":
         self.people = await self.world.people(*(f"p{number}" for number in range(6)))
         for person in self.people[1:]:
             if self.chance.random() < 0.6:
                 await self.alice.follows(person)
                 self.followed.add(person.id)
         for number in range(3):
-            made = await self.makes(f"list {number}")
+            made = await self.make_list(f"list {number}")
             self.members[made.id] = set()
             for person in self.chance.sample(self.people, self.chance.randrange(1, 5)):
-                await self.puts(made, person.id)
-        await self.talk(30)
+                await self.add_member(made, person.id)
+        await self.publish_posts(30)
         return self
 
-    async def makes(self, title: str, operation: str | None = None, *parts: ListId) -> AccountList:
+    async def make_list(self, title: str, operation: str | None = None, *parts: ListId) -> AccountList:
         made = await self.services.lists.create(
             owner_id=self.alice.id, title=title, now_ms=self._now_ms, operation=operation, parts=parts
         )
         self.lists.append(made)
         return made
 
-    async def puts(self, made: AccountList, account_id: AccountId) -> None:
+    async def add_member(self, made: AccountList, account_id: AccountId) -> None:
         await self.services.lists.add_member(
             owner_id=self.alice.id, list_id=made.id, account_id=account_id, now_ms=self._now_ms
         )
         self.members[made.id].add(account_id)
 
-    async def takes(self, made: AccountList, account_id: AccountId) -> None:
-        await self.services.lists.remove_member(
-            owner_id=self.alice.id, list_id=made.id, account_id=account_id
-        )
+    async def remove_member(self, made: AccountList, account_id: AccountId) -> None:
+        await self.services.lists.remove_member(owner_id=self.alice.id, list_id=made.id, account_id=account_id)
         self.members[made.id].discard(account_id)
 
-    async def edits(self, made: AccountList, **changes: object) -> AccountList:
+    async def edit_list(self, made: AccountList, **changes: object) -> AccountList:
         edited: AccountList = await self.services.lists.edit(
             owner_id=self.alice.id,
             list_id=made.id,
@@ -89,32 +88,28 @@ class Scene:
         )
         return edited
 
-    async def talk(self, count: int) -> None:
+    async def publish_posts(self, count: int) -> None:
         for _ in range(count):
             parent = self.chance.choice(self.posts) if self.posts and self.chance.random() < 0.5 else None
             self.posts.append(await self.chance.choice(self.people).publishes("words", in_reply_to=parent))
-        await self.world.work()
+        await self.world.deliver_all()
 
-    async def shown(self, made: AccountList) -> list[PostId]:
+    async def list_post_ids(self, made: AccountList) -> list[PostId]:
         async def read(**cut: int) -> TimelinePage:
             return await self.services.reading.list_timeline(made.id, viewer_id=self.alice.id, **cut)
 
-        return await both_ways(read)
+        return await read_both_directions(read)
 
-    async def home(self) -> list[PostId]:
-        return await both_ways(self.alice.home)
+    async def home_post_ids(self) -> list[PostId]:
+        return await read_both_directions(self.alice.home)
 
-    def expected(self, members: set[AccountId], replies: str = "all") -> list[PostId]:
+    def expected_post_ids(self, members: set[AccountId], replies: str = "all") -> list[PostId]:
         return sorted(
-            (
-                post.id
-                for post in self.posts
-                if post.author_id in members and self._is_for(post, members, replies)
-            ),
+            (post.id for post in self.posts if post.author_id in members and self._is_expected(post, members, replies)),
             reverse=True,
         )
 
-    def _is_for(self, post: Post, members: set[AccountId], replies: str) -> bool:
+    def _is_expected(self, post: Post, members: set[AccountId], replies: str) -> bool:
         answered = post.reply_to_author
         if post.in_reply_to is None or answered in (post.author_id, self.alice.id) or replies == "all":
             return True

@@ -1,14 +1,12 @@
 """Lists of Alice as tests fill them: she has few, with few members."""
 
 from accounts.domain import AccountId
-from timelines.domain.account_list import ListId
-from timelines.services.lists import ListService
+from timelines.ids import ListId
+from timelines.lists.service import ListService
 
 ALICE, BOB, CAROL = map(AccountId, (1, 2, 3))
 LISTS_CAP, MEMBERS_CAP = 3, 5
 
 
-async def add(service: ListService, list_id: ListId, account_id: int) -> bool:
-    return await service.add_member(
-        owner_id=ALICE, list_id=list_id, account_id=AccountId(account_id), now_ms=1000
-    )
+async def add_member(service: ListService, list_id: ListId, account_id: int) -> bool:
+    return await service.add_member(owner_id=ALICE, list_id=list_id, account_id=AccountId(account_id), now_ms=1000)

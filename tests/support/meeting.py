@@ -10,15 +10,15 @@ from typing import Self
 from accounts.errors import AccountNotFound
 from socialsite.services import Services
 from tests.support.world import Person, World, ids_on
-from timelines.domain.account_list import ListId
-from timelines.domain.page import TimelinePage
-from timelines.domain.post import Post
-from timelines.domain.query import parsed
 from timelines.errors import PostNotFound
+from timelines.ids import ListId
+from timelines.pages.page import TimelinePage
+from timelines.posts.post import Post
+from timelines.search.query import parsed
 
 
 @dataclass
-class Scene:
+class VisibilityScenario:
     """Built anew for a test, which then lets somebody keep somebody away."""
 
     services: Services
@@ -37,7 +37,7 @@ class Scene:
         return self.services.clock.now_ms()
 
     @classmethod
-    async def built(cls, world: World) -> Self:
+    async def build(cls, world: World) -> Self:
         services = world.services
         alice, bob, carol = await world.people("alice", "bob", "carol")
         await alice.follows(bob)
@@ -47,18 +47,18 @@ class Scene:
         answer = await bob.publishes("I have tea", in_reply_to=asked)
         now_ms = services.clock.now_ms()
         await services.reactions.boost(account_id=carol.id, post_id=post.id, now_ms=now_ms)
-        await world.work()
+        await world.deliver_all()
         return cls(services, world, alice, bob, carol, post, asked, answer, bobs, carols)
 
     def has(self, page: TimelinePage, post: Post | None = None) -> bool:
         return (post or self.post).id in ids_on(page)
 
 
-async def on_home(scene: Scene) -> bool:
+async def on_home(scene: VisibilityScenario) -> bool:
     return scene.has(await scene.alice.home())
 
 
-async def on_profile(scene: Scene) -> bool:
+async def on_profile(scene: VisibilityScenario) -> bool:
     try:
         await scene.services.accounts.get_by_handle("bob")
     except AccountNotFound:
@@ -66,19 +66,19 @@ async def on_profile(scene: Scene) -> bool:
     return scene.has(await scene.services.reading.profile(scene.bob.id, viewer_id=scene.alice.id))
 
 
-async def on_list(scene: Scene) -> bool:
+async def on_list(scene: VisibilityScenario) -> bool:
     return scene.has(await scene.services.reading.list_timeline(scene.bobs, viewer_id=scene.alice.id))
 
 
-async def on_tag(scene: Scene) -> bool:
+async def on_tag(scene: VisibilityScenario) -> bool:
     return scene.has(await scene.services.reading.tag("tea", viewer_id=scene.alice.id))
 
 
-async def on_public(scene: Scene) -> bool:
+async def on_public(scene: VisibilityScenario) -> bool:
     return scene.has(await scene.services.reading.public(viewer_id=scene.alice.id))
 
 
-async def in_search(scene: Scene) -> bool:
+async def in_search(scene: VisibilityScenario) -> bool:
     found = await scene.services.search.posts(parsed("cup tea"), viewer_id=scene.alice.id)
     by_name = await scene.services.completing.accounts("bob", viewer_id=scene.alice.id, limit=5)
     if not found.entries:
@@ -87,31 +87,31 @@ async def in_search(scene: Scene) -> bool:
     return scene.has(found)
 
 
-async def in_thread(scene: Scene) -> bool:
+async def in_thread(scene: VisibilityScenario) -> bool:
     page = await scene.services.threads.page(scene.asked, viewer_id=scene.alice.id)
     return scene.answer.id in [each.id for each in page.replies if each.entry is not None]
 
 
-async def on_its_page(scene: Scene) -> bool:
+async def on_its_page(scene: VisibilityScenario) -> bool:
     try:
         return bool(await scene.services.reading.post(scene.post.id, viewer_id=scene.alice.id))
     except PostNotFound:
         return False
 
 
-async def boosted(scene: Scene) -> bool:
+async def as_boost_on_list(scene: VisibilityScenario) -> bool:
     page = await scene.services.reading.list_timeline(scene.carols, viewer_id=scene.alice.id)
     return scene.post.id in [entry.post.boost_of for entry in page.entries]
 
 
-async def in_notifications(scene: Scene) -> bool:
+async def in_notifications(scene: VisibilityScenario) -> bool:
     page = await scene.services.notifications.page(scene.alice.id)
     told = any(each.entry is not None and each.entry.post.id == scene.answer.id for each in page.entries)
     assert bool(await scene.services.notifications.unread(scene.alice.id)) is told
     return told
 
 
-async def in_feed(scene: Scene) -> bool:
+async def in_feed(scene: VisibilityScenario) -> bool:
     """Nobody signed in."""
     try:
         await scene.services.accounts.get_by_handle("bob")
@@ -120,8 +120,8 @@ async def in_feed(scene: Scene) -> bool:
     return scene.has(await scene.services.reading.feed(scene.bob.id))
 
 
-Probe = Callable[[Scene], Awaitable[bool]]
-PLACES: dict[str, Probe] = {  # where Alice may meet Bob
+Probe = Callable[[VisibilityScenario], Awaitable[bool]]
+PROBES: dict[str, Probe] = {  # where Alice may meet Bob
     "home": on_home,
     "profile": on_profile,
     "list": on_list,
@@ -130,7 +130,7 @@ PLACES: dict[str, Probe] = {  # where Alice may meet Bob
     "search": in_search,
     "thread": in_thread,
     "post": on_its_page,
-    "boost": boosted,
+    "boost": as_boost_on_list,
     "notification": in_notifications,
     "feed": in_feed,
 }

@@ -5,18 +5,18 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId
 from socialsite.recipes.worker import Worker
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUnavailable, StoreUrls
 from tests.support.redis_server import RedisServer
 from tests.support.world import Person, World, ids_of
-from timelines.domain.post import Post
+from timelines.posts.post import Post
 
 
 @dataclass
-class Town:
+class ActiveSite:
     """A site of two processes (stores of their own), people who follow each other, what they published."""
 
     web: Services
@@ -29,7 +29,7 @@ class Town:
     """Posts whose deletion was asked for and not acknowledged."""
     stopping: bool = False
 
-    async def busy(self) -> None:
+    async def generate_activity(self) -> None:
         """Publish, delete, read and deliver until told to stop; notes whatever was acknowledged."""
         await asyncio.gather(self._publish(), self._deliver())
 
@@ -54,7 +54,7 @@ class Town:
     async def _deliver(self) -> None:
         while not self.stopping:
             with contextlib.suppress(StoreUnavailable):
-                await World(self.worker).work()
+                await World(self.worker).deliver_all()
             await asyncio.sleep(0.01)
 
     async def check(self) -> None:
@@ -63,13 +63,13 @@ class Town:
         gone = self.in_doubt.union(ids_of(self.deleted))
         expected = sorted((id for id in ids_of(self.posts) if id not in gone), reverse=True)
         for person in self.people:
-            home = await whole_home(person)
+            home = await read_whole_home(person)
             if self.refused:  # what was not acknowledged may stand all the same
                 home = [id for id in home if id in expected]
             assert home == expected
 
 
-async def whole_home(person: Person) -> list[int]:
+async def read_whole_home(person: Person) -> list[int]:
     found: list[int] = []
     while page := await person.home_ids(limit=100, **({"before": found[-1]} if found else {})):
         found += page
@@ -77,8 +77,8 @@ async def whole_home(person: Person) -> list[int]:
 
 
 @contextlib.asynccontextmanager
-async def town_at(urls: str | StoreUrls) -> AsyncIterator[Town]:
-    async with open_services(urls, Configuration()) as web, open_services(urls, Configuration()) as worker:
+async def open_active_site(urls: str | StoreUrls) -> AsyncIterator[ActiveSite]:
+    async with open_services(urls, ServiceConfig()) as web, open_services(urls, ServiceConfig()) as worker:
         people = await World(web).people("ann", "bob", "cid", "dot")
         for one in people:
             for other in people:
@@ -86,12 +86,12 @@ async def town_at(urls: str | StoreUrls) -> AsyncIterator[Town]:
                     await one.follows(other)
         for one in people:
             await one.home_ids()
-        yield Town(web, worker, people)
+        yield ActiveSite(web, worker, people)
 
 
 @contextlib.asynccontextmanager
-async def life_goes_on(town: Town) -> AsyncIterator[None]:
-    task = asyncio.create_task(town.busy())
+async def ongoing_activity(town: ActiveSite) -> AsyncIterator[None]:
+    task = asyncio.create_task(town.generate_activity())
     await asyncio.sleep(0.1)
     try:
         yield
@@ -101,7 +101,7 @@ async def life_goes_on(town: Town) -> AsyncIterator[None]:
         await task
 
 
-def names_at(server: RedisServer) -> set[str]:
+def key_names(server: RedisServer) -> set[str]:
     """Keys of the site, without what the map itself keeps."""
     names = {name.decode() for name in server.client().scan_iter(count=10_000)}
     return {name for name in names if not name.startswith("map:")}

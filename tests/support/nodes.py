@@ -6,15 +6,15 @@ from socialsite.store import Command, Key, Node, Reply
 from socialsite.store.connection import Address
 
 
-def key(number: int) -> Key:
+def numbered_key(number: int) -> Key:
     """One a number, wherever its tag belongs."""
     return Key("posts", tag=str(number), name="post")
 
 
-class OneNode:
-    """Everything stands on one node: `Store(OneNode(node))`."""
+class SingleNodeTopology:
+    """Everything stands on one node: `Store(SingleNodeTopology(node))`."""
 
-    width = 1
+    node_count = 1
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -26,7 +26,7 @@ class OneNode:
     def node_for(self, tag: str) -> Node:
         return self._node
 
-    def group(self, owners: Sequence[int], key_of: object) -> list[tuple[Node, Sequence[int]]]:
+    def group_by_node(self, owners: Sequence[int], key_of: object) -> list[tuple[Node, Sequence[int]]]:
         return [(self._node, owners)]
 
     async def open(self) -> None:

@@ -17,22 +17,22 @@ from pathlib import Path
 from socialsite.store.partition.slots import slot_of_tag
 from tests.support.cluster import ClusterMember, RedisCluster, wait_until
 from tests.support.redis_server import RedisServer
-from tests.support.sentinel import SentinelSite
-from tests.support.serving import serving
-from tests.support.steady import Load, Outcome
+from tests.support.sentinel import SentinelDeployment
+from tests.support.serving import running_production_site
+from tests.support.steady import LoadOutcome, SteadyLoad
 
-CALM_S = float(os.environ.get("OUTAGE_CALM_SECONDS", "2"))
+STEADY_LOAD_S = float(os.environ.get("OUTAGE_CALM_SECONDS", "2"))
 """Load before and after the blow."""
-LAG_S = 2.0
+REPLICA_LAG_S = 2.0
 """For so long the load goes on while a replica hears nothing."""
-RESTART_S = 3.0
+RESTART_DELAY_S = 3.0
 """After this a supervisor starts a killed server again."""
 RESHARD_SLOTS = 2_000
-OUTBOX = "jobs:{outbox}:stream"
+OUTBOX_KEY = "jobs:{outbox}:stream"
 
 
 @dataclass(frozen=True)
-class Servers:
+class OutageServers:
     """What a site stands on; `owed` is how many jobs wait there."""
 
     url: str
@@ -40,14 +40,14 @@ class Servers:
 
 
 @dataclass(frozen=True)
-class Result:
+class OutageResult:
     """`outage_s`: from the blow until every server was whole again."""
 
-    outcome: Outcome
+    outcome: LoadOutcome
     outage_s: float
 
 
-def suffered(servers: Servers, blow: Callable[[], None], *, confirmed: bool) -> Result:
+def run_outage(servers: OutageServers, blow: Callable[[], None], *, confirmed: bool) -> OutageResult:
     """Serve, load, let the blow fall, wait until it is over, read everything.
 
     `confirmed`: under REQUIRE_REPLICAS=1.
@@ -55,26 +55,26 @@ def suffered(servers: Servers, blow: Callable[[], None], *, confirmed: bool) -> 
     settings = {"REQUIRE_REPLICAS": "1" if confirmed else "0"}
     with (
         tempfile.TemporaryDirectory(prefix="outage") as directory,
-        serving(servers.url, **settings) as site,
+        running_production_site(servers.url, **settings) as site,
     ):
-        load = Load(site.url, Path(directory))
+        load = SteadyLoad(site.url, Path(directory))
         with load:
-            time.sleep(CALM_S)
+            time.sleep(STEADY_LOAD_S)
             began = time.monotonic()
             blow()
             outage_s = time.monotonic() - began
-            time.sleep(CALM_S)
+            time.sleep(STEADY_LOAD_S)
             wait_until(lambda: load.has_tried_enough, "enough posts and follows", 60)
         wait_until(lambda: servers.owed() == 0, "the worker to have nothing left", 60)
         assert site.is_alive, site.log[-2000:]
-        return Result(load.outcome(), outage_s)
+        return OutageResult(load.outcome(), outage_s)
 
 
 # Redis Cluster
 
 
 @contextlib.contextmanager
-def standing_cluster() -> Iterator[RedisCluster]:
+def running_cluster() -> Iterator[RedisCluster]:
     """Three masters with a replica each."""
     cluster = RedisCluster(masters=3, replicas=1)
     try:
@@ -83,11 +83,11 @@ def standing_cluster() -> Iterator[RedisCluster]:
         cluster.stop()
 
 
-def servers_of(cluster: RedisCluster) -> Servers:
-    return Servers(cluster.url, lambda: jobs_in(cluster))
+def servers_of(cluster: RedisCluster) -> OutageServers:
+    return OutageServers(cluster.url, lambda: count_cluster_jobs(cluster))
 
 
-def jobs_in(cluster: RedisCluster) -> int:
+def count_cluster_jobs(cluster: RedisCluster) -> int:
     slot = slot_of_tag("outbox")
     living = next(member for member in cluster.members if member.is_running)
     with living.client() as client:
@@ -95,18 +95,18 @@ def jobs_in(cluster: RedisCluster) -> int:
     port = next(int(master[1]) for first, last, master, *_ in slots if first <= slot <= last)
     owner = next(member for member in cluster.members if member.port == port)
     with owner.client() as client:
-        return int(client.xlen(OUTBOX))
+        return int(client.xlen(OUTBOX_KEY))
 
 
-def a_master_is_killed(victim: int, *, confirmed: bool) -> Result:
+def a_master_is_killed(victim: int, *, confirmed: bool) -> OutageResult:
     """kill -9; its replica is elected; a supervisor brings the dead one back, as a replica."""
-    with standing_cluster() as cluster:
-        return suffered(servers_of(cluster), lambda: lose_master(cluster, victim), confirmed=confirmed)
+    with running_cluster() as cluster:
+        return run_outage(servers_of(cluster), lambda: lose_master(cluster, victim), confirmed=confirmed)
 
 
-def a_lagging_replica_takes_over(victim: int, *, confirmed: bool) -> Result:
+def a_lagging_replica_takes_over(victim: int, *, confirmed: bool) -> OutageResult:
     """The replica hears nothing for a while; then the master is killed, and that replica elected."""
-    with standing_cluster() as cluster:
+    with running_cluster() as cluster:
 
         def blow() -> None:
             replica = cluster.replicas[victim]
@@ -114,16 +114,16 @@ def a_lagging_replica_takes_over(victim: int, *, confirmed: bool) -> Result:
             with cluster.masters[victim].client() as client:
                 # What lies in the sockets would arrive after all; a network that was cut delivers nothing.
                 client.execute_command("CLIENT", "KILL", "TYPE", "replica")
-            time.sleep(LAG_S)
+            time.sleep(REPLICA_LAG_S)
             lose_master(cluster, victim, wake=replica)
 
-        return suffered(servers_of(cluster), blow, confirmed=confirmed)
+        return run_outage(servers_of(cluster), blow, confirmed=confirmed)
 
 
-def slots_are_moved(victim: int) -> Result:
+def slots_are_moved(victim: int) -> OutageResult:
     """`redis-cli --cluster reshard`, as an operator does it."""
-    with standing_cluster() as cluster:
-        return suffered(servers_of(cluster), lambda: reshard(cluster, victim), confirmed=False)
+    with running_cluster() as cluster:
+        return run_outage(servers_of(cluster), lambda: reshard(cluster, victim), confirmed=False)
 
 
 def lose_master(cluster: RedisCluster, victim: int, *, wake: ClusterMember | None = None) -> None:
@@ -133,9 +133,9 @@ def lose_master(cluster: RedisCluster, victim: int, *, wake: ClusterMember | Non
     if wake is not None:
         wake.signal(signal.SIGCONT)
     wait_until(lambda: role_of(replica) == "master", "the replica to take over")
-    time.sleep(max(0.0, killed + RESTART_S - time.monotonic()))
+    time.sleep(max(0.0, killed + RESTART_DELAY_S - time.monotonic()))
     master.start()
-    wait_until(lambda: is_mended(cluster), "the cluster to be whole again")
+    wait_until(lambda: is_recovered(cluster), "the cluster to be whole again")
 
 
 def role_of(member: ClusterMember) -> str:
@@ -143,7 +143,7 @@ def role_of(member: ClusterMember) -> str:
         return str(client.info("replication")["role"])
 
 
-def is_mended(cluster: RedisCluster) -> bool:
+def is_recovered(cluster: RedisCluster) -> bool:
     """As many masters as at first, and everybody else has a master's data."""
     roles = []
     for member in cluster.members:
@@ -170,24 +170,24 @@ def reshard(cluster: RedisCluster, victim: int) -> None:
 # Sentinel
 
 
-def sentinel_fails_over(*, confirmed: bool) -> Result:
+def sentinel_fails_over(*, confirmed: bool) -> OutageResult:
     """kill -9 of the master; Sentinels put the replica in its place; the dead one comes back to follow."""
-    site = SentinelSite()
+    site = SentinelDeployment()
     try:
         site.start()
-        servers = Servers(site.url, lambda: jobs_at(site.master))
-        return suffered(servers, lambda: lose_sentinel_master(site), confirmed=confirmed)
+        servers = OutageServers(site.url, lambda: count_jobs(site.master))
+        return run_outage(servers, lambda: lose_sentinel_master(site), confirmed=confirmed)
     finally:
         site.stop()
 
 
-def lose_sentinel_master(site: SentinelSite) -> None:
+def lose_sentinel_master(site: SentinelDeployment) -> None:
     dead = site.master
     heir = site.other(dead)
     dead.kill()
     killed = time.monotonic()
     wait_until(lambda: is_master(heir), "Sentinel to promote the replica")
-    time.sleep(max(0.0, killed + RESTART_S - time.monotonic()))
+    time.sleep(max(0.0, killed + RESTART_DELAY_S - time.monotonic()))
     dead.start()
     wait_until(site.is_synced, "the dead master to follow the new one", 60)
 
@@ -197,6 +197,6 @@ def is_master(server: RedisServer) -> bool:
         return bool(client.info("replication")["role"] == "master")
 
 
-def jobs_at(server: RedisServer) -> int:
+def count_jobs(server: RedisServer) -> int:
     with server.client() as client:
-        return int(client.xlen(OUTBOX))
+        return int(client.xlen(OUTBOX_KEY))

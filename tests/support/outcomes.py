@@ -12,14 +12,14 @@ def outcome_of(answer: httpx.Response) -> str:
     return f"{answer.status_code}{' without Retry-After' if is_mute else ''}"
 
 
-class Gaps:
+class SuccessGaps:
     """How long each client went without a success, at most."""
 
     def __init__(self) -> None:
         self.longest_s = 0.0
         self._last: dict[str, float] = {}
 
-    def note(self, client: str, outcome: str) -> None:
+    def record(self, client: str, outcome: str) -> None:
         if outcome[:1] in "2":
             now = time.monotonic()
             self.longest_s = max(self.longest_s, now - self._last.get(client, now))

@@ -8,26 +8,26 @@ from typing import Any
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Page
 
-LOOKS = [(320, 640, "dark"), (1280, 900, "light")]
+VIEWPORTS = [(320, 640, "dark"), (1280, 900, "light")]
 """Width, height and colour scheme: a small phone, and the least of a laptop. What is wrong in the light of a
 phone alone is found by `EVERY_LOOK=1`, which takes twice as long."""
 if os.environ.get("EVERY_LOOK"):
-    LOOKS += [(320, 640, "light"), (1280, 900, "dark")]
-VOID = frozenset(
-    ["area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
-)
-IMPLIED = frozenset({"html", "head", "body", "tbody"})
+    VIEWPORTS += [(320, 640, "light"), (1280, 900, "dark")]
+VOID_ELEMENTS = frozenset(["area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "track", "wbr"])
+IMPLIED_ELEMENTS = frozenset({"html", "head", "body", "tbody"})
 AXE = Axe()
-AT_REST = "() => new Promise((seen) => requestAnimationFrame(() => seen(!document.getAnimations().length)))"
+ANIMATIONS_FINISHED_JS = (
+    "() => new Promise((seen) => requestAnimationFrame(() => seen(!document.getAnimations().length)))"
+)
 """Colours on their way from light to dark are nobody's colours."""
-TOO_WIDE = """() => {
+OVERFLOW_JS = """() => {
   const root = document.documentElement, most = root.clientWidth;
   if (root.scrollWidth <= most) return [];
   const reaches = (element) => element.getBoundingClientRect().right > most + 0.5;
   const wide = [...document.body.querySelectorAll('*')].filter(reaches).slice(-3);
   return [`${root.scrollWidth} of ${most} pixels: ${wide.map((element) => element.outerHTML.slice(0, 120))}`];
 }"""
-TAGS_OF_A_PARSER = """(html) => {
+PARSED_TAGS_JS = """(html) => {
   const found = {};
   const walk = (root) => root.querySelectorAll('*').forEach((e) => {
     found[e.localName] = (found[e.localName] ?? 0) + 1;
@@ -38,18 +38,20 @@ TAGS_OF_A_PARSER = """(html) => {
 }"""
 
 
-def complaints_in_every_look(page: Page) -> list[str]:
+def find_page_problems(page: Page) -> list[str]:
     """Axe and width, in each look; the page stays in the last one."""
     found: list[str] = []
-    for width, height, scheme in LOOKS:
+    for width, height, scheme in VIEWPORTS:
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
-        page.wait_for_function(AT_REST)
-        found += [f"{width} {scheme}: {text}" for text in (*violations(page), *too_wide(page))]
+        page.wait_for_function(ANIMATIONS_FINISHED_JS)
+        found += [
+            f"{width} {scheme}: {text}" for text in (*accessibility_violations(page), *overflowing_elements(page))
+        ]
     return found
 
 
-def violations(page: Page) -> list[str]:
+def accessibility_violations(page: Page) -> list[str]:
     """What axe-core has to say; an empty list is its praise."""
     response: dict[str, Any] = AXE.run(page).response
     return [
@@ -59,8 +61,8 @@ def violations(page: Page) -> list[str]:
     ]
 
 
-def too_wide(page: Page) -> list[str]:
-    found: list[str] = page.evaluate(TOO_WIDE)
+def overflowing_elements(page: Page) -> list[str]:
+    found: list[str] = page.evaluate(OVERFLOW_JS)
     return found
 
 
@@ -85,12 +87,12 @@ class _Tags(HTMLParser):
             self.problems.append(f"attributes of {self.get_starttag_text()}")
         if id:
             self._ids.add(id)
-        if tag not in VOID:
+        if tag not in VOID_ELEMENTS:
             self._open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)  # <path/> in drawings is closed by itself
-        if tag not in VOID:
+        if tag not in VOID_ELEMENTS:
             self._open.pop()
 
     def handle_endtag(self, tag: str) -> None:
@@ -100,13 +102,13 @@ class _Tags(HTMLParser):
             self._open.pop()
 
 
-def malformed(page: Page, html: str) -> list[str]:
+def markup_errors(page: Page, html: str) -> list[str]:
     """Where a browser's parser has to guess: tags out of order, or other elements than are written."""
     written = _Tags(html)
-    parsed: dict[str, int] = page.evaluate(TAGS_OF_A_PARSER, html)
+    parsed: dict[str, int] = page.evaluate(PARSED_TAGS_JS, html)
     differing = {
         tag: (written.started[tag], parsed.get(tag, 0))
-        for tag in {*written.started, *parsed} - IMPLIED
+        for tag in {*written.started, *parsed} - IMPLIED_ELEMENTS
         if written.started[tag] != parsed.get(tag, 0)
     }
     return [*written.problems, *([f"written and parsed: {differing}"] if differing else [])]

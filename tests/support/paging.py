@@ -4,17 +4,15 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from accounts.domain import AccountId
-from timelines.domain.follow import FIRST_PASS, FollowCursor
-from timelines.repositories.follows import Follows
+from timelines.graph.follow import FIRST_PASS, FollowCursor
+from timelines.graph.repository import Follows
 
 ALICE = AccountId(1)
 IDS = st.integers(2, 10**6)
-ON_ONE_SERVER = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+ON_ONE_SERVER = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-async def pages(follows: Follows, limit: int) -> list[AccountId]:
+async def read_by_pages(follows: Follows, limit: int) -> list[AccountId]:
     found: list[AccountId] = []
     cursor: FollowCursor | None = None
     while True:
@@ -26,7 +24,7 @@ async def pages(follows: Follows, limit: int) -> list[AccountId]:
         cursor = page.next
 
 
-async def passes(follows: Follows, limit: int) -> list[AccountId]:
+async def read_by_passes(follows: Follows, limit: int) -> list[AccountId]:
     found: list[AccountId] = []
     cursor = FIRST_PASS
     while True:

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, zip_longest
 
 from tests.support.corpora import corpus_json, corpus_text
-from timelines.domain.text import TextRefused, check_post_text
+from timelines.text.post_text import TextRefused, check_post_text
 
-OURS = (
+OWN_PAYLOADS = (
     '"><img src=x onerror=alert(1)>', "'><svg/onload=alert(1)>", "</script><script>alert(1)</script>",
     "{{7*7}}{% debug %}<%= 7*7 %>${7*7}", "javascript:alert(1)",
     "<iframe srcdoc='<script>alert(1)</script>'>",
@@ -21,7 +21,7 @@ OURS = (
 """Attributes, elements that end others, templates, entities, comments, directions, and 0xsobky's polyglot."""
 
 
-def scripting(name: str) -> list[str]:
+def read_script_payloads(name: str) -> list[str]:
     match name:
         case "dompurify":
             return [row["payload"] for row in corpus_json("conformance/xss/dompurify-expect.json")]
@@ -32,12 +32,12 @@ def scripting(name: str) -> list[str]:
     return corpus_text("conformance/xss/fuzzdb-xss-uri.txt").splitlines()
 
 
-def naughty() -> list[str]:
+def read_naughty_strings() -> list[str]:
     strings: list[str] = corpus_json("conformance/naughty/blns.json")
     return strings
 
 
-def publishable(texts: Iterable[str]) -> list[str]:
+def select_publishable(texts: Iterable[str]) -> list[str]:
     """What may be posted of these; others are refused, as tests/unit/test_text_conformance.py says."""
     found = []
     for text in texts:
@@ -51,10 +51,10 @@ COLLECTIONS = ("dompurify", "h5sc", "fuzzdb", "fuzzdb-uri")
 
 def all_payloads() -> list[str]:
     """Every text of every collection, each once."""
-    return list(dict.fromkeys(chain(OURS, *map(scripting, COLLECTIONS), naughty())))
+    return list(dict.fromkeys(chain(OWN_PAYLOADS, *map(read_script_payloads, COLLECTIONS), read_naughty_strings())))
 
 
 def fields_first() -> Iterator[str]:
     """All of them, ours first and then the collections in turn: any number is a fair choice."""
-    turns = zip_longest(*map(scripting, COLLECTIONS), naughty())
-    yield from dict.fromkeys(chain(OURS, (text for turn in turns for text in turn if text)))
+    turns = zip_longest(*map(read_script_payloads, COLLECTIONS), read_naughty_strings())
+    yield from dict.fromkeys(chain(OWN_PAYLOADS, (text for turn in turns for text in turn if text)))

@@ -2,18 +2,18 @@
 
 from collections.abc import Awaitable, Callable, Iterable
 
-from accounts.domain import ACTIVE, AccountId, Author, State
+from accounts.domain import ACTIVE, AccountId, AccountState, Author
 
 
-class Directory:
+class FakeAccountDirectory:
     """Accounts 1..n, all active until a test says otherwise; stands for AccountService.authors."""
 
     def __init__(self, people: Iterable[int]) -> None:
-        self.states: dict[AccountId, State] = {AccountId(id): ACTIVE for id in people}
+        self.states: dict[AccountId, AccountState] = {AccountId(id): ACTIVE for id in people}
         self.asked = 0
         self.after_asking: Callable[[], Awaitable[None]] | None = None
 
-    async def authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
+    async def find_authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
         self.asked += 1
         found = {id: self._author(id) for id in ids if id in self.states}
         if self.after_asking is not None:
@@ -25,7 +25,7 @@ class Directory:
         return Author(id=id, handle=f"p{id}", display_name="", state=self.states[id], version=1)
 
 
-class Forgotten:
+class RecordingTimelineCache:
     """Cached timelines, of which only their loss is seen: `ids` in the order they were forgotten."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Forgotten:
         self.ids.append(id)
 
 
-class Unheard:
+class SilentLiveUpdates:
     """Live updates that nobody listens to."""
 
     async def lists_changed(self, owner_id: AccountId) -> None:

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 PACKAGE = "postgresql"
-QUICK = ("fsync=off", "full_page_writes=off", "shared_buffers=16MB", "max_connections=40")
+FAST_OPTIONS = ("fsync=off", "full_page_writes=off", "shared_buffers=16MB", "max_connections=40")
 
 
 class PostgresServer:
@@ -36,14 +36,14 @@ class PostgresServer:
         return f"postgresql://archive@/postgres?host={self.directory}"
 
     def start(self) -> Self:
-        options = [f"unix_socket_directories={self.directory}", "listen_addresses=", *QUICK]
+        options = [f"unix_socket_directories={self.directory}", "listen_addresses=", *FAST_OPTIONS]
         command = [program("postgres"), "-D", str(self._data), *(f"--{option}" for option in options)]
         with (self.directory / "postgres.log").open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd="/", **_as_unprivileged())
         self._wait_until_ready()
         return self
 
-    def empty(self) -> None:
+    def truncate(self) -> None:
         """As if nothing had ever been archived."""
         with self.client() as client:
             client.execute("DROP TABLE IF EXISTS archived_posts")

@@ -28,7 +28,7 @@ def status_of(pid: int, field: str) -> int:
     raise AssertionError(f"{pid} has no {field}")
 
 
-def is_read(server_port: int, client_port: int) -> bool:
+def is_receive_queue_empty(server_port: int, client_port: int) -> bool:
     """Whether the server has read all that its kernel holds of this connection on loopback."""
     ends = [f"0100007F:{port:04X}" for port in (server_port, client_port)]
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
@@ -38,7 +38,7 @@ def is_read(server_port: int, client_port: int) -> bool:
     return False
 
 
-class MostThreads:
+class PeakThreadCounter:
     """Within `with`: the largest number of threads that a process had, looked at ten times a second."""
 
     def __init__(self, pid: int) -> None:
@@ -47,7 +47,7 @@ class MostThreads:
         self._over = threading.Event()
         self._looking = threading.Thread(target=self._look)
 
-    def __enter__(self) -> "MostThreads":
+    def __enter__(self) -> "PeakThreadCounter":
         self._looking.start()
         return self
 
@@ -61,7 +61,7 @@ class MostThreads:
 
 
 @contextlib.contextmanager
-def busy_processors(loops: int) -> Iterator[None]:
+def load_processors(loops: int) -> Iterator[None]:
     """So many processes compute without pause until the block ends."""
     words = [sys.executable, "-c", "while True: pass"]
     loopers = [subprocess.Popen(words) for _ in range(loops)]

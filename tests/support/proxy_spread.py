@@ -11,10 +11,10 @@ import redis
 
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import SHARDS, plain_servers
-from tests.support.twemproxy import Nutcracker, proxy_before
+from tests.support.twemproxy import TwemproxyServer, running_twemproxy
 
 HASHES = ("fnv1a_64", "fnv1a_32", "fnv1_64", "murmur", "md5", "crc32", "crc32a", "crc16", "jenkins", "hsieh")
-FAMILIES = (
+KEY_FAMILIES = (
     [f"{n}" for n in range(1, 20_001)],
     [f"l{n}" for n in range(1, 301)],
     [f"p{n}" for n in range(16)],
@@ -25,12 +25,12 @@ def main() -> None:
     with plain_servers(SHARDS) as servers:
         print(f"{'hash':12}{'accounts':>12}{'lists':>12}{'partitions':>12}")
         for name in HASHES:
-            with proxy_before(servers, hash=name) as proxy:
-                shares = [share(proxy, servers, tags) for tags in FAMILIES]
+            with running_twemproxy(servers, hash=name) as proxy:
+                shares = [busiest_share(proxy, servers, tags) for tags in KEY_FAMILIES]
             print(f"{name:12}" + "".join(f"{each:>12}" for each in shares))
 
 
-def share(proxy: Nutcracker, servers: Sequence[RedisServer], tags: Sequence[str]) -> str:
+def busiest_share(proxy: TwemproxyServer, servers: Sequence[RedisServer], tags: Sequence[str]) -> str:
     sizes = []
     for server in servers:
         with server.client() as client:

@@ -16,15 +16,15 @@ from typing import Self
 
 import httpx
 
-from tests.support.ledger import Audit, Ledger, audit
+from tests.support.ledger import LedgerAudit, RequestLedger, audit_ledger
 from tests.support.outcomes import outcome_of
 from tests.support.site import wait_until
-from tests.support.stalls import Stalls
-from tests.support.visitor import JSON, Visitor
+from tests.support.stalls import StallMonitor
+from tests.support.visitor import JSON_HEADERS, HttpVisitor
 
 
 @dataclass(frozen=True)
-class Beat:
+class TimedRequest:
     """One request, "post" or "read"; when it began and ended by the monotonic clock."""
 
     client: str
@@ -42,7 +42,7 @@ class Beat:
         return self.outcome[:1] == "2"
 
 
-class Pulse:
+class TimedLoad:
     """`people` sign up and follow each other; within `with` they publish and read without pause."""
 
     def __init__(
@@ -54,13 +54,13 @@ class Pulse:
         pace_s: float = 0.05,
         timeout_s: float = 15,
     ) -> None:
-        self.beats: list[Beat] = []
-        self.ledger = Ledger(directory / "ledger.jsonl")
+        self.beats: list[TimedRequest] = []
+        self.ledger = RequestLedger(directory / "ledger.jsonl")
         self._urls = [urls] if isinstance(urls, str) else list(urls)
         self._pace_s, self._timeout_s = pace_s, timeout_s
         self._stopping = threading.Event()
-        self.stalls = Stalls()
-        self.people = [self._newcomer(number) for number in range(people)]
+        self.stalls = StallMonitor()
+        self.people = [self._sign_up(number) for number in range(people)]
         for one in self.people:
             for other in self.people:
                 if other is not one:
@@ -69,10 +69,10 @@ class Pulse:
         acts = (self._publish, self._read)
         self._threads = [threading.Thread(target=act, args=(one,)) for one in self.people for act in acts]
 
-    def _newcomer(self, number: int) -> Visitor:
+    def _sign_up(self, number: int) -> HttpVisitor:
         """Of several sites over one store, each has its own people."""
         url = self._urls[number % len(self._urls)]
-        return Visitor(url, f"p{uuid.uuid4().hex[:8]}", timeout_s=self._timeout_s).sign_up()
+        return HttpVisitor(url, f"p{uuid.uuid4().hex[:8]}", timeout_s=self._timeout_s).sign_up()
 
     def __enter__(self) -> Self:
         self.stalls.__enter__()
@@ -94,9 +94,9 @@ class Pulse:
         """Everybody is connected and has had a success."""
         return len({beat.client for beat in self.beats if beat.is_success}) == len(self._threads)
 
-    def audit(self) -> Audit:
+    def audit(self) -> LedgerAudit:
         """Read the whole site."""
-        return audit(self.ledger, self.people)
+        return audit_ledger(self.ledger, self.people)
 
     @property
     def outcomes(self) -> Counter[str]:
@@ -111,11 +111,11 @@ class Pulse:
         took = sorted(beat.took_s for beat in self.beats if since <= beat.began < until)
         return took[min(len(took) - 1, int(share * len(took)))] if took else 0.0
 
-    def until_recovered(self, healed: float) -> None:
+    def wait_until_recovered(self, healed: float) -> None:
         """Go on until everybody had a success after `healed`; how soon that was is to be judged."""
         wait_until(lambda: len(self._first_successes(healed)) == len(self._threads), 60)
 
-    def recovered_s(self, healed: float) -> float:
+    def recovery_time_s(self, healed: float) -> float:
         """From `healed` until everybody had a success that was asked for or answered after it."""
         return max(self._first_successes(healed).values()) - healed
 
@@ -124,37 +124,37 @@ class Pulse:
         later = [beat for beat in self.beats if beat.is_success and beat.ended >= since]
         return {beat.client: beat.ended for beat in reversed(later)}
 
-    def _publish(self, one: Visitor) -> None:
+    def _publish(self, one: HttpVisitor) -> None:
         number = 0
         while not self._stopping.is_set():
             number += 1
-            entry = self.ledger.intends(one.handle, f"{one.handle} says {number}", uuid.uuid4().hex)
+            entry = self.ledger.record_attempt(one.handle, f"{one.handle} says {number}", uuid.uuid4().hex)
             while True:
                 with self._timed(one, "post") as seen:
                     seen += [one.post("/posts/", text=entry.text, idempotency_key=entry.key)]
                 answer = seen[0] if seen else None
                 is_there = answer is not None and answer.status_code == 201
                 post_id = str(answer.json()["id"]) if is_there and answer is not None else None
-                self.ledger.notes(entry, outcome_of(answer) if answer is not None else "no answer", post_id)
+                self.ledger.record_outcome(entry, outcome_of(answer) if answer is not None else "no answer", post_id)
                 if answer is not None and answer.status_code != 503:
                     break
                 time.sleep(self._pace_s)
             time.sleep(self._pace_s)
 
-    def _read(self, one: Visitor) -> None:
+    def _read(self, one: HttpVisitor) -> None:
         """A second device of the same person."""
-        with Visitor(str(one.http.base_url), timeout_s=self._timeout_s) as device:
+        with HttpVisitor(str(one.http.base_url), timeout_s=self._timeout_s) as device:
             device.http.cookies.update(one.http.cookies)
             while not self._stopping.is_set():
                 with self._timed(one, "read") as seen:
-                    seen += [device.http.get("/", headers=JSON)]
+                    seen += [device.http.get("/", headers=JSON_HEADERS)]
                 time.sleep(self._pace_s)
 
     @contextlib.contextmanager
-    def _timed(self, one: Visitor, what: str) -> Iterator[list[httpx.Response]]:
+    def _timed(self, one: HttpVisitor, what: str) -> Iterator[list[httpx.Response]]:
         answers: list[httpx.Response] = []
         began = time.monotonic()
         with contextlib.suppress(httpx.TransportError):
             yield answers
         outcome = outcome_of(answers[0]) if answers else "no answer"
-        self.beats.append(Beat(f"{one.handle} {what}", what, began, time.monotonic(), outcome))
+        self.beats.append(TimedRequest(f"{one.handle} {what}", what, began, time.monotonic(), outcome))

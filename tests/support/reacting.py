@@ -7,12 +7,12 @@ from socialsite.ids import PostId
 from socialsite.services import Services
 from tests.support.world import Person
 from timelines import keys
-from timelines.domain.page import Counts, HydratedPost
-from timelines.domain.post import Post
+from timelines.pages.page import HydratedPost
+from timelines.posts.post import Counts, Post
 
 
 @dataclass
-class Acts:
+class PersonReactions:
     """`await acts.likes(alice, post)`: each sentence is one call of a service."""
 
     services: Services
@@ -51,7 +51,7 @@ class Acts:
         found = await self.services.store.node(key).execute("ZSCORE", key, person.id)
         return None if found is None else PostId(int(float(found)))
 
-    async def counted(self, post: Post) -> Counts:
+    async def read_counts(self, post: Post) -> Counts:
         """What a visitor sees."""
         return (await self.services.reading.post(post.id, viewer_id=None)).counts
 
@@ -60,7 +60,7 @@ class Acts:
         found: bytes | None = await self.services.store.node(key).execute("GET", key)
         return found
 
-    async def index_of(self, person: Person) -> tuple[set[PostId], set[PostId]]:
+    async def read_indexes(self, person: Person) -> tuple[set[PostId], set[PostId]]:
         """What the person's own side says: liked, boosted."""
         node = self.services.store.node(keys.liked(person.id))
         liked = await node.execute("ZRANGE", keys.liked(person.id), 0, -1)
@@ -80,6 +80,6 @@ class Acts:
             if cursor is None:
                 return found
 
-    async def counted_by(self, person: Person, post: Post) -> Counts:
+    async def read_counts_as(self, person: Person, post: Post) -> Counts:
         """What one reader sees."""
         return (await self.services.reading.post(post.id, viewer_id=person.id)).counts

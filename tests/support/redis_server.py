@@ -11,16 +11,14 @@ from typing import Self
 
 import redis
 
-HELD_MS = 30_000
-"""The longest that `write_out` holds writes back."""
+MAX_WRITE_PAUSE_MS = 30_000
+"""The longest that `pause_until_aof_written` holds writes back."""
 
 
 class RedisServer:
     """`redis-server` in a short temporary directory (socket paths end at about 100 bytes)."""
 
-    def __init__(
-        self, *, aof: bool = False, directory: Path | None = None, options: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, *, aof: bool = False, directory: Path | None = None, options: tuple[str, ...] = ()) -> None:
         self.directory = directory or Path(tempfile.mkdtemp(prefix="ss-redis-", dir="/tmp"))
         self.socket = self.directory / "redis.sock"
         self._aof = aof
@@ -80,14 +78,14 @@ class RedisServer:
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
-def write_out(client: redis.Redis) -> None:
+def pause_until_aof_written(client: redis.Redis) -> None:
     """Have all that was acknowledged in the append-only file, and acknowledge nothing more: ready for a kill.
 
     While the disk still syncs what went before, Redis keeps its writes to itself for up to two seconds
     (tests/faults/test_slow_disk.py); what a kill must not cost is what is in the file.
     """
-    client.client_pause(HELD_MS, all=False)
-    until = time.monotonic() + HELD_MS / 1000
+    client.client_pause(MAX_WRITE_PAUSE_MS, all=False)
+    until = time.monotonic() + MAX_WRITE_PAUSE_MS / 1000
     while client.info("persistence")["aof_buffer_length"]:
         assert time.monotonic() < until, "the disk takes too long over an fsync"
         time.sleep(0.01)

@@ -2,21 +2,21 @@
 
 from socialsite.services import Services
 from tests.support.world import Person
-from timelines.domain.relation import Relation
-from timelines.services.relations import RelationsService
+from timelines.following.blocks_and_mutes import RelationsService
+from timelines.graph.relation import Relation
 
 
-async def relation(services: Services, one: Person, other: Person) -> Relation:
+async def read_relation(services: Services, one: Person, other: Person) -> Relation:
     return await services.relations.relation(one.id, other.id, services.clock.now_ms())
 
 
-async def request_stands(services: Services, requester: Person, target: Person) -> tuple[bool, bool]:
+async def follow_request_sides(services: Services, requester: Person, target: Person) -> tuple[bool, bool]:
     """At the one that is asked, and at the one that asks."""
     at = services.repositories.requests
     return await at.stands(requester.id, target.id), await at.is_asking(requester.id, target.id)
 
 
-def with_room_for_one(services: Services) -> RelationsService:
+def service_with_cap_of_one(services: Services) -> RelationsService:
     """Everybody blocks, mutes and quiets one other at most."""
     at = services.repositories
     return RelationsService(

@@ -9,13 +9,13 @@ BEFORE_BOOSTS = "a512ec5"
 """Knows posts, homes, lists and hashtags, but no boosts, likes, blocks, audiences and notifications."""
 
 
-def has(commit: str) -> bool:
+def has_commit(commit: str) -> bool:
     """False in a checkout without this history, as a shallow clone is."""
     known = subprocess.run(["git", "cat-file", "-e", f"{commit}^{{commit}}"], cwd=ROOT, capture_output=True)
     return known.returncode == 0
 
 
-def unpacked(commit: str, directory: Path) -> Path:
+def unpack_release(commit: str, directory: Path) -> Path:
     """`directory`, with the files of that commit."""
     archive = directory.with_suffix(".tar")
     directory.mkdir()

@@ -7,15 +7,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from tests.support import outages
-from tests.support.outages import Result
+from tests.support.outages import OutageResult
 
-CASES: dict[str, Callable[[int], Result]] = {
+CASES: dict[str, Callable[[int], OutageResult]] = {
     "kill -9 of a master": partial(outages.a_master_is_killed, confirmed=False),
     "kill -9 of a master, REQUIRE_REPLICAS=1": partial(outages.a_master_is_killed, confirmed=True),
     "a lagging replica takes over": partial(outages.a_lagging_replica_takes_over, confirmed=False),
-    "a lagging replica takes over, REQUIRE_REPLICAS=1": partial(
-        outages.a_lagging_replica_takes_over, confirmed=True
-    ),
+    "a lagging replica takes over, REQUIRE_REPLICAS=1": partial(outages.a_lagging_replica_takes_over, confirmed=True),
     f"reshard of {outages.RESHARD_SLOTS} slots": outages.slots_are_moved,
     "failover by Sentinel": lambda _: outages.sentinel_fails_over(confirmed=False),
     "failover by Sentinel, REQUIRE_REPLICAS=1": lambda _: outages.sentinel_fails_over(confirmed=True),
@@ -26,7 +24,7 @@ COLUMNS = (
 )
 
 
-def row(name: str, results: Sequence[Result]) -> str:
+def row(name: str, results: Sequence[OutageResult]) -> str:
     """Numbers of all runs together, the longest of their times."""
     outcomes = [result.outcome for result in results]
     audits = [outcome.audit for outcome in outcomes]

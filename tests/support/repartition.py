@@ -8,29 +8,32 @@ import subprocess
 import sys
 from pathlib import Path
 
-from socialsite.store import Key, StoreUnavailable, open_store
-from socialsite.store.moving import operation
-from socialsite.store.moving.mover import Report
-from socialsite.store.moving.operation import Edges, Site
-from socialsite.store.moving.steps import OnStep, Step
-from socialsite.store.opening import COMPONENTS, topology_of
+from socialsite.migration import commands as operation
+from socialsite.migration.commands import EdgeFamily, MigrationSite
+from socialsite.migration.mover import MigrationReport
+from socialsite.migration.opening import open_store
+from socialsite.migration.progress import MigrationProgress, OnProgress
+from socialsite.store import Key, StoreUnavailable
+from socialsite.store.factory import COMPONENTS, create_topology
 
 SLICES = 16
-FOLLOW_EDGES = Edges(
+FOLLOW_EDGES = EdgeFamily(
     "follows", {"following": "followers", "members": "listed"}, Key("follows", tag="map", name="partitions")
 )
-DIED = -signal.SIGKILL
+KILLED_EXIT_STATUS = -signal.SIGKILL
 
 
-def site_at(url: str, **placed: str) -> Site:
-    return Site(url, placed, COMPONENTS, topology_of)
+def migration_site(url: str, **placed: str) -> MigrationSite:
+    return MigrationSite(url, placed, COMPONENTS, create_topology)
 
 
-async def move(home: str, to: str, component: str | None = None, on_step: OnStep | None = None) -> Report:
-    return await operation.move(site_at(home), to, component, slices=SLICES, on_step=on_step)
+async def run_migration(
+    home: str, to: str, component: str | None = None, on_step: OnProgress | None = None
+) -> MigrationReport:
+    return await operation.migrate(migration_site(home), to, component, slices=SLICES, on_progress=on_step)
 
 
-def mover_killed_at(step: str, home: str, to: str, way: str = "move") -> int:
+def run_migration_killed_at(step: str, home: str, to: str, way: str = "move") -> int:
     """Run a mover that dies by kill -9 right behind a step; its return code."""
     command = [sys.executable, "-m", "tests.support.repartition", step, home, to, way]
     return subprocess.run(command, timeout=60, check=False).returncode
@@ -74,18 +77,20 @@ def main() -> None:
     if way == "write":
         return asyncio.run(write_for_ever(home, to))
 
-    def on_step(step: Step) -> None:
-        if step.name == fatal and (step.number < 0 or step.number >= SLICES // 2):
+    def on_step(step: MigrationProgress) -> None:
+        if step.name == fatal and (step.slice_number < 0 or step.slice_number >= SLICES // 2):
             os.kill(os.getpid(), signal.SIGKILL)
 
     if way == "move":
-        asyncio.run(move(home, to, on_step=on_step))
+        asyncio.run(run_migration(home, to, on_step=on_step))
     elif way == "reshape":
-        asyncio.run(operation.reshape(site_at(home), FOLLOW_EDGES, int(to), grace_s=0.2, on_step=on_step))
+        asyncio.run(
+            operation.repartition_edges(migration_site(home), FOLLOW_EDGES, int(to), grace_s=0.2, on_progress=on_step)
+        )
     elif way == "resume":
-        asyncio.run(operation.resume(site_at(home), on_step=on_step))
+        asyncio.run(operation.resume_migration(migration_site(home), on_progress=on_step))
     else:
-        asyncio.run(operation.back(site_at(home), on_step=on_step))
+        asyncio.run(operation.revert_migration(migration_site(home), on_progress=on_step))
     return None
 
 

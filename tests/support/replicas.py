@@ -11,7 +11,7 @@ from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 
 
-class Wire:
+class PausableRelay:
     """Carries the replication stream; while it is held nothing passes, and neither end sees it close."""
 
     def __init__(self, target_port: int) -> None:
@@ -25,10 +25,10 @@ class Wire:
     async def start(self) -> None:
         self._server = await asyncio.start_server(self._carry, "127.0.0.1", self.port)
 
-    def hold(self) -> None:
+    def pause(self) -> None:
         self._passing.clear()
 
-    def let_go(self) -> None:
+    def resume(self) -> None:
         self._passing.set()
 
     async def stop(self) -> None:
@@ -64,7 +64,7 @@ class ReplicatedServer:
         self.master, self.replica = (
             RedisServer(options=("--port", str(port), "--bind", "127.0.0.1", *QUICK)) for port in ports
         )
-        self.wire = Wire(ports[0])
+        self.wire = PausableRelay(ports[0])
         self.url = f"{self.master.url}&replica={self.replica.socket}"
 
     async def start(self) -> None:
@@ -98,7 +98,7 @@ async def replicated_server() -> AsyncIterator[ReplicatedServer]:
         await servers.stop()
 
 
-def reads(client: redis.Redis) -> int:
+def count_reads(client: redis.Redis) -> int:
     """How many ranges, sizes and values were read of a server, ever."""
     with client:
         told = client.info("commandstats")

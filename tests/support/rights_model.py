@@ -3,11 +3,11 @@
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from accounts.domain import ACTIVE, SUSPENDED, AccountId, Author, State
+from accounts.domain import ACTIVE, SUSPENDED, AccountId, AccountState, Author
 from socialsite.clock import FixedClock
-from timelines.domain.filters import Filter, matching
-from timelines.domain.post import Post
-from timelines.domain.rights import UNFILTERED, Place, ReaderState, may_see
+from timelines.posts.post import Post
+from timelines.visibility.filter import Filter, matching
+from timelines.visibility.rights import UNFILTERED, Place, ReaderState, may_see
 
 Pairs = set[tuple[AccountId, AccountId]]
 
@@ -27,7 +27,7 @@ class RightsModel:
     suspended: set[AccountId] = field(default_factory=set)
     filters: dict[AccountId, list[Filter]] = field(default_factory=lambda: defaultdict(list))
 
-    def apart(self, one: AccountId, other: AccountId) -> bool:
+    def is_block_between(self, one: AccountId, other: AccountId) -> bool:
         return bool({(one, other), (other, one)} & self.blocks)
 
     def state(self, viewer: AccountId) -> ReaderState:
@@ -37,17 +37,15 @@ class RightsModel:
             now_ms,
             blocks=frozenset(other for one, other in self.blocks if one == viewer),
             blocked_by=frozenset(one for one, other in self.blocks if other == viewer),
-            muted=frozenset(
-                other for (one, other), until in self.mutes.items() if one == viewer and until > now_ms
-            ),
+            muted=frozenset(other for (one, other), until in self.mutes.items() if one == viewer and until > now_ms),
             filters=tuple(self.filters[viewer]),
         )
 
     def author(self, account_id: AccountId) -> Author:
-        state: State = SUSPENDED if account_id in self.suspended else ACTIVE
+        state: AccountState = SUSPENDED if account_id in self.suspended else ACTIVE
         return Author(account_id, "", "", state, 1, account_id in self.private)
 
-    def shows(self, post: Post, viewer: AccountId | None, place: Place) -> bool:
+    def is_visible(self, post: Post, viewer: AccountId | None, place: Place) -> bool:
         reader = None if viewer is None else self.state(viewer)
         follows = (viewer, post.author_id) in self.follows
         author = self.author(post.author_id)

@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, build_services
 from socialsite.store import Store
 from tests.support.rights_model import RightsModel
 from tests.support.world import Person, World
-from timelines.domain.account_list import ListId
-from timelines.domain.page import TimelinePage
-from timelines.domain.rights import FOREVER
 from timelines.errors import TimelinesError
+from timelines.ids import ListId
+from timelines.pages.page import TimelinePage
+from timelines.visibility.rights import FOREVER
 
 PEOPLE = 4
-SMALL = Configuration(home_cap=5, list_cap=5, posts_per_pass=1, turn_ms=0, read_ahead=1)
+SMALL_CONFIG = ServiceConfig(home_cap=5, list_cap=5, posts_per_pass=1, time_slice_ms=0, read_ahead=1)
 TEXTS = ("plain #tea", "a word", "another word #tea")
 PERSON, NUMBER = st.integers(0, PEOPLE - 1), st.integers(0, 3)
 VERBS = st.sampled_from(
@@ -41,9 +41,9 @@ class RightsSite(RightsModel):
     lists: dict[AccountId, ListId]
 
     @classmethod
-    async def over(cls, store: Store) -> Self:
+    async def create(cls, store: Store) -> Self:
         clock = FixedClock(1_900_000_000_000)
-        services = build_services(store, clock, SMALL)
+        services = build_services(store, clock, SMALL_CONFIG)
         people = await World(services).people(*(f"p{number}" for number in range(PEOPLE)))
         lists = {owner.id: (await owner.makes_list(*people)).id for owner in people}
         return cls(clock=clock, services=services, people=people, lists=lists)
@@ -78,7 +78,7 @@ class RightsSite(RightsModel):
 
     async def do_follow(self, one: Person, other: Person, number: int) -> None:
         pair = one.id, other.id
-        may = one is not other and not self.apart(one.id, other.id) and not {*pair} & self.suspended
+        may = one is not other and not self.is_block_between(one.id, other.id) and not {*pair} & self.suspended
         try:
             await one.follows(other)
         except (AccountNotFound, TimelinesError):
@@ -99,9 +99,7 @@ class RightsSite(RightsModel):
     async def do_accept(self, one: Person, other: Person, number: int) -> None:
         pair = other.id, one.id
         try:
-            await self.services.requests.accept(
-                account_id=one.id, requester_id=other.id, now_ms=self.clock.now_ms()
-            )
+            await self.services.requests.accept(account_id=one.id, requester_id=other.id, now_ms=self.clock.now_ms())
         except AccountNotFound:
             assert pair not in self.requests | self.follows or other.id in self.suspended
             return
@@ -178,7 +176,7 @@ class RightsSite(RightsModel):
         self.clock.advance(20 * (number + 1))
 
     async def do_work(self, one: Person, other: Person, number: int) -> None:
-        await World(self.services).work()
+        await World(self.services).deliver_all()
 
     async def page(
         self, viewer: AccountId | None, kind: str, of: AccountId | None, before: int | None, limit: int
@@ -187,9 +185,7 @@ class RightsSite(RightsModel):
         if kind == "home" and viewer is not None:
             return await reading.home(viewer, before=before, limit=limit)
         if kind == "list" and viewer is not None:
-            return await reading.list_timeline(
-                self.lists[viewer], viewer_id=viewer, before=before, limit=limit
-            )
+            return await reading.list_timeline(self.lists[viewer], viewer_id=viewer, before=before, limit=limit)
         if kind == "profile" and of is not None:
             return await reading.profile(of, viewer_id=viewer, before=before, limit=limit)
         if kind == "tag":

@@ -15,15 +15,15 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.typing import Origin
 
-from tests.support.fleet import Fleet
-from tests.support.ledger import Crowd, Ledger
-from tests.support.visitor import JSON, Visitor
+from tests.support.fleet import DaphneFleet
+from tests.support.ledger import LedgerClients, RequestLedger
+from tests.support.visitor import JSON_HEADERS, HttpVisitor
 
 RESTARTS = 2
 SOCKETS = 20
 
 
-class Resuming:
+class ResumingClient:
     """A browser's socket on the public timeline that comes back with its cursor. `ids`: what it was shown."""
 
     def __init__(self, port: int) -> None:
@@ -59,7 +59,7 @@ class Resuming:
     async def _fill(self, after: int, newest: int) -> None:
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{self._port}", timeout=20) as http:
             while after < newest:
-                page = await http.get(f"/public/?after={after}&limit=100", headers=JSON)
+                page = await http.get(f"/public/?after={after}&limit=100", headers=JSON_HEADERS)
                 found = [int(post["id"]) for post in page.json()["posts"]]
                 self.ids.update(found)
                 after = max(found, default=newest)
@@ -73,15 +73,15 @@ class Resuming:
             self.subscribed.set()
 
 
-async def restart_all_under_load(fleet: Fleet, port: int, directory: Path) -> None:
+async def restart_all_under_load(fleet: DaphneFleet, port: int, directory: Path) -> None:
     """Twice through the fleet, while people post and read through `port`: asserts that nobody notices."""
-    people = await asyncio.to_thread(settled, port, 3)
-    ledger = Ledger(directory / "ledger")
-    sockets = [Resuming(port) for _ in range(SOCKETS)]
+    people = await asyncio.to_thread(sign_up_authors, port, 3)
+    ledger = RequestLedger(directory / "ledger")
+    sockets = [ResumingClient(port) for _ in range(SOCKETS)]
     listening = [asyncio.create_task(one.run()) for one in sockets]
     async with asyncio.timeout(60):
         await asyncio.gather(*(one.subscribed.wait() for one in sockets))
-    crowd = Crowd(ledger, people, seed=4)
+    crowd = LedgerClients(ledger, people, seed=4)
     crowd.start()
     statuses = [await fleet.restart(place) for _ in range(RESTARTS) for place in range(fleet.size)]
     await asyncio.to_thread(crowd.stop)
@@ -105,5 +105,5 @@ async def restart_all_under_load(fleet: Fleet, port: int, directory: Path) -> No
     assert fleet.notes.count("STOPPING=1") >= fleet.size * RESTARTS
 
 
-def settled(port: int, count: int) -> list[Visitor]:
-    return [Visitor(f"http://127.0.0.1:{port}", f"author{number}").sign_up() for number in range(count)]
+def sign_up_authors(port: int, count: int) -> list[HttpVisitor]:
+    return [HttpVisitor(f"http://127.0.0.1:{port}", f"author{number}").sign_up() for number in range(count)]

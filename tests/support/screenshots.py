@@ -7,12 +7,12 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.support.chromium import find_chromium, launch
-from tests.support.demo_site import demo_visitor, enliven, thread_of
-from tests.support.site import ROOT, Site
+from tests.support.demo_site import demo_visitor, find_conversation, generate_activity
+from tests.support.site import ROOT, QuickstartSite
 
 IMAGES = ROOT / "docs" / "images"
 PASSWORD = "alice-in-wonderland"
-SHOTS = (("wide", 1280, 760, "light"), ("narrow", 390, 844, "dark"))
+SCREENSHOT_SIZES = (("wide", 1280, 760, "light"), ("narrow", 390, 844, "dark"))
 PAGES = {
     "home": "/",
     "thread": "",
@@ -30,9 +30,9 @@ def log_in(page: Page, url: str) -> None:
     page.wait_for_url(f"{url}/")
 
 
-def take(browser: Browser, url: str, pages: dict[str, str]) -> None:
+def take_screenshots(browser: Browser, url: str, pages: dict[str, str]) -> None:
     """Each page as alice sees it, wide in light and narrow in dark."""
-    for name, width, height, scheme in SHOTS:
+    for name, width, height, scheme in SCREENSHOT_SIZES:
         context = browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme="light" if scheme == "light" else "dark",
@@ -52,13 +52,13 @@ def main() -> int:
         print("chromium is not installed (Debian package chromium)")
         return 1
     with tempfile.TemporaryDirectory() as data, sync_playwright() as playwright:
-        site = Site(Path(data) / "data", "--port", "0").until_ready()
+        site = QuickstartSite(Path(data) / "data", "--port", "0").wait_until_ready()
         try:
-            enliven(site.url)
+            generate_activity(site.url)
             with demo_visitor(site.url, "alice") as alice:
-                pages = {**PAGES, "thread": thread_of(alice)}
+                pages = {**PAGES, "thread": find_conversation(alice)}
             browser = launch(playwright, program)
-            take(browser, site.url, pages)
+            take_screenshots(browser, site.url, pages)
             browser.close()
         finally:
             site.interrupt()

@@ -2,21 +2,21 @@
 
 from socialsite.services import Services
 from tests.support.world import Person
-from timelines.domain.post import Post
-from timelines.domain.rights import Place
-from timelines.services.hydrating_for_many import Seat, hydrate_for
+from timelines.posts.post import Post
+from timelines.reading.batch_hydration import Seat, hydrate_for
+from timelines.visibility.rights import Place
 
 
-def home_of(services: Services, reader: Person) -> Seat:
+def home_viewer(services: Services, reader: Person) -> Seat:
     return Seat(reader.id, Place.HOME, services.reading.home_rights(reader.id))
 
 
-async def list_of(services: Services, owner: Person, *members: Person) -> Seat:
+async def list_viewer(services: Services, owner: Person, *members: Person) -> Seat:
     """Before a new list of these."""
     rule = await services.lists.rule(await owner.makes_list(*members))
     return Seat(owner.id, Place.LIST, rule.rights, rule.answering)
 
 
-async def shown_to(services: Services, post: Post, seats: list[Seat]) -> list[bool]:
+async def visible_to(services: Services, post: Post, seats: list[Seat]) -> list[bool]:
     found = await hydrate_for(services.hydrator, post.id, post.author_id, seats)
     return [entry is not None for entry in found]

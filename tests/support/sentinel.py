@@ -15,11 +15,11 @@ import redis
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 
-NAME = "site"
+MASTER_NAME = "site"
 DOWN_AFTER_MS = 600
 
 
-class SentinelSite:
+class SentinelDeployment:
     """`master` is the server that is the master now."""
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class SentinelSite:
 
     @property
     def url(self) -> str:
-        return f"redis+sentinel://{','.join(f'127.0.0.1:{port}' for port in self.ports)}/{NAME}"
+        return f"redis+sentinel://{','.join(f'127.0.0.1:{port}' for port in self.ports)}/{MASTER_NAME}"
 
     @property
     def master(self) -> RedisServer:
@@ -52,9 +52,9 @@ class SentinelSite:
             server.start()
         with self.servers[1].client() as client:
             client.replicaof("127.0.0.1", str(self.server_ports[0]))
-        until(self.is_synced, "the replica to have the data")
+        wait_until(self.is_synced, "the replica to have the data")
         self._processes = [self._sentinel(port) for port in self.ports]
-        until(self._all_know_all, "the Sentinels to meet")
+        wait_until(self._is_fully_meshed, "the Sentinels to meet")
 
     def stop(self) -> None:
         for process in self._processes:
@@ -67,20 +67,20 @@ class SentinelSite:
     def failover(self) -> None:
         """By the book: an operator's word, both servers alive."""
         before = self.master
-        until(self._begins_to_fail_over, "a Sentinel to find the replica good enough")
-        until(lambda: self.other(before) is self._sure_master(), "the failover")
+        wait_until(self._is_failing_over, "a Sentinel to find the replica good enough")
+        wait_until(lambda: self.other(before) is self._agreed_master(), "the failover")
 
-    def _begins_to_fail_over(self) -> bool:
+    def _is_failing_over(self) -> bool:
         """Not while what is known of the replica is old, as after a stall."""
         with redis.Redis(port=self.ports[0]) as client, contextlib.suppress(redis.ResponseError):
-            client.execute_command("SENTINEL", "FAILOVER", NAME)
+            client.execute_command("SENTINEL", "FAILOVER", MASTER_NAME)
             return True
         return False
 
     def freeze(self, server: RedisServer) -> None:
         os.kill(server.pid, signal.SIGSTOP)
 
-    def thaw(self, server: RedisServer) -> None:
+    def unfreeze(self, server: RedisServer) -> None:
         os.kill(server.pid, signal.SIGCONT)
 
     def is_synced(self) -> bool:
@@ -95,16 +95,16 @@ class SentinelSite:
             roles.append((facts["role"], facts.get("master_link_status", "up")))
         return sorted(roles) == [("master", "up"), ("slave", "up")]
 
-    def _sure_master(self) -> RedisServer | None:
+    def _agreed_master(self) -> RedisServer | None:
         with redis.Redis(port=self.ports[0], decode_responses=True) as client:
-            _, port = client.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME)
+            _, port = client.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER_NAME)
         return self.servers[self.server_ports.index(int(port))]
 
-    def _all_know_all(self) -> bool:
+    def _is_fully_meshed(self) -> bool:
         for port in self.ports:
             try:
                 with redis.Redis(port=port, decode_responses=True) as client:
-                    facts = client.sentinel_master(NAME)
+                    facts = client.sentinel_master(MASTER_NAME)
             except redis.ConnectionError:
                 return False
             if (int(facts["num-other-sentinels"]), int(facts["num-slaves"])) != (2, 1):
@@ -119,14 +119,14 @@ class SentinelSite:
         configuration = self._directory / f"{port}.conf"
         configuration.write_text(
             f"port {port}\nbind 127.0.0.1\ndir {self._directory}\nlogfile {port}.log\n"
-            f"sentinel monitor {NAME} 127.0.0.1 {self.server_ports[0]} 2\n"
-            f"sentinel down-after-milliseconds {NAME} {DOWN_AFTER_MS}\n"
-            f"sentinel failover-timeout {NAME} 3000\n"
+            f"sentinel monitor {MASTER_NAME} 127.0.0.1 {self.server_ports[0]} 2\n"
+            f"sentinel down-after-milliseconds {MASTER_NAME} {DOWN_AFTER_MS}\n"
+            f"sentinel failover-timeout {MASTER_NAME} 3000\n"
         )
         return subprocess.Popen(["redis-server", str(configuration), "--sentinel"])
 
 
-def until(holds: Callable[[], bool], what: str, timeout_s: float = 60.0) -> None:
+def wait_until(holds: Callable[[], bool], what: str, timeout_s: float = 60.0) -> None:
     end = time.monotonic() + timeout_s
     while not holds():
         assert time.monotonic() < end, f"waited {timeout_s} s for {what}"

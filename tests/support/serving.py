@@ -16,10 +16,10 @@ from tests.support.ports import free_ports
 from tests.support.site import ROOT
 
 NO_LIMITS = {f"RATE_LIMIT_{rule}": "off" for rule in ("POST", "FOLLOW", "SIGNUP", "LOGIN", "ADDRESS")}
-READY_WITHIN_S = 90.0
+READY_TIMEOUT_S = 90.0
 
 
-class Serving:
+class ProductionSite:
     """`url`: where it answers; `log`: what its processes wrote on standard error; `root`: of a release."""
 
     def __init__(self, redis_url: str, directory: Path, *, root: Path = ROOT, **environment: str) -> None:
@@ -66,7 +66,7 @@ class Serving:
             self._processes.remove(worker)
 
     def wait_until_ready(self) -> None:
-        until = time.monotonic() + READY_WITHIN_S
+        until = time.monotonic() + READY_TIMEOUT_S
         while self.status("/readyz") != 200:
             assert self.is_alive, self.log[-2000:]
             assert time.monotonic() < until, self.log[-2000:]
@@ -109,10 +109,10 @@ class Serving:
 
 
 @contextlib.contextmanager
-def serving(redis_url: str, **environment: str) -> Iterator[Serving]:
+def running_production_site(redis_url: str, **environment: str) -> Iterator[ProductionSite]:
     """A site that is ready, until the block ends."""
     with tempfile.TemporaryDirectory(prefix="serving") as directory:
-        site = Serving(redis_url, Path(directory), root=ROOT, **environment)
+        site = ProductionSite(redis_url, Path(directory), root=ROOT, **environment)
         try:
             site.start()
             yield site

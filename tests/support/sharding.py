@@ -5,16 +5,17 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from socialsite.store import Store, open_store
-from socialsite.store.topology.shard_map import MapRefused, ShardMap, shard_key
+from socialsite.migration.opening import open_store
+from socialsite.store import Store
+from socialsite.store.topology.shard_map import InvalidShardMap, ShardMap, shard_key
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import shards_url
 
-MAP = shard_key()
+SHARD_MAP_KEY = shard_key()
 
 
 @contextlib.asynccontextmanager
-async def opened(servers: Sequence[RedisServer], partitioner: str = "hash") -> AsyncIterator[Store]:
+async def open_sharded_store(servers: Sequence[RedisServer], partitioner: str = "hash") -> AsyncIterator[Store]:
     store = await open_store(shards_url(servers, partitioner))
     try:
         yield store
@@ -22,22 +23,22 @@ async def opened(servers: Sequence[RedisServer], partitioner: str = "hash") -> A
         await store.close()
 
 
-async def refusal(servers: Sequence[RedisServer], partitioner: str = "hash") -> str:
-    with pytest.raises(MapRefused) as refused:
-        async with opened(servers, partitioner):
+async def start_refusal(servers: Sequence[RedisServer], partitioner: str = "hash") -> str:
+    with pytest.raises(InvalidShardMap) as refused:
+        async with open_sharded_store(servers, partitioner):
             pass
     assert "\n" not in str(refused.value)
     return str(refused.value)
 
 
-def rewrite(server: RedisServer, other: ShardMap) -> None:
+def replace_shard_map(server: RedisServer, other: ShardMap) -> None:
     """Another map in the place of the one a shard holds."""
     with server.client() as client:
         fields = {"id": other.id, "epoch": other.epoch, "checksum": other.checksum}
-        client.hset(MAP, mapping=fields)
+        client.hset(SHARD_MAP_KEY, mapping=fields)
 
 
 def id_on(server: RedisServer) -> str:
     with server.client() as client:
-        held: bytes = client.hget(MAP, "id")
+        held: bytes = client.hget(SHARD_MAP_KEY, "id")
         return held.decode()

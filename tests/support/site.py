@@ -19,17 +19,17 @@ import redis
 from socialsite.store.embedded import EmbeddedServer
 
 ROOT = Path(__file__).resolve().parents[2]
-PLACING = ("REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG", "HTTPS", "DJANGO_SETTINGS_MODULE")
+TEST_RUN_VARIABLES = ("REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG", "HTTPS", "DJANGO_SETTINGS_MODULE")
 """What the test run sets for itself and a fresh terminal has not."""
 
 
-class Site:
+class QuickstartSite:
     """One quickstart on a data directory; `lines` is what it printed so far."""
 
     def __init__(self, data: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
         self.data = data
         self.lines: list[str] = []
-        kept = {name: value for name, value in os.environ.items() if name not in PLACING}
+        kept = {name: value for name, value in os.environ.items() if name not in TEST_RUN_VARIABLES}
         self._process = subprocess.Popen(
             [sys.executable, "manage.py", "quickstart", "--data", str(data), *arguments],
             cwd=ROOT,
@@ -54,13 +54,13 @@ class Site:
     def port(self) -> int:
         return int(self.url.rpartition(":")[2])
 
-    def until_ready(self) -> Self:
+    def wait_until_ready(self) -> Self:
         with contextlib.suppress(AssertionError):
             wait_until(lambda: self._said_ready() or self.has_ended(), 90)
-        assert self._said_ready(), self.told()
+        assert self._said_ready(), self.printed_since()
         return self
 
-    def told(self, since: int = 0) -> str:
+    def printed_since(self, since: int = 0) -> str:
         """The end of what it printed, for people."""
         return "\n".join(line[:1000] for line in self.lines[since:][-40:])
 
@@ -97,13 +97,11 @@ class Site:
     def children(self) -> dict[str, int]:
         """Process ids by role: web and worker."""
         found: dict[str, int] = {}
-        listing = subprocess.run(
-            ["ps", "-axwwo", "pid=,ppid=,command="], capture_output=True, text=True, check=True
-        )
+        listing = subprocess.run(["ps", "-axwwo", "pid=,ppid=,command="], capture_output=True, text=True, check=True)
         for line in listing.stdout.splitlines():
             pid, parent, command = line.split(None, 2)
-            if int(parent) == self.pid and "socialsite.quickstart.child" in command:
-                found[command.split("socialsite.quickstart.child ")[1].split()[1]] = int(pid)
+            if int(parent) == self.pid and "socialsite.quickstart.child_process" in command:
+                found[command.split("socialsite.quickstart.child_process ")[1].split()[1]] = int(pid)
         return found
 
     def interrupt(self) -> int:
@@ -136,11 +134,11 @@ class Site:
 
 
 @contextlib.contextmanager
-def running_site(data: Path, **environment: str) -> Iterator[Site]:
+def running_site(data: Path, **environment: str) -> Iterator[QuickstartSite]:
     """An empty site on a free port until the block ends; settings as `environment` says, else the usual."""
-    site = Site(data, "--no-demo", "--port", "0", environment=environment)
+    site = QuickstartSite(data, "--no-demo", "--port", "0", environment=environment)
     try:
-        yield site.until_ready()
+        yield site.wait_until_ready()
     finally:
         if not site.has_ended():
             site.interrupt()

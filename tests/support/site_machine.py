@@ -15,22 +15,22 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize
 
 from accounts.domain import AccountId
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
 from socialsite.ids import PostId
+from socialsite.migration.opening import open_store
+from socialsite.service_config import ServiceConfig
 from socialsite.services import build_services
-from socialsite.store import open_store
 from tests.support.site_model import SiteModel
 from tests.support.topologies import Deployment
 from tests.support.world import World
 
-SMALL = Configuration(home_cap=6, list_cap=6, posts_per_pass=1, turn_ms=0, read_ahead=1)
+SMALL_CONFIG = ServiceConfig(home_cap=6, list_cap=6, posts_per_pass=1, time_slice_ms=0, read_ahead=1)
 """Floors and trims all the time, and a job for each pass: of three followers, nine on a cluster of three."""
 PEOPLE, MOST_PEOPLE = 4, 6
 """Who is there from the first, and how many may sign up."""
-FANS = 12
+FOLLOWER_COUNT = 12
 """Others who follow whoever is there from the first, and never look: a post has several passes to go."""
-WHO = st.integers(0, MOST_PEOPLE - 1)
-WHICH = st.integers(0, 1_000)
+PERSON_INDEXES = st.integers(0, MOST_PEOPLE - 1)
+ITEM_INDEXES = st.integers(0, 1_000)
 
 Answer = TypeVar("Answer")
 
@@ -39,7 +39,7 @@ class SiteMachine(RuleBasedStateMachine):
     """One history. `deployment` and `config` are set by the test."""
 
     deployment: Deployment
-    config: Configuration = SMALL
+    config: ServiceConfig = SMALL_CONFIG
     tally: ClassVar[Counter[str]] = Counter()
     """What was done in all histories: steps, calms, posts, passes, jobs cut off and adopted, caches lost."""
 
@@ -53,21 +53,21 @@ class SiteMachine(RuleBasedStateMachine):
         self.owed = False
         self.dead_workers = 0
 
-    def does(self, work: Coroutine[Any, Any, Answer]) -> Answer:
+    def run_coroutine(self, work: Coroutine[Any, Any, Answer]) -> Answer:
         return self.runner.run(work)
 
     @initialize(befriended=st.booleans())
     def begin(self, befriended: bool) -> None:
         """Strangers, or people who follow each other and have read their homes."""
-        self.does(self._begin(befriended))
+        self.run_coroutine(self._begin(befriended))
 
     async def _begin(self, befriended: bool) -> None:
         self.store = await open_store(self.deployment.urls)
         self.services = build_services(self.store, self.clock, self.config)
         self.world = World(self.services)
-        await self.services.outbox.prepare()
+        await self.services.outbox.create_group()
         people = await self.world.people(*(f"p{number}" for number in range(PEOPLE)))
-        for fan in await self.world.people(*(f"fan{number}" for number in range(FANS))):
+        for fan in await self.world.people(*(f"fan{number}" for number in range(FOLLOWER_COUNT))):
             for one in people:
                 await fan.follows(one)
         self.model.people = [int(person.id) for person in people]
@@ -76,7 +76,7 @@ class SiteMachine(RuleBasedStateMachine):
             await one.home()
             self.model.follow(one.id, other.id)
 
-    async def cut_off(self, work: Coroutine[Any, Any, object], after: int) -> None:
+    async def run_interrupted(self, work: Coroutine[Any, Any, object], after: int) -> None:
         """Whoever does this dies after so many turns of the loop; what was sent until then, was sent."""
         doing = asyncio.ensure_future(work)
         for _ in range(after):
@@ -91,21 +91,15 @@ class SiteMachine(RuleBasedStateMachine):
         active = [id for id in self.model.people if id not in self.model.suspended]
         return AccountId(active[who % len(active)])
 
-    def two(self, who: int, other: int) -> tuple[AccountId, AccountId] | None:
+    def pick_two(self, who: int, other: int) -> tuple[AccountId, AccountId] | None:
         """Two active accounts without a block between them."""
         one, another = self.active(who), self.active(other)
-        return None if one == another or self.model.apart(one, another) else (one, another)
+        return None if one == another or self.model.is_block_between(one, another) else (one, another)
 
     def visible(self, viewer: int, which: int, *, boostable: bool = False) -> PostId | None:
         """A post (no boost) that the viewer sees on its own page."""
         model = self.model
-        seen = [
-            id for id, post in model.posts.items() if not post.boost_of and model.may_see(viewer, id, "post")
-        ]
+        seen = [id for id, post in model.posts.items() if not post.boost_of and model.may_see(viewer, id, "post")]
         if boostable:
-            seen = [
-                id
-                for id in seen
-                if model.posts[id].audience < 2 and model.posts[id].author not in model.private
-            ]
+            seen = [id for id in seen if model.posts[id].audience < 2 and model.posts[id].author not in model.private]
         return PostId(sorted(seen)[which % len(seen)]) if seen else None

@@ -9,21 +9,21 @@ from hypothesis.stateful import precondition, rule
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from tests.support.site_machine import MOST_PEOPLE, WHICH, WHO
-from tests.support.site_machine_pages import TAG, WORD, PagesAreRight
-from tests.support.site_model import Written
-from timelines.domain.account_list import ListId
-from timelines.domain.post import Post
-from timelines.domain.rights import FOREVER
+from tests.support.site_machine import ITEM_INDEXES, MOST_PEOPLE, PERSON_INDEXES
+from tests.support.site_machine_pages import TAG, WORD, PageInvariants
+from tests.support.site_model import ModelPost
+from timelines.ids import ListId
+from timelines.posts.post import Post
+from timelines.visibility.rights import FOREVER
 
 AUDIENCES = st.sampled_from([0, 0, 0, 1, 2])
-Said = list[tuple[int, int, bool]]
-SAID = st.lists(st.tuples(WHO, AUDIENCES, st.booleans()), min_size=1, max_size=8)
+PostDrafts = list[tuple[int, int, bool]]
+POST_DRAFTS = st.lists(st.tuples(PERSON_INDEXES, AUDIENCES, st.booleans()), min_size=1, max_size=8)
 """Posts: by whom, for whom, with the hashtag or not."""
 PAUSES_MS = st.sampled_from([0, 1, 900, 5_000, 3_600_000, 90_000_000])
 
 
-class PeopleAct(PagesAreRight):
+class PeopleActions(PageInvariants):
     """Sign up, post, answer, delete, follow, ask, unfollow, block, mute, quiet, list, suspend."""
 
     @rule(pause=PAUSES_MS)
@@ -34,13 +34,13 @@ class PeopleAct(PagesAreRight):
     @precondition(lambda self: len(self.model.people) < MOST_PEOPLE)
     @rule()
     def sign_up(self) -> None:
-        newcomer = self.does(self.world.person(f"p{len(self.model.people)}"))
+        newcomer = self.run_coroutine(self.world.person(f"p{len(self.model.people)}"))
         self.model.people.append(int(newcomer.id))
 
     @rule(
-        who=WHO,
+        who=PERSON_INDEXES,
         audience=AUDIENCES,
-        which=WHICH,
+        which=ITEM_INDEXES,
         tagged=st.booleans(),
         dies=st.sampled_from([None, None, *range(1, 40)]),
     )
@@ -52,14 +52,14 @@ class PeopleAct(PagesAreRight):
         publish = self._publish(author, audience, tagged, parent, key)
         if dies is not None:
             self.tally["posts cut off"] += 1
-            self.does(self.cut_off(publish(), dies))
-        self._stands(self.does(publish()), tagged)
+            self.run_coroutine(self.run_interrupted(publish(), dies))
+        self._assert_stored(self.run_coroutine(publish()), tagged)
 
-    @rule(said=SAID)
-    def post(self, said: Said) -> None:
+    @rule(said=POST_DRAFTS)
+    def post(self, said: PostDrafts) -> None:
         """One after another; homes and lists hold six."""
         for who, audience, tagged in said:
-            self._stands(self.does(self._publish(self.active(who), audience, tagged)()), tagged)
+            self._assert_stored(self.run_coroutine(self._publish(self.active(who), audience, tagged)()), tagged)
 
     def _publish(
         self,
@@ -79,73 +79,69 @@ class PeopleAct(PagesAreRight):
             now_ms=self.clock.now_ms(),
         )
 
-    def _stands(self, made: Post, tagged: bool) -> None:
-        self.model.posts[made.id] = Written(
+    def _assert_stored(self, made: Post, tagged: bool) -> None:
+        self.model.posts[made.id] = ModelPost(
             made.author_id, made.audience, None, made.in_reply_to, tagged, made.reply_to_author
         )
         self.tally["posts"] += 1
         self.owed = True
 
-    @rule(which=WHICH)
+    @rule(which=ITEM_INDEXES)
     def delete(self, which: int) -> None:
         own = sorted(id for id, post in self.model.posts.items() if not post.boost_of)
         if not own:
             return
         post_id = PostId(own[which % len(own)])
         author = AccountId(self.model.posts[post_id].author)
-        self.does(self.services.publishing.delete(account_id=author, post_id=post_id))
+        self.run_coroutine(self.services.publishing.delete(account_id=author, post_id=post_id))
         self.model.delete(post_id)
         self.changed = self.owed = True
 
-    @rule(who=WHO, other=WHO)
+    @rule(who=PERSON_INDEXES, other=PERSON_INDEXES)
     def follow(self, who: int, other: int) -> None:
-        if pair := self.two(who, other):
+        if pair := self.pick_two(who, other):
             one, another = pair
-            work = self.services.following.follow(
-                follower_id=one, followed_id=another, now_ms=self.clock.now_ms()
-            )
-            self.does(work)
+            work = self.services.following.follow(follower_id=one, followed_id=another, now_ms=self.clock.now_ms())
+            self.run_coroutine(work)
             self.model.follow(one, another)
 
-    @rule(which=WHICH, let_in=st.booleans())
+    @rule(which=ITEM_INDEXES, let_in=st.booleans())
     def answer_a_request(self, which: int, let_in: bool) -> None:
-        asked = sorted(
-            (one, other) for one, other in self.model.requests if not {one, other} & self.model.suspended
-        )
+        asked = sorted((one, other) for one, other in self.model.requests if not {one, other} & self.model.suspended)
         if not asked:
             return
         one, other = asked[which % len(asked)]
         ids = {"account_id": AccountId(other), "requester_id": AccountId(one)}
         if let_in:
-            self.does(self.services.requests.accept(**ids, now_ms=self.clock.now_ms()))
+            self.run_coroutine(self.services.requests.accept(**ids, now_ms=self.clock.now_ms()))
             self.model.follows.add((one, other))
         else:
-            self.does(self.services.requests.refuse(**ids))
+            self.run_coroutine(self.services.requests.refuse(**ids))
         self.model.requests.discard((one, other))
 
-    @rule(who=WHO, other=WHO)
+    @rule(who=PERSON_INDEXES, other=PERSON_INDEXES)
     def unfollow(self, who: int, other: int) -> None:
         one, another = self.active(who), self.active(other)
-        self.does(self.services.following.unfollow(follower_id=one, followed_id=another))
+        self.run_coroutine(self.services.following.unfollow(follower_id=one, followed_id=another))
         self.model.follows.discard((one, another))
         self.model.requests.discard((one, another))
         self.changed = True
 
-    @rule(who=WHO, other=WHO, on=st.booleans())
+    @rule(who=PERSON_INDEXES, other=PERSON_INDEXES, on=st.booleans())
     def block(self, who: int, other: int, on: bool) -> None:
         one, another = self.active(who), self.active(other)
         if one == another:
             return
         if on:
             work = self.services.relations.block(account_id=one, other_id=another, now_ms=self.clock.now_ms())
-            self.does(work)
+            self.run_coroutine(work)
             self.model.block(one, another)
             self.changed = True
         else:
-            self.does(self.services.relations.unblock(account_id=one, other_id=another))
+            self.run_coroutine(self.services.relations.unblock(account_id=one, other_id=another))
             self.model.blocks.discard((one, another))
 
-    @rule(who=WHO, other=WHO, hours=st.sampled_from([None, 1, 0]))
+    @rule(who=PERSON_INDEXES, other=PERSON_INDEXES, hours=st.sampled_from([None, 1, 0]))
     def mute(self, who: int, other: int, hours: int | None) -> None:
         """For good, for an hour, or not any more."""
         one, another = self.active(who), self.active(other)
@@ -153,69 +149,67 @@ class PeopleAct(PagesAreRight):
             return
         now_ms = self.clock.now_ms()
         if hours == 0:
-            self.does(self.services.relations.unmute(account_id=one, other_id=another))
+            self.run_coroutine(self.services.relations.unmute(account_id=one, other_id=another))
             self.model.mutes.pop((one, another), None)
             return
         until_ms = None if hours is None else now_ms + hours * 3_600_000
-        work = self.services.relations.mute(
-            account_id=one, other_id=another, now_ms=now_ms, until_ms=until_ms
-        )
-        self.does(work)
+        work = self.services.relations.mute(account_id=one, other_id=another, now_ms=now_ms, until_ms=until_ms)
+        self.run_coroutine(work)
         self.model.mutes[one, another] = FOREVER if until_ms is None else until_ms
         self.changed = True
 
-    @rule(who=WHO, other=WHO, on=st.booleans())
+    @rule(who=PERSON_INDEXES, other=PERSON_INDEXES, on=st.booleans())
     def quiet(self, who: int, other: int, on: bool) -> None:
         one, another = self.active(who), self.active(other)
         if one == another:
             return
         relations = self.services.relations
         if on:
-            self.does(relations.quiet(account_id=one, other_id=another, now_ms=self.clock.now_ms()))
+            self.run_coroutine(relations.quiet(account_id=one, other_id=another, now_ms=self.clock.now_ms()))
             self.model.quieted.add((one, another))
         else:
-            self.does(relations.unquiet(account_id=one, other_id=another))
+            self.run_coroutine(relations.unquiet(account_id=one, other_id=another))
             self.model.quieted.discard((one, another))
 
-    @rule(who=WHO, other=WHO, on=st.booleans())
+    @rule(who=PERSON_INDEXES, other=PERSON_INDEXES, on=st.booleans())
     def list_member(self, who: int, other: int, on: bool) -> None:
         """On or off the one list of `who`, which is made first."""
         owner, member = self.active(who), self.active(other)
         lists, now_ms = self.services.lists, self.clock.now_ms()
         list_id = next((id for id, (of, _) in self.model.lists.items() if of == owner), None)
         if list_id is None:
-            list_id = self.does(lists.create(owner_id=owner, title="mine", now_ms=now_ms)).id
+            list_id = self.run_coroutine(lists.create(owner_id=owner, title="mine", now_ms=now_ms)).id
             self.model.lists[list_id] = (owner, set())
         of = ListId(list_id)
         members = self.model.lists[list_id][1]
-        if on and not self.model.apart(owner, member):
-            self.does(lists.add_member(owner_id=owner, list_id=of, account_id=member, now_ms=now_ms))
+        if on and not self.model.is_block_between(owner, member):
+            self.run_coroutine(lists.add_member(owner_id=owner, list_id=of, account_id=member, now_ms=now_ms))
             members.add(member)
         elif not on:
-            self.does(lists.remove_member(owner_id=owner, list_id=of, account_id=member))
+            self.run_coroutine(lists.remove_member(owner_id=owner, list_id=of, account_id=member))
             members.discard(member)
             self.changed = True
 
     @precondition(lambda self: len(self.model.suspended) < len(self.model.people) - 1)
-    @rule(who=WHO)
+    @rule(who=PERSON_INDEXES)
     def suspend(self, who: int) -> None:
         account = self.active(who)
-        self.does(self.services.accounts.suspend(account_id=account))
+        self.run_coroutine(self.services.accounts.suspend(account_id=account))
         self.model.suspended.add(account)
         self.changed = True
 
     @precondition(lambda self: self.model.suspended)
-    @rule(which=WHICH)
+    @rule(which=ITEM_INDEXES)
     def reinstate(self, which: int) -> None:
         suspended = sorted(self.model.suspended)
         account = AccountId(suspended[which % len(suspended)])
-        self.does(self.services.accounts.reinstate(account_id=account))
+        self.run_coroutine(self.services.accounts.reinstate(account_id=account))
         self.model.suspended.discard(account)
 
-    @rule(who=WHO, on=st.booleans())
+    @rule(who=PERSON_INDEXES, on=st.booleans())
     def be_private(self, who: int, on: bool) -> None:
         account = self.active(who)
         edit = self.services.accounts.edit_profile
-        self.does(edit(account_id=account, display_name=f"p{account}", bio="", link="", private=on))
+        self.run_coroutine(edit(account_id=account, display_name=f"p{account}", bio="", link="", private=on))
         (self.model.private.add if on else self.model.private.discard)(account)
         self.changed = True

@@ -8,12 +8,12 @@ from hypothesis.stateful import precondition, rule
 
 from accounts.domain import AccountId
 from socialsite.store import Key
-from tests.support.site_machine import WHO
-from tests.support.site_machine_acts import SAID, PeopleAct, Said
-from tests.support.site_machine_pages import HEIR
+from tests.support.site_machine import PERSON_INDEXES
+from tests.support.site_machine_acts import POST_DRAFTS, PeopleActions, PostDrafts
+from tests.support.site_machine_pages import ADOPTING_WORKER
 from timelines import keys
 
-FOR_EVERYBODY = ("public:*", "timelines:*:tag", "search:*")
+SHARED_CACHE_PATTERNS = ("public:*", "timelines:*:tag", "search:*")
 """The caches that a read does not fill again, but `rebuild_timelines --all`."""
 
 
@@ -22,16 +22,16 @@ def own_caches(owner: int, lists: Sequence[int]) -> list[Key]:
     return [keys.home_timeline(owner), *map(keys.list_timeline, lists)]
 
 
-class ThingsBreak(PeopleAct):
+class FaultActions(PeopleActions):
     @precondition(lambda self: self.owed)
     @rule(jobs=st.integers(1, 6), times=st.integers(1, 2), finishes=st.booleans())
     def work(self, jobs: int, times: int, finishes: bool) -> None:
         """A worker does some jobs, perhaps twice; they may be found owed again, as after a lost reply."""
-        self.does(self._work(jobs, times, finishes))
+        self.run_coroutine(self._work(jobs, times, finishes))
 
     async def _work(self, jobs: int, times: int, finishes: bool) -> None:
         outbox = self.services.outbox
-        for job in await outbox.take(HEIR, jobs, 1):
+        for job in await outbox.fetch(ADOPTING_WORKER, jobs, 1):
             following: tuple[bytes, ...] = ()
             for _ in range(times):
                 following = await self.services.syndication.handle(job.payload)
@@ -45,43 +45,43 @@ class ThingsBreak(PeopleAct):
     @rule(after=st.integers(0, 60), jobs=st.integers(1, 2))
     def worker_dies(self, after: int, jobs: int) -> None:
         """Kill -9 amid a job: it stays in the dead one's hands until somebody adopts it."""
-        self.does(self._worker_dies(after, jobs))
+        self.run_coroutine(self._worker_dies(after, jobs))
 
     async def _worker_dies(self, after: int, jobs: int) -> None:
         self.dead_workers += 1
-        taken = await self.services.outbox.take(f"dead{self.dead_workers:04x}", jobs, 1)
+        taken = await self.services.outbox.fetch(f"dead{self.dead_workers:04x}", jobs, 1)
         if taken:
             self.tally["jobs cut off"] += 1
-            await self.cut_off(self.services.syndication.handle(taken[0].payload), after)
+            await self.run_interrupted(self.services.syndication.handle(taken[0].payload), after)
 
-    @rule(said=SAID, after=st.integers(0, 60), dying=st.integers(1, 3))
-    def a_bad_hour(self, said: Said, after: int, dying: int) -> None:
+    @rule(said=POST_DRAFTS, after=st.integers(0, 60), dying=st.integers(1, 3))
+    def post_while_workers_die(self, said: PostDrafts, after: int, dying: int) -> None:
         """Posts, and one worker after another that dies at them."""
         self.post(said)
         for _ in range(dying):
-            self.does(self._worker_dies(after, 1))
+            self.run_coroutine(self._worker_dies(after, 1))
 
     @precondition(lambda self: self.dead_workers)
     @rule()
-    def others_adopt(self) -> None:
-        self.does(self.adopt())
+    def adopt_dead_workers_jobs(self) -> None:
+        self.run_coroutine(self.adopt())
 
-    @rule(who=WHO)
-    def lose_the_caches_of(self, who: int) -> None:
+    @rule(who=PERSON_INDEXES)
+    def drop_own_caches(self, who: int) -> None:
         self.tally["caches lost"] += 1
         owner = self.model.people[who % len(self.model.people)]
         lists = [id for id, (of, _) in self.model.lists.items() if of == owner]
-        self.does(self.store.gather([("DEL", key) for key in own_caches(owner, lists)]))
+        self.run_coroutine(self.store.gather([("DEL", key) for key in own_caches(owner, lists)]))
 
     @rule()
-    def lose_what_is_for_everybody(self) -> None:
+    def drop_shared_caches(self) -> None:
         """Public, hashtags and search; the command that fills them again runs beside all the rest."""
         for master in self.deployment.masters():
             with master:
-                for key in chain.from_iterable(map(master.scan_iter, FOR_EVERYBODY)):
+                for key in chain.from_iterable(map(master.scan_iter, SHARED_CACHE_PATTERNS)):
                     master.delete(key)
         self.tally["caches lost"] += 1
-        self.does(self._rebuild())
+        self.run_coroutine(self._rebuild())
 
     async def _rebuild(self) -> None:
         people = [AccountId(id) for id in self.model.people]

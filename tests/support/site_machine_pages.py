@@ -7,25 +7,25 @@ from hypothesis.stateful import invariant, rule
 
 from accounts.domain import AccountId
 from tests.support.site_machine import SiteMachine
-from timelines.domain.account_list import ListId
-from timelines.domain.page import HydratedPost, TimelinePage
-from timelines.domain.query import parsed
+from timelines.ids import ListId
+from timelines.pages.page import HydratedPost, TimelinePage
+from timelines.search.query import parsed
 
 WORD, TAG = "words", "tea"
 """In every post, and in some of them as a hashtag."""
-HEIR = "abad1dea"
+ADOPTING_WORKER = "abad1dea"
 """The worker that `World.work` is, and that adopts what dead ones left."""
 ReadPage = Callable[..., Awaitable[TimelinePage]]
 
 
-class PagesAreRight(SiteMachine):
+class PageInvariants(SiteMachine):
     """Home, lists, profiles, public, hashtag and search of every reader are the model's, entry by entry."""
 
     def teardown(self) -> None:
         try:
-            self.calm()
+            self.settle()
         finally:
-            self.does(self.store.close())
+            self.run_coroutine(self.store.close())
             self.runner.close()
 
     @invariant()
@@ -37,46 +37,46 @@ class PagesAreRight(SiteMachine):
         self.changed = False
         for viewer in self.readers():
             allowed = {*self.model.home(viewer)}
-            page = self.does(self.services.reading.home(AccountId(viewer), limit=10))
+            page = self.run_coroutine(self.services.reading.home(AccountId(viewer), limit=10))
             assert {entry.post.id for entry in page.entries} <= allowed, f"a ghost in the home of {viewer}"
 
     @rule()
-    def calm(self) -> None:
-        self.does(self._calm())
+    def settle(self) -> None:
+        self.run_coroutine(self._settle())
         self.tally["calms"] += 1
         self.owed = False
 
-    async def _calm(self) -> None:
+    async def _settle(self) -> None:
         await self.adopt()
-        await self.world.work()
+        await self.world.deliver_all()
         reading, model = self.services.reading, self.model
         for viewer in self.readers():
             me = AccountId(viewer)
-            await self.same(f"home of {viewer}", model.home(viewer), viewer, reading.home, me)
+            await self.assert_same_pages(f"home of {viewer}", model.home(viewer), viewer, reading.home, me)
             await self._what_strangers_wrote(viewer)
             for account in model.people:
                 expected = model.profile(viewer, account)
                 where = f"profile of {account} for {viewer}"
-                await self.same(where, expected, viewer, reading.profile, AccountId(account), viewer_id=me)
+                await self.assert_same_pages(where, expected, viewer, reading.profile, AccountId(account), viewer_id=me)
         for list_id, (owner, _) in model.lists.items():
             if owner not in model.suspended:
                 expected, read = model.list_timeline(list_id), reading.list_timeline
                 where = f"list of {owner}"
-                await self.same(where, expected, owner, read, ListId(list_id), viewer_id=AccountId(owner))
+                await self.assert_same_pages(where, expected, owner, read, ListId(list_id), viewer_id=AccountId(owner))
         await self._bookmarks()
 
     async def adopt(self) -> None:
         """A living worker takes over what the dead ones had in hand, and does it."""
         outbox = self.services.outbox
-        while jobs := await outbox.adopt(HEIR):
+        while jobs := await outbox.reclaim(ADOPTING_WORKER):
             for job in jobs:
                 self.tally["jobs adopted"] += 1
                 await outbox.finish(job, await self.services.syndication.handle(job.payload))
 
     async def _what_strangers_wrote(self, viewer: int) -> None:
         reading, me, model = self.services.reading, AccountId(viewer), self.model
-        await self.same(f"public for {viewer}", model.public(viewer), viewer, reading.public, viewer_id=me)
-        await self.same(f"#{TAG} for {viewer}", model.tag(viewer), viewer, reading.tag, TAG, viewer_id=me)
+        await self.assert_same_pages(f"public for {viewer}", model.public(viewer), viewer, reading.public, viewer_id=me)
+        await self.assert_same_pages(f"#{TAG} for {viewer}", model.tag(viewer), viewer, reading.tag, TAG, viewer_id=me)
         seek = self.services.search.posts
         for words, expected in ((WORD, model.public(viewer)), (f"#{TAG}", model.tag(viewer))):
             found = await self.walk(viewer, seek, (parsed(words),), {"viewer_id": me}, down=True)
@@ -92,7 +92,7 @@ class PagesAreRight(SiteMachine):
     def readers(self) -> list[int]:
         return [id for id in self.model.people if id not in self.model.suspended]
 
-    async def same(
+    async def assert_same_pages(
         self, where: str, expected: list[int], viewer: int, read: ReadPage, *of: Any, **by: Any
     ) -> None:
         """The timeline, page by page downward and upward."""
@@ -107,7 +107,7 @@ class PagesAreRight(SiteMachine):
         while True:
             page = await read(*of, **by, **cut, limit=4)
             for entry in page.entries:
-                self.holds(viewer, entry)
+                self.assert_entry_matches(viewer, entry)
             ids = [entry.post.id for entry in page.entries]
             found += ids if down else ids[::-1]
             cursor = page.next_before if down else page.previous_after
@@ -115,7 +115,7 @@ class PagesAreRight(SiteMachine):
                 return found
             cut = {"before": cursor} if down else {"after": cursor}
 
-    def holds(self, viewer: int, entry: HydratedPost) -> None:
+    def assert_entry_matches(self, viewer: int, entry: HydratedPost) -> None:
         """Counts, and what the reader did, are the model's."""
         shown, model = entry.shown.post.id, self.model
         counts = entry.counts.replies, entry.counts.boosts, entry.counts.likes

@@ -10,7 +10,7 @@ from typing import Literal
 
 DAY_MS = 86_400_000
 EARLIER_BOOSTS = 50
-Where = Literal["home", "list", "profile", "public", "post"]
+PageKind = Literal["home", "list", "profile", "public", "post"]
 
 
 def ms_of(post_id: int) -> int:
@@ -18,7 +18,7 @@ def ms_of(post_id: int) -> int:
 
 
 @dataclass
-class Written:
+class ModelPost:
     """A post, or a boost (`boost_of`)."""
 
     author: int
@@ -40,7 +40,7 @@ class SiteModel:
     blocks: set[tuple[int, int]] = field(default_factory=set)
     mutes: dict[tuple[int, int], int] = field(default_factory=dict)
     quieted: set[tuple[int, int]] = field(default_factory=set)
-    posts: dict[int, Written] = field(default_factory=dict)
+    posts: dict[int, ModelPost] = field(default_factory=dict)
     likes: set[tuple[int, int]] = field(default_factory=set)
     boosts: dict[tuple[int, int], int] = field(default_factory=dict)
     bookmarks: set[tuple[int, int]] = field(default_factory=set)
@@ -73,10 +73,10 @@ class SiteModel:
 
     # What is seen
 
-    def apart(self, one: int, other: int) -> bool:
+    def is_block_between(self, one: int, other: int) -> bool:
         return (one, other) in self.blocks or (other, one) in self.blocks
 
-    def may_see(self, viewer: int, post_id: int, where: Where, *, boosted_by: int | None = None) -> bool:
+    def may_see(self, viewer: int, post_id: int, where: PageKind, *, boosted_by: int | None = None) -> bool:
         post = self.posts.get(post_id)
         if post is None or post.author in self.suspended:
             return False
@@ -84,7 +84,7 @@ class SiteModel:
             return False
         if post.author == viewer:
             return True
-        if self.apart(viewer, post.author):
+        if self.is_block_between(viewer, post.author):
             return False
         guarded = post.audience == 2 or post.author in self.private
         is_answered = post.answered == viewer and post.author not in self.private
@@ -97,19 +97,15 @@ class SiteModel:
         boosts_hidden = post.boost_of is not None and (viewer, post.author) in self.quieted
         return not (boosts_hidden and where in ("home", "list"))
 
-    def timeline(self, viewer: int, authors: Iterable[int], where: Where) -> list[int]:
+    def timeline(self, viewer: int, authors: Iterable[int], where: PageKind) -> list[int]:
         """All entries of these authors that the viewer sees there, newest first."""
         among = set(authors)
         return sorted(
-            (
-                id
-                for id, post in self.posts.items()
-                if post.author in among and self.shows(viewer, id, where, among)
-            ),
+            (id for id, post in self.posts.items() if post.author in among and self.is_shown(viewer, id, where, among)),
             reverse=True,
         )
 
-    def shows(self, viewer: int, post_id: int, where: Where, among: set[int]) -> bool:
+    def is_shown(self, viewer: int, post_id: int, where: PageKind, among: set[int]) -> bool:
         if not self.may_see(viewer, post_id, where):
             return False
         original = self.posts[post_id].boost_of
@@ -121,15 +117,13 @@ class SiteModel:
         is_muted = self.mutes.get((viewer, writer), 0) > self.now_ms
         if where == "profile" and is_muted and booster not in (viewer, writer):
             return False
-        return where not in ("home", "list") or not self.is_repeated(viewer, post_id, where, among)
+        return where not in ("home", "list") or not self.is_hidden_boost(viewer, post_id, where, among)
 
-    def is_repeated(self, viewer: int, boost: int, where: Where, among: set[int]) -> bool:
+    def is_hidden_boost(self, viewer: int, boost: int, where: PageKind, among: set[int]) -> bool:
         """The original, or a boost directly before, came at most a day earlier by somebody read here."""
         original = self.posts[boost].boost_of
         assert original is not None
-        before = sorted(
-            (b for (_, what), b in self.boosts.items() if what == original and b < boost), reverse=True
-        )
+        before = sorted((b for (_, what), b in self.boosts.items() if what == original and b < boost), reverse=True)
         return any(
             self.posts[each].author in among
             and ms_of(boost) - ms_of(each) <= DAY_MS

@@ -30,19 +30,19 @@ def slow_disk(server: RedisServer, fsync_s: float) -> Iterator[None]:
         tracer.communicate(timeout=10)
 
 
-def held_back(server: RedisServer) -> int:
+def unwritten_aof_bytes(server: RedisServer) -> int:
     """Bytes that are answered for, and not in the file."""
     with server.client() as client:
         return int(client.info("persistence")["aof_buffer_length"])
 
 
-def work_of(payload: bytes) -> Key:
+def key_of_payload(payload: bytes) -> Key:
     return Key("posts", tag=payload.decode(), name="work")
 
 
-async def until_held_back(server: RedisServer, store: Store) -> None:
+async def wait_until_fsync_begins(server: RedisServer, store: Store) -> None:
     """Until an fsync has just begun: Redis begins one a second, where something is written."""
     for wanted in (False, True):
-        while bool(held_back(server)) != wanted:
-            await store.gather([("SET", work_of(b"before"), "")])
+        while bool(unwritten_aof_bytes(server)) != wanted:
+            await store.gather([("SET", key_of_payload(b"before"), "")])
             await asyncio.sleep(0.02)

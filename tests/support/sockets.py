@@ -19,7 +19,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin
 
-from accounts.sessions import SessionStore
+from accounts.sessions.django_store import SessionStore
 from tests.support.ports import free_port
 from tests.support.world import Person
 
@@ -27,7 +27,7 @@ BASE_DIR = Path(__file__).resolve().parents[2]
 Message = dict[str, Any]
 
 
-class Daphne:
+class DaphneProcess:
     """`daphne socialsite.asgi:application` on a free port, with the settings of the tests."""
 
     def __init__(self, redis_url: str, **environment: str) -> None:
@@ -94,68 +94,68 @@ class Daphne:
 
 
 @contextlib.contextmanager
-def running(redis_url: str, **environment: str) -> Iterator[Daphne]:
-    daphne = Daphne(redis_url, **environment)
+def running_daphne(redis_url: str, **environment: str) -> Iterator[DaphneProcess]:
+    daphne = DaphneProcess(redis_url, **environment)
     try:
         yield daphne.start()
     finally:
         daphne.stop()
 
 
-SOON_S = 12.0
+RECEIVE_TIMEOUT_S = 12.0
 """What is to come comes at once, or in five seconds where a process lost its presence: not after the fifteen
 in which presence ends by itself."""
 
 
-class Client:
+class SocketClient:
     """A browser's socket. Everything it got stands in `got`, in order."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
         self.got: list[Message] = []
 
-    async def say(self, message: Message | str | bytes) -> None:
+    async def send(self, message: Message | str | bytes) -> None:
         await self._connection.send(json.dumps(message) if isinstance(message, dict) else message)
 
     async def subscribe(self, timeline: str, after: int | str | None = None) -> Message:
         """Subscribe and wait until live; the `subscribed` message."""
         extra = {} if after is None else {"after": str(after)}
-        await self.say({"type": "subscribe", "timeline": timeline, **extra})
-        return await self.until(lambda m: m["type"] == "subscribed" and m["timeline"] == timeline)
+        await self.send({"type": "subscribe", "timeline": timeline, **extra})
+        return await self.receive_until(lambda m: m["type"] == "subscribed" and m["timeline"] == timeline)
 
-    async def next(self, timeout_s: float = SOON_S) -> Message:
+    async def receive(self, timeout_s: float = RECEIVE_TIMEOUT_S) -> Message:
         async with asyncio.timeout(timeout_s):
             message: Message = json.loads(await self._connection.recv())
         self.got.append(message)
         return message
 
-    async def until(self, wanted: Callable[[Message], bool], timeout_s: float = SOON_S) -> Message:
+    async def receive_until(self, wanted: Callable[[Message], bool], timeout_s: float = RECEIVE_TIMEOUT_S) -> Message:
         async with asyncio.timeout(timeout_s):
             while True:
-                message = await self.next(timeout_s)
+                message = await self.receive(timeout_s)
                 if wanted(message):
                     return message
 
-    async def entry(self, post_id: int, timeline: str | None = None, timeout_s: float = SOON_S) -> Message:
+    async def receive_entry(
+        self, post_id: int, timeline: str | None = None, timeout_s: float = RECEIVE_TIMEOUT_S
+    ) -> Message:
         """The entry of a post, on a timeline or on any."""
-        return await self.until(
+        return await self.receive_until(
             lambda m: (
-                m["type"] == "entry"
-                and m["id"] == str(post_id)
-                and (timeline is None or m["timeline"] == timeline)
+                m["type"] == "entry" and m["id"] == str(post_id) and (timeline is None or m["timeline"] == timeline)
             ),
             timeout_s,
         )
 
-    async def silence(self, for_s: float = 0.5) -> list[Message]:
+    async def collect_for(self, for_s: float = 0.5) -> list[Message]:
         """What comes within a while, however much it is: usually nothing should."""
         since, until = len(self.got), time.monotonic() + for_s
         with contextlib.suppress(TimeoutError):
             while (left_s := until - time.monotonic()) > 0:
-                await self.next(left_s)
+                await self.receive(left_s)
         return self.got[since:]
 
-    async def close_code(self, timeout_s: float = SOON_S) -> int:
+    async def close_code(self, timeout_s: float = RECEIVE_TIMEOUT_S) -> int:
         """The code the server closes with; what comes before is collected."""
         try:
             async with asyncio.timeout(timeout_s):
@@ -179,25 +179,23 @@ class Client:
 
 
 @contextlib.asynccontextmanager
-async def client(
-    daphne: Daphne, cookie: str | None = None, *, origin: str | None = "", language: str = "en"
-) -> AsyncIterator[Client]:
+async def open_socket(
+    daphne: DaphneProcess, cookie: str | None = None, *, origin: str | None = "", language: str = "en"
+) -> AsyncIterator[SocketClient]:
     """A socket from the site's own page; `origin` None: without one."""
     headers = {"Accept-Language": language}
     if cookie is not None:
         headers["Cookie"] = f"{settings.SESSION_COOKIE_NAME}={cookie}"
     own = Origin(daphne.origin if origin == "" else origin) if origin is not None else None
-    async with connect(
-        daphne.url, origin=own, additional_headers=headers, proxy=None, max_queue=10_000
-    ) as found:
-        yield Client(found)
+    async with connect(daphne.url, origin=own, additional_headers=headers, proxy=None, max_queue=10_000) as found:
+        yield SocketClient(found)
 
 
-async def signed_in(person: Person) -> str:
+async def sign_in_cookie(person: Person) -> str:
     """The cookie of a new session."""
     services = person._services
     session = SessionStore(None, sessions=services.sessions)
-    session.forget()
+    session.make_anonymous()
     account = await services.accounts.find(person.id)
     assert account is not None
     await session.aset(SESSION_KEY, str(person.id))

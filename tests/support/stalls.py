@@ -8,12 +8,12 @@ import threading
 import time
 from typing import Self
 
-NAP_S = 0.02
-NOTICED_S = 0.05
+SLEEP_S = 0.02
+STALL_THRESHOLD_S = 0.05
 """A sleeper that wakes later than this by so much was kept waiting; less is what any scheduler takes."""
 
 
-class Stalls:
+class StallMonitor:
     """Within `with`: `total_s` is by how much a sleeper in a thread of its own woke too late, all in all."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Stalls:
     def _sleep(self) -> None:
         while not self._over.is_set():
             lay_down = time.monotonic()
-            time.sleep(NAP_S)
-            late_s = time.monotonic() - lay_down - NAP_S
-            if late_s > NOTICED_S:
+            time.sleep(SLEEP_S)
+            late_s = time.monotonic() - lay_down - SLEEP_S
+            if late_s > STALL_THRESHOLD_S:
                 self.total_s += late_s

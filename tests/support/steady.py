@@ -13,28 +13,28 @@ from pathlib import Path
 
 import httpx
 
-from tests.support.ledger import PAUSE_S, Audit, Crowd, Ledger, audit
+from tests.support.ledger import REQUEST_INTERVAL_S, LedgerAudit, LedgerClients, RequestLedger, audit_ledger
 from tests.support.outcomes import outcome_of
-from tests.support.visitor import Visitor
+from tests.support.visitor import HttpVisitor
 
 PEOPLE, QUIET = 4, 60
-DELETING = 0.3
-ENOUGH = 20
+DELETE_SHARE = 0.3
+MIN_POSTS_AND_FOLLOWS = 20
 """Posts and follows that say something about an outage."""
-ALLOWED = {
+ALLOWED_OUTCOMES = {
     *("201", "503", "read 200", "read 503", "follow 200", "follow 503"),
     *("delete 200", "delete 404", "delete 503"),
 }
 """What users may be told while servers fail."""
 
 
-class Fans:
+class FollowClients:
     """Everybody of `people` follows one of `followed` after another, then unfollows them, until told to stop.
 
     In turn, not at random: an edge that was lost shall not be mended by the next request for it.
     """
 
-    def __init__(self, ledger: Ledger, people: Sequence[Visitor], followed: Sequence[Visitor]) -> None:
+    def __init__(self, ledger: RequestLedger, people: Sequence[HttpVisitor], followed: Sequence[HttpVisitor]) -> None:
         self.edges: dict[tuple[str, str], bool] = {}
         """As last acknowledged."""
         self.acknowledged = 0
@@ -54,7 +54,7 @@ class Fans:
             thread.join(60)
         assert not any(thread.is_alive() for thread in self._threads), "a client still waits for its answer"
 
-    def compare(self, found: Audit) -> None:
+    def compare(self, found: LedgerAudit) -> None:
         """Hold the edges that stand against what was acknowledged."""
         for one in self._people:
             standing = handles_at(one, f"/@{one.handle}/following/")
@@ -64,9 +64,9 @@ class Fans:
                 wrong = found.lost if is_following else found.ghosts
                 wrong.append(f"{follower} {'follows' if is_following else 'unfollowed'} {followed}")
 
-    def _follow(self, one: Visitor) -> None:
+    def _follow(self, one: HttpVisitor) -> None:
         """A device of its own: a person's posts do not wait for their follows."""
-        with Visitor(str(one.http.base_url)) as device:
+        with HttpVisitor(str(one.http.base_url)) as device:
             device.http.cookies.update(one.http.cookies)
             for other in itertools.cycle(self._followed):
                 if self._stopping.is_set():
@@ -74,21 +74,21 @@ class Fans:
                 edge = one.handle, other.handle
                 wanted = not self.edges.get(edge, False)
                 while not self._ask(device, one, f"/@{other.handle}/{'follow' if wanted else 'unfollow'}/"):
-                    time.sleep(PAUSE_S)
+                    time.sleep(REQUEST_INTERVAL_S)
                 self.edges[edge] = wanted
                 self.acknowledged += 1
-                time.sleep(4 * PAUSE_S)
+                time.sleep(4 * REQUEST_INTERVAL_S)
 
-    def _ask(self, device: Visitor, one: Visitor, path: str) -> bool:
+    def _ask(self, device: HttpVisitor, one: HttpVisitor, path: str) -> bool:
         try:
             outcome = outcome_of(device.post(path))
         except httpx.TransportError:
             outcome = "no answer"
-        self._ledger.notes_follow(one.handle, outcome)
+        self._ledger.record_follow(one.handle, outcome)
         return not outcome.startswith(("503", "no"))
 
 
-def handles_at(visitor: Visitor, path: str) -> set[str]:
+def handles_at(visitor: HttpVisitor, path: str) -> set[str]:
     """Everybody on a page of accounts and on those that follow."""
     found: set[str] = set()
     following: str | None = path
@@ -100,10 +100,10 @@ def handles_at(visitor: Visitor, path: str) -> set[str]:
 
 
 @dataclass
-class Outcome:
+class LoadOutcome:
     """What a load met. Seconds: the longest that one client went without a success."""
 
-    audit: Audit
+    audit: LedgerAudit
     follows: int
     deletions: int
     no_write_s: float
@@ -113,25 +113,25 @@ class Outcome:
     @property
     def beyond_allowed(self) -> set[str]:
         """Answers that nobody should have seen."""
-        return set(self.audit.outcomes) - ALLOWED
+        return set(self.audit.outcomes) - ALLOWED_OUTCOMES
 
 
-class Load:
+class SteadyLoad:
     """People who follow each other and use the site; `with` starts them and lets them finish."""
 
     def __init__(self, url: str, directory: Path) -> None:
-        self.ledger = Ledger(directory / "ledger.jsonl")
-        self.people = [Visitor(url, f"person{number}", timeout_s=15).sign_up() for number in range(PEOPLE)]
-        quiet = [Visitor(url, f"quiet{number}", timeout_s=15).sign_up() for number in range(QUIET)]
+        self.ledger = RequestLedger(directory / "ledger.jsonl")
+        self.people = [HttpVisitor(url, f"person{number}", timeout_s=15).sign_up() for number in range(PEOPLE)]
+        quiet = [HttpVisitor(url, f"quiet{number}", timeout_s=15).sign_up() for number in range(QUIET)]
         for one in self.people:
             for other in self.people:
                 if other is not one:
                     one.follows(other.handle)
             one.get("/")  # from now on posts are pushed into this home
-        self.fans = Fans(self.ledger, self.people, quiet)
-        self._crowd = Crowd(self.ledger, self.people, random.randrange(1 << 32), deleting=DELETING)
+        self.fans = FollowClients(self.ledger, self.people, quiet)
+        self._crowd = LedgerClients(self.ledger, self.people, random.randrange(1 << 32), deleting=DELETE_SHARE)
 
-    def __enter__(self) -> "Load":
+    def __enter__(self) -> "SteadyLoad":
         self._crowd.start()
         self.fans.start()
         return self
@@ -143,16 +143,16 @@ class Load:
 
     @property
     def has_tried_enough(self) -> bool:
-        return min(self.ledger.outcomes["201"], self.fans.acknowledged) > ENOUGH
+        return min(self.ledger.outcomes["201"], self.fans.acknowledged) > MIN_POSTS_AND_FOLLOWS
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> LoadOutcome:
         """Read the whole site, once nothing is owed to the worker any more."""
-        found = audit(self.ledger, self.people)
+        found = audit_ledger(self.ledger, self.people)
         self.fans.compare(found)
         refused = {name: count for name, count in found.outcomes.items() if not is_success(name)}
         deletions = sum(entry.is_deleted for entry in self.ledger.entries.values())
         gaps = self.ledger.gaps
-        return Outcome(
+        return LoadOutcome(
             found, self.fans.acknowledged, deletions, gaps["write"].longest_s, gaps["read"].longest_s, refused
         )
 

@@ -20,11 +20,11 @@ from socialsite.store import StoreError, StoreFull, StoreUnavailable, StoreUrls
 from socialsite.store.embedded import EmbeddedServer
 from tests.support.cluster import RedisCluster
 from tests.support.redis_server import RedisServer
-from tests.support.twemproxy import proxy_before
+from tests.support.twemproxy import running_twemproxy
 
 SHARDS = 4
 NOT_BEHIND_TWEMPROXY = ("jobs", "live", "sessions")
-MAP = b"map:"
+SHARD_MAP_KEY = b"map:"
 
 
 class Deployment:
@@ -106,7 +106,7 @@ class Deployment:
 def site_keys(client: redis.Redis, pattern: str = "*") -> list[str]:
     """The keys of one server, but for the map of shards, which is the topology's own."""
     found: list[bytes] = client.execute_command("KEYS", pattern)  # type: ignore[no-untyped-call]
-    return [key.decode() for key in found if not key.startswith(MAP)]
+    return [key.decode() for key in found if not key.startswith(SHARD_MAP_KEY)]
 
 
 def clients_of(servers: Sequence[RedisServer]) -> list[redis.Redis]:
@@ -114,7 +114,7 @@ def clients_of(servers: Sequence[RedisServer]) -> list[redis.Redis]:
 
 
 @contextlib.contextmanager
-def started(servers: list[RedisServer]) -> Iterator[list[RedisServer]]:
+def running_servers(servers: list[RedisServer]) -> Iterator[list[RedisServer]]:
     """These, running; stopped at the end."""
     with contextlib.ExitStack() as stopping:
         for server in servers:
@@ -124,7 +124,7 @@ def started(servers: list[RedisServer]) -> Iterator[list[RedisServer]]:
 
 
 def plain_servers(count: int) -> contextlib.AbstractContextManager[list[RedisServer]]:
-    return started([RedisServer() for _ in range(count)])
+    return running_servers([RedisServer() for _ in range(count)])
 
 
 @contextlib.contextmanager
@@ -136,7 +136,7 @@ def single() -> Iterator[Deployment]:
 @contextlib.contextmanager
 def embedded() -> Iterator[Deployment]:
     directory = Path(tempfile.mkdtemp(prefix="ss-embedded-", dir="/tmp"))
-    server = EmbeddedServer.running(directory)
+    server = EmbeddedServer.ensure_running(directory)
     try:
         url = server.url
         yield Deployment(StoreUrls(f"embedded://{directory}"), lambda: [redis.Redis.from_url(url)])
@@ -158,7 +158,7 @@ def shards(partitioner: str) -> Iterator[Deployment]:
 
 @contextlib.contextmanager
 def twemproxy() -> Iterator[Deployment]:
-    with plain_servers(SHARDS + 1) as (plain, *servers), proxy_before(servers) as proxy:
+    with plain_servers(SHARDS + 1) as (plain, *servers), running_twemproxy(servers) as proxy:
         urls = StoreUrls(proxy.url, dict.fromkeys(NOT_BEHIND_TWEMPROXY, plain.url))
         # Twemproxy hangs up on a server that is out of memory and says "Invalid argument" for it.
         yield Deployment(urls, partial(clients_of, [plain, *servers]), StoreUnavailable)
@@ -177,9 +177,9 @@ def cluster() -> Iterator[Deployment]:
 
 @contextlib.contextmanager
 def sentinel() -> Iterator[Deployment]:
-    from tests.support.sentinel import SentinelSite
+    from tests.support.sentinel import SentinelDeployment
 
-    site = SentinelSite()
+    site = SentinelDeployment()
     try:
         site.start()
         yield Deployment(StoreUrls(site.url), lambda: [site.master.client()])
@@ -207,7 +207,7 @@ def main() -> None:
         sys.exit(f"Name one of {', '.join(TOPOLOGIES)}.")
     with TOPOLOGIES[name]() as started:
         print(f"REDIS_URL='{started.urls.default}'")
-        for component, url in started.urls.placed.items():
+        for component, url in started.urls.component_urls.items():
             print(f"REDIS_{component.upper()}_URL='{url}'")
         print("Ctrl-C stops the servers and deletes their data.", flush=True)
         with contextlib.suppress(KeyboardInterrupt):

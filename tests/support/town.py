@@ -5,19 +5,19 @@ import hashlib
 from collections.abc import Callable
 from typing import Any, Self
 
-from socialsite.operations.scanning import scanned
+from socialsite.maintenance.scanning import scan_store
 from socialsite.store import Key
-from socialsite.store.connections import partition_of
+from socialsite.store.connections import partition_of_pair
 from tests.support.world import Person, World
 from timelines import keys
-from timelines.domain.account_list import AccountList
-from timelines.domain.post import Post
-from timelines.services.auditing import Audit, AuditReport
+from timelines.audit import Audit, AuditReport
+from timelines.lists.account_list import AccountList
+from timelines.posts.post import Post
 
 PARTITIONS = 16
 
 
-class Town:
+class SampleSite:
     """A small site with some of everything, and the means to damage it."""
 
     def __init__(self, world: World, alice: Person, bob: Person, carol: Person) -> None:
@@ -29,7 +29,7 @@ class Town:
         self.third: Post
 
     @classmethod
-    async def built(cls, world: World) -> Self:
+    async def build(cls, world: World) -> Self:
         alice, bob, carol = await world.people("alice", "bob", "carol")
         town = cls(world, alice, bob, carol)
         for one, other in ((alice, bob), (alice, carol), (bob, alice), (carol, alice)):
@@ -40,7 +40,7 @@ class Town:
         town.second = await carol.publishes("hello back", in_reply_to=town.first)
         await asyncio.sleep(0.002)
         town.third = await alice.publishes("all of you #many")
-        await world.work()
+        await world.deliver_all()
         for person in (alice, bob, carol):
             await person.home()
         await world.services.reading.list_timeline(town.list.id, viewer_id=alice.id)
@@ -50,26 +50,26 @@ class Town:
     def idempotency(self) -> Key:
         return keys.idempotency(self.bob.id, hashlib.sha256(b"k1").hexdigest()[:32])
 
-    async def do(self, *command: object) -> Any:
+    async def execute(self, *command: object) -> Any:
         (reply,) = await self.services.store.gather([command])
         return reply
 
     async def audit(self, **options: Any) -> AuditReport:
         return await Audit.over(self.services, second_look_after_s=0.01).run(**options)
 
-    async def until_clean(self) -> None:
+    async def repair_until_clean(self) -> None:
         """Repaired in a few rounds: what one mends lets the next see more."""
         for _ in range(3):
-            await self.world.work()
+            await self.world.deliver_all()
             report = await self.audit(repair=True)
             if not report.findings:
                 break
         assert [str(finding) for finding in report.findings] == []
 
     async def all_keys(self) -> list[Key]:
-        return [key async for some in scanned(self.services.store) for key in some]
+        return [key async for some in scan_store(self.services.store) for key in some]
 
     def edge(self, side: Callable[[str, int], Key], owner: Person | int, other: Person | int) -> Key:
         own = owner if isinstance(owner, int) else owner.id
         end = other if isinstance(other, int) else other.id
-        return side(f"p{partition_of(own, end, PARTITIONS)}", own)
+        return side(f"p{partition_of_pair(own, end, PARTITIONS)}", own)

@@ -15,7 +15,7 @@ from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 
 
-class Nutcracker:
+class TwemproxyServer:
     """Twemproxy before some servers, on a unix socket."""
 
     def __init__(self, servers: Sequence[RedisServer], **settings: str) -> None:
@@ -71,8 +71,8 @@ class Nutcracker:
 
 
 @contextlib.contextmanager
-def proxy_before(servers: Sequence[RedisServer], **settings: str) -> Iterator[Nutcracker]:
-    proxy = Nutcracker(servers, **settings)
+def running_twemproxy(servers: Sequence[RedisServer], **settings: str) -> Iterator[TwemproxyServer]:
+    proxy = TwemproxyServer(servers, **settings)
     try:
         proxy.start()
         yield proxy

@@ -10,13 +10,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.support.demo_site import demo_visitor, enliven, thread_of
-from tests.support.site import ROOT, Site
-from tests.support.visitor import Visitor
+from tests.support.demo_site import demo_visitor, find_conversation, generate_activity
+from tests.support.site import ROOT, QuickstartSite
+from tests.support.visitor import HttpVisitor
 
-PINNED = "vnu-jar@26.9.27"
-CACHE = ROOT / ".cache" / "validity"
-TOLD = (
+CHECKER_PACKAGE = "vnu-jar@26.9.27"
+CACHE_DIR = ROOT / ".cache" / "validity"
+PUBLIC_PATHS = (
     *(
         "/",
         "/public/",
@@ -29,28 +29,37 @@ TOLD = (
     ),
     *("/search/?q=since:yesterday", "/@nobody/", "/about/"),
 )
-OWN = (
+SIGNED_IN_PATHS = (
     *("/notifications/", "/notifications/?tab=mentions", "/bookmarks/", "/lists/", "/tags/"),
     "/accounts/suggestions/",
     *(f"/accounts/{name}/" for name in ("settings", "notifications", "password", "sessions", "requests")),
     *(f"/accounts/{name}/" for name in ("blocked", "muted", "filters", "delete", "logout")),
 )
-STRANGERS = ("/accounts/login/", "/accounts/signup/")
+ANONYMOUS_PATHS = ("/accounts/login/", "/accounts/signup/")
 
 
-def checker() -> Path:
+def find_checker() -> Path:
     """The jar; fetched once where it is nowhere yet."""
     named = os.environ.get("VNU_JAR")
-    jar = Path(named) if named else CACHE / "node_modules/vnu-jar/build/dist/vnu.jar"
+    jar = Path(named) if named else CACHE_DIR / "node_modules/vnu-jar/build/dist/vnu.jar"
     if not jar.exists():
         subprocess.run(
-            ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(CACHE), PINNED],
+            [
+                "npm",
+                "install",
+                "--silent",
+                "--no-audit",
+                "--no-fund",
+                "--prefix",
+                str(CACHE_DIR),
+                CHECKER_PACKAGE,
+            ],
             check=True,
         )
     return jar
 
 
-def save(visitor: Visitor, paths: tuple[str, ...], folder: Path, prefix: str) -> None:
+def save_pages(visitor: HttpVisitor, paths: tuple[str, ...], folder: Path, prefix: str) -> None:
     for path in paths:
         name = path.strip("/").replace("/", "_").replace("?", "_").replace(":", "_") or "start"
         (folder / f"{prefix}-{name}.html").write_text(visitor.http.get(path).text)
@@ -60,17 +69,17 @@ def main() -> int:
     if not shutil.which("java") or not (shutil.which("npm") or os.environ.get("VNU_JAR")):
         print("java and npm are needed (Debian packages default-jre-headless, npm)")
         return 1
-    jar = checker()
+    jar = find_checker()
     with tempfile.TemporaryDirectory() as data:
-        site = Site(Path(data) / "data", "--port", "0").until_ready()
+        site = QuickstartSite(Path(data) / "data", "--port", "0").wait_until_ready()
         folder = Path(data) / "pages"
         folder.mkdir()
         try:
-            enliven(site.url)
-            with demo_visitor(site.url, "alice") as alice, Visitor(site.url) as stranger:
-                thread = thread_of(alice)
-                save(alice, (*TOLD, *OWN, thread, f"{thread}likes/"), folder, "alice")
-                save(stranger, (*TOLD, *STRANGERS, thread), folder, "stranger")
+            generate_activity(site.url)
+            with demo_visitor(site.url, "alice") as alice, HttpVisitor(site.url) as stranger:
+                thread = find_conversation(alice)
+                save_pages(alice, (*PUBLIC_PATHS, *SIGNED_IN_PATHS, thread, f"{thread}likes/"), folder, "alice")
+                save_pages(stranger, (*PUBLIC_PATHS, *ANONYMOUS_PATHS, thread), folder, "stranger")
         finally:
             site.interrupt()
         pages = sorted(folder.iterdir())

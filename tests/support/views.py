@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 from django.http import HttpResponse, StreamingHttpResponse
 from django.urls import path
 
-from socialsite.http import SiteRequest
+from socialsite.web.requests import SiteRequest
 
 
-class Seen:
+class ViewLog:
     """What happened in the views."""
 
     def __init__(self) -> None:
@@ -22,25 +22,25 @@ class Seen:
         self.threads.clear()
 
 
-seen = Seen()
+view_log = ViewLog()
 
 
 async def hello(request: SiteRequest) -> HttpResponse:
-    seen.threads.add(threading.get_ident())
+    view_log.threads.add(threading.get_ident())
     return HttpResponse("hello")
 
 
 def sync_hello(request: SiteRequest) -> HttpResponse:
-    seen.threads.add(threading.get_ident())
+    view_log.threads.add(threading.get_ident())
     return HttpResponse("hello from a thread")
 
 
 async def slow(request: SiteRequest) -> HttpResponse:
-    seen.events.append("began")
+    view_log.events.append("began")
     try:
         await asyncio.sleep(60)
     except asyncio.CancelledError:
-        seen.events.append("cancelled")
+        view_log.events.append("cancelled")
         raise
     return HttpResponse("too late")
 
@@ -52,7 +52,7 @@ async def stream(request: SiteRequest) -> StreamingHttpResponse:
                 yield b"part"
                 await asyncio.sleep(0.01)
         finally:
-            seen.events.append("stream closed")
+            view_log.events.append("stream closed")
 
     return StreamingHttpResponse(parts())
 
@@ -69,5 +69,5 @@ urlpatterns = [
     path("hello", hello), path("sync", sync_hello), path("slow", slow),
     path("stream", stream), path("broken", broken), path("echo", echo),
 ]  # fmt: skip
-handler400 = handler403 = handler404 = "socialsite.views.not_found"
-handler500 = "socialsite.views.defect"
+handler400 = handler403 = handler404 = "socialsite.web.views.not_found"
+handler500 = "socialsite.web.views.server_error"

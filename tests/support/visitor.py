@@ -11,11 +11,11 @@ from typing import Any, Self
 import httpx
 
 PASSWORD = "rather long words 9"
-JSON = {"Accept": "application/json"}
-Answer = dict[str, Any]
+JSON_HEADERS = {"Accept": "application/json"}
+JsonObject = dict[str, Any]
 
 
-class Visitor:
+class HttpVisitor:
     """One person at one device: cookies stay, redirects are not followed.
 
     `address`: where they come from, for a site that takes this machine for a proxy (TRUSTED_PROXIES).
@@ -36,13 +36,13 @@ class Visitor:
         """JSON in, JSON out, the token in its header. Repeats nothing."""
         if not self._token:
             self.http.get("/accounts/login/")
-        return self.http.post(path, json=fields, headers={**JSON, "X-CSRFToken": self._token})
+        return self.http.post(path, json=fields, headers={**JSON_HEADERS, "X-CSRFToken": self._token})
 
-    def get(self, path: str) -> Answer:
+    def get(self, path: str) -> JsonObject:
         """The JSON of a page that must be there."""
-        answer = self.http.get(path, headers=JSON)
+        answer = self.http.get(path, headers=JSON_HEADERS)
         assert answer.status_code == 200, f"{path}: {answer.status_code} {answer.text[:300]}"
-        found: Answer = answer.json()
+        found: JsonObject = answer.json()
         return found
 
     def sign_up(self) -> Self:
@@ -50,10 +50,10 @@ class Visitor:
         assert answer.status_code == 201, answer.text
         return self
 
-    def publishes(self, text: str, **fields: object) -> Answer:
+    def publishes(self, text: str, **fields: object) -> JsonObject:
         answer = self.post("/posts/", text=text, **fields)
         assert answer.status_code == 201, f"{answer.status_code} {answer.text[:300]}"
-        post: Answer = answer.json()
+        post: JsonObject = answer.json()
         return post
 
     def publishes_until_refused(self) -> int:
@@ -66,7 +66,7 @@ class Visitor:
                 return number
         raise AssertionError("there was room for all")
 
-    def deletes(self, post: Answer) -> None:
+    def deletes(self, post: JsonObject) -> None:
         answer = self.post(f"/posts/{post['id']}/delete/")
         assert answer.status_code == 200, answer.text
 
@@ -74,7 +74,7 @@ class Visitor:
         answer = self.post(f"/@{handle}/follow/")
         assert answer.status_code == 200, answer.text
 
-    def pages(self, path: str) -> Iterator[tuple[str, Answer]]:
+    def pages(self, path: str) -> Iterator[tuple[str, JsonObject]]:
         """The pages of a timeline, newest first, and where each is."""
         following: str | None = f"{path}?limit=100"
         while following:
@@ -82,7 +82,7 @@ class Visitor:
             yield following, page
             following = page["next"]
 
-    def timeline(self, path: str) -> list[Answer]:
+    def timeline(self, path: str) -> list[JsonObject]:
         """Every post of a timeline, newest first."""
         return [post for _, page in self.pages(path) for post in page["posts"]]
 
@@ -91,9 +91,9 @@ class Visitor:
         return self.http.cookies.get("csrftoken") or ""
 
 
-def circle(url: str, prefix: str, size: int) -> list[Visitor]:
+def sign_up_circle(url: str, prefix: str, size: int) -> list[HttpVisitor]:
     """People who follow each other; from now on posts are pushed into their homes."""
-    people = [Visitor(url, f"{prefix}{number}", timeout_s=15).sign_up() for number in range(size)]
+    people = [HttpVisitor(url, f"{prefix}{number}", timeout_s=15).sign_up() for number in range(size)]
     for one, other in itertools.permutations(people, 2):
         one.follows(other.handle)
     for one in people:

@@ -6,14 +6,14 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Page
 
-from tests.support.chromium import Reader
+from tests.support.chromium import BrowserPage
 
 
 @dataclass
-class Watched:
+class InjectionWatch:
     """`happened`: dialogs, requests elsewhere, windows, downloads."""
 
-    reader: Reader
+    reader: BrowserPage
     host: str
     happened: list[str] = field(default_factory=list)
 

@@ -12,9 +12,9 @@ import sys
 import time
 from collections.abc import Sequence
 
-from socialsite.recipes.job_queue import JobQueue, JobRefused
+from socialsite.migration.opening import open_store
+from socialsite.recipes.job_queue import JobQueue, PermanentFailure
 from socialsite.recipes.worker import Worker
-from socialsite.store import open_store
 
 
 class WordHandler:
@@ -27,7 +27,7 @@ class WordHandler:
         try:
             word, *rest = payload.decode().split()
         except ValueError as error:
-            raise JobRefused(str(error)) from error
+            raise PermanentFailure(str(error)) from error
         self._note(payload)
         match word:
             case "die":

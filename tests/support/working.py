@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Sequence
 
 from socialsite.recipes.job_queue import JobQueue
-from socialsite.recipes.worker import Handle, Worker
+from socialsite.recipes.worker import JobHandler, Worker
 
 
-class Ledger:
+class RecordingHandler:
     """A handler that notes what it performed."""
 
     def __init__(self) -> None:
@@ -19,12 +19,12 @@ class Ledger:
         self._more.set()
         return ()
 
-    async def has(self, payload: bytes, within_s: float = 10) -> None:
+    async def wait_for(self, payload: bytes, within_s: float = 10) -> None:
         async with asyncio.timeout(within_s):
             while payload not in self.performed:
                 self._more.clear()
                 await self._more.wait()
 
 
-async def drain(queue: JobQueue, handle: Handle) -> bool:
+async def run_until_empty(queue: JobQueue, handle: JobHandler) -> bool:
     return await asyncio.wait_for(Worker(queue, handle).run_until_empty(), 10)

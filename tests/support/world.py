@@ -6,9 +6,9 @@ from accounts.domain import AccountId
 from accounts.models import Account
 from socialsite.ids import PostId
 from socialsite.services import Services
-from timelines.domain.account_list import AccountList
-from timelines.domain.page import TimelinePage
-from timelines.domain.post import Post
+from timelines.lists.account_list import AccountList
+from timelines.pages.page import TimelinePage
+from timelines.posts.post import Post
 
 
 class Person:
@@ -45,17 +45,13 @@ class Person:
         await self._services.publishing.delete(account_id=self.id, post_id=post.id)
 
     async def follows(self, other: "Person") -> bool:
-        return await self._services.following.follow(
-            follower_id=self.id, followed_id=other.id, now_ms=self._now_ms
-        )
+        return await self._services.following.follow(follower_id=self.id, followed_id=other.id, now_ms=self._now_ms)
 
     async def unfollows(self, other: "Person") -> bool:
         return await self._services.following.unfollow(follower_id=self.id, followed_id=other.id)
 
     async def blocks(self, other: "Person") -> bool:
-        return await self._services.relations.block(
-            account_id=self.id, other_id=other.id, now_ms=self._now_ms
-        )
+        return await self._services.relations.block(account_id=self.id, other_id=other.id, now_ms=self._now_ms)
 
     async def unblocks(self, other: "Person") -> bool:
         return await self._services.relations.unblock(account_id=self.id, other_id=other.id)
@@ -101,18 +97,18 @@ class World:
 
     async def person(self, handle: str) -> Person:
         account = await self.services.accounts.sign_up(
-            handle=handle, password=None, now_ms=self.services.clock.now_ms(), may_be_reserved=True
+            handle=handle, password=None, now_ms=self.services.clock.now_ms(), allow_reserved=True
         )
         return Person(self.services, account)
 
     async def people(self, *handles: str) -> list[Person]:
         return [await self.person(handle) for handle in handles]
 
-    async def work(self) -> int:
+    async def deliver_all(self) -> int:
         """Perform every job and what follows from it; the number of jobs done."""
         outbox, done = self.services.outbox, 0
-        await outbox.prepare()
-        while jobs := await outbox.take("abad1dea", 100, 1):
+        await outbox.create_group()
+        while jobs := await outbox.fetch("abad1dea", 100, 1):
             for job in jobs:
                 await outbox.finish(job, await self.services.syndication.handle(job.payload))
                 done += 1

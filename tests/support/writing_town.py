@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from socialsite.clock import FixedClock
-from socialsite.recipes.hub import alive, online
+from socialsite.recipes.pubsub_listener import members_key, processes_key
 from socialsite.services import Services
-from tests.support.reacting import Acts
+from tests.support.reacting import PersonReactions
 from tests.support.world import Person, World
-from timelines.domain.account_list import AccountList
-from timelines.domain.post import PUBLIC, UNLISTED, Post
+from timelines.lists.account_list import AccountList
+from timelines.posts.post import PUBLIC, UNLISTED, Post
 
-SLOW_MS = 8_000
+MAX_STEP_INTERVAL_MS = 8_000
 """Between two of what happens, at most: of a replay's minute there is the rest."""
 
 
 @dataclass
-class Town:
+class RandomActivitySite:
     """Alice reads; Bob, Carol, Dave and Erin write. She follows Bob and Carol, `kept` has Carol and Dave."""
 
     services: Services
@@ -32,10 +32,10 @@ class Town:
     boosted: list[tuple[Person, Post]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._acts = Acts(self.services)
+        self._acts = PersonReactions(self.services)
 
     @classmethod
-    async def built(cls, services: Services, clock: FixedClock, chance: random.Random) -> Self:
+    async def build(cls, services: Services, clock: FixedClock, chance: random.Random) -> Self:
         world = World(services)
         alice, bob, carol, dave, erin = await world.people("alice", "bob", "carol", "dave", "erin")
         await alice.follows(bob)
@@ -43,9 +43,9 @@ class Town:
         kept = await alice.makes_list(carol, dave, title="Kept")
         return cls(services, clock, world, alice, [bob, carol, dave, erin], kept, chance)
 
-    async def something_happens(self) -> None:
+    async def act_randomly(self) -> None:
         author, roll = self.chance.choice(self.authors), self.chance.random()
-        self.clock.advance(self.chance.randrange(SLOW_MS))
+        self.clock.advance(self.chance.randrange(MAX_STEP_INTERVAL_MS))
         if roll < 0.45 or not self.written:
             text = self.chance.choice(["words", "words #tea"])
             audience = self.chance.choice([PUBLIC, PUBLIC, UNLISTED])
@@ -62,7 +62,7 @@ class Town:
             booster, post = self._one_of_the_last(self.boosted)
             await self._acts.unboosts(booster, post)
         if self.chance.random() < 0.7:  # otherwise a later turn delivers it late
-            await self.world.work()
+            await self.world.deliver_all()
 
     async def boosts(self, booster: Person, post: Post) -> None:
         self.clock.advance(1)
@@ -70,7 +70,7 @@ class Town:
         if (booster, post) not in self.boosted:
             self.boosted.append((booster, post))
 
-    async def boosted_by_all(self) -> Post:
+    async def boost_by_all(self) -> Post:
         """A stranger's post that Bob, Carol and Dave boost: home shows it by Bob, the list by Carol."""
         *boosters, stranger = self.authors
         post = await stranger.publishes("of a stranger")
@@ -78,33 +78,33 @@ class Town:
             await self.boosts(booster, post)
         return post
 
-    async def takes_back(self, number: int, post: Post) -> None:
+    async def remove_boost(self, number: int, post: Post) -> None:
         """Bob (0) or Carol (1) does: the boost behind takes over, at home or on the list."""
         await self._acts.unboosts(self.authors[number], post)
 
-    async def a_while_goes_by(self) -> None:
+    async def deliver_and_advance_clock(self) -> None:
         """What stands so far is delivered in time, and out of a replay's reach then."""
-        await self.world.work()
+        await self.world.deliver_all()
         self.clock.advance(5 * 60_000)
         for author in self.authors:
             self.written.append((author, await author.publishes("later #tea")))
-        await self.world.work()
+        await self.world.deliver_all()
 
     def _one_of_the_last(self, acts: list[tuple[Person, Post]]) -> tuple[Person, Post]:
         """On the newest pages; it is taken out."""
         return acts.pop(self.chance.randrange(max(0, len(acts) - 20), len(acts)))
 
-    async def something_breaks(self) -> None:
+    async def break_live_connection(self) -> None:
         """The pub/sub connection of the web process, or its presence: what is said meanwhile is lost."""
-        node = self.services.store.node(alive())
+        node = self.services.store.node(processes_key())
         if self.chance.random() < 0.5:
             await node.execute("CLIENT", "KILL", "TYPE", "pubsub")
             return
-        for process in await node.execute("ZRANGE", alive(), 0, -1):
-            key = online(process.decode())
+        for process in await node.execute("ZRANGE", processes_key(), 0, -1):
+            key = members_key(process.decode())
             await self.services.store.node(key).execute("DEL", key)
 
-    async def goes_on_until(self, stop: asyncio.Event) -> None:
+    async def run_until(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
-            await self.something_happens()
+            await self.act_randomly()
             await asyncio.sleep(self.chance.uniform(0, 0.03))

@@ -8,10 +8,10 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timelines.domain.accents import plain, without_marks
-from timelines.domain.filters import Filter, matching
-from timelines.domain.query import Query, QueryRefused, parsed
-from timelines.domain.searching import folded, name_starts, terms_of, tokens_of
+from timelines.search.query import Query, QueryRefused, parsed
+from timelines.text.accents import plain, without_marks
+from timelines.text.tokenizer import folded, name_starts, terms_of, tokens_of
+from timelines.visibility.filter import Filter, matching
 
 EVERY_CHARACTER = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
 BASES = ("a", "ø", "ι", "и", "е", "і\u0308", "ا", "ٱ", "و", "ש", "か", "क", "1", " ")
@@ -164,9 +164,7 @@ def test_a_filter_means_what_it_says() -> None:
     assert matching([Filter(1, "año")], "Feliz AÑO", 0) is not None
 
 
-@pytest.mark.parametrize(
-    "text", ["е" + "\u0301" * 60_000, "か" + "\u3099" * 60_000, "и\u0306\u0301" * 20_000]
-)
+@pytest.mark.parametrize("text", ["е" + "\u0301" * 60_000, "か" + "\u3099" * 60_000, "и\u0306\u0301" * 20_000])
 def test_hostile_marks_take_no_longer_than_letters(text: str) -> None:
     """A post has at most 16 kB; these are far longer."""
     began = time.process_time()

@@ -2,13 +2,21 @@
 
 import pytest
 
-from accounts.text import BIO_CAP, LINK_CAP, NAME_CAP, TextRefused, clean_bio, clean_link, clean_name
+from accounts.text import (
+    BIO_MAX_GRAPHEMES,
+    LINK_MAX_LENGTH,
+    NAME_MAX_GRAPHEMES,
+    InvalidText,
+    clean_bio,
+    clean_link,
+    clean_name,
+)
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
 
 
 def code_of(clean, raw):
-    with pytest.raises(TextRefused) as refused:
+    with pytest.raises(InvalidText) as refused:
         clean(raw)
     return refused.value.code
 
@@ -29,9 +37,9 @@ def test_a_name_is_stored_in_one_form(raw, stored):
 
 
 def test_a_name_has_at_most_fifty_characters_as_readers_count_them():
-    assert clean_name(FAMILY * NAME_CAP) == FAMILY * NAME_CAP
-    assert code_of(clean_name, FAMILY * (NAME_CAP + 1)) == "too_long"
-    assert code_of(clean_name, "a" * (NAME_CAP + 1)) == "too_long"
+    assert clean_name(FAMILY * NAME_MAX_GRAPHEMES) == FAMILY * NAME_MAX_GRAPHEMES
+    assert code_of(clean_name, FAMILY * (NAME_MAX_GRAPHEMES + 1)) == "too_long"
+    assert code_of(clean_name, "a" * (NAME_MAX_GRAPHEMES + 1)) == "too_long"
 
 
 @pytest.mark.parametrize("raw", ["", "   ", "\u200b", "\u200d\u2060", "\u3164", "\u2800"])
@@ -58,8 +66,8 @@ def test_joiners_cannot_make_a_character_without_end():
 def test_a_bio_keeps_its_lines_and_may_be_empty():
     assert clean_bio("one\r\ntwo\rthree\n") == "one\ntwo\nthree"
     assert clean_bio("  ") == ""
-    assert len(clean_bio("x" * BIO_CAP)) == BIO_CAP
-    assert code_of(clean_bio, "x" * (BIO_CAP + 1)) == "too_long"
+    assert len(clean_bio("x" * BIO_MAX_GRAPHEMES)) == BIO_MAX_GRAPHEMES
+    assert code_of(clean_bio, "x" * (BIO_MAX_GRAPHEMES + 1)) == "too_long"
     assert code_of(clean_bio, "a\x07") == "characters"
 
 
@@ -102,4 +110,4 @@ def test_anything_else_is_no_link(link):
 
 
 def test_a_link_has_a_bounded_length():
-    assert code_of(clean_link, "https://example.org/" + "a" * LINK_CAP) == "too_long"
+    assert code_of(clean_link, "https://example.org/" + "a" * LINK_MAX_LENGTH) == "too_long"

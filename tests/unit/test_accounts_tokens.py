@@ -5,24 +5,24 @@ import hashlib
 import pytest
 
 from accounts import keys
-from accounts.device import DEVICE_CAP, device_of
-from accounts.domain import DAY_MS, SESSION_SCHEMA, SessionLimits, StoredSession
+from accounts.domain import DAY_MS, SESSION_SCHEMA_VERSION, SessionLimits, StoredSession
 from accounts.models import Account
-from accounts.tokens import Token
-from socialsite.store.key import GRAMMAR
+from accounts.sessions.device import DEVICE_MAX_LENGTH, describe_device
+from accounts.sessions.tokens import SessionToken
+from socialsite.store.key import KEY_PATTERN
 
 NOW_MS = 1_800_000_000_000
 
 
 def test_a_cookie_leads_back_to_its_token():
-    token = Token.new(42)
-    assert token.cookie.startswith("42.")
+    token = SessionToken.generate(42)
+    assert token.cookie_value.startswith("42.")
     assert len(token.secret) == 43
-    assert Token.find(token.cookie) == token
+    assert SessionToken.parse(token.cookie_value) == token
 
 
 def test_two_tokens_are_never_alike():
-    assert Token.new(42).secret != Token.new(42).secret
+    assert SessionToken.generate(42).secret != SessionToken.generate(42).secret
 
 
 @pytest.mark.parametrize(
@@ -44,27 +44,27 @@ def test_two_tokens_are_never_alike():
     ],
 )
 def test_no_other_cookie_is_a_token(cookie):
-    assert Token.find(cookie) is None
+    assert SessionToken.parse(cookie) is None
 
 
 def test_a_token_is_stored_as_its_digest_and_shown_nowhere():
-    token = Token.new(42)
+    token = SessionToken.generate(42)
     assert token.session_id == hashlib.sha256(token.secret.encode()).hexdigest()
     assert token.secret not in repr(token)
 
 
 def test_no_repr_shows_what_is_secret():
     account = Account(id=1, handle="alice", password="argon2$secret")
-    stored = StoredSession(SESSION_SCHEMA, NOW_MS, "Firefox", {"_auth_user_hash": "secret"})
+    stored = StoredSession(SESSION_SCHEMA_VERSION, NOW_MS, "Firefox", {"_auth_user_hash": "secret"})
     assert "secret" not in f"{account!r} {account} {account.author!r} {stored!r}"
 
 
 def test_a_session_ends_idle_or_old():
     limits = SessionLimits()
-    assert not limits.is_over(NOW_MS, NOW_MS, NOW_MS + 14 * DAY_MS - 1)
-    assert limits.is_over(NOW_MS, NOW_MS, NOW_MS + 14 * DAY_MS)
-    assert not limits.is_over(NOW_MS, NOW_MS + 89 * DAY_MS, NOW_MS + 90 * DAY_MS - 1)
-    assert limits.is_over(NOW_MS, NOW_MS + 89 * DAY_MS, NOW_MS + 90 * DAY_MS)
+    assert not limits.is_expired(NOW_MS, NOW_MS, NOW_MS + 14 * DAY_MS - 1)
+    assert limits.is_expired(NOW_MS, NOW_MS, NOW_MS + 14 * DAY_MS)
+    assert not limits.is_expired(NOW_MS, NOW_MS + 89 * DAY_MS, NOW_MS + 90 * DAY_MS - 1)
+    assert limits.is_expired(NOW_MS, NOW_MS + 89 * DAY_MS, NOW_MS + 90 * DAY_MS)
 
 
 def test_a_session_is_stored_for_no_longer_than_it_may_live():
@@ -75,7 +75,7 @@ def test_a_session_is_stored_for_no_longer_than_it_may_live():
 
 
 def test_keys_hold_no_text_of_users_and_sessions_lie_with_their_index():
-    session = keys.session(42, Token.new(42).session_id)
+    session = keys.session(42, SessionToken.generate(42).session_id)
     for key in (
         keys.account(42),
         keys.handle("a}:{b\r\n*"),
@@ -83,7 +83,7 @@ def test_keys_hold_no_text_of_users_and_sessions_lie_with_their_index():
         session,
         keys.session_index(42),
     ):
-        assert GRAMMAR.fullmatch(key)
+        assert KEY_PATTERN.fullmatch(key)
     assert session.tag == keys.session_index(42).tag == "42"
 
 
@@ -101,10 +101,10 @@ def test_keys_hold_no_text_of_users_and_sessions_lie_with_their_index():
         ),
         ("Mozilla/5.0 (Linux; Android 15) AppleWebKit/537 Chrome/140 Mobile Safari/537", "Chrome on Android"),
         ("curl/8.5.0", "curl/8.5.0"),
-        ("x" * 500, "x" * DEVICE_CAP),
+        ("x" * 500, "x" * DEVICE_MAX_LENGTH),
         ("\x1b[31mred\r\nline", "[31mredline"),
         ("", ""),
     ],
 )
 def test_a_user_agent_is_told_in_a_few_words(user_agent, device):
-    assert device_of(user_agent) == device
+    assert describe_device(user_agent) == device

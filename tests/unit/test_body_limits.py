@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 from django.core.exceptions import RequestAborted
 
-from socialsite.middleware.limits import BodyRefused, declared_length, read_bounded, refusal_of_head
+from socialsite.web.middleware.limits import InvalidBody, check_head, parse_content_length, read_body
 
 MAX = 1_000
 
@@ -46,39 +46,39 @@ class Body:
     ],
 )
 def test_a_head_tells_enough_to_refuse(headers, status):
-    assert refusal_of_head(scope(*headers), MAX) == status
+    assert check_head(scope(*headers), MAX) == status
 
 
 def test_the_address_counts_as_head():
-    assert refusal_of_head(scope(query=b"q=" + b"a" * 13_000), MAX) == 431
-    assert refusal_of_head(scope(path="/" + "a" * 13_000), MAX) == 431
+    assert check_head(scope(query=b"q=" + b"a" * 13_000), MAX) == 431
+    assert check_head(scope(path="/" + "a" * 13_000), MAX) == 431
 
 
 async def test_a_body_is_read_whole():
-    assert await read_bounded(Body([b"ab", b"c"]).receive, 3, MAX) == b"abc"
-    assert await read_bounded(Body([]).receive, None, MAX) == b""
+    assert await read_body(Body([b"ab", b"c"]).receive, 3, MAX) == b"abc"
+    assert await read_body(Body([]).receive, None, MAX) == b""
 
 
 async def test_a_body_without_length_is_counted_as_it_comes():
     body = Body([b"a" * 400] * 1_000)
-    with pytest.raises(BodyRefused) as refused:
-        await read_bounded(body.receive, None, MAX)
+    with pytest.raises(InvalidBody) as refused:
+        await read_body(body.receive, None, MAX)
     assert refused.value.status == 413
     assert body.read == 1_200
 
 
 @pytest.mark.parametrize("declared", [2, 4])
 async def test_a_length_that_is_not_true_is_refused(declared):
-    with pytest.raises(BodyRefused) as refused:
-        await read_bounded(Body([b"abc"]).receive, declared, MAX)
+    with pytest.raises(InvalidBody) as refused:
+        await read_body(Body([b"abc"]).receive, declared, MAX)
     assert refused.value.status == 400
 
 
 async def test_a_client_that_leaves_is_not_answered():
     with pytest.raises(RequestAborted):
-        await read_bounded(Body([b"ab"], then_gone=True).receive, 5, MAX)
+        await read_body(Body([b"ab"], then_gone=True).receive, 5, MAX)
 
 
 def test_the_declared_length_is_a_number():
-    assert declared_length(scope((b"content-length", b"17"))) == 17
-    assert declared_length(scope()) is None
+    assert parse_content_length(scope((b"content-length", b"17"))) == 17
+    assert parse_content_length(scope()) is None

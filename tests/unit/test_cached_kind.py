@@ -2,7 +2,7 @@
 
 import pytest
 
-from timelines.repositories.cached_kind import CachedKind
+from timelines.cached_timelines.spec import CachedKind
 
 
 def kind(cap: int) -> CachedKind:

@@ -5,9 +5,9 @@ import pytest
 from socialsite.ids import PostId, id_at
 from socialsite.store.errors import CommandRefused
 from timelines import keys
-from timelines.repositories.cached import part_of
-from timelines.repositories.cached_kind import MARGIN_MS
-from timelines.repositories.cached_pushing import pass_payload, require_length, shortest_first
+from timelines.cached_timelines.pushing import pass_payload, require_length, shortest_first
+from timelines.cached_timelines.repository import part_of
+from timelines.cached_timelines.spec import MARGIN_MS
 
 
 def test_a_head_is_believed_only_above_the_margin() -> None:

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from django.core.checks import run_checks
 
-from socialsite.checks import server_messages
-from socialsite.store.info import facts_of
+from socialsite.checks import check_server_info
+from socialsite.store.info import parse_info
 
 
 def ids(messages: list[Any]) -> list[str]:
@@ -17,7 +17,7 @@ GOOD = b"redis_version:7.0.15\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\
 
 
 def test_a_server_as_it_should_be_has_no_message() -> None:
-    assert server_messages("here", facts_of(b"# Server\r\n" + GOOD)) == []
+    assert check_server_info("here", parse_info(b"# Server\r\n" + GOOD)) == []
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_a_server_as_it_should_be_has_no_message() -> None:
     ],
 )
 def test_each_wrong_fact_is_named(good: bytes, bad: bytes, found: str) -> None:
-    assert ids(server_messages("here", facts_of(GOOD.replace(good, bad)))) == [found]
+    assert ids(check_server_info("here", parse_info(GOOD.replace(good, bad)))) == [found]
 
 
 def test_twemproxy_may_not_carry_jobs_live_and_sessions(settings: Any) -> None:

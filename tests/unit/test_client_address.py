@@ -4,7 +4,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from socialsite.middleware.address import client_address
+from socialsite.web.middleware.address import find_client_address
 
 PROXIES = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
 
@@ -39,21 +39,19 @@ PROXIES = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
     ],
 )
 def test_the_client_is_the_rightmost_address_that_is_no_proxy(peer, forwarded_for, client):
-    assert client_address(peer, forwarded_for, PROXIES) == client
+    assert find_client_address(peer, forwarded_for, PROXIES) == client
 
 
 @pytest.mark.parametrize("peer", ["203.0.113.9", "10.0.0.1", "2001:db8::1"])
 def test_without_trusted_proxies_the_header_is_not_looked_at(peer):
-    assert client_address(peer, "198.51.100.1", []) == peer
+    assert find_client_address(peer, "198.51.100.1", []) == peer
 
 
 def test_a_thousand_claimed_addresses_are_one_client():
     claims = [f"198.51.{number % 256}.{number // 256}" for number in range(1_000)]
-    assert {client_address("203.0.113.9", claim, PROXIES) for claim in claims} == {"203.0.113.9"}
-    assert {client_address("10.0.0.1", f"{claim}, 203.0.113.9", PROXIES) for claim in claims} == {
-        "203.0.113.9"
-    }
+    assert {find_client_address("203.0.113.9", claim, PROXIES) for claim in claims} == {"203.0.113.9"}
+    assert {find_client_address("10.0.0.1", f"{claim}, 203.0.113.9", PROXIES) for claim in claims} == {"203.0.113.9"}
 
 
 def test_a_very_long_header_is_read_from_its_end():
-    assert client_address("10.0.0.1", "1.1.1.1, " * 100_000 + "203.0.113.9", PROXIES) == "203.0.113.9"
+    assert find_client_address("10.0.0.1", "1.1.1.1, " * 100_000 + "203.0.113.9", PROXIES) == "203.0.113.9"

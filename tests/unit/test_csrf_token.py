@@ -11,13 +11,13 @@ from django.middleware.csrf import (
     _unmask_cipher_token,
 )
 
-from socialsite.csrf import masked
+from socialsite.web.csrf import mask_secret
 
 
 def test_django_finds_the_secret_under_every_mask():
     for _ in range(300):
         secret = _get_new_csrf_string()
-        token = masked(secret)
+        token = mask_secret(secret)
         assert len(token) == CSRF_TOKEN_LENGTH
         assert _unmask_cipher_token(token) == secret
         assert _does_token_match(token, secret)
@@ -25,7 +25,7 @@ def test_django_finds_the_secret_under_every_mask():
 
 def test_no_mask_comes_twice_and_all_characters_come_alike():
     secret = _get_new_csrf_string()
-    masks = [masked(secret)[:CSRF_SECRET_LENGTH] for _ in range(2_000)]
+    masks = [mask_secret(secret)[:CSRF_SECRET_LENGTH] for _ in range(2_000)]
     assert len(set(masks)) == len(masks)
     counts = Counter("".join(masks))
     assert set(counts) == set(CSRF_ALLOWED_CHARS)

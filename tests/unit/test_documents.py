@@ -8,27 +8,21 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-WRITTEN = [
-    path for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")) if path.name != "CHANGELOG.md"
-]
+WRITTEN = [path for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")) if path.name != "CHANGELOG.md"]
 ROOMS = "tests|benchmarks|docs|deploy|socialsite|timelines|accounts|static|templates|locale"
 PATH = re.compile(rf"(?<![\w/.:<>@-])(?:{ROOMS})/[\w./-]*[\w/]")
 VARIABLE = re.compile(r"(?<![\w{$<:-])[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9]\b")
 DJANGO_S = {"check", "help", "makemessages", "compilemessages", "collectstatic"}
 ELSEWHERE = {"OPERATOR_URL"}
 """Shell variables that an example sets itself."""
-INSTALLED = re.compile(
-    r"^socialsite/(?:\w+\.env|static)$|^accounts/\w+/$|^deploy/(?:\.env|redis/users\.acl)$"
-)
+INSTALLED = re.compile(r"^socialsite/(?:\w+\.env|static)$|^accounts/\w+/$|^deploy/(?:\.env|redis/users\.acl)$")
 """Paths below /etc and /var/lib, addresses of pages, and files that an operator makes."""
 
 
 @cache
 def files() -> frozenset[str]:
     """Return the files that git knows and their folders."""
-    found = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
-    )
+    found = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True)
     names = found.stdout.decode().splitlines()
     return frozenset(names) | {str(folder) for name in names for folder in PurePosixPath(name).parents}
 
@@ -43,9 +37,7 @@ def code() -> str:
 def is_there(path: str) -> bool:
     """Return whether `path` is a file, a folder, a module without suffix, or a prefix of files."""
     bare = path.rstrip("/.")
-    return bool({bare, f"{bare}.py"} & files()) or any(
-        name.startswith(bare) for name in files() if path[-1] == "_"
-    )
+    return bool({bare, f"{bare}.py"} & files()) or any(name.startswith(bare) for name in files() if path[-1] == "_")
 
 
 def absent_paths(text: str) -> set[str]:
@@ -62,19 +54,13 @@ def absent_commands(text: str) -> set[str]:
 
 def is_module(name: str) -> bool:
     path = name.replace(".", "/")
-    return (
-        name in {"pytest", "venv", "pip", "json.tool"}
-        or f"{path}.py" in files()
-        or f"{path}/__main__.py" in files()
-    )
+    return name in {"pytest", "venv", "pip", "json.tool"} or f"{path}.py" in files() or f"{path}/__main__.py" in files()
 
 
 def absent_tests(text: str) -> set[str]:
     stems = {Path(name).stem for name in files()}
     return {
-        name
-        for name in re.findall(r"\btest_\w*[a-z0-9]\b", text)
-        if name not in stems and f"def {name}(" not in code()
+        name for name in re.findall(r"\btest_\w*[a-z0-9]\b", text) if name not in stems and f"def {name}(" not in code()
     }
 
 
@@ -97,9 +83,7 @@ def dead_links(page: Path) -> set[str]:
 def absent_selections(text: str) -> set[str]:
     """Return words after `-k` that are in no name of a test or its file."""
     words = {
-        word
-        for quoted, single in re.findall(r" -k (?:'([^']+)'|(\w+))", text)
-        for word in (quoted or single).split()
+        word for quoted, single in re.findall(r" -k (?:'([^']+)'|(\w+))", text) for word in (quoted or single).split()
     } - {"and", "or", "not"}
     return {word for word in words if not any(word in name for name in (*files(), code()))}
 
@@ -116,9 +100,7 @@ def test_everything_that_a_page_names_exists(page: Path) -> None:
 
 
 def test_absent_names_are_reported() -> None:
-    text = (
-        "`make nothing`, `manage.py nothing`, `python -m tests.nothing`, test_nothing_at_all, docs/nothing.md"
-    )
+    text = "`make nothing`, `manage.py nothing`, `python -m tests.nothing`, test_nothing_at_all, docs/nothing.md"
     assert absent_commands(text) == {"make nothing", "nothing", "tests.nothing"}
     assert absent_tests(text) == {"test_nothing_at_all"}
     assert absent_paths(text) == {"docs/nothing.md"}

@@ -2,31 +2,31 @@
 
 import pytest
 
+from accounts.accounts.repository import AccountRepository
 from accounts.domain import AccountId
-from accounts.repositories import AccountRepository
 from socialsite.ids import PostId
-from socialsite.store import Encoded, Question, Store
-from socialsite.store.batches import Parts, encoded
+from socialsite.store import EncodedPipeline, Read, Store
+from socialsite.store.encoding import PipelineChain, encode_pipeline
 from socialsite.store.scripts import Command
-from socialsite.store.topology.single import Single
-from timelines.repositories.follows import Follows
-from timelines.repositories.post_counts import counts_question
-from timelines.repositories.posts import PostRepository
-from timelines.repositories.readers import state_question
-from timelines.repositories.relations import Relations
+from socialsite.store.topology.standalone import Standalone
+from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.repository import Follows
+from timelines.posts.counts import counts_question
+from timelines.posts.repository import PostRepository
+from timelines.visibility.viewer_state import state_question
 
 POSTS = [PostId(9_007_199_254_740_991), PostId(1), PostId(0)]
 PEOPLE = [AccountId(number) for number in (1, 42, 99, 100, 1_000_000)]
 
 
-def questions() -> dict[str, Question]:
-    store = Store(Single("unix:///nowhere"))
+def questions() -> dict[str, Read]:
+    store = Store(Standalone("unix:///nowhere"))
     follows = Follows(store, partitions=16, following_cap=100)
     side = follows._following
     return {
         "posts": PostRepository(store).find_question(POSTS),
         "counts": counts_question(POSTS),
-        "authors": AccountRepository(store).authors_question([*PEOPLE, *PEOPLE]),
+        "authors": AccountRepository(store).read_authors([*PEOPLE, *PEOPLE]),
         "followed": follows.followed_question(AccountId(7), PEOPLE),
         "sizes": side.count_question(7),
         "times": side.times_question(7, 50),
@@ -40,17 +40,17 @@ def questions() -> dict[str, Question]:
 @pytest.mark.parametrize("name", sorted(questions()))
 def test_bytes_are_those_of_the_commands(name):
     commands = questions()[name].commands
-    assert isinstance(commands, Encoded)
+    assert isinstance(commands, EncodedPipeline)
     taken_apart: list[Command] = list(commands)
     assert len(commands) == len(taken_apart)
-    assert encoded(Parts([commands]), set()) == encoded(taken_apart, set())
+    assert encode_pipeline(PipelineChain([commands]), set()) == encode_pipeline(taken_apart, set())
     assert [commands[at] for at in range(len(commands))] == taken_apart
 
 
 def test_a_script_is_loaded_once_ahead_of_all():
     state, posts = questions()["state"].commands, questions()["posts"].commands
     loaded: set[str] = set()
-    first, again = (encoded(Parts([posts, state, state]), loaded) for _ in range(2))
+    first, again = (encode_pipeline(PipelineChain([posts, state, state]), loaded) for _ in range(2))
     assert (first[0], again[0]) == (1, 0)
     assert first[1].endswith(again[1])
     assert first[1].count(b"SCRIPT") == 1

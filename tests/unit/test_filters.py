@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timelines.domain.filters import Filter, matching
-from timelines.domain.searching import folded
-from timelines.errors import FilterRefused
-from timelines.services.filters import checked
+from timelines.errors import FilterInvalid
+from timelines.filters.service import checked
+from timelines.text.tokenizer import folded
+from timelines.visibility.filter import Filter, matching
 
 NOW = 1_000
 
@@ -140,11 +140,9 @@ def test_time_grows_with_the_text_and_no_faster() -> None:
     assert seconds(80_000) < 25 * max(seconds(8_000), 0.002)
 
 
-@pytest.mark.parametrize(
-    "phrase", ["", "  \n ", "x" * 101, "a\x07b", "\N{ZERO WIDTH SPACE}", "\N{SOFT HYPHEN} "]
-)
+@pytest.mark.parametrize("phrase", ["", "  \n ", "x" * 101, "a\x07b", "\N{ZERO WIDTH SPACE}", "\N{SOFT HYPHEN} "])
 def test_what_is_no_phrase_is_refused(phrase: str) -> None:
-    with pytest.raises(FilterRefused):
+    with pytest.raises(FilterInvalid):
         checked(phrase)
 
 

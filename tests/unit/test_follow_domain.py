@@ -3,8 +3,8 @@
 import pytest
 
 from accounts.domain import AccountId
-from timelines.domain.account_list import TITLE_MAX_BYTES, title_of
-from timelines.domain.follow import FIRST_PASS, FollowCursor, PassCursor
+from timelines.graph.follow import FIRST_PASS, FollowCursor, PassCursor
+from timelines.lists.account_list import TITLE_MAX_BYTES, title_of
 
 
 def test_a_cursor_survives_its_way_through_a_link() -> None:

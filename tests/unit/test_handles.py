@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.handles import HandleInvalid, is_reserved, normalize_handle
+from accounts.handles import InvalidHandle, is_reserved, normalize_handle
 from tests.support.corpora import corpus_json, corpus_text
 
 
 def refusal(raw: str) -> str:
-    with pytest.raises(HandleInvalid) as caught:
+    with pytest.raises(InvalidHandle) as caught:
         normalize_handle(raw)
     return caught.value.code
 
@@ -58,7 +58,7 @@ def test_what_is_no_handle_is_refused_with_a_code(raw: str, code: str) -> None:
 def test_normalizing_twice_is_normalizing_once(raw: str) -> None:
     try:
         handle = normalize_handle(raw)
-    except HandleInvalid:
+    except InvalidHandle:
         return
     assert normalize_handle(handle) == handle
     assert handle.isascii()
@@ -86,7 +86,7 @@ def test_every_name_of_the_reference_list_is_reserved() -> None:
 def code_of(raw: str) -> str | None:
     try:
         assert normalize_handle(raw)
-    except HandleInvalid as refused:
+    except InvalidHandle as refused:
         return refused.code
     return None
 

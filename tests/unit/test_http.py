@@ -5,17 +5,17 @@ import pytest
 from django.contrib.messages.storage.cookie import CookieStorage
 from django.test import RequestFactory
 
-from accounts.errors import SignInNeeded
-from socialsite.errors import Malformed, NotAllowed
-from socialsite.http import (
-    form_data,
+from accounts.errors import SignInRequired
+from socialsite.errors import MalformedRequest, MethodNotAllowed
+from socialsite.web.requests import (
+    dispatch_by_method,
+    format_iso_time,
+    get_form_data,
     is_own_url,
     json_response,
-    login_redirect,
-    methods,
-    see_other,
-    time_text,
-    viewer_of,
+    redirect_to_login,
+    redirect_to_next,
+    require_viewer,
     wants_json,
 )
 
@@ -61,7 +61,7 @@ def test_json_is_for_those_who_prefer_it(accept, json):
     ],
 )
 def test_times_have_milliseconds_and_a_z(ms, text):
-    assert time_text(ms) == text
+    assert format_iso_time(ms) == text
 
 
 def test_json_is_compact_and_utf8():
@@ -77,20 +77,20 @@ def test_json_is_compact_and_utf8():
     ],
 )
 def test_form_and_json_are_the_same_fields(body, content_type):
-    assert form_data(posted(body, content_type)) == {"text": "hello", "in_reply_to": "7"}
+    assert get_form_data(posted(body, content_type)) == {"text": "hello", "in_reply_to": "7"}
 
 
 def test_multipart_is_read_too():
     request = RequestFactory().post("/posts/", {"text": "hellö"})
-    assert form_data(request) == {"text": "hellö"}
+    assert get_form_data(request) == {"text": "hellö"}
 
 
 def test_no_body_is_no_fields():
-    assert form_data(RequestFactory().generic("POST", "/", b"", "")) == {}
+    assert get_form_data(RequestFactory().generic("POST", "/", b"", "")) == {}
 
 
 def test_surrogate_pairs_are_one_character():
-    assert form_data(posted(b'{"text": "\\ud83d\\ude00"}')) == {"text": "\U0001f600"}
+    assert get_form_data(posted(b'{"text": "\\ud83d\\ude00"}')) == {"text": "\U0001f600"}
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ def test_surrogate_pairs_are_one_character():
     ],
 )
 def test_json_that_is_no_object_of_texts_is_malformed(body):
-    with pytest.raises(Malformed):
-        form_data(posted(body))
+    with pytest.raises(MalformedRequest):
+        get_form_data(posted(body))
 
 
 @pytest.mark.parametrize(
@@ -139,13 +139,13 @@ def test_json_that_is_no_object_of_texts_is_malformed(body):
     ],
 )
 def test_forms_that_are_no_utf8_text_are_malformed(body):
-    with pytest.raises(Malformed):
-        form_data(posted(body, FORM))
+    with pytest.raises(MalformedRequest):
+        get_form_data(posted(body, FORM))
 
 
 def test_other_kinds_of_bodies_are_malformed():
-    with pytest.raises(Malformed):
-        form_data(posted(b"<text>hello</text>", "text/xml"))
+    with pytest.raises(MalformedRequest):
+        get_form_data(posted(b"<text>hello</text>", "text/xml"))
 
 
 @pytest.mark.parametrize("url", ["/", "/@bob/", "/@bob/?before=5", "http://testserver/public/", "/public/#x"])
@@ -172,7 +172,7 @@ def test_one_may_be_sent_on_within_the_site(url):
 def test_nobody_is_sent_elsewhere(url):
     request = posted(msgspec.json.encode({"next": url}) if "\x00" not in url else b"{}")
     assert not is_own_url(request, url)
-    assert see_other(request, "/home/").headers["Location"] == "/home/"
+    assert redirect_to_next(request, "/home/").headers["Location"] == "/home/"
 
 
 def test_http_is_no_way_back_from_https():
@@ -183,23 +183,23 @@ def test_http_is_no_way_back_from_https():
 
 def test_after_signing_in_one_is_back_on_the_page_but_not_in_an_action():
     page, action = RequestFactory().get("/lists/?limit=3"), RequestFactory().post("/posts/")
-    assert login_redirect(page).headers["Location"] == "/accounts/login/?next=%2Flists%2F%3Flimit%3D3"
-    assert login_redirect(action).headers["Location"] == "/accounts/login/?next=%2F"
+    assert redirect_to_login(page).headers["Location"] == "/accounts/login/?next=%2Flists%2F%3Flimit%3D3"
+    assert redirect_to_login(action).headers["Location"] == "/accounts/login/?next=%2F"
 
 
 def test_a_visitor_is_no_viewer():
     request = RequestFactory().get("/")
     request.account = None
-    with pytest.raises(SignInNeeded):
-        viewer_of(request)
+    with pytest.raises(SignInRequired):
+        require_viewer(request)
 
 
 async def test_a_view_answers_its_own_methods():
     async def index(request, number):
         return json_response(number)
 
-    view = methods(GET=index)
+    view = dispatch_by_method(GET=index)
     assert (await view(RequestFactory().head("/"), 7)).content == b"7"
-    with pytest.raises(NotAllowed) as refused:
+    with pytest.raises(MethodNotAllowed) as refused:
         await view(RequestFactory().post("/"), 7)
-    assert refused.value.allowed == ("GET", "HEAD")
+    assert refused.value.allowed_methods == ("GET", "HEAD")

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialsite.clock import FixedClock
-from socialsite.ids import EPOCH_MS, MAX_ID, PostIds, id_at, ms_of
+from socialsite.ids import EPOCH_MS, MAX_ID, PostIdGenerator, id_at, ms_from_id
 
 YEAR_2069_MS = EPOCH_MS + (1 << 41) - 1
 
@@ -12,7 +12,7 @@ YEAR_2069_MS = EPOCH_MS + (1 << 41) - 1
 @given(st.integers(EPOCH_MS, YEAR_2069_MS), st.integers(0, 4095))
 def test_an_id_tells_its_time_and_stays_below_2_to_the_53(at_ms: int, low: int) -> None:
     made = id_at(at_ms, low)
-    assert ms_of(made) == at_ms
+    assert ms_from_id(made) == at_ms
     assert 0 <= made <= MAX_ID
     assert int(float(made)) == made
 
@@ -20,23 +20,23 @@ def test_an_id_tells_its_time_and_stays_below_2_to_the_53(at_ms: int, low: int) 
 @given(st.lists(st.integers(-2000, 5), min_size=1, max_size=60))
 def test_ids_never_repeat_and_never_go_back_whatever_the_clock_does(steps: list[int]) -> None:
     clock = FixedClock(EPOCH_MS + 10_000_000)
-    ids = PostIds(clock)
+    ids = PostIdGenerator(clock)
     made = []
     for step in steps:
         clock.advance(step)
-        made += [ids.next() for _ in range(5)]
+        made += [ids.next_id() for _ in range(5)]
     assert made == sorted(set(made))
 
 
 def test_one_millisecond_gives_thousands_of_ids_in_order() -> None:
     clock = FixedClock(EPOCH_MS + 1)
-    ids = PostIds(clock)
-    made = [ids.next() for _ in range(10_000)]
+    ids = PostIdGenerator(clock)
+    made = [ids.next_id() for _ in range(10_000)]
     assert made == sorted(set(made))
-    assert ms_of(made[-1]) - ms_of(made[0]) <= 10
+    assert ms_from_id(made[-1]) - ms_from_id(made[0]) <= 10
 
 
 def test_two_makers_rarely_collide_in_one_millisecond() -> None:
     clock = FixedClock(EPOCH_MS + 1)
-    firsts = [PostIds(clock).next() for _ in range(50)]
+    firsts = [PostIdGenerator(clock).next_id() for _ in range(50)]
     assert len(set(firsts)) > 40

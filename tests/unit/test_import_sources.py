@@ -3,7 +3,7 @@
 import pytest
 
 from socialsite.ids import PostId
-from timelines.repositories.imports import Source, source_key, source_of
+from timelines.importing.repository import Source, source_key, source_of
 
 
 def test_a_source_is_found_where_earlier_releases_put_it() -> None:

@@ -5,8 +5,8 @@ import pytest
 
 from accounts.domain import AccountId
 from socialsite.ids import MAX_ID, PostId
-from timelines.domain.jobs import FadeBoosts, SyndicatePass, SyndicatePost, decode_job, encode_job
-from timelines.domain.post import Post
+from timelines.jobs import FadeBoosts, SyndicatePass, SyndicatePost, decode_job, encode_job
+from timelines.posts.post import Post
 
 GOOD = encode_job(SyndicatePost.of(Post(PostId(MAX_ID), AccountId(7), "hello")))
 NEST = b"\x91" * 100_000 + b"\xc0"

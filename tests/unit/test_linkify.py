@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.markup import Markup
-from timelines.domain.linkify import REL, hashtags, linkify, mentions, shown_url
-from timelines.domain.scanning import LINKS_CAP, normalize_tag, scan
+from timelines.text.linkify import REL, hashtags, linkify, mentions, shown_url
+from timelines.text.token_scanner import LINKS_CAP, normalize_tag, scan
 
 
 def hrefs(text: str) -> list[str]:
@@ -18,9 +18,7 @@ def hrefs(text: str) -> list[str]:
 
 def test_a_link_keeps_its_address_and_shows_it_without_the_scheme() -> None:
     html = linkify("see https://a.org/a?b=1&c=2.")
-    assert (
-        html == f'see <a class="link" href="https://a.org/a?b=1&amp;c=2" rel="{REL}">a.org/a?b=1&amp;c=2</a>.'
-    )
+    assert html == f'see <a class="link" href="https://a.org/a?b=1&amp;c=2" rel="{REL}">a.org/a?b=1&amp;c=2</a>.'
 
 
 def test_a_mention_leads_to_the_profile_and_a_hashtag_to_its_timeline() -> None:
@@ -40,10 +38,7 @@ def test_lines_are_broken_where_the_author_broke_them() -> None:
 
 
 def test_a_long_address_is_cut_in_its_path_and_never_in_its_host() -> None:
-    assert (
-        shown_url("https://example.com/" + "a" * 50 + "/end.html")
-        == "example.com/aaaaaaaaaaaaaaaaaa…/end.html"
-    )
+    assert shown_url("https://example.com/" + "a" * 50 + "/end.html") == "example.com/aaaaaaaaaaaaaaaaaa…/end.html"
     host = "accounts.example.com." + "x" * 60 + ".evil.net"
     assert shown_url(f"https://{host}/{'a' * 90}").startswith(host + "/")
     assert len(shown_url("https://example.com/" + "a" * 900)) <= 40
@@ -108,9 +103,7 @@ def test_the_html_holds_nothing_but_links_and_line_breaks(text: str) -> None:
     assert markup.problems == []
     for anchor in markup.anchors:
         assert anchor.attributes["rel"] == REL
-        assert re.match(
-            r"https?://[^/]|/@[a-z0-9_]{1,20}/\Z|/tags/[^/]+/\Z", anchor.attributes["href"], re.IGNORECASE
-        )
+        assert re.match(r"https?://[^/]|/@[a-z0-9_]{1,20}/\Z|/tags/[^/]+/\Z", anchor.attributes["href"], re.IGNORECASE)
 
 
 @given(TEXTS)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.support.corpora import twitter_text
-from timelines.domain.linkify import hashtags, mentions
-from timelines.domain.scanning import normalize_tag, scan
+from timelines.text.linkify import hashtags, mentions
+from timelines.text.token_scanner import normalize_tag, scan
 
 NO_PROTOCOL = "autolink leaves hosts without a protocol alone, extract finds them: ours links them"
 T_CO = "t.co's own rules for slugs: no host is special here"

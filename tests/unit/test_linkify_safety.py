@@ -6,11 +6,9 @@ import pytest
 
 from tests.support.corpora import corpus_json, corpus_text
 from tests.support.markup import Markup
-from timelines.domain.linkify import linkify
+from timelines.text.linkify import linkify
 
-ADDRESS = re.compile(
-    r"https?://[^\s\"'<>@]+(?:[/?#][^\s\"<>]*)?|/@[a-z0-9_]{1,20}/|/tags/[^/\s]+/", re.IGNORECASE
-)
+ADDRESS = re.compile(r"https?://[^\s\"'<>@]+(?:[/?#][^\s\"<>]*)?|/@[a-z0-9_]{1,20}/|/tags/[^/\s]+/", re.IGNORECASE)
 
 
 def payloads(name: str) -> list[str]:

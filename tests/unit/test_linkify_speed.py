@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from timelines.domain.linkify import linkify
+from timelines.text.linkify import linkify
 
 BYTES = 10_000
 BUDGET_MS = 5.0

@@ -3,17 +3,16 @@
 import pytest
 
 from accounts.domain import AccountId
-from timelines.domain.account_list import AccountList, ListId, Operation
-from timelines.domain.list_algebra import LEAVES_MOST, CannotBeMade, Made, check, expression
+from timelines.ids import ListId
+from timelines.lists.account_list import AccountList, Operation
+from timelines.lists.algebra import LEAVES_MOST, CannotBeMade, Made, check, expression
 
 OWNER, OTHER = AccountId(1), AccountId(2)
 A, B, C, V, W = map(ListId, (1, 2, 3, 10, 11))
 ON = {A: {AccountId(1), AccountId(2)}, B: {AccountId(2), AccountId(3)}, C: {AccountId(3)}}
 
 
-def made(
-    id: ListId, operation: Operation | None = None, *parts: ListId, owner: AccountId = OWNER
-) -> AccountList:
+def made(id: ListId, operation: Operation | None = None, *parts: ListId, owner: AccountId = OWNER) -> AccountList:
     return AccountList(id, owner, "title", 1, operation=operation, parts=parts)
 
 
@@ -21,9 +20,7 @@ def known(*lists: AccountList) -> dict[ListId, AccountList]:
     return {each.id: each for each in (made(A), made(B), made(C), *lists)}
 
 
-@pytest.mark.parametrize(
-    ("operation", "members"), [("union", {1, 2, 3}), ("intersection", {2}), ("difference", {1})]
-)
+@pytest.mark.parametrize(("operation", "members"), [("union", {1, 2, 3}), ("intersection", {2}), ("difference", {1})])
 def test_the_members_follow_from_the_parts(operation: Operation, members: set[int]) -> None:
     assert expression(made(V, operation, A, B), known()).members(ON) == members
 
@@ -93,7 +90,5 @@ def test_lists_that_many_are_made_of_are_worked_out_once() -> None:
     level, worked = [found], 0
     while level:
         worked += len(level)
-        level = list(
-            {id(part): part for each in level for part in each.parts if isinstance(part, Made)}.values()
-        )
+        level = list({id(part): part for each in level for part in each.parts if isinstance(part, Made)}.values())
     assert worked == 1 + 8 + 8 + 8

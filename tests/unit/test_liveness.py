@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.recipes.liveness import is_dead, mark
+from socialsite.recipes.process_identity import is_dead_process, process_identity
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a start or a zombie cannot be seen")
 
 
 def test_one_is_alive_oneself() -> None:
-    assert not is_dead(mark())
+    assert not is_dead_process(process_identity())
 
 
 @linux
 def test_a_mark_names_the_place_the_process_and_its_start() -> None:
-    place, pid, start = mark().split()
+    place, pid, start = process_identity().split()
     assert re.fullmatch("[0-9a-f]{16}", place)
     assert int(pid) == os.getpid()
     assert start == Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
@@ -28,39 +28,39 @@ def test_a_mark_names_the_place_the_process_and_its_start() -> None:
 
 @linux
 def test_a_process_of_somebody_else_is_alive_whenever_it_began() -> None:
-    place, _, _ = mark().split()
+    place, _, _ = process_identity().split()
     child = os.fork()
     if not child:
         with contextlib.suppress(PermissionError):  # whoever may not is somebody else than process 1 already
             os.setuid(65534)
-        os._exit(is_dead(f"{place} 1 1"))
+        os._exit(is_dead_process(f"{place} 1 1"))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @linux
 def test_a_process_that_ended_is_dead_even_before_its_parent_looks() -> None:
-    program = "from socialsite.recipes.liveness import mark; print(mark())"
+    program = "from socialsite.recipes.process_identity import process_identity; print(process_identity())"
     child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     marked = child.stdout.read().strip()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # a zombie now
-    assert is_dead(marked)
+    assert is_dead_process(marked)
     child.wait()
-    assert is_dead(marked)
+    assert is_dead_process(marked)
 
 
 @linux
 def test_a_later_process_with_the_same_pid_is_another() -> None:
-    place, pid, _ = mark().split()
-    assert is_dead(f"{place} {pid} 1")
+    place, pid, _ = process_identity().split()
+    assert is_dead_process(f"{place} {pid} 1")
 
 
 def test_nothing_is_known_of_other_machines() -> None:
-    _, pid, start = mark().split()
-    assert not is_dead(f"0123456789abcdef {pid} {start}")
-    assert not is_dead("0123456789abcdef 999999999 1")
+    _, pid, start = process_identity().split()
+    assert not is_dead_process(f"0123456789abcdef {pid} {start}")
+    assert not is_dead_process("0123456789abcdef 999999999 1")
 
 
 def test_nothing_is_known_of_a_mark_that_says_nothing() -> None:
-    assert not is_dead("")
-    assert not is_dead("1")
+    assert not is_dead_process("")
+    assert not is_dead_process("1")

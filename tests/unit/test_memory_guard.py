@@ -2,7 +2,7 @@
 
 import pytest
 
-from socialsite.recipes.memory_guard import lacks, memory_facts
+from socialsite.recipes.memory_guard import is_below_reserve, parse_memory_info
 
 
 @pytest.mark.parametrize(
@@ -17,9 +17,9 @@ from socialsite.recipes.memory_guard import lacks, memory_facts
     ],
 )
 def test_less_than_the_reserve_is_too_little(facts: dict[str, int], is_lacking: bool) -> None:
-    assert lacks(facts, 10) is is_lacking
+    assert is_below_reserve(facts, 10) is is_lacking
 
 
 def test_only_whole_numbers_are_facts() -> None:
     told = b"# Memory\r\nused_memory:1024\r\nmaxmemory:0\r\nused_memory_human:1.00K\r\nodd:1:2\r\n"
-    assert memory_facts(told) == {"used_memory": 1024, "maxmemory": 0}
+    assert parse_memory_info(told) == {"used_memory": 1024, "maxmemory": 0}

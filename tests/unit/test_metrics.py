@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 
-from socialsite.metrics import ManyHistogram
+from socialsite.analytics.prometheus import BatchHistogram
 
 BUCKETS = (0.5, 1, 2)
 SECONDS = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0, 2.0, 3.0])  # sums are exact, whatever their order
@@ -14,7 +14,7 @@ SECONDS = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0, 2.0, 3.0])  # sums are exa
 def test_many_at_once_count_as_each(batches: list[list[float]]) -> None:
     each, many = CollectorRegistry(), CollectorRegistry()
     one_by_one = Histogram("took", "seconds", ("node",), buckets=BUCKETS, registry=each).labels("a")
-    at_once = ManyHistogram("took", "seconds", ("node",), buckets=BUCKETS, registry=many).labels("a")
+    at_once = BatchHistogram("took", "seconds", ("node",), buckets=BUCKETS, registry=many).labels("a")
     for batch in batches:
         for seconds in batch:
             one_by_one.observe(seconds)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from timelines.repositories.archive import ArchiveUnavailable, NoArchive
+from timelines.posts.archive import ArchiveUnavailable, NoArchive
 
 
 async def test_nothing_is_archived_read_or_removed_without_saying_so() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from socialsite.websocket import is_own_origin
+from socialsite.web.websocket import is_own_origin
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from socialsite.outlet import QUEUE_CAP_BYTES, Frame, PlainOutlet, text_frame
+from socialsite.web.socket_writer import QUEUE_MAX_BYTES, AsgiSocketWriter, TextFrame, encode_text_frame
 
 
 class Server:
@@ -32,11 +32,11 @@ async def _settle() -> None:
 
 async def test_frames_leave_in_order_and_the_close_last() -> None:
     server = Server()
-    outlet = PlainOutlet(server.send)
+    outlet = AsgiSocketWriter(server.send)
     for number in range(5):
-        outlet.push(Frame(b"%d" % number))
+        outlet.send(TextFrame(b"%d" % number))
     outlet.close(4401)
-    outlet.push(Frame(b"too late"))
+    outlet.send(TextFrame(b"too late"))
     await _settle()
     assert server.texts == ["0", "1", "2", "3", "4"]
     assert server.sent[-1] == {"type": "websocket.close", "code": 4401}
@@ -45,11 +45,11 @@ async def test_frames_leave_in_order_and_the_close_last() -> None:
 async def test_a_reader_for_whom_too_much_waits_is_too_slow() -> None:
     server = Server()
     server.reading.clear()
-    outlet = PlainOutlet(server.send)
-    frame = Frame(b"x" * 1000)
+    outlet = AsgiSocketWriter(server.send)
+    frame = TextFrame(b"x" * 1000)
     while not outlet.is_closed:
-        outlet.push(frame)
-        assert outlet._waiting.size <= QUEUE_CAP_BYTES + len(frame)
+        outlet.send(frame)
+        assert outlet._queue.size_bytes <= QUEUE_MAX_BYTES + len(frame)
     server.reading.set()
     await _settle()
     assert server.sent[-1] == {"type": "websocket.close", "code": 4408}
@@ -59,9 +59,9 @@ async def test_a_reader_for_whom_too_much_waits_is_too_slow() -> None:
 async def test_a_replay_waits_for_the_reader() -> None:
     server = Server()
     server.reading.clear()
-    outlet = PlainOutlet(server.send)
-    outlet.push(Frame(b"one"))
-    waiting = asyncio.create_task(outlet.drained())
+    outlet = AsgiSocketWriter(server.send)
+    outlet.send(TextFrame(b"one"))
+    waiting = asyncio.create_task(outlet.wait_until_drained())
     await _settle()
     assert not waiting.done()
     server.reading.set()
@@ -72,11 +72,11 @@ async def test_a_replay_waits_for_the_reader() -> None:
 async def test_whoever_waits_is_woken_when_the_connection_goes() -> None:
     server = Server()
     server.reading.clear()
-    outlet = PlainOutlet(server.send)
-    outlet.push(Frame(b"one"))
-    waiting = asyncio.create_task(outlet.drained())
+    outlet = AsgiSocketWriter(server.send)
+    outlet.send(TextFrame(b"one"))
+    waiting = asyncio.create_task(outlet.wait_until_drained())
     await _settle()
-    outlet.release()
+    outlet.detach()
     await asyncio.wait_for(waiting, 1)
 
 
@@ -91,4 +91,4 @@ async def test_whoever_waits_is_woken_when_the_connection_goes() -> None:
     ],
 )
 def test_a_frame_is_what_rfc_6455_says(size, head) -> None:
-    assert text_frame(b"x" * size) == head + b"x" * size
+    assert encode_text_frame(b"x" * size) == head + b"x" * size

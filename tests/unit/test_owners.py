@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from socialsite.store import Key, Node
 from socialsite.store.connection import Address
-from socialsite.store.owners import MOST, Groups, OwnersByNode, grouped
+from socialsite.store.node_lookup import MAX_CACHED_OWNER_ID, NodeGroups, NodeLookupCache, group_by_node
 
 NODES = [Node(Address.parse(f"redis://server:{number}")) for number in range(1, 5)]
 
@@ -29,53 +29,53 @@ class Map:
         return NODES[(int(tag) + self.turned) % len(NODES)]
 
 
-def as_sets(groups: Groups[int]) -> dict[Node, set[int]]:
+def as_sets(groups: NodeGroups[int]) -> dict[Node, set[int]]:
     return {node: set(owners) for node, owners in groups}
 
 
-@given(st.lists(st.lists(st.integers(0, 2 * MOST), max_size=50), max_size=4))
+@given(st.lists(st.lists(st.integers(0, 2 * MAX_CACHED_OWNER_ID), max_size=50), max_size=4))
 def test_owners_stand_where_the_map_says(passes: Sequence[list[int]]) -> None:
     places = Map()
-    found = OwnersByNode(places.node_for)
+    found = NodeLookupCache(places.node_for)
     for owners in passes:
-        assert as_sets(found.group(owners, key_of)) == as_sets(grouped(places.node_for, owners, key_of))
+        assert as_sets(found.group_by_node(owners, key_of)) == as_sets(group_by_node(places.node_for, owners, key_of))
 
 
-@given(st.lists(st.integers(0, 2 * MOST), max_size=50))
+@given(st.lists(st.integers(0, 2 * MAX_CACHED_OWNER_ID), max_size=50))
 def test_owners_in_digits_stand_where_their_numbers_do(owners: list[int]) -> None:
     places = Map()
-    named = OwnersByNode(places.node_for).group([b"%d" % owner for owner in owners], key_of)
+    named = NodeLookupCache(places.node_for).group_by_node([b"%d" % owner for owner in owners], key_of)
     assert {node: {int(name) for name in names} for node, names in named} == as_sets(
-        OwnersByNode(places.node_for).group(owners, key_of)
+        NodeLookupCache(places.node_for).group_by_node(owners, key_of)
     )
 
 
 def test_the_map_is_asked_once_about_each_until_it_changes() -> None:
     places = Map()
-    found = OwnersByNode(places.node_for)
+    found = NodeLookupCache(places.node_for)
     for _ in range(3):
-        found.group(range(100), key_of)
+        found.group_by_node(range(100), key_of)
     assert places.asked == 100
     places.turned = 1
-    found.forget()
-    assert as_sets(found.group([4], key_of)) == {NODES[1]: {4}}
+    found.clear()
+    assert as_sets(found.group_by_node([4], key_of)) == {NODES[1]: {4}}
 
 
 def test_each_kind_is_remembered_by_itself() -> None:
-    found = OwnersByNode(lambda tag: NODES[1 if tag.startswith("l") else 0])
-    assert as_sets(found.group([7], key_of)) == {NODES[0]: {7}}
-    assert as_sets(found.group([7], lambda owner: Key("timelines", tag=f"l{owner}", name="posts"))) == {
+    found = NodeLookupCache(lambda tag: NODES[1 if tag.startswith("l") else 0])
+    assert as_sets(found.group_by_node([7], key_of)) == {NODES[0]: {7}}
+    assert as_sets(found.group_by_node([7], lambda owner: Key("timelines", tag=f"l{owner}", name="posts"))) == {
         NODES[1]: {7}
     }
 
 
 def test_an_owner_met_twice_in_a_pass_is_delivered_to_twice() -> None:
-    found = OwnersByNode(lambda tag: NODES[0])
-    assert [list(owners) for _, owners in found.group([3, 3], key_of)] == [[3, 3]]
+    found = NodeLookupCache(lambda tag: NODES[0])
+    assert [list(owners) for _, owners in found.group_by_node([3, 3], key_of)] == [[3, 3]]
 
 
 def test_who_asks_nothing_gets_nothing() -> None:
-    assert OwnersByNode(Map().node_for).group([], key_of) == []
+    assert NodeLookupCache(Map().node_for).group_by_node([], key_of) == []
 
 
 def test_a_slot_without_a_master_is_said() -> None:
@@ -83,4 +83,4 @@ def test_a_slot_without_a_master_is_said() -> None:
         raise LookupError(tag)
 
     with pytest.raises(LookupError):
-        OwnersByNode(nobody).group([1], key_of)
+        NodeLookupCache(nobody).group_by_node([1], key_of)

@@ -9,9 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialsite.store.partition import KINDS, Hashed, Listed, Ranged, Ring, Unassigned, even
-from socialsite.store.partition.bitmaps import BYTES, BrokenMap, owners_of
-from socialsite.store.partition.slots import SLOTS, hashed_part, slot_of, slot_of_tag
+from socialsite.store.partition import (
+    PARTITIONERS,
+    ConsistentHashPartitioner,
+    ModuloPartitioner,
+    RangePartitioner,
+    TablePartitioner,
+    UnassignedTag,
+    balanced_partitioner,
+)
+from socialsite.store.partition.bitmaps import BITMAP_BYTES, InvalidSlotMap, decode_bitmaps
+from socialsite.store.partition.slots import SLOT_COUNT, hash_tag, slot_of, slot_of_tag
 
 tags = st.one_of(
     st.integers(0, 2**53).map(str),
@@ -47,44 +55,44 @@ def test_slots_are_those_of_the_specification(key: str, slot: int) -> None:
     ],
 )  # fmt: skip
 def test_a_tag_is_what_stands_between_the_first_brace_and_the_next(key: bytes, part: bytes) -> None:
-    assert hashed_part(key) == part
+    assert hash_tag(key) == part
 
 
 @given(tags)
 def test_our_keys_are_placed_by_their_tag(tag: str) -> None:
     assert slot_of(f"timelines:{{{tag}}}:home") == slot_of_tag(tag)
-    assert 0 <= slot_of_tag(tag) < SLOTS
+    assert 0 <= slot_of_tag(tag) < SLOT_COUNT
 
 
 # All of them
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PARTITIONERS)
 @unhurried
 @given(tag=tags, count=st.integers(1, 8))
 def test_every_tag_has_one_place_and_always_the_same(kind: str, tag: str, count: int) -> None:
-    place = even(kind, count).partition_of(tag)
+    place = balanced_partitioner(kind, count).partition_of(tag)
     assert 0 <= place < count
-    assert even(kind, count).partition_of(tag) == place
+    assert balanced_partitioner(kind, count).partition_of(tag) == place
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PARTITIONERS)
 @pytest.mark.parametrize("text", ["", "{", "}", "a}b", "{a}"])
 def test_what_is_no_tag_is_refused(kind: str, text: str) -> None:
-    with pytest.raises(Unassigned, match="is no tag"):
-        even(kind, 4).partition_of(text)
+    with pytest.raises(UnassignedTag, match="is no tag"):
+        balanced_partitioner(kind, 4).partition_of(text)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PARTITIONERS)
 def test_a_map_has_at_least_one_partition(kind: str) -> None:
     with pytest.raises(ValueError, match="at least one"):
-        even(kind, 0)
+        balanced_partitioner(kind, 0)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PARTITIONERS)
 @pytest.mark.parametrize("count", [2, 4, 7])
 def test_shares_are_even(kind: str, count: int) -> None:
-    made = even(kind, count)
+    made = balanced_partitioner(kind, count)
     shares = Counter(made.partition_of(tag) for tag in PEOPLE)
     mean = len(PEOPLE) / count
     assert set(shares) == set(range(count))
@@ -97,76 +105,76 @@ def test_shares_are_even(kind: str, count: int) -> None:
 
 @given(tags, counts)
 def test_hash_is_that_of_the_seeds(tag: str, count: int) -> None:
-    assert Hashed(count).partition_of(tag) == crc32(tag.encode()) % count
+    assert ModuloPartitioner(count).partition_of(tag) == crc32(tag.encode()) % count
 
 
 @unhurried
-@given(st.integers(1, SLOTS))
+@given(st.integers(1, SLOT_COUNT))
 def test_ranges_follow_each_other_without_gap_or_overlap(count: int) -> None:
-    made = Ranged(count)
-    firsts = [made.first(number) for number in range(count + 1)]
-    assert (firsts[0], firsts[-1]) == (0, SLOTS)
+    made = RangePartitioner(count)
+    firsts = [made.first_slot(number) for number in range(count + 1)]
+    assert (firsts[0], firsts[-1]) == (0, SLOT_COUNT)
     sizes = [after - before for before, after in pairwise(firsts)]
     assert min(sizes) >= 1
     assert max(sizes) - min(sizes) <= 1
     for number in {0, count // 2, count - 1}:
         first, last = firsts[number], firsts[number + 1] - 1
-        assert made.owner_of(first) == made.owner_of(last) == number
-        assert first == 0 or made.owner_of(first - 1) == number - 1
-        assert last == SLOTS - 1 or made.owner_of(last + 1) == number + 1
+        assert made.partition_of_slot(first) == made.partition_of_slot(last) == number
+        assert first == 0 or made.partition_of_slot(first - 1) == number - 1
+        assert last == SLOT_COUNT - 1 or made.partition_of_slot(last + 1) == number + 1
 
 
 def test_slots_cannot_be_cut_finer_than_one() -> None:
     with pytest.raises(ValueError, match="cannot be cut"):
-        Ranged(SLOTS + 1)
+        RangePartitioner(SLOT_COUNT + 1)
 
 
 @pytest.mark.parametrize("count", [1, 3, 4, 5, 16])
 def test_bitmaps_say_what_the_ranges_say(count: int) -> None:
-    made = Ranged(count)
-    assert owners_of(made.bitmaps) == [made.owner_of(slot) for slot in range(SLOTS)]
-    made.verify(made.bitmaps)
+    made = RangePartitioner(count)
+    assert decode_bitmaps(made.bitmaps) == [made.partition_of_slot(slot) for slot in range(SLOT_COUNT)]
+    made.verify_bitmaps(made.bitmaps)
 
 
 @unhurried
-@given(st.integers(0, SLOTS - 1), st.integers(1, 6))
+@given(st.integers(0, SLOT_COUNT - 1), st.integers(1, 6))
 def test_one_wrong_bit_is_found(slot: int, count: int) -> None:
-    made = Ranged(count)
+    made = RangePartitioner(count)
     bitmaps = [bytearray(bitmap) for bitmap in made.bitmaps]
-    bitmaps[made.owner_of(slot)][slot // 8] ^= 0x80 >> slot % 8
-    with pytest.raises(BrokenMap, match="is not slots"):
-        made.verify([bytes(bitmap) for bitmap in bitmaps])
+    bitmaps[made.partition_of_slot(slot)][slot // 8] ^= 0x80 >> slot % 8
+    with pytest.raises(InvalidSlotMap, match="is not slots"):
+        made.verify_bitmaps([bytes(bitmap) for bitmap in bitmaps])
 
 
 @unhurried
 @given(st.integers(0, 2**32))
 def test_lists_keep_every_slot_and_refuse_those_on_none(seed: int) -> None:
-    owners = Random(seed).choices([0, 1, 2, 3, None], k=SLOTS)
-    made = Listed([[slot for slot, owner in enumerate(owners) if owner == number] for number in range(4)])
-    again = Listed.stored(made.bitmaps)
-    for slot in (0, 1, 2, SLOTS // 2, SLOTS - 1):
+    owners = Random(seed).choices([0, 1, 2, 3, None], k=SLOT_COUNT)
+    made = TablePartitioner([[slot for slot, owner in enumerate(owners) if owner == number] for number in range(4)])
+    again = TablePartitioner.from_bitmaps(made.bitmaps)
+    for slot in (0, 1, 2, SLOT_COUNT // 2, SLOT_COUNT - 1):
         if owners[slot] is None:
-            with pytest.raises(Unassigned, match=f"slot {slot} stands on no list"):
-                again.owner_of(slot)
+            with pytest.raises(UnassignedTag, match=f"slot {slot} stands on no list"):
+                again.partition_of_slot(slot)
         else:
-            assert again.owner_of(slot) == owners[slot]
-    assert again.unassigned == [slot for slot, owner in enumerate(owners) if owner is None]
+            assert again.partition_of_slot(slot) == owners[slot]
+    assert again.unassigned_slots == [slot for slot, owner in enumerate(owners) if owner is None]
 
 
 def test_a_slot_stands_on_one_list_only_and_exists() -> None:
-    with pytest.raises(BrokenMap, match="slot 5 stands on the lists of 0 and 1"):
-        Listed([[4, 5], [5, 6]])
-    with pytest.raises(BrokenMap, match="no slot 16384"):
-        Listed([[SLOTS]])
-    with pytest.raises(BrokenMap, match="slot 0 stands in the bitmaps of partitions 0 and 1"):
-        Listed.stored([b"\x80" + bytes(BYTES - 1)] * 2)
-    with pytest.raises(BrokenMap, match="3 bytes"):
-        Listed.stored([b"abc"])
+    with pytest.raises(InvalidSlotMap, match="slot 5 stands on the lists of 0 and 1"):
+        TablePartitioner([[4, 5], [5, 6]])
+    with pytest.raises(InvalidSlotMap, match="no slot 16384"):
+        TablePartitioner([[SLOT_COUNT]])
+    with pytest.raises(InvalidSlotMap, match="slot 0 stands in the bitmaps of partitions 0 and 1"):
+        TablePartitioner.from_bitmaps([b"\x80" + bytes(BITMAP_BYTES - 1)] * 2)
+    with pytest.raises(InvalidSlotMap, match="3 bytes"):
+        TablePartitioner.from_bitmaps([b"abc"])
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 8])
 def test_a_ring_gives_to_a_new_node_its_share_and_moves_nothing_else(count: int) -> None:
-    before, after = Ring(count), Ring(count + 1)
+    before, after = ConsistentHashPartitioner(count), ConsistentHashPartitioner(count + 1)
     moved = 0
     for tag in PEOPLE:
         old, new = before.partition_of(tag), after.partition_of(tag)

@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from timelines.domain.follow import FIRST_PASS, PassCursor
-from timelines.repositories.passes import GENERATION, read_under, shares_of, written_under
+from timelines.graph.follow import FIRST_PASS, PassCursor
+from timelines.graph.passes import GENERATION, read_under, shares_of, written_under
 
 
 @dataclass(frozen=True)
 class Generation:
     """All of a layout that a cursor asks for."""
 
-    generation: int
+    version: int
 
 
 CURSOR = PassCursor(7, 1_700_000_000_000, 42)

@@ -7,11 +7,13 @@ from msgspec.structs import replace
 from accounts.domain import AccountId, Author
 from accounts.models import Account
 from socialsite.ids import PostId, id_at
-from timelines.domain.account_list import AccountList, ListId
-from timelines.domain.follow import FollowCounts
-from timelines.domain.page import Counts, HydratedPost, ViewerState
-from timelines.domain.post import FOLLOWERS, PUBLIC, Post
-from timelines.presenters import entries_html, entry_html, list_json, post_json, profile_json
+from timelines.graph.follow import FollowCounts
+from timelines.ids import ListId
+from timelines.lists.account_list import AccountList
+from timelines.lists.presenters import list_json
+from timelines.pages.page import HydratedPost, ViewerState
+from timelines.pages.presenters import entries_html, entry_html, post_json, profile_json
+from timelines.posts.post import FOLLOWERS, PUBLIC, Counts, Post
 
 AT_MS = 1_795_187_640_123
 POST_ID = PostId(id_at(AT_MS, 5))

@@ -9,8 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import json, os, sys
-from socialsite.quickstart.preparation import prepare
-prepare(sys.argv[1:])
+from socialsite.quickstart.bootstrap import prepare_environment
+prepare_environment(sys.argv[1:])
 print(json.dumps(dict(os.environ)))
 """
 

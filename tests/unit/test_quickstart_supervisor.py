@@ -2,7 +2,7 @@
 
 import pytest
 
-from socialsite.quickstart.supervisor import Kept, Supervisor
+from socialsite.quickstart.supervisor import ManagedProcess, Supervisor
 from socialsite.store.embedded import EmbeddedServerError
 
 
@@ -29,9 +29,9 @@ class FakePart:
         self.journal.append(f"stop {self.name}")
 
 
-def kept(part: FakePart) -> tuple[Kept, list[str]]:
+def kept(part: FakePart) -> tuple[ManagedProcess, list[str]]:
     said: list[str] = []
-    return Kept(part, said.append), said
+    return ManagedProcess(part, said.append), said
 
 
 def test_a_dead_part_is_started_again_after_half_a_second() -> None:
@@ -39,10 +39,10 @@ def test_a_dead_part_is_started_again_after_half_a_second() -> None:
     web, said = kept(part)
     web.start(100.0)
     part.alive = False
-    web.tend(101.0)
-    web.tend(101.4)
+    web.poll(101.0)
+    web.poll(101.4)
     assert not part.alive
-    web.tend(101.5)
+    web.poll(101.5)
     assert part.alive
     assert said == ["web has ended; starting it again in 0.5 s"]
 
@@ -54,9 +54,9 @@ def test_the_pause_doubles_up_to_five_seconds() -> None:
     now_s = 0.0
     for _ in range(6):
         part.alive = False
-        web.tend(now_s)
+        web.poll(now_s)
         now_s += 5.0
-        web.tend(now_s)
+        web.poll(now_s)
     assert [line.rpartition(" in ")[2] for line in said] == ["0.5 s", "1 s", "2 s", "4 s", "5 s", "5 s"]
 
 
@@ -66,8 +66,8 @@ def test_a_part_that_ran_steadily_starts_with_the_shortest_pause() -> None:
     web.start(0.0)
     for now_s in (0.0, 5.0, 100.0):
         part.alive = False
-        web.tend(now_s)
-        web.tend(now_s + 4.0)
+        web.poll(now_s)
+        web.poll(now_s + 4.0)
     assert said[-1].endswith("0.5 s")
 
 
@@ -76,10 +76,10 @@ def test_a_server_that_does_not_start_is_tried_again() -> None:
     server, said = kept(part)
     server.start(0.0)
     part.alive, part.failures = False, 1
-    server.tend(1.0)
-    server.tend(1.5)
+    server.poll(1.0)
+    server.poll(1.5)
     assert said[-1] == "redis does not start: the disk is full; starting it again in 1 s"
-    server.tend(2.5)
+    server.poll(2.5)
     assert part.alive
 
 

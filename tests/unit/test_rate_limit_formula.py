@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 
 from socialsite.recipes.rate_limit import (
     MINUTE_MS,
+    Decision,
+    Identifier,
     Rule,
-    Subject,
-    Verdict,
-    counter,
+    counter_key,
     hit_command,
     network_of,
+    parse_decision,
     used_milli,
-    verdict_of,
 )
-from socialsite.store.key import GRAMMAR
+from socialsite.store.key import KEY_PATTERN
 from tests.support.rate_model import RateModel
 
 gaps = st.lists(st.integers(0, 45_000), max_size=60)
@@ -62,25 +62,29 @@ def test_use_is_shown_rounded_up(current: int, previous: int, elapsed: int) -> N
 
 
 def test_a_wait_is_told_in_whole_seconds_rounded_up() -> None:
-    assert verdict_of([0, b"post", 1001]) == Verdict(False, "post", 2)
-    assert verdict_of([0, b"post", 1]) == Verdict(False, "post", 1)
-    assert verdict_of([1, b"", 0]) == Verdict(True)
+    assert parse_decision([0, b"post", 1001]) == Decision(False, "post", 2)
+    assert parse_decision([0, b"post", 1]) == Decision(False, "post", 1)
+    assert parse_decision([1, b"", 0]) == Decision(True)
 
 
 def test_keys_are_of_one_tag_and_follow_the_grammar() -> None:
     rules = [Rule("post", 3), Rule("search", None)]
-    for subject in (Subject.account(42), Subject.address("192.0.2.1"), Subject.handle("Alice {x}:*")):
+    for subject in (
+        Identifier.account(42),
+        Identifier.address("192.0.2.1"),
+        Identifier.handle("Alice {x}:*"),
+    ):
         keys = [part for part in hit_command(subject, rules, 90_000) if hasattr(part, "tag")]
         assert len({key.tag for key in keys}) == 1
-        assert all(GRAMMAR.fullmatch(key) for key in keys)
-    assert counter(Subject.account(42), rules[0], 7) == "limits:{a42}:post:7"
+        assert all(KEY_PATTERN.fullmatch(key) for key in keys)
+    assert counter_key(Identifier.account(42), rules[0], 7) == "limits:{a42}:post:7"
 
 
 def test_an_address_goes_by_sixteen_hex_digits() -> None:
-    assert re.fullmatch(r"[0-9a-f]{16}", Subject.address("192.0.2.1").tag)
-    assert Subject.address("192.0.2.1") != Subject.address("192.0.2.2")
-    assert Subject.address("alice") != Subject.handle("alice")
-    assert Subject.handle("Alice") == Subject.handle("alice")
+    assert re.fullmatch(r"[0-9a-f]{16}", Identifier.address("192.0.2.1").tag)
+    assert Identifier.address("192.0.2.1") != Identifier.address("192.0.2.2")
+    assert Identifier.address("alice") != Identifier.handle("alice")
+    assert Identifier.handle("Alice") == Identifier.handle("alice")
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import pytest
 
 from accounts.domain import AccountId, Author
 from socialsite.ids import PostId, id_at
-from timelines.domain.page import Counts, HydratedPost, TimelinePage
-from timelines.domain.post import Post
-from timelines.live.replaying import REPLAYED_CAP, REWIND_MS, missed, newest
+from timelines.live.replay import MAX_REPLAYED_ENTRIES, REWIND_MS, read_missed, read_newest_id
+from timelines.pages.page import HydratedPost, TimelinePage
+from timelines.posts.post import Counts, Post
 
 NOW_MS = 1_795_000_000_000
 BOB = Author(AccountId(1), "bob", "", "active", 1)
@@ -19,9 +19,7 @@ class Timeline:
         self.ids = sorted((id_at(NOW_MS - age_ms, low) for low, age_ms in enumerate(ages_ms)), reverse=True)
         self.read = 0
 
-    async def page(
-        self, before: int | None = None, after: int | None = None, limit: int = 30
-    ) -> TimelinePage:
+    async def page(self, before: int | None = None, after: int | None = None, limit: int = 30) -> TimelinePage:
         if after is not None:
             found = [id for id in reversed(self.ids) if id > after]
             shown, more = found[:limit][::-1], len(found) > limit
@@ -38,8 +36,8 @@ def _entry(post_id: PostId) -> HydratedPost:
 
 
 async def replayed(timeline: Timeline, after: PostId) -> list[PostId]:
-    found = await missed(timeline.page, after, NOW_MS)
-    assert not found.gap
+    found = await read_missed(timeline.page, after, NOW_MS)
+    assert not found.has_gap
     return [entry.post.id for entry in found.entries]
 
 
@@ -57,18 +55,18 @@ async def test_one_delivered_late_within_the_minute_is_among_them() -> None:
 
 async def test_nothing_newer_keeps_the_cursor() -> None:
     timeline = Timeline(300_000)
-    found = await missed(timeline.page, PostId(timeline.ids[0]), NOW_MS)
-    assert found.last == timeline.ids[0]
-    assert (await missed(Timeline().page, PostId(0), NOW_MS)).last == 0
-    assert await newest(Timeline().page) == 0
+    found = await read_missed(timeline.page, PostId(timeline.ids[0]), NOW_MS)
+    assert found.last_id == timeline.ids[0]
+    assert (await read_missed(Timeline().page, PostId(0), NOW_MS)).last_id == 0
+    assert await read_newest_id(Timeline().page) == 0
 
 
-@pytest.mark.parametrize(("newer", "is_gap"), [(REPLAYED_CAP, False), (REPLAYED_CAP + 1, True)])
+@pytest.mark.parametrize(("newer", "is_gap"), [(MAX_REPLAYED_ENTRIES, False), (MAX_REPLAYED_ENTRIES + 1, True)])
 async def test_a_hundred_newer_ones_are_no_gap_yet(newer, is_gap) -> None:
     timeline = Timeline(*range(newer), 200_000)
-    found = await missed(timeline.page, timeline.ids[-1], NOW_MS)
-    assert found.gap is is_gap
-    assert found.last == timeline.ids[0]
+    found = await read_missed(timeline.page, timeline.ids[-1], NOW_MS)
+    assert found.has_gap is is_gap
+    assert found.last_id == timeline.ids[0]
 
 
 async def test_a_busy_minute_is_replayed_whole_and_does_not_count() -> None:
@@ -86,4 +84,4 @@ async def test_opening_a_quiet_page_reads_little() -> None:
 async def test_an_id_from_the_future_is_read_as_now() -> None:
     timeline = Timeline(1_000)
     assert await replayed(timeline, PostId(2**53 - 1)) == timeline.ids
-    assert (await missed(timeline.page, PostId(2**53 - 1), NOW_MS)).last == id_at(NOW_MS)
+    assert (await read_missed(timeline.page, PostId(2**53 - 1), NOW_MS)).last_id == id_at(NOW_MS)

@@ -5,15 +5,12 @@ from hypothesis import strategies as st
 
 from accounts.domain import AccountId, Author
 from socialsite.ids import PostId
-from timelines.domain.post import FOLLOWERS, PUBLIC, UNLISTED, Post
-from timelines.domain.rights import Place, ReaderState, may_see, sees_all_followed
+from timelines.posts.post import FOLLOWERS, PUBLIC, UNLISTED, Post
+from timelines.visibility.rights import Place, ReaderState, may_see, sees_all_followed
 
 PEOPLE = st.integers(1, 4).map(AccountId)
 SOME = st.frozensets(PEOPLE, max_size=1)
-READERS = (
-    st.builds(ReaderState, PEOPLE, st.just(0), blocks=SOME, blocked_by=SOME, muted=SOME, quieted=SOME)
-    | st.none()
-)
+READERS = st.builds(ReaderState, PEOPLE, st.just(0), blocks=SOME, blocked_by=SOME, muted=SOME, quieted=SOME) | st.none()
 AUTHORS = st.builds(
     Author, PEOPLE, st.just("ann"), st.just("Ann"), st.sampled_from(["active", "suspended", "deleted"]),
     st.just(1), st.booleans(),

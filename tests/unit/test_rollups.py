@@ -9,23 +9,23 @@ from hypothesis import strategies as st
 from socialsite.recipes.rollups import (
     DAY,
     HOUR,
-    LASTING,
+    LONG_TERM_ROLLUPS,
+    MAX_CHART_POINTS,
     MINUTE,
-    POINTS_WANTED,
     SECOND,
     Rollup,
     best_rollup,
-    pieces,
+    split_span,
 )
 
 NOW = 1_763_650_440_000  # 14:54:00 UTC
-ALL = (SECOND, *LASTING)
+ALL = (SECOND, *LONG_TERM_ROLLUPS)
 times = st.integers(0, 2**42)
 
 
 @given(rollup=st.sampled_from(ALL), at_ms=times)
 def test_an_interval_holds_its_time(rollup: Rollup, at_ms: int) -> None:
-    first = rollup.interval(at_ms)
+    first = rollup.interval_start(at_ms)
     assert first * 1000 <= at_ms < (first + rollup.seconds) * 1000
     assert first % rollup.seconds == 0
 
@@ -33,8 +33,8 @@ def test_an_interval_holds_its_time(rollup: Rollup, at_ms: int) -> None:
 @given(rollup=st.sampled_from(ALL), start=times, span=st.integers(0, 10**7))
 def test_both_ends_are_inside(rollup: Rollup, start: int, span: int) -> None:
     found = rollup.intervals(start, start + span)
-    assert found[0] == rollup.interval(start)
-    assert found[-1] == rollup.interval(start + span)
+    assert found[0] == rollup.interval_start(start)
+    assert found[-1] == rollup.interval_start(start + span)
 
 
 def test_a_whole_day_by_hours_has_25_points_unless_it_ends_before_the_hour() -> None:
@@ -46,9 +46,9 @@ def test_a_whole_day_by_hours_has_25_points_unless_it_ends_before_the_hour() -> 
 
 
 def test_an_interval_is_there_for_as_long_as_it_is_promised() -> None:
-    start_ms = NOW - MINUTE.kept * 60_000
+    start_ms = NOW - MINUTE.kept_intervals * 60_000
     assert MINUTE.covers(start_ms, NOW)
-    assert MINUTE.expires_at(MINUTE.interval(start_ms)) * 1000 == NOW + 60_000
+    assert MINUTE.expires_at(MINUTE.interval_start(start_ms)) * 1000 == NOW + 60_000
     assert not MINUTE.covers(start_ms - 60_000, NOW)
 
 
@@ -59,12 +59,12 @@ def test_an_interval_is_there_for_as_long_as_it_is_promised() -> None:
 def test_a_span_is_answered_by_the_finest_rollup_that_a_chart_can_show(minutes: int, rollup: Rollup) -> None:
     start_ms = NOW - minutes * 60_000
     assert best_rollup(ALL, start_ms, NOW, NOW) == rollup
-    assert len(rollup.intervals(start_ms, NOW)) <= POINTS_WANTED
+    assert len(rollup.intervals(start_ms, NOW)) <= MAX_CHART_POINTS
 
 
 def test_a_chart_may_have_as_many_points_as_wanted_and_no_more() -> None:
-    assert best_rollup(ALL, NOW - (POINTS_WANTED - 1) * 60_000, NOW, NOW) == MINUTE
-    assert best_rollup(ALL, NOW - POINTS_WANTED * 60_000, NOW, NOW) == HOUR
+    assert best_rollup(ALL, NOW - (MAX_CHART_POINTS - 1) * 60_000, NOW, NOW) == MINUTE
+    assert best_rollup(ALL, NOW - MAX_CHART_POINTS * 60_000, NOW, NOW) == HOUR
 
 
 def test_what_is_no_longer_kept_fine_is_answered_coarse() -> None:
@@ -76,11 +76,11 @@ def test_what_is_no_longer_kept_fine_is_answered_coarse() -> None:
 @given(start=st.integers(NOW - 40 * 86_400_000, NOW), span=st.integers(0, 35 * 86_400_000))
 def test_a_sum_has_each_moment_of_its_span_once(start: int, span: int) -> None:
     end = min(start + span, NOW)
-    found = sorted(pieces(ALL, start, end, NOW), key=lambda piece: piece[1])
+    found = sorted(split_span(ALL, start, end, NOW), key=lambda piece: piece[1])
     assert found[0][1] * 1000 <= start
     assert (found[-1][1] + found[-1][0].seconds) * 1000 > end
     assert all(one[1] + one[0].seconds == other[1] for one, other in itertools.pairwise(found))
-    assert len(found) <= POINTS_WANTED + 2 * 60
+    assert len(found) <= MAX_CHART_POINTS + 2 * 60
 
 
 @pytest.mark.parametrize(
@@ -90,13 +90,13 @@ def test_a_sum_has_each_moment_of_its_span_once(start: int, span: int) -> None:
 def test_the_last_hours_are_no_hour_more(span_ms: int, beside_ms: int) -> None:
     """14:54:20: an hour that began before the span is cut into minutes, a day into hours."""
     now = NOW + 20_300
-    first = min(at for _, at in pieces(ALL, now - span_ms, now, now)) * 1000
+    first = min(at for _, at in split_span(ALL, now - span_ms, now, now)) * 1000
     assert now - span_ms - beside_ms < first <= now - span_ms
 
 
 def test_what_is_no_longer_kept_fine_is_summed_coarse() -> None:
     long_ago = NOW - 50 * 86_400_000
-    assert {rollup for rollup, _ in pieces(ALL, long_ago, long_ago + 7_200_000, NOW)} == {HOUR}
+    assert {rollup for rollup, _ in split_span(ALL, long_ago, long_ago + 7_200_000, NOW)} == {HOUR}
 
 
 HOUR_MS = 3_600_000
@@ -105,17 +105,17 @@ FULL = NOW - NOW % HOUR_MS  # the hour has 54 minutes yet to come
 
 @pytest.mark.parametrize("end", [FULL - 1, NOW, NOW + 5])
 def test_what_ends_with_its_intervals_or_now_is_not_cut(end: int) -> None:
-    assert {rollup for rollup, _ in pieces(ALL, FULL - 24 * HOUR_MS, end, NOW)} == {HOUR}
+    assert {rollup for rollup, _ in split_span(ALL, FULL - 24 * HOUR_MS, end, NOW)} == {HOUR}
 
 
 def test_a_ms_before_its_end_an_interval_is_cut() -> None:
-    found = pieces(ALL, FULL - 24 * HOUR_MS, FULL - 2, NOW)
+    found = split_span(ALL, FULL - 24 * HOUR_MS, FULL - 2, NOW)
     assert found[:23] == [(HOUR, (FULL - (24 - n) * HOUR_MS) // 1000) for n in range(23)]
     assert found[23:] == [(MINUTE, (FULL - HOUR_MS) // 1000 + 60 * n) for n in range(60)]
 
 
 def test_an_interval_of_which_the_beginning_is_no_longer_kept_fine_stays_whole() -> None:
-    start = NOW - MINUTE.kept * 60_000 - 60_000
+    start = NOW - MINUTE.kept_intervals * 60_000 - 60_000
     assert not MINUTE.covers(start, NOW)
     assert MINUTE.covers(start + 60_000, NOW)
-    assert pieces(ALL, start, NOW, NOW)[0] == (HOUR, HOUR.interval(start))
+    assert split_span(ALL, start, NOW, NOW)[0] == (HOUR, HOUR.interval_start(start))

@@ -1,4 +1,4 @@
-"""The simulation behind docs/scale.md: followers keep their shape at any size, and a day adds up."""
+"""The simulation behind docs/reference/scale.md: followers keep their shape at any size, and a day adds up."""
 
 import random
 
@@ -6,12 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.busiest_day import Day, Habits, Minute, day_curve, longest_backlog_s, poisson, simulated
-from benchmarks.population import MOST_SHARE, Shape
+from benchmarks.busiest_day import (
+    DayLoad,
+    Habits,
+    MinuteLoad,
+    day_curve,
+    longest_backlog_s,
+    poisson,
+    simulate_day,
+)
+from benchmarks.population import MAX_FOLLOWED_SHARE, FollowerDistribution
 
 CHANCE = random.Random(7)
 DEGREES = sorted(int(CHANCE.paretovariate(1.5)) for _ in range(20_000))
-SHAPE = Shape.of_degrees(DEGREES)
+SHAPE = FollowerDistribution.of_degrees(DEGREES)
 
 
 @settings(max_examples=30, deadline=None)
@@ -19,7 +27,7 @@ SHAPE = Shape.of_degrees(DEGREES)
 def test_everybody_is_in_one_group_and_nobody_is_followed_by_too_many(accounts: int, mean: float) -> None:
     groups = SHAPE.groups(accounts, mean)
     assert sum(group.accounts for group in groups) == pytest.approx(accounts, rel=0.01)
-    assert max(group.followers for group in groups) <= accounts * MOST_SHARE
+    assert max(group.followers for group in groups) <= accounts * MAX_FOLLOWED_SHARE
 
 
 @pytest.mark.parametrize("accounts", [10**5, 10**7, 10**9])
@@ -39,7 +47,7 @@ def test_a_day_is_shared_out_and_repeats_itself() -> None:
     habits = Habits()
     assert sum(day_curve(habits)) == pytest.approx(1)
     groups = SHAPE.groups(100_000, habits.follows)
-    one, again = (simulated(groups, habits, nodes=3) for _ in range(2))
+    one, again = (simulate_day(groups, habits, nodes=3) for _ in range(2))
     expected = 100_000 * habits.daily * habits.busiest * habits.posts
     assert one == again
     assert one.total("posts") == pytest.approx(expected, rel=0.05)
@@ -48,9 +56,9 @@ def test_a_day_is_shared_out_and_repeats_itself() -> None:
 
 
 def test_workers_that_are_too_few_fall_behind_and_catch_up() -> None:
-    minutes = [Minute(0, deliveries, 0, 0, 0) for deliveries in (600.0, 6_000.0, 600.0)]
-    assert longest_backlog_s(Day(minutes, 0), deliveries_per_s=100) == 0
-    assert longest_backlog_s(Day(minutes, 0), deliveries_per_s=50) == pytest.approx(3_000 / 50)
+    minutes = [MinuteLoad(0, deliveries, 0, 0, 0) for deliveries in (600.0, 6_000.0, 600.0)]
+    assert longest_backlog_s(DayLoad(minutes, 0), deliveries_per_s=100) == 0
+    assert longest_backlog_s(DayLoad(minutes, 0), deliveries_per_s=50) == pytest.approx(3_000 / 50)
 
 
 @pytest.mark.parametrize("mean", [0.01, 3.0, 400.0])

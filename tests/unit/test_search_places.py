@@ -1,6 +1,6 @@
 """Where the postings of a term stand."""
 
-from timelines.repositories.search import digest, partition_of, places
+from timelines.search.repository import digest, partition_of, places
 
 
 def test_postings_stand_where_earlier_releases_put_them() -> None:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialsite.ids import MAX_ID, ms_of
-from timelines.domain.query import LENGTH_CAP, NARROWING_CAP, Query, QueryRefused, parsed
-from timelines.domain.searching import folded, name_starts, narrowing_terms, terms_of, tokens_of
+from socialsite.ids import MAX_ID, ms_from_id
+from timelines.search.query import LENGTH_CAP, NARROWING_CAP, Query, QueryRefused, parsed
+from timelines.text.tokenizer import folded, name_starts, narrowing_terms, terms_of, tokens_of
 
 texts = st.text(max_size=80) | st.text(alphabet="ab 日本語カー나ไทย#@_-.\"é'", max_size=40)
 
@@ -83,13 +83,13 @@ def test_words_phrases_and_operators() -> None:
     found = parsed('"Hello  world" from:@Bob SINCE:2024-02-29 #Redis, @al cats')
     assert found.phrases == (("hello", "world"), ("cats",))
     assert (found.tags, found.mentions, found.author) == (("redis",), ("al",), "bob")
-    assert ms_of(found.lowest) == 1_709_164_800_000
+    assert ms_from_id(found.lowest) == 1_709_164_800_000
     assert found.terms == ["#redis", "hello", "world", "cats", "al"]
 
 
 def test_a_day_has_its_first_and_its_last_post() -> None:
     found = parsed("a since:2024-01-01 until:2024-01-01")
-    assert (ms_of(found.lowest), ms_of(found.highest)) == (1_704_067_200_000, 1_704_153_599_999)
+    assert (ms_from_id(found.lowest), ms_from_id(found.highest)) == (1_704_067_200_000, 1_704_153_599_999)
     assert parsed("a until:1999-12-31").highest < 1
     assert parsed("a since:0001-01-01").lowest == 0
     assert parsed("a since:9999-12-31").lowest > MAX_ID - 2**13

@@ -8,13 +8,13 @@ from pathlib import Path
 from django.conf import settings
 
 from accounts.domain import DAY_MS, SessionLimits
-from socialsite import outlet
-from socialsite.environment import RATE_DEFAULTS
-from socialsite.handler import DEADLINE_S
-from socialsite.middleware.limits import HEAD_MAX_BYTES, HEADERS_MAX
-from timelines.domain.text import MARKS_PER_CLUSTER_CAP, TEXT_BYTES_CAP
-from timelines.live.requests import MESSAGE_CAP_BYTES, WATCHED_CAP
-from timelines.live.stream import SUBSCRIPTIONS_CAP
+from socialsite.settings_parsers import DEFAULT_RATE_LIMITS
+from socialsite.web import socket_writer as outlet
+from socialsite.web.handler import REQUEST_DEADLINE_S
+from socialsite.web.middleware.limits import HEAD_MAX_BYTES, HEADER_COUNT_MAX
+from timelines.live.requests import MAX_MESSAGE_BYTES, MAX_WATCHED_POSTS
+from timelines.live.stream import MAX_SUBSCRIPTIONS_PER_SOCKET
+from timelines.text.post_text import MARKS_PER_CLUSTER_CAP, TEXT_BYTES_CAP
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "reference" / "security.md").read_text()
@@ -52,23 +52,30 @@ def numbers(row: str) -> list[int]:
 
 
 def rates(*rules: str) -> list[int]:
-    return [int(RATE_DEFAULTS[rule].removesuffix("/m")) for rule in rules]
+    return [int(DEFAULT_RATE_LIMITS[rule].removesuffix("/m")) for rule in rules]
 
 
 def test_the_limits_are_those_of_the_code() -> None:
     body_kb, head_kb = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024, HEAD_MAX_BYTES // 1024
-    assert numbers("body, head, headers") == [body_kb, head_kb, HEADERS_MAX]
+    assert numbers("body, head, headers") == [body_kb, head_kb, HEADER_COUNT_MAX]
     assert numbers("a text") == [settings.POST_MAX_LENGTH, TEXT_BYTES_CAP, MARKS_PER_CLUSTER_CAP]
     assert numbers("requests of an address") == rates("address")
     assert numbers("log-ins") == rates("login", "signup")
     assert numbers("posts, follows") == rates("post", "follow")
     assert numbers("searches, completions") == rates("search", "complete")
     assert numbers("messages of a socket") == rates("socket")
-    assert numbers("a message") == [MESSAGE_CAP_BYTES // 1024, SUBSCRIPTIONS_CAP, WATCHED_CAP]
-    assert numbers("waiting for a slow reader") == [outlet.QUEUE_CAP_BYTES // 1024, int(outlet.STALLED_S)]
-    assert numbers("a request's time") == [int(DEADLINE_S)]
+    assert numbers("a message") == [
+        MAX_MESSAGE_BYTES // 1024,
+        MAX_SUBSCRIPTIONS_PER_SOCKET,
+        MAX_WATCHED_POSTS,
+    ]
+    assert numbers("waiting for a slow reader") == [
+        outlet.QUEUE_MAX_BYTES // 1024,
+        int(outlet.STALL_TIMEOUT_S),
+    ]
+    assert numbers("a request's time") == [int(REQUEST_DEADLINE_S)]
     life = SessionLimits()
-    idle_days, days = life.idle_ms // DAY_MS, life.absolute_ms // DAY_MS
+    idle_days, days = life.idle_timeout_ms // DAY_MS, life.absolute_timeout_ms // DAY_MS
     assert f"{idle_days} idle days and {days} days at most" in " ".join(PAGE.split())
 
 

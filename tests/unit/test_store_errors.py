@@ -3,7 +3,7 @@
 import pytest
 
 from socialsite.store import StoreFull, StoreUnavailable
-from socialsite.store.errors import error_of
+from socialsite.store.errors import parse_error
 
 
 @pytest.mark.parametrize(
@@ -14,8 +14,8 @@ from socialsite.store.errors import error_of
     ],
 )
 def test_a_server_without_room_is_full(text: str) -> None:
-    assert type(error_of(text)) is StoreFull
+    assert type(parse_error(text)) is StoreFull
 
 
 def test_a_server_that_loads_is_unavailable_for_now() -> None:
-    assert type(error_of("LOADING Redis is loading the dataset in memory")) is StoreUnavailable
+    assert type(parse_error("LOADING Redis is loading the dataset in memory")) is StoreUnavailable

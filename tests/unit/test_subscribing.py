@@ -4,22 +4,22 @@ import asyncio
 
 from accounts.domain import AccountId
 from socialsite.clock import FixedClock
-from socialsite.outlet import Frame
-from timelines.domain.page import TimelinePage
-from timelines.domain.rights import Place
-from timelines.live.room import Room, Socket, Subscription
-from timelines.live.subscribing import Subscriber
-from timelines.live.timelines import OpenTimeline
-from timelines.services.hydrating_for_many import Seat
+from socialsite.web.socket_writer import TextFrame
+from timelines.live.channels import Channel
+from timelines.live.socket_registry import LiveSocket, SocketRegistry, Subscription
+from timelines.live.subscriptions import SubscriptionManager
+from timelines.pages.page import TimelinePage
+from timelines.reading.batch_hydration import Seat
+from timelines.visibility.rights import Place
 
 
 class Outlet:
     is_closed = False
 
-    def push(self, frame: Frame) -> None: ...
+    def send(self, frame: TextFrame) -> None: ...
     def close(self, code: int) -> None: ...
-    async def drained(self) -> None: ...
-    def release(self) -> None: ...
+    async def wait_until_drained(self) -> None: ...
+    def detach(self) -> None: ...
 
 
 class Live:
@@ -33,17 +33,17 @@ async def nothing(**cut: int) -> TimelinePage:
 
 async def test_a_repair_begins_though_the_one_before_has_only_just_ended() -> None:
     """Its callback has not run yet: the subscription still knows the task that is done."""
-    room = Room()
-    subscriber = Subscriber(room, None, None, Live(), FixedClock(1_900_000_000_000))  # type: ignore[arg-type]
-    found = Subscription(Socket(Outlet(), AccountId(1), "ab", "en"), "public")
-    room.listen(found, OpenTimeline("public", None, nothing, Seat(AccountId(1), Place.PUBLIC)))
-    found.flow(lambda post_id: False)
+    room = SocketRegistry()
+    subscriber = SubscriptionManager(room, None, None, Live(), FixedClock(1_900_000_000_000))  # type: ignore[arg-type]
+    found = Subscription(LiveSocket(Outlet(), AccountId(1), "ab", "en"), "public")
+    room.add_subscription(found, Channel("public", None, nothing, Seat(AccountId(1), Place.PUBLIC)))
+    found.resume(lambda post_id: False)
     found.task = asyncio.create_task(asyncio.sleep(0))
     await found.task
-    await subscriber.repair_all()
+    await subscriber.replay_all()
     repair = found.task
     assert repair is not None
     await repair
     await asyncio.sleep(0)
-    assert found.held is None, "live again"
+    assert found.queue is None, "live again"
     assert found.task is None

@@ -10,7 +10,7 @@ from django.utils import translation
 from django.utils.safestring import SafeString
 
 from accounts.domain import Author
-from timelines.presenters import ACTIONS_SLOT
+from timelines.pages.presenters import ACTIONS_PLACEHOLDER
 from timelines.templatetags.timelines_tags import hue, initial, iso, ms_datetime, number
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,23 +77,19 @@ def test_the_scripts_stay_small() -> None:
 
 def test_the_page_has_every_word_that_a_script_shows() -> None:
     text = render_to_string("_words.html")
-    given = {
-        re.sub("-([a-z])", lambda m: m[1].upper(), name) for name in re.findall(r"data-([a-z-]+)=", text)
-    }
+    given = {re.sub("-([a-z])", lambda m: m[1].upper(), name) for name in re.findall(r"data-([a-z-]+)=", text)}
     for script in SCRIPTS:
         source = script.read_text()
         counted = set(re.findall(r'\bword\("(\w+)", ', source))
         plain = set(re.findall(r'\bword\("(\w+)"\)', source))
-        assert plain | {f"{name}{form}" for name in counted for form in ("One", "Other")} <= given, (
-            script.name
-        )
+        assert plain | {f"{name}{form}" for name in counted for form in ("One", "Other")} <= given, script.name
 
 
 def test_an_entry_carries_the_hooks_of_clients_and_the_slots_of_presenters() -> None:
     html = entry()
     assert '<article class="post" data-post-id="12" data-author="ada"' in html
     assert '<div class="post-text" dir="auto">hello</div>' in html
-    assert html.count(ACTIONS_SLOT) == 1
+    assert html.count(ACTIONS_PLACEHOLDER) == 1
     assert '<time datetime="2026-11-20T15:14:00.123Z">20 Nov 2026, 15:14 UTC</time>' in html
 
 

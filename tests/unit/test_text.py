@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timelines.domain.text import (
+from timelines.text.post_text import (
     MARKS_PER_CLUSTER_CAP,
     TEXT_BYTES_CAP,
     TextRefused,
@@ -43,9 +43,7 @@ def test_control_characters_are_refused_wherever_they_stand(control: int) -> Non
     assert refusal(f"a{chr(control)}") == "control"
 
 
-@pytest.mark.parametrize(
-    "raw", ["", "  ", "\n\n", "\u200b", "\u2060\ufeff", "\u3164", "\u2800", "\u202e\u202c"]
-)
+@pytest.mark.parametrize("raw", ["", "  ", "\n\n", "\u200b", "\u2060\ufeff", "\u3164", "\u2800", "\u202e\u202c"])
 def test_a_text_without_anything_to_see_is_empty(raw: str) -> None:
     assert refusal(raw) == "empty"
 

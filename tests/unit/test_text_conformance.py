@@ -2,8 +2,8 @@
 
 import re
 
-from tests.support.corpora import corpus_json, corpus_text, posts
-from timelines.domain.text import TextRefused, grapheme_count, normalize_text
+from tests.support.corpora import corpus_json, corpus_text, read_posts
+from timelines.text.post_text import TextRefused, grapheme_count, normalize_text
 
 CHANGED_SINCE_15_0 = {
     "÷ 2701 × 200D × 2701 ÷": "upper blade scissors lost Extended_Pictographic in later versions of Unicode",
@@ -52,4 +52,4 @@ def test_naughty_strings_are_stored_or_refused_with_a_code() -> None:
 
 
 def test_no_real_post_is_refused_for_its_marks() -> None:
-    assert [row["id"] for row in posts("wisesight-thai") if code_of(row["text"]) == "marks"] == []
+    assert [row["id"] for row in read_posts("wisesight-thai") if code_of(row["text"]) == "marks"] == []

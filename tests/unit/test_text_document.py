@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from tests.support.corpora import corpus_json, corpus_text, twitter_text
-from tests.support.payloads import COLLECTIONS, naughty, scripting
+from tests.support.payloads import COLLECTIONS, read_naughty_strings, read_script_payloads
 from tests.unit.test_linkify_conformance import EXCEPTIONS, RETIRED_DOMAINS, SUITES
 from tests.unit.test_text_conformance import CHANGED_SINCE_15_0, grapheme_cases
 
@@ -27,7 +27,7 @@ def test_the_page_counts_cases_and_exceptions_as_the_tests_do() -> None:
     assert row("Unicode GraphemeBreakTest")[1:3] == [str(len(grapheme_cases())), str(len(CHANGED_SINCE_15_0))]
     emoji = re.findall(r"^[0-9A-F].*;", corpus_text("conformance/unicode/emoji-test-16.txt.gz"), re.MULTILINE)
     assert row("Unicode emoji-test")[1] == f"{len(emoji):,}"
-    hostile = sum(len(scripting(name)) for name in COLLECTIONS) + len(naughty())
+    hostile = sum(len(read_script_payloads(name)) for name in COLLECTIONS) + len(read_naughty_strings())
     assert row("DOMPurify")[1] == str(hostile)
     assert corpus_json("conformance/handles/reserved-usernames.json")
     assert all(rule in PAGE for rule in CHANGED_SINCE_15_0)

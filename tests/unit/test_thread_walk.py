@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from socialsite.ids import PostId
-from timelines.domain.thread import DEEPEST, Node, Walk
+from timelines.threads.thread import DEEPEST, Node, Walk
 
 ROOT = PostId(1)
 Tree = Mapping[PostId, list[PostId]]

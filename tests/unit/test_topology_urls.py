@@ -2,16 +2,16 @@
 
 import pytest
 
-from socialsite.store import BadUrl, Key, StoreUrls
-from socialsite.store.opening import components_at, topology_of
-from socialsite.store.topology.addresses import ManyUrl
-from socialsite.store.topology.proxy import Proxy
+from socialsite.store import InvalidStoreUrl, Key, StoreUrls
+from socialsite.store.factory import components_of_url, create_topology
+from socialsite.store.topology.addresses import MultiServerUrl
 from socialsite.store.topology.sentinel import Sentinel
 from socialsite.store.topology.shards import Shards
+from socialsite.store.topology.twemproxy import Twemproxy
 
 
 def test_servers_share_credentials_and_database() -> None:
-    made = topology_of("redis+shards://site:secret@10.0.0.1:6379,10.0.0.2:6380/2?partitioner=ring")
+    made = create_topology("redis+shards://site:secret@10.0.0.1:6379,10.0.0.2:6380/2?partitioner=ring")
     assert isinstance(made, Shards)
     one, other = (node.address for node in made.nodes)
     assert (one.host, one.port, other.host, other.port) == ("10.0.0.1", 6379, "10.0.0.2", 6380)
@@ -19,7 +19,7 @@ def test_servers_share_credentials_and_database() -> None:
 
 
 def test_servers_may_listen_on_sockets() -> None:
-    made = topology_of("redis+shards:///run/one.sock,/run/two.sock?db=3")
+    made = create_topology("redis+shards:///run/one.sock,/run/two.sock?db=3")
     assert [(node.address.path, node.address.db) for node in made.nodes] == [
         ("/run/one.sock", 3),
         ("/run/two.sock", 3),
@@ -27,15 +27,15 @@ def test_servers_may_listen_on_sockets() -> None:
 
 
 def test_sentinels_have_credentials_of_their_own() -> None:
-    made = topology_of("redis+sentinel://site:secret@a:26379,b:26379/mymaster?db=1&sentinel_password=other")
+    made = create_topology("redis+sentinel://site:secret@a:26379,b:26379/mymaster?db=1&sentinel_password=other")
     assert isinstance(made, Sentinel)
     node = made.nodes[0]
     assert (node.address.password, node.address.db) == ("secret", 1)
 
 
 def test_a_proxy_is_named_with_the_servers_behind_it() -> None:
-    made = topology_of("redis+twemproxy://127.0.0.1:22121?nodes=127.0.0.1:6379,127.0.0.1:6380")
-    assert isinstance(made, Proxy)
+    made = create_topology("redis+twemproxy://127.0.0.1:22121?nodes=127.0.0.1:6379,127.0.0.1:6380")
+    assert isinstance(made, Twemproxy)
     assert [node.address.port for node in made.nodes] == [6379, 6380]
     assert made.node_for("42").address.port == 22121
 
@@ -76,8 +76,8 @@ def test_a_proxy_is_named_with_the_servers_behind_it() -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_is_refused_in_one_sentence(url: str, reason: str) -> None:
-    with pytest.raises(BadUrl, match=reason) as refused:
-        topology_of(url)
+    with pytest.raises(InvalidStoreUrl, match=reason) as refused:
+        create_topology(url)
     assert "\n" not in str(refused.value)
 
 
@@ -97,26 +97,26 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(url: str, reason: str) -
     ],
 )
 def test_a_refusal_tells_no_password(url: str) -> None:
-    with pytest.raises(BadUrl) as refused:
-        topology_of(url)
+    with pytest.raises(InvalidStoreUrl) as refused:
+        create_topology(url)
     assert "p4s" not in str(refused.value)
 
 
 def test_each_place_knows_its_components() -> None:
     urls = StoreUrls("redis://a:1", {"jobs": "redis://b:2", "live": "redis://b:2"})
-    assert components_at(urls, "redis://b:2") == {"jobs", "live"}
-    assert "timelines" in components_at(urls, "redis://a:1")
+    assert components_of_url(urls, "redis://b:2") == {"jobs", "live"}
+    assert "timelines" in components_of_url(urls, "redis://a:1")
 
 
 def test_shards_do_not_guess_before_they_have_a_map() -> None:
-    made = topology_of("redis+shards://a:1,b:2")
+    made = create_topology("redis+shards://a:1,b:2")
     with pytest.raises(AssertionError):
         made.node_for(Key("posts", tag="1", name="post").tag)
 
 
 def test_parts_of_a_url() -> None:
-    parts = ManyUrl.parse("x://u:p@h:1,h:2/name?db=4", "db")
-    assert (parts.credentials, parts.places, parts.path, parts.query) == (
+    parts = MultiServerUrl.parse("x://u:p@h:1,h:2/name?db=4", "db")
+    assert (parts.credentials, parts.servers, parts.path, parts.query) == (
         "u:p",
         ("h:1", "h:2"),
         "name",

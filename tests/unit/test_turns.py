@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from accounts.domain import AccountId
-from timelines.domain.follow import PassCursor, PassPage
-from timelines.services.turns import AT_ONCE, beside, take_turn
+from timelines.fanout.time_slice import AT_ONCE, beside, take_turn
+from timelines.graph.follow import PassCursor, PassPage
 
 Page = PassPage[AccountId]
 PAGES = 7

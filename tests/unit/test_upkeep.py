@@ -3,7 +3,7 @@
 import asyncio
 from itertools import pairwise
 
-from socialsite.recipes.upkeep import PAUSE_S, Upkeep
+from socialsite.recipes.task_supervisor import RESTART_DELAY_S, TaskSupervisor
 
 
 async def test_work_that_stumbles_is_begun_again_after_the_same_pause_each_time() -> None:
@@ -15,16 +15,16 @@ async def test_work_that_stumbles_is_begun_again_after_the_same_pause_each_time(
             return
         raise RuntimeError("a defect")
 
-    upkeep = Upkeep(on_stumble=lambda: stumbles.append(1))
+    upkeep = TaskSupervisor(on_crash=lambda: stumbles.append(1))
     upkeep.start(stumbling)
     async with asyncio.timeout(30):
         while len(begun) < 5:  # noqa: ASYNC110 - nothing tells of a beginning
-            await asyncio.sleep(PAUSE_S / 10)
+            await asyncio.sleep(RESTART_DELAY_S / 10)
     await upkeep.close()
     assert len(stumbles) == 4
     pauses = [after - before for before, after in pairwise(begun)]
-    assert min(pauses) >= 0.9 * PAUSE_S
-    assert min(pauses[2:]) < 2.5 * PAUSE_S
+    assert min(pauses) >= 0.9 * RESTART_DELAY_S
+    assert min(pauses[2:]) < 2.5 * RESTART_DELAY_S
 
 
 async def test_what_returns_is_done_and_what_is_closed_is_not_begun_again() -> None:
@@ -37,12 +37,12 @@ async def test_what_returns_is_done_and_what_is_closed_is_not_begun_again() -> N
         begun.append("waits")
         await asyncio.sleep(60)
 
-    upkeep = Upkeep()
+    upkeep = TaskSupervisor()
     upkeep.start(returns)
     upkeep.start(waits)
-    await asyncio.sleep(2 * PAUSE_S)
+    await asyncio.sleep(2 * RESTART_DELAY_S)
     await upkeep.close()
-    await asyncio.sleep(2 * PAUSE_S)
+    await asyncio.sleep(2 * RESTART_DELAY_S)
     assert sorted(begun) == ["returns", "waits"]
 
 
@@ -56,7 +56,7 @@ async def test_close_ends_what_runs_and_waits_for_its_last_act() -> None:
             await asyncio.sleep(0.01)
             ended.append("put away")
 
-    upkeep = Upkeep()
+    upkeep = TaskSupervisor()
     upkeep.start(waits)
     await asyncio.sleep(0)
     async with asyncio.timeout(10):
@@ -74,9 +74,9 @@ async def test_what_stumbles_on_being_closed_is_not_begun_again() -> None:
         finally:
             raise RuntimeError("a defect on the way out")
 
-    upkeep = Upkeep()
+    upkeep = TaskSupervisor()
     upkeep.start(trips)
     await asyncio.sleep(0)
     await upkeep.close()
-    await asyncio.sleep(2 * PAUSE_S)
+    await asyncio.sleep(2 * RESTART_DELAY_S)
     assert begun == ["trips"]

@@ -1,17 +1,17 @@
 """How long a worker waits after a failure, and what it says of one: pure functions."""
 
-from socialsite.recipes.worker import REASON_LENGTH, jittered, reason_of
+from socialsite.recipes.worker import MAX_REASON_LENGTH, backoff_s, format_reason
 
 
 def test_waits_double_from_a_twentieth_of_a_second_and_are_halved_at_random() -> None:
     for attempt in range(12):
         longest = 0.05 * 2 ** min(attempt, 6)
-        found = [jittered(attempt) for _ in range(2_000)]
+        found = [backoff_s(attempt) for _ in range(2_000)]
         assert longest / 2 <= min(found) < 0.55 * longest
         assert 0.95 * longest < max(found) <= longest
 
 
 def test_a_reason_is_one_short_line() -> None:
-    assert reason_of(ValueError("a\nb\x1b[1m \u00e9")) == r"ValueError: a\nb\x1b[1m \xe9"
-    assert reason_of(RuntimeError("x" * 900)) == "RuntimeError: " + "x" * (REASON_LENGTH - 14)
-    assert REASON_LENGTH == 500
+    assert format_reason(ValueError("a\nb\x1b[1m \u00e9")) == r"ValueError: a\nb\x1b[1m \xe9"
+    assert format_reason(RuntimeError("x" * 900)) == "RuntimeError: " + "x" * (MAX_REASON_LENGTH - 14)
+    assert MAX_REASON_LENGTH == 500

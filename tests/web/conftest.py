@@ -7,15 +7,15 @@ import pytest_asyncio
 
 from socialsite.asgi import application
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
-from socialsite.middleware.services import loop_services
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, build_services, open_services
-from tests.support.browser import Browser
+from socialsite.web.middleware.services import loop_services
+from tests.support.browser import HttpBrowser
 from tests.support.redis_server import RedisServer
-from tests.support.sockets import Daphne, running
+from tests.support.sockets import DaphneProcess, running_daphne
 from tests.support.world import World
 
-OpenBrowser = Callable[..., Awaitable[Browser]]
+OpenBrowser = Callable[..., Awaitable[HttpBrowser]]
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ async def limited_site(redis_url: str) -> AsyncIterator[Services]:
 
     It is the middle of a minute for as long as a test takes: a second of the next one gives a fortieth back.
     """
-    config = Configuration(rate_limits={"post": 3, "follow": 2, "address": 40})
+    config = ServiceConfig(rate_limits={"post": 3, "follow": 2, "address": 40})
     async with open_services(redis_url, config) as opened:
         now_ms = opened.clock.now_ms()
         standing = build_services(opened.store, FixedClock(now_ms - now_ms % 60_000 + 30_000), config)
@@ -50,10 +50,10 @@ async def limited_site(redis_url: str) -> AsyncIterator[Services]:
 @pytest_asyncio.fixture
 async def open_browser() -> AsyncIterator[OpenBrowser]:
     """`await open_browser()` for a visitor, `await open_browser("alice")` for somebody newly signed up."""
-    opened: list[Browser] = []
+    opened: list[HttpBrowser] = []
 
-    async def start(handle: str | None = None, *, address: str = "203.0.113.9") -> Browser:
-        browser = Browser(application, client=(address, 4000))
+    async def start(handle: str | None = None, *, address: str = "203.0.113.9") -> HttpBrowser:
+        browser = HttpBrowser(application, client=(address, 4000))
         opened.append(browser)
         if handle:
             answer = await browser.sign_up(handle)
@@ -66,24 +66,24 @@ async def open_browser() -> AsyncIterator[OpenBrowser]:
 
 
 @pytest_asyncio.fixture
-async def visitor(site: Services, open_browser: OpenBrowser) -> Browser:
+async def visitor(site: Services, open_browser: OpenBrowser) -> HttpBrowser:
     return await open_browser()
 
 
 @pytest_asyncio.fixture
-async def alice(site: Services, open_browser: OpenBrowser) -> Browser:
+async def alice(site: Services, open_browser: OpenBrowser) -> HttpBrowser:
     return await open_browser("alice")
 
 
 @pytest_asyncio.fixture
-async def bob(site: Services, open_browser: OpenBrowser) -> Browser:
+async def bob(site: Services, open_browser: OpenBrowser) -> HttpBrowser:
     return await open_browser("bob")
 
 
 @pytest.fixture(scope="module")
-def daphne(redis_server: RedisServer) -> Iterator[Daphne]:
+def daphne(redis_server: RedisServer) -> Iterator[DaphneProcess]:
     """The site in a process of its own, over the same store."""
-    with running(redis_server.url) as started:
+    with running_daphne(redis_server.url) as started:
         yield started
 
 

@@ -1,12 +1,12 @@
 """Private accounts and posts for followers over HTTP: who asks, who is let in, whom the composer says."""
 
-from tests.support.browser import Browser
+from tests.support.browser import HttpBrowser
 
 
-async def test_a_private_account_is_asked(alice: Browser, bob: Browser) -> None:
+async def test_a_private_account_is_asked(alice: HttpBrowser, bob: HttpBrowser) -> None:
     answer = await bob.post_json("/accounts/settings/", private=1)
     assert answer.json()["account"]["private"] is True
-    post = await bob.publishes("unmistakable #tea")
+    post = await bob.publish("unmistakable #tea")
     assert post["audience"] == "followers"
     assert "Request to follow" in (await alice.get("/@bob/")).text
     asked = await alice.post_json("/@bob/follow/")
@@ -26,7 +26,7 @@ async def test_a_private_account_is_asked(alice: Browser, bob: Browser) -> None:
     assert (await bob.post_json("/@alice/accept/")).status_code == 200  # a lost answer
 
 
-async def test_a_request_is_refused_or_withdrawn(alice: Browser, bob: Browser) -> None:
+async def test_a_request_is_refused_or_withdrawn(alice: HttpBrowser, bob: HttpBrowser) -> None:
     await bob.post_json("/accounts/settings/", private="1")
     for act in (lambda: bob.post_json("/@alice/refuse/"), lambda: alice.post_json("/@bob/unfollow/")):
         await alice.post_json("/@bob/follow/")
@@ -35,7 +35,7 @@ async def test_a_request_is_refused_or_withdrawn(alice: Browser, bob: Browser) -
     assert (await bob.post_json("/@alice/accept/")).status_code == 404
 
 
-async def test_privacy_stays_when_it_is_not_sent(bob: Browser) -> None:
+async def test_privacy_stays_when_it_is_not_sent(bob: HttpBrowser) -> None:
     await bob.post("/accounts/settings/", private="1", display_name="Bob")
     await bob.post("/accounts/settings/", display_name="Robert")
     page = (await bob.get("/accounts/settings/")).text
@@ -45,7 +45,7 @@ async def test_privacy_stays_when_it_is_not_sent(bob: Browser) -> None:
     assert (await bob.post_json("/accounts/settings/", private="maybe")).status_code == 422
 
 
-async def test_the_composer_says_whom_a_post_is_for(alice: Browser, bob: Browser) -> None:
+async def test_the_composer_says_whom_a_post_is_for(alice: HttpBrowser, bob: HttpBrowser) -> None:
     answer = await alice.post("/posts/", text="unmistakable", audience="followers")
     assert answer.status_code == 303
     assert "unmistakable" in (await alice.get("/")).text
@@ -57,9 +57,9 @@ async def test_the_composer_says_whom_a_post_is_for(alice: Browser, bob: Browser
     assert (await alice.post_json("/posts/", text="x", audience="friends")).status_code == 422
 
 
-async def test_the_box_below_a_post_for_followers_is_for_followers(alice: Browser, bob: Browser) -> None:
+async def test_the_box_below_a_post_for_followers_is_for_followers(alice: HttpBrowser, bob: HttpBrowser) -> None:
     await alice.post_json("/@bob/follow/")
-    post = await bob.publishes("among us", audience="followers")
+    post = await bob.publish("among us", audience="followers")
     page = await alice.get(f"/@bob/{post['id']}/")
     assert '<option value="followers" selected>' in page.text
-    assert (await alice.publishes("yes", in_reply_to=post["id"]))["audience"] == "followers"
+    assert (await alice.publish("yes", in_reply_to=post["id"]))["audience"] == "followers"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.browser import HOST, JSON, Browser
+from tests.support.browser import BASE_URL, JSON_HEADERS, HttpBrowser
 from tests.support.routes import Route, routes
 from tests.support.visitor import PASSWORD
 
@@ -16,7 +16,7 @@ def by_path(route: Route) -> str:
 
 
 @pytest.fixture
-async def browser(alice: Browser) -> Browser:
+async def browser(alice: HttpBrowser) -> HttpBrowser:
     """Somebody signed in, so that nothing but the token is in the way."""
     return alice
 
@@ -29,14 +29,14 @@ def test_every_route_says_which_methods_it_answers():
 @pytest.mark.parametrize("route", [route for route in UNSAFE if "GET" not in route.methods], ids=by_path)
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "TRACE"])
 async def test_a_safe_method_changes_nothing(browser, route, method):
-    answer = await browser.http.request(method, route.path, headers=JSON)
+    answer = await browser.http.request(method, route.path, headers=JSON_HEADERS)
     assert answer.status_code == 405
     assert answer.headers["allow"] == "POST"
 
 
 @pytest.mark.parametrize("route", UNSAFE, ids=by_path)
 async def test_without_a_token_nothing_is_done(browser, route):
-    for headers in ({}, JSON):
+    for headers in ({}, JSON_HEADERS):
         assert (await browser.http.post(route.path, headers=headers)).status_code == 403
         assert (await browser.http.post(route.path, json={}, headers=headers)).status_code == 403
 
@@ -44,7 +44,7 @@ async def test_without_a_token_nothing_is_done(browser, route):
 @pytest.mark.parametrize("route", UNSAFE, ids=by_path)
 async def test_a_foreign_token_is_none(browser, route):
     assert (await browser.http.post(route.path, data={"csrfmiddlewaretoken": FOREIGN})).status_code == 403
-    answer = await browser.http.post(route.path, json={}, headers={**JSON, "X-CSRFToken": FOREIGN})
+    answer = await browser.http.post(route.path, json={}, headers={**JSON_HEADERS, "X-CSRFToken": FOREIGN})
     assert (answer.status_code, answer.json()["error"]) == (403, "csrf")
 
 
@@ -53,31 +53,31 @@ async def test_a_foreign_token_is_none(browser, route):
 )
 @pytest.mark.parametrize("route", UNSAFE, ids=by_path)
 async def test_a_foreign_origin_is_refused_with_the_right_token(browser, route, origin):
-    headers = {"X-CSRFToken": browser.token, "Origin": origin}
+    headers = {"X-CSRFToken": browser.csrf_token, "Origin": origin}
     assert (await browser.http.post(route.path, headers=headers)).status_code == 403
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "PURGE"])
 @pytest.mark.parametrize("route", ROUTES, ids=by_path)
 async def test_other_methods_are_none_of_ours(browser, route, method):
-    answer = await browser.http.request(method, route.path, headers={**JSON, "X-CSRFToken": browser.token})
+    answer = await browser.http.request(method, route.path, headers={**JSON_HEADERS, "X-CSRFToken": browser.csrf_token})
     assert answer.status_code == 405
 
 
 async def test_the_right_token_is_let_through_by_field_and_by_header(browser):
-    ours = {"Origin": HOST}
-    data = {"csrfmiddlewaretoken": browser.token, "text": "one"}
+    ours = {"Origin": BASE_URL}
+    data = {"csrfmiddlewaretoken": browser.csrf_token, "text": "one"}
     assert (await browser.http.post("/posts/", data=data, headers=ours)).status_code == 303
-    headers = {**JSON, **ours, "X-CSRFToken": browser.token}
+    headers = {**JSON_HEADERS, **ours, "X-CSRFToken": browser.csrf_token}
     assert (await browser.http.post("/posts/", json={"text": "two"}, headers=headers)).status_code == 201
 
 
 async def test_json_may_bring_its_token_as_a_form_does(browser):
-    for token, status in ((browser.token, 201), (FOREIGN, 403), ("", 403), (7, 403)):
+    for token, status in ((browser.csrf_token, 201), (FOREIGN, 403), ("", 403), (7, 403)):
         body = {"csrfmiddlewaretoken": token, "text": "by field"}
-        assert (await browser.http.post("/posts/", json=body, headers=JSON)).status_code == status
-    body = {"csrfmiddlewaretoken": browser.token, "text": "from elsewhere"}
-    headers = {**JSON, "Origin": "https://evil.example"}
+        assert (await browser.http.post("/posts/", json=body, headers=JSON_HEADERS)).status_code == status
+    body = {"csrfmiddlewaretoken": browser.csrf_token, "text": "from elsewhere"}
+    headers = {**JSON_HEADERS, "Origin": "https://evil.example"}
     assert (await browser.http.post("/posts/", json=body, headers=headers)).status_code == 403
 
 
@@ -85,7 +85,7 @@ async def test_json_may_bring_its_token_as_a_form_does(browser):
 async def test_a_client_that_speaks_only_json_gets_its_token(visitor, path):
     assert len((await visitor.get_json(path)).cookies["csrftoken"]) == 32
     fields = {"handle": "jay", "password1": PASSWORD, "password2": PASSWORD}
-    headers = {**JSON, "X-CSRFToken": visitor.token}
+    headers = {**JSON_HEADERS, "X-CSRFToken": visitor.csrf_token}
     assert (await visitor.http.post("/accounts/signup/", json=fields, headers=headers)).status_code == 201
 
 

@@ -5,8 +5,8 @@ import asyncio
 import httpx
 import pytest
 
-from tests.support.browser import JSON, Browser, cookies_of
-from tests.support.sockets import Daphne, running
+from tests.support.browser import JSON_HEADERS, HttpBrowser, cookies_of
+from tests.support.sockets import DaphneProcess, running_daphne
 
 FORM = "application/x-www-form-urlencoded"
 GROWTH_KB = 20 * 1024
@@ -14,12 +14,12 @@ GROWTH_KB = 20 * 1024
 
 
 @pytest.fixture
-async def browser(daphne: Daphne, redis_url: str):
-    async with Browser(base_url=daphne.origin) as opened:
+async def browser(daphne: DaphneProcess, redis_url: str):
+    async with HttpBrowser(base_url=daphne.origin) as opened:
         yield opened
 
 
-async def raw(daphne: Daphne, *pieces: bytes) -> bytes:
+async def raw(daphne: DaphneProcess, *pieces: bytes) -> bytes:
     """What the server says to these bytes, until it closes or says no more for a second."""
     reader, writer = await asyncio.open_connection("127.0.0.1", daphne.port)
     said = b""
@@ -38,7 +38,7 @@ async def raw(daphne: Daphne, *pieces: bytes) -> bytes:
 
 async def test_a_day_in_the_life_of_a_browser(browser):
     assert (await browser.sign_up("alice")).status_code == 201
-    post = await browser.publishes("hello")
+    post = await browser.publish("hello")
     assert "hello" in (await browser.get("/")).text
     assert (await browser.get_json(post["url"])).json()["text"] == "hello"
     assert (await browser.post("/posts/", text="by form")).status_code == 303
@@ -65,7 +65,7 @@ async def test_a_hundred_megabytes_are_413_and_leave_no_trace(browser, daphne):
     await browser.get("/public/")
     before = daphne.resident_kb()
     for headers in ({"Content-Length": "100000000"}, {}):
-        sent = {**JSON, "Content-Type": FORM, **headers}
+        sent = {**JSON_HEADERS, "Content-Type": FORM, **headers}
         answer = await browser.http.post("/posts/", content=flood(), headers=sent)
         assert (answer.status_code, answer.json()["error"]) == (413, "too_large")
     assert daphne.resident_kb() - before < GROWTH_KB
@@ -73,7 +73,7 @@ async def test_a_hundred_megabytes_are_413_and_leave_no_trace(browser, daphne):
 
 async def test_a_body_just_within_its_limit_is_read(browser):
     await browser.sign_up("alice")
-    headers = {**JSON, "Content-Type": FORM, "X-CSRFToken": browser.token}
+    headers = {**JSON_HEADERS, "Content-Type": FORM, "X-CSRFToken": browser.csrf_token}
     answer = await browser.http.post("/posts/", content=b"text=" + b"a" * 65_531, headers=headers)
     assert answer.status_code == 422
     answer = await browser.http.post("/posts/", content=b"text=" + b"a" * 65_532, headers=headers)
@@ -82,31 +82,29 @@ async def test_a_body_just_within_its_limit_is_read(browser):
 
 @pytest.mark.parametrize("size", [13_000, 20_000, 50_000])
 async def test_a_large_head_is_told_so(browser, size):
-    answer = await browser.http.get("/public/", headers={**JSON, "X-Long": "a" * size})
+    answer = await browser.http.get("/public/", headers={**JSON_HEADERS, "X-Long": "a" * size})
     assert (answer.status_code, answer.json()["error"]) == (431, "too_large")
 
 
 @pytest.mark.parametrize("count", [120, 600, 3_000])
 async def test_many_headers_are_told_so(browser, count):
-    answer = await browser.http.get("/public/", headers={**JSON, **{f"X-{n}": "a" for n in range(count)}})
+    answer = await browser.http.get("/public/", headers={**JSON_HEADERS, **{f"X-{n}": "a" for n in range(count)}})
     assert (answer.status_code, answer.json()["error"]) == (431, "too_large")
 
 
-@pytest.mark.parametrize(
-    "boundary", ["", "; boundary=", "; boundary=x", '; boundary="x', "; boundary=" + "b" * 300]
-)
+@pytest.mark.parametrize("boundary", ["", "; boundary=", "; boundary=x", '; boundary="x', "; boundary=" + "b" * 300])
 @pytest.mark.parametrize("body", [b"text=hello", b"--x\r\nno header", b"--x\r\n\r\n"])
 async def test_a_form_in_parts_that_cannot_be_read_is_refused_in_our_words(browser, boundary, body):
     await browser.get("/accounts/login/")
-    headers = {**JSON, "Content-Type": "multipart/form-data" + boundary, "X-CSRFToken": browser.token}
+    headers = {**JSON_HEADERS, "Content-Type": "multipart/form-data" + boundary, "X-CSRFToken": browser.csrf_token}
     answer = await browser.http.post("/accounts/login/", content=body, headers=headers)
     assert (answer.status_code, answer.json()["error"]) in ((400, "malformed"), (422, "invalid"))
 
 
 async def test_a_form_in_parts_is_read(browser):
     await browser.sign_up("alice")
-    parts = {"csrfmiddlewaretoken": (None, browser.token), "text": (None, "in parts")}
-    assert (await browser.http.post("/posts/", files=parts, headers=JSON)).status_code == 201
+    parts = {"csrfmiddlewaretoken": (None, browser.csrf_token), "text": (None, "in parts")}
+    assert (await browser.http.post("/posts/", files=parts, headers=JSON_HEADERS)).status_code == 201
 
 
 async def test_a_head_without_end_is_cut_off(daphne):
@@ -136,7 +134,7 @@ async def test_no_bytes_break_the_server(daphne, head):
 
 
 async def test_with_https_a_proxy_says_so_and_cookies_are_the_hosts_own(redis_server):
-    with running(redis_server.url, HTTPS="1") as secure:
+    with running_daphne(redis_server.url, HTTPS="1") as secure:
         async with httpx.AsyncClient(base_url=secure.origin) as client:
             plain = await client.get("/accounts/login/")
             assert plain.status_code == 301

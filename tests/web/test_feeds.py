@@ -25,7 +25,7 @@ def links(root: ET.Element) -> dict[str, str]:
 
 
 async def test_an_accounts_feed_holds_its_posts_newest_first(alice, visitor):
-    posts = [await alice.publishes(text) for text in ("first", 'second #Redis & <b>@bob</b> "q"\nline')][::-1]
+    posts = [await alice.publish(text) for text in ("first", 'second #Redis & <b>@bob</b> "q"\nline')][::-1]
     root = parsed(await visitor.get("/@alice/feed.atom"))
     assert links(root) == {
         "alternate": "http://testserver/@alice/",
@@ -54,7 +54,7 @@ async def test_an_accounts_feed_holds_its_posts_newest_first(alice, visitor):
 
 async def test_a_tags_feed_says_who_wrote_what(alice, bob, visitor):
     for browser in (alice, bob):
-        await browser.publishes("about #日本")
+        await browser.publish("about #日本")
     address = "http://testserver/tags/%E6%97%A5%E6%9C%AC/"
     root = parsed(await visitor.get("/tags/日本/feed.atom"))
     assert links(root) == {"alternate": address, "self": f"{address}feed.atom"}
@@ -72,20 +72,20 @@ async def test_a_feed_without_entries_is_valid_and_stays_the_same(alice, visitor
 
 
 async def test_only_the_newest_thirty(alice, visitor):
-    posts = [(await alice.publishes(f"post {n} #n"))["id"] for n in range(33)][::-1]
+    posts = [(await alice.publish(f"post {n} #n"))["id"] for n in range(33)][::-1]
     for path in ("/@alice/feed.atom", "/tags/n/feed.atom"):
         ids = texts(parsed(await visitor.get(path)), "entry/id")
         assert [(id or "").partition("posts/")[2] for id in ids] == posts[:30]
 
 
 async def test_who_has_it_is_told_so_until_something_changes(alice, visitor):
-    await alice.publishes("one")
+    await alice.publish("one")
     first = await visitor.get("/@alice/feed.atom")
     etag = first.headers["etag"]
     for headers in ({"If-None-Match": etag}, {"If-None-Match": f'"x", W/{etag}'}):
         again = await visitor.get("/@alice/feed.atom", **headers)
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", etag)
-    post = await alice.publishes("two")
+    post = await alice.publish("two")
     changed = await visitor.get("/@alice/feed.atom", **{"If-None-Match": etag})
     assert len(texts(parsed(changed), "entry")) == 2
     await alice.post_json(f"/posts/{post['id']}/delete/")
@@ -95,8 +95,8 @@ async def test_who_has_it_is_told_so_until_something_changes(alice, visitor):
 
 async def test_the_time_of_the_newest_post_says_nothing_of_what_is_gone(alice, visitor):
     """A reader that knows times alone would keep the deleted post, and miss the second one of a second."""
-    old = await alice.publishes("old")
-    await alice.publishes("newest")
+    old = await alice.publish("old")
+    await alice.publish("newest")
     first = await visitor.get("/@alice/feed.atom")
     assert "last-modified" not in first.headers
     await alice.post_json(f"/posts/{old['id']}/delete/")
@@ -106,7 +106,7 @@ async def test_the_time_of_the_newest_post_says_nothing_of_what_is_gone(alice, v
 
 
 async def test_caches_ask_again_and_a_feed_is_the_same_for_everybody(alice, visitor):
-    await alice.publishes("one")
+    await alice.publish("one")
     anonymous, own = await visitor.get("/@alice/feed.atom"), await alice.get("/@alice/feed.atom")
     assert anonymous.headers["cache-control"] == "no-cache"
     assert own.content == anonymous.content
@@ -130,12 +130,12 @@ async def test_another_case_leads_to_the_one_address(alice, visitor):
 
 async def test_long_lines_and_names_are_cut_between_graphemes(alice, visitor):
     family = "👩‍👩‍👧‍👦"
-    await alice.publishes(family * 90)
+    await alice.publish(family * 90)
     assert texts(parsed(await visitor.get("/@alice/feed.atom")), "entry/title") == [family * 80 + "…"]
 
 
 async def test_profile_and_post_introduce_themselves(alice, visitor):
-    post = await alice.publishes('said "<this>"')
+    post = await alice.publish('said "<this>"')
     profile = (await visitor.get("/@alice/?utm_source=x")).text
     assert '<meta property="og:type" content="profile">' in profile
     assert '<meta property="og:title" content="alice (@alice)">' in profile

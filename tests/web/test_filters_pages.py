@@ -1,10 +1,10 @@
 """Filters over HTTP: made, changed, refused with the reason, and what they fold or hide."""
 
-from tests.support.browser import Browser
+from tests.support.browser import HttpBrowser
 
 
-async def test_a_filter_folds_or_hides_and_can_be_changed(alice: Browser, bob: Browser) -> None:
-    await bob.publishes("unmistakable #tea")
+async def test_a_filter_folds_or_hides_and_can_be_changed(alice: HttpBrowser, bob: HttpBrowser) -> None:
+    await bob.publish("unmistakable #tea")
     made = await alice.post_json("/accounts/filters/", phrase="Unmistakable")
     assert made.status_code == 201
     assert made.json() == {
@@ -23,7 +23,7 @@ async def test_a_filter_folds_or_hides_and_can_be_changed(alice: Browser, bob: B
     assert (await alice.get_json("/accounts/filters/")).json() == {"filters": []}
 
 
-async def test_a_refused_filter_comes_back_with_the_reason(alice: Browser) -> None:
+async def test_a_refused_filter_comes_back_with_the_reason(alice: HttpBrowser) -> None:
     refused = await alice.post("/accounts/filters/", phrase="x" * 101)
     assert refused.status_code == 422
     assert "x" * 101 in refused.text
@@ -43,8 +43,8 @@ async def test_a_refused_filter_comes_back_with_the_reason(alice: Browser) -> No
     assert (await alice.post_json("/accounts/filters/2/edit/", phrase="a")).status_code == 404
 
 
-async def test_a_phrase_is_shown_as_text(alice: Browser, bob: Browser) -> None:
-    await bob.publishes("<script>alert(1)</script>")
+async def test_a_phrase_is_shown_as_text(alice: HttpBrowser, bob: HttpBrowser) -> None:
+    await bob.publish("<script>alert(1)</script>")
     await alice.post_json("/accounts/filters/", phrase="<script>alert(1)</script>")
     for path in ("/public/", "/accounts/filters/"):
         page = (await alice.get(path)).text

@@ -1,13 +1,13 @@
 """Following hashtags and what is talked about, over HTTP and on the socket."""
 
 from socialsite.services import Services
-from tests.support.browser import Browser
-from tests.support.sockets import Daphne, client, signed_in
+from tests.support.browser import HttpBrowser
+from tests.support.sockets import DaphneProcess, open_socket, sign_in_cookie
 from tests.support.world import World
 
 
-async def test_a_followed_hashtag_is_on_its_page(alice: Browser, bob: Browser) -> None:
-    post = await bob.publishes("a #Word of mine")
+async def test_a_followed_hashtag_is_on_its_page(alice: HttpBrowser, bob: HttpBrowser) -> None:
+    post = await bob.publish("a #Word of mine")
     assert 'formaction="/tags/word/follow/"' in (await alice.get("/tags/word/")).text
     answer = await alice.post("/tags/Word/follow/")
     assert (answer.status_code, answer.headers["location"]) == (303, "/tags/word/")
@@ -20,7 +20,7 @@ async def test_a_followed_hashtag_is_on_its_page(alice: Browser, bob: Browser) -
     assert (await alice.get_json("/tags/")).json()["posts"] == []
 
 
-async def test_only_somebody_signed_in_follows_what_is_a_hashtag(alice: Browser, visitor: Browser) -> None:
+async def test_only_somebody_signed_in_follows_what_is_a_hashtag(alice: HttpBrowser, visitor: HttpBrowser) -> None:
     assert (await visitor.post_json("/tags/word/follow/")).status_code == 401
     assert (await visitor.get("/tags/")).status_code == 303
     assert (await alice.post_json("/tags/no-tag/follow/")).status_code == 404
@@ -28,14 +28,14 @@ async def test_only_somebody_signed_in_follows_what_is_a_hashtag(alice: Browser,
 
 
 async def test_what_is_talked_about_is_told(
-    alice: Browser, bob: Browser, visitor: Browser, world: World, services: Services
+    alice: HttpBrowser, bob: HttpBrowser, visitor: HttpBrowser, world: World, services: Services
 ) -> None:
     assert "data-trends" not in (await visitor.get("/")).text
     assert (await visitor.get_json("/tags/trending/")).json() == {"tags": []}
     services.trending._kept = (0, ())
-    await alice.publishes("about #This")
-    await bob.publishes("about #this, too")
-    await world.work()
+    await alice.publish("about #This")
+    await bob.publish("about #this, too")
+    await world.deliver_all()
     wanted = [{"name": "this", "url": "/tags/this/", "accounts": 2}]
     assert (await visitor.get_json("/tags/trending/")).json() == {"tags": wanted}
     for path in ("/", "/public/", "/search/"):
@@ -43,18 +43,16 @@ async def test_what_is_talked_about_is_told(
     assert "<h1><bdi>#trending</bdi></h1>" in (await visitor.get("/tags/trending/")).text
 
 
-async def test_their_posts_arrive_once_on_the_socket(
-    daphne: Daphne, world: World, services: Services
-) -> None:
+async def test_their_posts_arrive_once_on_the_socket(daphne: DaphneProcess, world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     for tag in ("one", "two"):
         await services.tagging.follow(account_id=alice.id, tag=tag, now_ms=1)
-    async with client(daphne, await signed_in(alice)) as own, client(daphne) as visitor:
+    async with open_socket(daphne, await sign_in_cookie(alice)) as own, open_socket(daphne) as visitor:
         await own.subscribe("tags")
-        await visitor.say({"type": "subscribe", "timeline": "tags"})
-        assert (await visitor.next())["code"] == "signed_out"
+        await visitor.send({"type": "subscribe", "timeline": "tags"})
+        assert (await visitor.receive())["code"] == "signed_out"
         await bob.publishes("#three")
         post = await bob.publishes("#one and #two")
-        await own.entry(post.id, "tags")
-        await own.silence()
+        await own.receive_entry(post.id, "tags")
+        await own.collect_for()
         assert own.entry_ids("tags") == [post.id]

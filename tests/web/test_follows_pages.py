@@ -4,9 +4,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from socialsite.configuration import Configuration
-from socialsite.middleware.services import loop_services
+from socialsite.service_config import ServiceConfig
 from socialsite.services import open_services
+from socialsite.web.middleware.services import loop_services
 
 
 async def test_following_answers_with_how_it_stands(alice, bob):
@@ -70,7 +70,7 @@ async def test_a_cursor_of_nobodys_making_is_400(alice, cursor):
 
 
 async def test_the_cap_of_following_is_409(redis_url, open_browser):
-    async with open_services(redis_url, Configuration(following_cap=1)) as services:
+    async with open_services(redis_url, ServiceConfig(following_cap=1)) as services:
         loop_services.bind(services)
         alice = await open_browser("alice")
         for handle in ("bob", "carol"):

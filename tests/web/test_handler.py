@@ -10,9 +10,9 @@ import pytest
 from django.core import signals
 
 from socialsite.asgi import application
-from socialsite.handler import LoopHandler
+from socialsite.web.handler import AsyncHandler
 from tests.support import views
-from tests.support.views import seen
+from tests.support.views import view_log
 
 Message = dict[str, Any]
 
@@ -20,13 +20,13 @@ Message = dict[str, Any]
 @pytest.fixture(autouse=True)
 def urlconf(settings):
     settings.ROOT_URLCONF = views.__name__
-    settings.MIDDLEWARE = ["socialsite.middleware.errors.ErrorsMiddleware"]
-    seen.clear()
+    settings.MIDDLEWARE = ["socialsite.web.middleware.errors.ErrorsMiddleware"]
+    view_log.clear()
 
 
 @pytest.fixture
-def handler() -> LoopHandler:
-    return LoopHandler()
+def handler() -> AsyncHandler:
+    return AsyncHandler()
 
 
 @pytest.fixture
@@ -76,22 +76,22 @@ async def test_a_request_starts_no_thread(client):
     before = threading.active_count()
     for _ in range(50):
         assert (await client.get("/hello")).text == "hello"
-    assert seen.threads == {threading.get_ident()}
+    assert view_log.threads == {threading.get_ident()}
     assert threading.active_count() == before
 
 
 async def test_a_sync_view_still_works_in_a_thread(client):
     assert (await client.get("/sync")).text == "hello from a thread"
-    assert seen.threads != {threading.get_ident()}
+    assert view_log.threads != {threading.get_ident()}
 
 
 async def test_a_client_that_leaves_cancels_its_view(handler):
     client = Client()
     answering = asyncio.create_task(client.asks(handler, scope_of("/slow")))
-    await until(lambda: seen.events == ["began"])
+    await until(lambda: view_log.events == ["began"])
     client.leave()
     await answering
-    assert seen.events == ["began", "cancelled"]
+    assert view_log.events == ["began", "cancelled"]
     assert client.sent == []
 
 
@@ -101,18 +101,18 @@ async def test_a_client_that_leaves_closes_its_stream(handler):
     await until(lambda: len(client.sent) > 3)
     client.leave()
     await answering
-    assert seen.events == ["stream closed"]
+    assert view_log.events == ["stream closed"]
     assert len(client.sent) < 900
 
 
 async def test_a_server_that_stops_leaves_no_task_behind(handler):
     client = Client()
     answering = asyncio.create_task(client.asks(handler, scope_of("/slow")))
-    await until(lambda: seen.events == ["began"])
+    await until(lambda: view_log.events == ["began"])
     answering.cancel()
     with pytest.raises(asyncio.CancelledError):
         await answering
-    assert seen.events == ["began", "cancelled"]
+    assert view_log.events == ["began", "cancelled"]
     assert len(asyncio.all_tasks()) == 1
 
 
@@ -124,7 +124,7 @@ async def test_a_client_that_leaves_while_sending_is_forgotten(handler):
 
 
 async def test_what_follows_a_refused_body_is_dropped(handler):
-    """No LimitsMiddleware in this stack; the body was given up at 64 kB."""
+    """No RequestSizeMiddleware in this stack; the body was given up at 64 kB."""
     client = Client(*[part_of(b"a" * 50_000)] * 5)
     await client.asks(handler, scope_of("/hello"))
     assert client.sent[0]["status"] == 200
@@ -138,7 +138,7 @@ async def test_started_and_finished_are_told_on_the_loop(client):
 
     def finished(**_: object) -> None:
         told.append("finished")
-        seen.threads.add(threading.get_ident())
+        view_log.threads.add(threading.get_ident())
 
     signals.request_started.connect(started)
     signals.request_finished.connect(finished)
@@ -148,7 +148,7 @@ async def test_started_and_finished_are_told_on_the_loop(client):
         signals.request_started.disconnect(started)
         signals.request_finished.disconnect(finished)
     assert told == ["started", "finished"]
-    assert seen.threads == {threading.get_ident()}
+    assert view_log.threads == {threading.get_ident()}
 
 
 async def test_a_defect_is_500_and_tells_nothing(client, site, settings):
@@ -162,13 +162,13 @@ async def test_a_defect_is_500_and_tells_nothing(client, site, settings):
 
 
 async def test_a_view_that_passes_its_deadline_is_cancelled_and_503(site, settings):
-    settings.MIDDLEWARE = ["socialsite.middleware.deadline.DeadlineMiddleware", *settings.MIDDLEWARE]
-    transport = httpx.ASGITransport(LoopHandler(deadline_s=0.05), raise_app_exceptions=False)
+    settings.MIDDLEWARE = ["socialsite.web.middleware.deadline.DeadlineMiddleware", *settings.MIDDLEWARE]
+    transport = httpx.ASGITransport(AsyncHandler(deadline_s=0.05), raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://testserver") as client:
         answer = await client.get("/slow", headers={"Accept": "application/json"})
     assert (answer.status_code, answer.json()["error"]) == (503, "unavailable")
     assert answer.headers["retry-after"]
-    assert seen.events == ["began", "cancelled"]
+    assert view_log.events == ["began", "cancelled"]
 
 
 async def test_another_protocol_is_the_servers_mistake(handler):

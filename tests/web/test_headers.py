@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.support.browser import JSON
+from tests.support.browser import JSON_HEADERS
 
 PATHS = ["/", "/public/", "/accounts/login/", "/nothing/here/", "/livez", "/posts/", "/public/?before=x"]
 
@@ -39,7 +39,7 @@ async def test_no_page_has_inline_scripts_or_styles(visitor, alice, path):
 
 @pytest.mark.parametrize("path", ["/", "/public/", "/@alice/", "/accounts/settings/", "/lists/"])
 async def test_a_page_with_a_cookie_is_nobody_elses(alice, path):
-    for headers in ({}, JSON):
+    for headers in ({}, JSON_HEADERS):
         answer = await alice.http.get(path, headers=headers)
         assert answer.headers["cache-control"] == "private, no-store"
 
@@ -61,7 +61,7 @@ async def test_two_readers_never_get_each_others_page(alice, bob, visitor):
     for handle, browser in (("alice", alice), ("bob", bob), (None, visitor), ("alice", alice)):
         html = (await browser.get("/public/")).text
         assert re.findall(r'data-handle="(\w+)"', html) == ([handle] if handle else [])
-        assert browser.token
+        assert browser.csrf_token
         tokens = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', html)
         assert len(set(tokens)) == 1
 

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from tests.support.browser import JSON, Browser
+from tests.support.browser import JSON_HEADERS, HttpBrowser
 from tests.support.visitor import PASSWORD
 
 FORM = "application/x-www-form-urlencoded"
@@ -32,8 +32,13 @@ PATHS = [
 ]
 
 
-async def post(browser: Browser, path: str, body: bytes, content_type: str, **headers: str) -> int:
-    sent = {**JSON, "X-CSRFToken": browser.token, "Content-Type": content_type.encode("latin1"), **headers}
+async def post(browser: HttpBrowser, path: str, body: bytes, content_type: str, **headers: str) -> int:
+    sent = {
+        **JSON_HEADERS,
+        "X-CSRFToken": browser.csrf_token,
+        "Content-Type": content_type.encode("latin1"),
+        **headers,
+    }
     return (await browser.http.post(path, content=body, headers=sent)).status_code
 
 
@@ -68,7 +73,7 @@ async def test_control_characters_are_never_stored(alice, text):
     ],
 )  # fmt: skip
 async def test_no_address_breaks_anything(visitor, path):
-    for headers in ({}, JSON):
+    for headers in ({}, JSON_HEADERS):
         answer = await visitor.http.get(path, headers=headers)
         assert answer.status_code < 500
         assert "set-cookie: a=b" not in str(answer.headers).lower()
@@ -109,18 +114,18 @@ async def test_a_body_without_length_is_counted(alice):
         for _ in range(10_000):
             yield b"a" * 10_000
 
-    headers = {**JSON, "X-CSRFToken": alice.token, "Content-Type": FORM}
+    headers = {**JSON_HEADERS, "X-CSRFToken": alice.csrf_token, "Content-Type": FORM}
     answer = await alice.http.post("/posts/", content=endless(), headers=headers)
     assert (answer.status_code, answer.json()["error"]) == (413, "too_large")
 
 
 async def test_a_file_in_a_form_is_nothing(alice):
     """Not even where a text is wanted, and whatever its name and type say."""
-    token = {"csrfmiddlewaretoken": alice.token}
+    token = {"csrfmiddlewaretoken": alice.csrf_token}
     for name, kind in (("page.html", "text/html"), ("x.png", "image/png"), ("../../x", "text/plain")):
         files = {"text": (name, b"<script>alert(1)</script>", kind), "bio": (name, b"\xff\xd8", kind)}
         for path in ("/posts/", "/accounts/settings/"):
-            answer = await alice.http.post(path, data=token, files=files, headers=JSON)
+            answer = await alice.http.post(path, data=token, files=files, headers=JSON_HEADERS)
             assert answer.status_code in (200, 400, 422), (path, name, answer.status_code)
     assert (await alice.get_json("/public/")).json()["posts"] == []
     assert (await alice.get_json("/accounts/settings/")).json()["account"]["bio"] == ""
@@ -133,7 +138,7 @@ async def test_a_length_that_is_not_true_is_400(alice, length):
 
 async def test_a_large_head_is_431(visitor):
     for headers in ({"X-Long": "a" * 13_000}, {f"X-{n}": "a" for n in range(120)}):
-        answer = await visitor.http.get("/public/", headers={**JSON, **headers})
+        answer = await visitor.http.get("/public/", headers={**JSON_HEADERS, **headers})
         assert (answer.status_code, answer.json()["error"]) == (431, "too_large")
 
 
@@ -149,7 +154,7 @@ async def test_a_large_head_is_431(visitor):
     ],
 )
 async def test_hostile_input_is_refused_not_failed(visitor, path, fields):
-    await visitor.take_token()
+    await visitor.fetch_csrf_token()
     body = json.dumps(fields).encode()
     assert await post(visitor, f"/accounts/{path}/", body, "application/json") in (400, 401, 422)
 
@@ -159,9 +164,7 @@ async def test_no_text_breaks_publishing(alice):
     random = Random(4711)
     for _ in range(400):
         fields = {name: _text(random) for name in ("text", "in_reply_to", "idempotency_key", "next")}
-        body = json.dumps(
-            {name: fields[name] for name in random.sample(sorted(fields), random.randint(1, 4))}
-        )
+        body = json.dumps({name: fields[name] for name in random.sample(sorted(fields), random.randint(1, 4))})
         assert await post(alice, "/posts/", body.encode(), "application/json") in (201, 400, 404, 409, 422)
 
 

@@ -124,8 +124,8 @@ async def test_a_list_made_of_itself_is_refused_and_a_deleted_part_is_told(alice
 
 async def test_members_of_an_exclusive_list_are_read_there_alone(alice, bob, lists, world):
     await alice.post_json("/@bob/follow/")
-    post = await bob.publishes("not at home")
-    await world.work()
+    post = await bob.publish("not at home")
+    await world.deliver_all()
     assert await alice.post_ids("/") == [post["id"]]
     answer = await alice.post("/lists/1/edit/", title="One", replies="all", exclusive="1")
     assert answer.status_code == 303
@@ -139,14 +139,14 @@ async def test_members_of_an_exclusive_list_are_read_there_alone(alice, bob, lis
 
 
 async def test_a_list_shows_the_replies_it_is_told_to(alice, bob, lists, world):
-    outside = await alice.publishes("outside")
+    outside = await alice.publish("outside")
     stranger = await world.person("erin")
     strange = await stranger.publishes("strange")
     carol = await alice.get_json("/@carol/")
     assert carol.status_code == 200
-    own = await bob.publishes("to me", in_reply_to=outside["id"])
-    other = await bob.publishes("to a stranger", in_reply_to=str(strange.id))
-    await world.work()
+    own = await bob.publish("to me", in_reply_to=outside["id"])
+    other = await bob.publish("to a stranger", in_reply_to=str(strange.id))
+    await world.deliver_all()
     assert await alice.post_ids("/lists/1/") == [other["id"], own["id"]]
     for replies in ("none", "members", "followed"):
         assert (await alice.post_json("/lists/1/edit/", replies=replies)).json()["replies"] == replies

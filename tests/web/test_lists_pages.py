@@ -35,9 +35,9 @@ async def test_lists_are_paged(alice):
 
 
 async def test_a_list_shows_its_members_posts_and_its_members(alice, bob, friends, world):
-    post = await bob.publishes("from bob")
-    await alice.publishes("from alice")
-    await world.work()
+    post = await bob.publish("from bob")
+    await alice.publish("from alice")
+    await world.deliver_all()
     page = (await alice.get_json(friends)).json()
     assert [each["id"] for each in page["posts"]] == [post["id"]]
     assert (page["list"]["id"], page["list"]["title"], page["list"]["members"]) == ("1", "Friends", 1)
@@ -100,13 +100,11 @@ async def test_a_list_is_its_owners_secret(bob, visitor, friends):
 
 
 @pytest.mark.parametrize(("action", "field"), [("edit", "title"), ("members", "handle")])
-async def test_a_refused_form_stands_on_the_lists_page_whose_links_lead_on(
-    alice, bob, friends, world, action, field
-):
+async def test_a_refused_form_stands_on_the_lists_page_whose_links_lead_on(alice, bob, friends, world, action, field):
     """The address of the action answers only POST: nothing on the page may lead there by GET."""
     for number in range(31):
-        await bob.publishes(f"post {number}")
-    await world.work()
+        await bob.publish(f"post {number}")
+    await world.deliver_all()
     page = (await alice.post(f"{friends}{action}/", **{field: ""})).text
     assert f'href="{friends}?before=' in page
     assert f'action="{friends}"' in page

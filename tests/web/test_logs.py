@@ -11,8 +11,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin
 
-from tests.support.fleet import Fleet
-from tests.support.visitor import JSON, PASSWORD, Visitor
+from tests.support.fleet import DaphneFleet
+from tests.support.visitor import JSON_HEADERS, PASSWORD, HttpVisitor
 
 SECRET_TEXT = "words that only followers should read"
 Line = dict[str, Any]
@@ -20,16 +20,16 @@ Line = dict[str, Any]
 
 @pytest.fixture
 async def fleet(redis_url):
-    async with Fleet(redis_url, 1, LOG_LEVEL="DEBUG", TRUSTED_PROXIES="127.0.0.1") as running:
+    async with DaphneFleet(redis_url, 1, LOG_LEVEL="DEBUG", TRUSTED_PROXIES="127.0.0.1") as running:
         yield running
 
 
-def lines(fleet: Fleet) -> Iterator[Line]:
+def lines(fleet: DaphneFleet) -> Iterator[Line]:
     """Every line has to be JSON: a collector reads nothing else."""
-    return (json.loads(line) for line in fleet.logged.splitlines())
+    return (json.loads(line) for line in fleet.log.splitlines())
 
 
-def events(fleet: Fleet, name: str) -> list[Line]:
+def events(fleet: DaphneFleet, name: str) -> list[Line]:
     return [line for line in lines(fleet) if line["event"] == name]
 
 
@@ -42,10 +42,10 @@ async def test_a_day_of_a_reader_leaves_no_secret_in_the_log(fleet):
 
 
 def a_day(origin: str) -> list[str]:
-    with Visitor(origin, "alice", address="198.51.100.7") as alice:
+    with HttpVisitor(origin, "alice", address="198.51.100.7") as alice:
         alice.sign_up()
         alice.publishes(SECRET_TEXT, idempotency_key="the-key-of-a-post")
-        alice.http.get("/public/?q=a query", headers=JSON)
+        alice.http.get("/public/?q=a query", headers=JSON_HEADERS)
         kept = [value for name, value in alice.http.cookies.items()]
         alice.post("/accounts/logout/")
         alice.post("/accounts/login/", username="alice", password="wrong password")

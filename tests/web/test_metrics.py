@@ -10,9 +10,9 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from socialsite import health
-from tests.support.browser import Browser
-from tests.support.fleet import BASE_DIR, Fleet
+from socialsite.web import health
+from tests.support.browser import HttpBrowser
+from tests.support.fleet import BASE_DIR, DaphneFleet
 from tests.support.world import World
 
 INSIDE, OUTSIDE = "127.0.0.1", "203.0.113.9"
@@ -28,7 +28,7 @@ def samples(text: str) -> dict[str, float]:
     return found
 
 
-async def scraped(browser: Browser) -> dict[str, float]:
+async def scraped(browser: HttpBrowser) -> dict[str, float]:
     answer = await browser.get("/metrics")
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/plain; version=")
@@ -36,7 +36,7 @@ async def scraped(browser: Browser) -> dict[str, float]:
 
 
 @pytest.fixture
-async def prometheus(site, open_browser) -> Browser:
+async def prometheus(site, open_browser) -> HttpBrowser:
     return await open_browser(address=INSIDE)
 
 
@@ -73,11 +73,11 @@ async def test_requests_are_counted_by_view_and_class_of_status(prometheus, alic
 async def test_a_post_is_counted_on_its_whole_way(prometheus, alice, bob, world: World, site):
     await bob.post("/@alice/follow/")
     before = await scraped(prometheus)
-    await alice.publishes("hello")
+    await alice.publish("hello")
     owed = await scraped(prometheus)
     assert owed['socialsite_outbox_jobs{state="waiting"}'] == 1
     assert owed["socialsite_outbox_oldest_seconds"] > 0
-    await world.work()
+    await world.deliver_all()
     after = await scraped(prometheus)
     grown = {name: after[name] - before.get(name, 0) for name in after}
     assert grown["socialsite_posts_total"] == 1
@@ -111,7 +111,7 @@ async def test_every_component_and_node_is_told(prometheus):
 
 
 async def test_nothing_personal_stands_in_it(prometheus, alice):
-    await alice.publishes("a secret word")
+    await alice.publish("a secret word")
     text = (await prometheus.get("/metrics")).text
     assert "alice" not in text
     assert "secret" not in text
@@ -119,7 +119,7 @@ async def test_nothing_personal_stands_in_it(prometheus, alice):
 
 async def test_all_processes_of_a_machine_are_one_page_and_counters_never_fall(redis_url, tmp_path):
     place = tmp_path / "metrics"
-    async with Fleet(redis_url, 2, METRICS_DIR=str(place)) as fleet:
+    async with DaphneFleet(redis_url, 2, METRICS_DIR=str(place)) as fleet:
         counted = []
         for dying in (None, 0, 1):
             if dying is not None:
@@ -138,7 +138,7 @@ async def test_all_processes_of_a_machine_are_one_page_and_counters_never_fall(r
 def test_a_directory_that_cannot_be_used_stops_nobody(tmp_path):
     (tmp_path / "file").write_text("")
     answer = subprocess.run(
-        [sys.executable, "-c", "from socialsite import metrics; metrics.POSTS.inc()"],
+        [sys.executable, "-c", "from socialsite.analytics import prometheus; prometheus.POSTS.inc()"],
         cwd=BASE_DIR,
         env={**os.environ, "METRICS_DIR": str(tmp_path / "file" / "below")},
         capture_output=True,
@@ -152,8 +152,8 @@ def dashboards() -> list[Path]:
 
 
 async def test_every_metric_of_the_dashboard_is_told(prometheus, alice, bob, world: World):
-    await alice.publishes("hello")
-    await world.work()
+    await alice.publish("hello")
+    await world.deliver_all()
     told = {name.partition("{")[0] for name in await scraped(prometheus)}
     told |= {"socialsite_refusals_total", "socialsite_errors_total", "socialsite_redis_failures_total"}
     for file in dashboards():

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from socialsite.configuration import Configuration
-from socialsite.middleware.services import loop_services
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
-from tests.support.browser import Browser, hidden
+from socialsite.web.middleware.services import loop_services
+from tests.support.browser import HttpBrowser, hidden_field
 from tests.support.redis_server import RedisServer
 from tests.support.world import World
 from tests.web.conftest import OpenBrowser
@@ -17,12 +17,12 @@ PAGE = "/notifications/"
 
 
 @pytest.fixture
-async def told(alice: Browser, bob: Browser, world: World) -> dict[str, str]:
+async def told(alice: HttpBrowser, bob: HttpBrowser, world: World) -> dict[str, str]:
     """Alice was told of a reply and of a follow; her post and bob's."""
-    own = await alice.publishes("hello")
-    answer = await bob.publishes("an answer to @alice", in_reply_to=own["id"])
+    own = await alice.publish("hello")
+    answer = await bob.publish("an answer to @alice", in_reply_to=own["id"])
     await bob.post_json("/@alice/follow/")
-    await world.work()
+    await world.deliver_all()
     return {"own": own["id"], "answer": answer["id"]}
 
 
@@ -34,7 +34,7 @@ def badge_of(html: str) -> str:
     return found[2]
 
 
-async def test_json_has_these_names_and_no_others(alice: Browser, told: dict[str, str]) -> None:
+async def test_json_has_these_names_and_no_others(alice: HttpBrowser, told: dict[str, str]) -> None:
     answer = (await alice.get_json(PAGE)).json()
     assert set(answer) == {"notifications", "next"}
     reply, follow = answer["notifications"]
@@ -48,7 +48,7 @@ async def test_json_has_these_names_and_no_others(alice: Browser, told: dict[str
     assert answer["next"] is None
 
 
-async def test_pages_by_cursor(alice: Browser, told: dict[str, str]) -> None:
+async def test_pages_by_cursor(alice: HttpBrowser, told: dict[str, str]) -> None:
     first = (await alice.get_json(f"{PAGE}?limit=1")).json()
     second = (await alice.get_json(first["next"])).json()
     assert {first["notifications"][0]["kind"], second["notifications"][0]["kind"]} == {"reply", "follow"}
@@ -59,13 +59,13 @@ async def test_pages_by_cursor(alice: Browser, told: dict[str, str]) -> None:
 
 
 async def test_every_page_has_the_badge_until_it_is_read(
-    alice: Browser, visitor: Browser, told: dict[str, str]
+    alice: HttpBrowser, visitor: HttpBrowser, told: dict[str, str]
 ) -> None:
     for path in ("/", "/public/", "/accounts/settings/", PAGE):
         page = await alice.get(path)
         assert badge_of(page.text) == "2"
     assert "data-badge" not in (await visitor.get("/public/")).text
-    newest = hidden(page.text, "up_to")
+    newest = hidden_field(page.text, "up_to")
     answer = await alice.post("/notifications/read/", up_to=newest)
     assert (answer.status_code, answer.headers["location"]) == (303, PAGE)
     after = (await alice.get("/")).text
@@ -75,26 +75,22 @@ async def test_every_page_has_the_badge_until_it_is_read(
     assert (await alice.get_json(PAGE)).json()["notifications"][0]["read"] is True
 
 
-async def test_reading_in_part_and_again(alice: Browser, told: dict[str, str]) -> None:
+async def test_reading_in_part_and_again(alice: HttpBrowser, told: dict[str, str]) -> None:
     notifications = (await alice.get_json(PAGE)).json()["notifications"]
     part = await alice.post_json("/notifications/read/", up_to=notifications[1]["id"])
     assert part.json() == {"unread": 1} == (await alice.get_json("/notifications/unread/")).json()
     assert (await alice.post_json("/notifications/read/")).json() == {"unread": 0}
-    assert (await alice.post_json("/notifications/read/", up_to=notifications[1]["id"])).json() == {
-        "unread": 0
-    }
+    assert (await alice.post_json("/notifications/read/", up_to=notifications[1]["id"])).json() == {"unread": 0}
     assert (await alice.post_json("/notifications/read/", up_to="x")).status_code == 400
 
 
 async def test_neighbours_about_the_same_are_one_row(
-    alice: Browser, bob: Browser, world: World, services: Services
+    alice: HttpBrowser, bob: HttpBrowser, world: World, services: Services
 ) -> None:
-    own = await alice.publishes("hello, all of you")
+    own = await alice.publish("hello, all of you")
     for handle in ("carol", "dave", "erin"):
         other = await world.person(handle)
-        await services.reactions.like(
-            account_id=other.id, post_id=int(own["id"]), now_ms=services.clock.now_ms()
-        )
+        await services.reactions.like(account_id=other.id, post_id=int(own["id"]), now_ms=services.clock.now_ms())
     html = (await alice.get(PAGE)).text
     assert html.count("data-notification-id") == 1
     assert re.search(r'<bdi class="name">erin</bdi></a> and 2 others liked your post', html)
@@ -104,10 +100,8 @@ async def test_neighbours_about_the_same_are_one_row(
     assert re.search(r'<bdi class="name">bob</bdi></a> und 3 weiteren gefällt dein Beitrag', german.text)
 
 
-async def test_likes_and_boosts_by_turns_are_two_rows(
-    alice: Browser, world: World, services: Services
-) -> None:
-    own = await alice.publishes("hello, all of you")
+async def test_likes_and_boosts_by_turns_are_two_rows(alice: HttpBrowser, world: World, services: Services) -> None:
+    own = await alice.publish("hello, all of you")
     for handle in ("carol", "dave", "erin"):
         other = await world.person(handle)
         for act in (services.reactions.like, services.reactions.boost):
@@ -118,14 +112,14 @@ async def test_likes_and_boosts_by_turns_are_two_rows(
         assert re.search(rf'<bdi class="name">erin</bdi></a> and 2 others {words} your post', html)
 
 
-async def test_visitors_are_sent_to_log_in(visitor: Browser) -> None:
+async def test_visitors_are_sent_to_log_in(visitor: HttpBrowser) -> None:
     assert (await visitor.get(PAGE)).headers["location"] == "/accounts/login/?next=%2Fnotifications%2F"
     assert (await visitor.get_json("/notifications/unread/")).status_code == 401
     assert (await visitor.post_json("/notifications/read/")).status_code == 401
     assert (await visitor.get_json("/accounts/notifications/")).status_code == 401
 
 
-async def test_what_one_wants_is_kept(alice: Browser, bob: Browser, world: World) -> None:
+async def test_what_one_wants_is_kept(alice: HttpBrowser, bob: HttpBrowser, world: World) -> None:
     page = (await alice.get("/accounts/notifications/")).text
     assert page.count('<option value="all" selected>') == 6
     answer = await alice.post("/accounts/notifications/", follow="none", mention="followed")
@@ -137,7 +131,7 @@ async def test_what_one_wants_is_kept(alice: Browser, bob: Browser, world: World
     assert badge_of((await alice.get("/")).text) == ""
 
 
-async def test_hostile_names_stay_text(alice: Browser, bob: Browser) -> None:
+async def test_hostile_names_stay_text(alice: HttpBrowser, bob: HttpBrowser) -> None:
     await bob.post("/accounts/settings/", display_name="{}<b>%(name)s%s", bio="", link="")
     await bob.post_json("/@alice/follow/")
     html = (await alice.get(PAGE)).text
@@ -148,7 +142,7 @@ async def test_pages_go_without_the_badge_while_timelines_are_away(
     redis_url: str, server: RedisServer, open_browser: OpenBrowser
 ) -> None:
     urls = StoreUrls(redis_url, {"timelines": server.url})
-    async with open_services(urls, Configuration(rate_limits={"address": 10_000})) as opened:
+    async with open_services(urls, ServiceConfig(rate_limits={"address": 10_000})) as opened:
         loop_services.bind(opened)
         alice = await open_browser("alice")
         assert (await alice.get("/accounts/sessions/")).text.count("data-notifications=") == 1

@@ -5,22 +5,22 @@ from typing import Any
 import pytest
 
 from accounts.domain import AccountId
-from socialsite.ops.trail import AuditTrail
+from socialsite.admin.audit_log import AuditLog
 from socialsite.services import Services
-from tests.support.browser import Browser
+from tests.support.browser import HttpBrowser
 from tests.support.routes import routes
 from tests.support.visitor import PASSWORD
 from tests.support.world import World
-from timelines.domain.jobs import SyndicatePass, encode_job
+from timelines.jobs import SyndicatePass, encode_job
 
 PAGES = ("/ops/", "/ops/statistics/", "/ops/accounts/", "/ops/deadletters/", "/ops/trail/")
 
 
 @pytest.fixture
-async def sam(site: Services, visitor: Browser) -> Browser:
+async def sam(site: Services, visitor: HttpBrowser) -> HttpBrowser:
     """Sam of the staff, signed in."""
     await site.accounts.sign_up(
-        handle="sam", password=PASSWORD, now_ms=site.clock.now_ms(), staff=True, may_be_reserved=True
+        handle="sam", password=PASSWORD, now_ms=site.clock.now_ms(), staff=True, allow_reserved=True
     )
     answer = await visitor.log_in("sam")
     assert answer.status_code == 200, answer.text
@@ -32,12 +32,12 @@ async def id_of(site: Services, handle: str) -> AccountId:
 
 
 async def trail_of(site: Services) -> list[tuple[str, str]]:
-    return [(entry.action, entry.target) for entry in await AuditTrail(site.store).page(10)]
+    return [(entry.action, entry.target) for entry in await AuditLog(site.store).page(10)]
 
 
 @pytest.mark.parametrize("route", [r for r in routes() if r.path.startswith("/ops/")], ids=lambda r: r.path)
 async def test_nobody_but_staff_finds_anything(
-    alice: Browser, open_browser: Any, route: Any, site: Services
+    alice: HttpBrowser, open_browser: Any, route: Any, site: Services
 ) -> None:
     for browser in (alice, await open_browser()):
         if "GET" in route.methods:
@@ -48,7 +48,7 @@ async def test_nobody_but_staff_finds_anything(
 
 
 @pytest.mark.parametrize("path", PAGES)
-async def test_staff_reads_every_page_in_both_shapes(sam: Browser, path: str) -> None:
+async def test_staff_reads_every_page_in_both_shapes(sam: HttpBrowser, path: str) -> None:
     page, data = await sam.get(path), await sam.get_json(path)
     assert (page.status_code, data.status_code) == (200, 200)
     assert "<style" not in page.text
@@ -56,8 +56,8 @@ async def test_staff_reads_every_page_in_both_shapes(sam: Browser, path: str) ->
     assert isinstance(data.json(), dict)
 
 
-async def test_the_dashboard_tells_what_happens(site: Services, sam: Browser, alice: Browser) -> None:
-    await alice.publishes("hello")
+async def test_the_dashboard_tells_what_happens(site: Services, sam: HttpBrowser, alice: HttpBrowser) -> None:
+    await alice.publish("hello")
     await site.statistics.meter.flush()
     found = (await sam.get_json("/ops/")).json()
     assert found["activity"]["totals"]["posts"] == 1
@@ -69,13 +69,13 @@ async def test_the_dashboard_tells_what_happens(site: Services, sam: Browser, al
     assert "@alice" in (await sam.get("/ops/")).text
 
 
-async def test_a_fan_out_tells_how_far_it_has_come(site: Services, sam: Browser, world: World) -> None:
+async def test_a_fan_out_tells_how_far_it_has_come(site: Services, sam: HttpBrowser, world: World) -> None:
     people = await world.people(*(f"fan{number}" for number in range(40)))
     author = await world.person("author")
     for each in people:
         await each.follows(author)
     post = await author.publishes("to all")
-    await world.work()
+    await world.deliver_all()
     job = SyndicatePass(post.id, author.id, "homes", 8, -1, 0)
     await site.outbox.add(encode_job(job))
     (found,) = (await sam.get_json("/ops/")).json()["fan_outs"]
@@ -86,9 +86,9 @@ async def test_a_fan_out_tells_how_far_it_has_come(site: Services, sam: Browser,
 
 @pytest.mark.parametrize("span", ["1h", "24h", "7d", "30d"])
 async def test_statistics_answer_for_every_span(
-    site: Services, sam: Browser, alice: Browser, span: str
+    site: Services, sam: HttpBrowser, alice: HttpBrowser, span: str
 ) -> None:
-    await alice.publishes("hello")
+    await alice.publish("hello")
     await site.statistics.meter.flush()
     found = (await sam.get_json(f"/ops/statistics/?range={span}")).json()
     assert found["totals"]["posts"] == 1
@@ -96,12 +96,12 @@ async def test_statistics_answer_for_every_span(
     assert (await sam.get(f"/ops/statistics/?range={span}")).status_code == 200
 
 
-async def test_a_span_that_is_none_is_refused(sam: Browser) -> None:
+async def test_a_span_that_is_none_is_refused(sam: HttpBrowser) -> None:
     assert (await sam.get_json("/ops/statistics/?range=1y")).status_code == 400
 
 
 async def test_accounts_are_found_by_handle_and_by_its_beginning(
-    site: Services, sam: Browser, world: World
+    site: Services, sam: HttpBrowser, world: World
 ) -> None:
     await world.people("anna", "annabel", "bert")
 
@@ -116,7 +116,7 @@ async def test_accounts_are_found_by_handle_and_by_its_beginning(
 
 
 async def test_a_suspended_account_is_signed_out_and_hidden_until_it_is_reinstated(
-    site: Services, sam: Browser, alice: Browser
+    site: Services, sam: HttpBrowser, alice: HttpBrowser
 ) -> None:
     id = await id_of(site, "alice")
     assert (await sam.post(f"/ops/accounts/{id}/suspend/")).status_code == 303
@@ -129,7 +129,7 @@ async def test_a_suspended_account_is_signed_out_and_hidden_until_it_is_reinstat
 
 
 async def test_a_reset_password_is_shown_once_and_ends_all_sessions(
-    site: Services, sam: Browser, alice: Browser, open_browser: Any
+    site: Services, sam: HttpBrowser, alice: HttpBrowser, open_browser: Any
 ) -> None:
     id = await id_of(site, "alice")
     answer = await sam.post_json(f"/ops/accounts/{id}/password/")
@@ -145,14 +145,14 @@ async def test_a_reset_password_is_shown_once_and_ends_all_sessions(
     assert 'class="secret"' in page.text
 
 
-async def test_sessions_are_seen_and_ended(site: Services, sam: Browser, alice: Browser) -> None:
+async def test_sessions_are_seen_and_ended(site: Services, sam: HttpBrowser, alice: HttpBrowser) -> None:
     id = await id_of(site, "alice")
     assert len((await sam.get_json(f"/ops/accounts/{id}/")).json()["sessions"]) == 1
     assert (await sam.post_json(f"/ops/accounts/{id}/sessions/end/")).json()["sessions"] == []
     assert not await alice.is_signed_in()
 
 
-async def test_staff_does_not_judge_its_own_case(site: Services, sam: Browser) -> None:
+async def test_staff_does_not_judge_its_own_case(site: Services, sam: HttpBrowser) -> None:
     id = await id_of(site, "sam")
     for action in ("suspend", "reinstate", "password", "sessions/end"):
         answer = await sam.post_json(f"/ops/accounts/{id}/{action}/")
@@ -160,22 +160,22 @@ async def test_staff_does_not_judge_its_own_case(site: Services, sam: Browser) -
     assert await trail_of(site) == []
 
 
-async def test_an_account_that_is_none_is_not_found(sam: Browser) -> None:
+async def test_an_account_that_is_none_is_not_found(sam: HttpBrowser) -> None:
     assert (await sam.get("/ops/accounts/999/")).status_code == 404
     assert (await sam.post("/ops/accounts/999/suspend/")).status_code == 404
 
 
 async def bury(site: Services, payload: bytes) -> None:
-    await site.outbox.prepare()
+    await site.outbox.create_group()
     await site.outbox.add(payload)
-    (job,) = await site.outbox.take("abad1dea", 1, 10)
-    await site.outbox.bury(job, "it could not <be> done")
+    (job,) = await site.outbox.fetch("abad1dea", 1, 10)
+    await site.outbox.move_to_dead_letters(job, "it could not <be> done")
 
 
-async def test_a_dead_letter_is_read_retried_and_dropped(site: Services, sam: Browser, world: World) -> None:
+async def test_a_dead_letter_is_read_retried_and_dropped(site: Services, sam: HttpBrowser, world: World) -> None:
     carol = await world.person("carol")
     post = await carol.publishes("nobody's business")
-    await world.work()
+    await world.deliver_all()
     await bury(site, encode_job(SyndicatePass(post.id, carol.id, "lists", 3, 5, 6)))
     (letter,) = (await sam.get_json("/ops/deadletters/")).json()["letters"]
     assert (letter["kind"], letter["account"], letter["post"]) == ("pass", "carol", str(post.id))
@@ -184,26 +184,26 @@ async def test_a_dead_letter_is_read_retried_and_dropped(site: Services, sam: Br
     assert "it could not &lt;be&gt; done" in page
     assert "nobody&#x27;s business" not in page
     assert (await sam.post("/ops/deadletters/retry/", id=letter["id"])).status_code == 303
-    assert (await site.outbox.depth()).waiting == 1
+    assert (await site.outbox.read_depth()).waiting == 1
     assert (await sam.post("/ops/deadletters/retry/", id=letter["id"])).status_code == 404
-    await world.work()
+    await world.deliver_all()
     await bury(site, b"not a job")
     (letter,) = (await sam.get_json("/ops/deadletters/")).json()["letters"]
     assert letter["kind"] == "unknown"
     answer = await sam.post_json("/ops/deadletters/drop/", id=letter["id"])
     assert answer.json() == {"dropped": letter["id"]}
-    assert (await site.outbox.depth()).dead == 0
+    assert (await site.outbox.read_depth()).dead == 0
     assert [action for action, _ in await trail_of(site)] == ["drop", "retry", "retry"]
 
 
-async def test_what_is_no_letter_is_refused(sam: Browser) -> None:
+async def test_what_is_no_letter_is_refused(sam: HttpBrowser) -> None:
     assert (await sam.post_json("/ops/deadletters/drop/", id="*")).status_code == 400
     assert (await sam.get_json("/ops/deadletters/?cursor=x")).status_code == 400
     assert (await sam.get_json("/ops/trail/?cursor=x")).status_code == 400
 
 
 async def test_the_trail_tells_who_did_what_to_whom_by_which_request(
-    site: Services, sam: Browser, alice: Browser
+    site: Services, sam: HttpBrowser, alice: HttpBrowser
 ) -> None:
     id = await id_of(site, "alice")
     answer = await sam.post_json(f"/ops/accounts/{id}/suspend/")
@@ -213,15 +213,15 @@ async def test_the_trail_tells_who_did_what_to_whom_by_which_request(
     assert "@alice" in (await sam.get("/ops/trail/")).text
 
 
-async def test_only_staff_is_led_to_operations(sam: Browser, alice: Browser) -> None:
+async def test_only_staff_is_led_to_operations(sam: HttpBrowser, alice: HttpBrowser) -> None:
     assert 'href="/ops/"' in (await sam.get("/public/")).text
     assert 'href="/ops/"' not in (await alice.get("/public/")).text
 
 
 async def test_everybody_may_know_how_lively_the_site_is(
-    site: Services, visitor: Browser, alice: Browser
+    site: Services, visitor: HttpBrowser, alice: HttpBrowser
 ) -> None:
-    await alice.publishes("hello")
+    await alice.publish("hello")
     await site.statistics.meter.flush()
     found = (await visitor.get_json("/about/")).json()
     assert found == {"accounts": 1, "posts_today": 1, "active_today": 1, "active_month": 1}

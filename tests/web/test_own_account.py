@@ -1,4 +1,4 @@
-"""The pages of one's own account: profile, password, sessions, deletion (docs/interface.md)."""
+"""The pages of one's own account: profile, password, sessions, deletion (docs/reference/interface.md)."""
 
 import pytest
 
@@ -22,9 +22,7 @@ async def test_without_the_token_nothing_is_done(alice, path):
 
 
 async def test_a_profile_is_edited_and_keeps_what_is_not_sent(alice):
-    answer = await alice.post_json(
-        "/accounts/settings/", display_name="Alice A.", bio="Hi", link="https://a.example"
-    )
+    answer = await alice.post_json("/accounts/settings/", display_name="Alice A.", bio="Hi", link="https://a.example")
     assert answer.status_code == 200
     assert answer.json()["account"]["bio"] == "Hi"
     answer = await alice.post_json("/accounts/settings/", bio="")
@@ -49,9 +47,7 @@ async def test_a_new_password_signs_out_everywhere_but_here(alice, open_browser)
     elsewhere, before = await open_browser(), alice.http.cookies["sessionid"]
     await elsewhere.log_in("alice")
     new = "even longer words 10"
-    answer = await alice.post_json(
-        "/accounts/password/", old_password=PASSWORD, new_password1=new, new_password2=new
-    )
+    answer = await alice.post_json("/accounts/password/", old_password=PASSWORD, new_password1=new, new_password2=new)
     assert (answer.status_code, answer.json()) == (200, {})
     assert alice.http.cookies["sessionid"] != before
     assert await alice.is_signed_in()
@@ -71,7 +67,7 @@ async def test_a_password_is_changed_only_with_the_old_one(alice):
 
 async def test_sessions_are_seen_and_ended(alice, open_browser):
     phone = await open_browser()
-    await phone.take_token()
+    await phone.fetch_csrf_token()
     phone.http.headers["User-Agent"] = "Mozilla/5.0 (iPhone) AppleWebKit/605 Version/18 Safari/604"
     await phone.log_in("alice")
     sessions = (await alice.get_json("/accounts/sessions/")).json()["sessions"]

@@ -1,10 +1,10 @@
-"""Publishing, the page of a post, deleting (docs/interface.md)."""
+"""Publishing, the page of a post, deleting (docs/reference/interface.md)."""
 
 import re
 
 import pytest
 
-from tests.support.browser import hidden
+from tests.support.browser import hidden_field
 
 KEY = "a-key-of-the-form"
 
@@ -50,14 +50,14 @@ async def test_the_same_key_with_another_text_is_refused(alice):
 @pytest.mark.parametrize(("status", "deletes"), [(409, False), (404, True)])
 async def test_a_key_that_is_spent_is_replaced_so_that_the_text_can_be_sent(alice, status, deletes):
     """Without scripts "back" brings the old form with its old key: for that there is no other way out."""
-    post = await alice.publishes("once", idempotency_key=KEY)
+    post = await alice.publish("once", idempotency_key=KEY)
     if deletes:
         await alice.post_json(f"/posts/{post['id']}/delete/")
     text = "once" if deletes else "twice"
     refused = await alice.post("/posts/", text=text, idempotency_key=KEY)
     assert refused.status_code == status
     assert f">\n{text}</textarea>" in refused.text
-    again = await alice.post("/posts/", text=text, idempotency_key=hidden(refused.text, "idempotency_key"))
+    again = await alice.post("/posts/", text=text, idempotency_key=hidden_field(refused.text, "idempotency_key"))
     assert again.status_code == 303
 
 
@@ -65,7 +65,7 @@ async def test_a_key_that_is_spent_is_replaced_so_that_the_text_can_be_sent(alic
 async def test_a_refused_text_comes_back_in_its_box(alice, text):
     answer = await alice.post("/posts/", text=text, idempotency_key=KEY, next="/public/")
     assert answer.status_code == 422
-    assert hidden(answer.text, "idempotency_key") == KEY
+    assert hidden_field(answer.text, "idempotency_key") == KEY
     assert 'name="next" value="/public/"' in answer.text
     assert f">\n{text}</textarea>" in answer.text
     assert re.search(r'id="composer-error" role="alert">[^<]{5,}<', answer.text)
@@ -89,14 +89,14 @@ async def test_a_key_of_more_than_128_characters_is_refused(alice):
 
 
 async def test_ids_may_come_as_numbers(alice):
-    post = await alice.publishes("first")
-    reply = await alice.publishes("second", in_reply_to=int(post["id"]))
+    post = await alice.publish("first")
+    reply = await alice.publish("second", in_reply_to=int(post["id"]))
     assert reply["in_reply_to"] == post["id"]
 
 
 async def test_a_thread_shows_what_is_answered_and_what_answers(alice, bob, visitor):
-    post = await alice.publishes("the question")
-    reply = await bob.publishes("the answer", in_reply_to=post["id"])
+    post = await alice.publish("the question")
+    reply = await bob.publish("the answer", in_reply_to=post["id"])
     for url in (post["url"], reply["url"]):
         shown = re.findall(r'class="post-text"[^>]*>([^<]*)<', (await visitor.get(url)).text)
         assert shown == ["the question", "the answer"]
@@ -107,8 +107,8 @@ async def test_a_thread_shows_what_is_answered_and_what_answers(alice, bob, visi
 
 
 async def test_many_replies_are_paged(alice):
-    post = await alice.publishes("the question")
-    replies = [(await alice.publishes(f"answer {n}", in_reply_to=post["id"]))["id"] for n in range(5)]
+    post = await alice.publish("the question")
+    replies = [(await alice.publish(f"answer {n}", in_reply_to=post["id"]))["id"] for n in range(5)]
     first = (await alice.get_json(f"{post['url']}?limit=3")).json()
     assert [each["id"] for each in first["replies"]] == replies[:3]
     rest = (await alice.get_json(first["next"])).json()
@@ -117,14 +117,14 @@ async def test_many_replies_are_paged(alice):
 
 
 async def test_the_reply_box_answers_the_post_and_comes_back_to_it(alice):
-    post = await alice.publishes("the question")
+    post = await alice.publish("the question")
     page = (await alice.get(post["url"])).text
     answer = await alice.post(
         "/posts/",
         text="the answer",
-        in_reply_to=hidden(page, "in_reply_to"),
+        in_reply_to=hidden_field(page, "in_reply_to"),
         next=re.findall(r'name="next" value="([^"]*)"', page)[0],
-        idempotency_key=hidden(page, "idempotency_key"),
+        idempotency_key=hidden_field(page, "idempotency_key"),
     )
     assert answer.headers["location"] == post["url"]
     assert "the answer" in (await alice.get(post["url"])).text
@@ -132,13 +132,13 @@ async def test_the_reply_box_answers_the_post_and_comes_back_to_it(alice):
 
 @pytest.mark.parametrize("handle", ["bob", "ALICE", "nobody"])
 async def test_a_wrong_handle_before_an_id_leads_to_the_right_one(alice, visitor, handle):
-    post = await alice.publishes("hello")
+    post = await alice.publish("hello")
     answer = await visitor.get(f"/@{handle}/{post['id']}/")
     assert (answer.status_code, answer.headers["location"]) == (301, post["url"])
 
 
 async def test_deleting_ends_every_way_to_a_post(alice, visitor):
-    post = await alice.publishes("regrettable")
+    post = await alice.publish("regrettable")
     answer = await alice.post_json(f"/posts/{post['id']}/delete/")
     assert (answer.status_code, answer.json()) == (200, {"deleted": post["id"]})
     for path in (post["url"], "/public/", "/@alice/"):
@@ -147,13 +147,13 @@ async def test_deleting_ends_every_way_to_a_post(alice, visitor):
 
 
 async def test_deleting_by_form_goes_home(alice):
-    post = await alice.publishes("regrettable")
+    post = await alice.publish("regrettable")
     answer = await alice.post(f"/posts/{post['id']}/delete/")
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 
 async def test_a_second_click_on_delete_is_a_success(alice, bob):
-    post = await alice.publishes("regrettable")
+    post = await alice.publish("regrettable")
     path = f"/posts/{post['id']}/delete/"
     for _ in range(2):
         answer = await alice.post_json(path)
@@ -163,14 +163,14 @@ async def test_a_second_click_on_delete_is_a_success(alice, bob):
 
 
 async def test_nobody_deletes_what_is_anothers(alice, bob):
-    post = await alice.publishes("mine")
+    post = await alice.publish("mine")
     answer = await bob.post_json(f"/posts/{post['id']}/delete/")
     assert (answer.status_code, answer.json()["error"]) == (404, "not_found")
     assert (await bob.get(post["url"])).status_code == 200
 
 
 async def test_only_the_author_sees_how_to_delete(alice, bob):
-    post = await alice.publishes("mine")
+    post = await alice.publish("mine")
     delete = f"/posts/{post['id']}/delete/"
     assert delete in (await alice.get("/public/")).text
     assert delete not in (await bob.get("/public/")).text
@@ -190,10 +190,10 @@ async def test_an_address_that_is_no_id_is_not_there(visitor, post_id):
 
 
 async def test_pages_of_replies_are_full_when_some_are_hidden(alice, bob, site):
-    post = await alice.publishes("A question.")
+    post = await alice.publish("A question.")
     for number in range(4):
-        await bob.publishes(f"hidden {number}", in_reply_to=post["id"])
-    wanted = [(await alice.publishes(f"reply {n}", in_reply_to=post["id"]))["id"] for n in range(4)]
+        await bob.publish(f"hidden {number}", in_reply_to=post["id"])
+    wanted = [(await alice.publish(f"reply {n}", in_reply_to=post["id"]))["id"] for n in range(4)]
     account = await site.accounts.get_by_handle("bob")
     await site.accounts.suspend(account_id=account.id)
     first = (await alice.get_json(f"{post['url']}?limit=3")).json()

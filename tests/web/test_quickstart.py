@@ -11,10 +11,10 @@ import pytest
 import redis
 
 from socialsite.store.embedded import EmbeddedServer
-from tests.support.redis_server import write_out
-from tests.support.site import Site, is_alive, wait_until
+from tests.support.redis_server import pause_until_aof_written
+from tests.support.site import QuickstartSite, is_alive, wait_until
 
-Start = Callable[..., Site]
+Start = Callable[..., QuickstartSite]
 pytestmark = pytest.mark.slow
 
 
@@ -25,10 +25,10 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(data: Path) -> Iterator[Start]:
-    sites: list[Site] = []
+    sites: list[QuickstartSite] = []
 
-    def run(*arguments: str) -> Site:
-        sites.append(Site(data, "--no-demo", *(arguments or ("--port", "0"))))
+    def run(*arguments: str) -> QuickstartSite:
+        sites.append(QuickstartSite(data, "--no-demo", *(arguments or ("--port", "0"))))
         return sites[-1]
 
     yield run
@@ -50,7 +50,7 @@ def server_of(data: Path) -> redis.Redis:
 
 
 def test_ctrl_c_stops_all_of_it_and_the_data_are_there_next_time(start: Start, data: Path) -> None:
-    site = start().until_ready()
+    site = start().wait_until_ready()
     assert site.status("/readyz") == 200
     server_of(data).set("posts:{1}:post", "kept")
     key = (data / "secret_key").read_text()
@@ -59,7 +59,7 @@ def test_ctrl_c_stops_all_of_it_and_the_data_are_there_next_time(start: Start, d
     assert site.interrupt() == 0
     assert not any(map(is_alive, processes))
 
-    again = start().until_ready()
+    again = start().wait_until_ready()
     assert server_of(data).get("posts:{1}:post") == "kept"
     assert (data / "secret_key").read_text() == key
     assert (data / "secret_key").stat().st_mode & 0o077 == 0
@@ -67,7 +67,7 @@ def test_ctrl_c_stops_all_of_it_and_the_data_are_there_next_time(start: Start, d
 
 
 def test_sigterm_stops_it_as_ctrl_c_does(start: Start) -> None:
-    site = start().until_ready()
+    site = start().wait_until_ready()
     processes = [site.pid, *site.children().values()]
     os.kill(site.pid, signal.SIGTERM)
     assert site.wait() == 0
@@ -75,7 +75,7 @@ def test_sigterm_stops_it_as_ctrl_c_does(start: Start) -> None:
 
 
 def test_a_second_start_on_the_same_data_exits_1_with_one_line(start: Start, data: Path) -> None:
-    first = start().until_ready()
+    first = start().wait_until_ready()
     second = start()
     assert second.wait() == 1
     assert [line for line in second.lines if line] == [f"CommandError: A quickstart already runs on {data}."]
@@ -87,13 +87,11 @@ def test_a_taken_port_exits_1_with_one_line(start: Start) -> None:
         port = taken.getsockname()[1]
         site = start("--port", str(port))
         assert site.wait() == 1
-    assert site.lines == [
-        f"CommandError: Port {port} cannot be used (Address already in use); choose one by --port."
-    ]
+    assert site.lines == [f"CommandError: Port {port} cannot be used (Address already in use); choose one by --port."]
 
 
 def test_kill_9_leaves_no_child_and_the_next_start_takes_over(start: Start, data: Path) -> None:
-    site = start().until_ready()
+    site = start().wait_until_ready()
     server_of(data).set("posts:{1}:post", "kept")
     children = site.children()
     assert set(children) == {"web", "worker"}
@@ -102,7 +100,7 @@ def test_kill_9_leaves_no_child_and_the_next_start_takes_over(start: Start, data
     site.kill()
     wait_until(lambda: not any(map(is_alive, children.values())), 60)
 
-    again = start("--port", str(port)).until_ready()
+    again = start("--port", str(port)).wait_until_ready()
     assert record(data)["pid"] == orphan
     assert server_of(data).get("posts:{1}:post") == "kept"
     assert again.interrupt() == 0
@@ -111,16 +109,16 @@ def test_kill_9_leaves_no_child_and_the_next_start_takes_over(start: Start, data
 
 @pytest.mark.parametrize("role", ["web", "worker"])
 def test_a_killed_child_is_started_again(start: Start, role: str) -> None:
-    site = start().until_ready()
+    site = start().wait_until_ready()
     victim = site.kill_one(role)
     wait_until(lambda: site.children().get(role, victim) != victim, 60)
     wait_until(lambda: site.status() == 200, 90)
 
 
 def test_a_killed_redis_is_started_again_with_its_data(start: Start, data: Path) -> None:
-    site = start().until_ready()
+    site = start().wait_until_ready()
     server_of(data).set("posts:{1}:post", "kept")
-    write_out(server_of(data))  # no request did it, so nobody has looked whether the file has it
+    pause_until_aof_written(server_of(data))  # no request did it, so nobody has looked whether the file has it
     site.kill_one("redis")
     wait_until(lambda: site.status() == 200 and server_of(data).ping(), 90)
     assert server_of(data).get("posts:{1}:post") == "kept"

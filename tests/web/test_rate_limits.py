@@ -5,7 +5,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from tests.support.browser import JSON, hidden
+from tests.support.browser import JSON_HEADERS, hidden_field
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ async def alice(limited_site, open_browser):
 
 async def test_the_fourth_post_of_a_minute_is_refused(alice):
     for number in range(3):
-        await alice.publishes(f"post {number}")
+        await alice.publish(f"post {number}")
     answer = await alice.post_json("/posts/", text="one more")
     assert (answer.status_code, answer.json()["error"]) == (429, "rate_limited")
     assert answer.json()["fields"] == {"rule": "post"}
@@ -24,11 +24,11 @@ async def test_the_fourth_post_of_a_minute_is_refused(alice):
 
 async def test_a_refused_post_comes_back_in_its_box(alice):
     for number in range(3):
-        await alice.publishes(f"post {number}")
+        await alice.publish(f"post {number}")
     answer = await alice.post("/posts/", text="one more", idempotency_key="the-key")
     assert answer.status_code == 429
     assert answer.headers["retry-after"]
-    assert hidden(answer.text, "idempotency_key") == "the-key"
+    assert hidden_field(answer.text, "idempotency_key") == "the-key"
     assert ">\none more</textarea>" in answer.text
     assert "You have published a lot within a minute." in answer.text
     assert f"Try again in {answer.headers['retry-after']} second" in answer.text
@@ -37,9 +37,9 @@ async def test_a_refused_post_comes_back_in_its_box(alice):
 
 async def test_a_neighbour_behind_the_same_address_is_not_locked_out(alice, open_browser):
     for number in range(3):
-        await alice.publishes(f"post {number}")
+        await alice.publish(f"post {number}")
     bob = await open_browser("bob")
-    await bob.publishes("me too")
+    await bob.publish("me too")
 
 
 async def test_many_accounts_behind_one_address_share_what_ten_may_do(limited_site, open_browser):
@@ -55,7 +55,7 @@ async def test_many_accounts_behind_one_address_share_what_ten_may_do(limited_si
 
 async def test_one_account_behind_many_addresses_gets_no_more_either(alice, open_browser):
     for number in range(3):
-        await alice.publishes(f"post {number}")
+        await alice.publish(f"post {number}")
     elsewhere = await open_browser(address="198.51.100.7")
     elsewhere.http.cookies = alice.http.cookies
     assert (await elsewhere.post_json("/posts/", text="me again")).status_code == 429
@@ -64,14 +64,14 @@ async def test_one_account_behind_many_addresses_gets_no_more_either(alice, open
 async def test_a_refused_hit_of_one_is_no_hit_of_the_other(alice, open_browser):
     """Alice is over her limit; what she tries from Bob's address must not use up his."""
     for number in range(3):
-        await alice.publishes(f"post {number}")
+        await alice.publish(f"post {number}")
     elsewhere = await open_browser(address="198.51.100.7")
     elsewhere.http.cookies = alice.http.cookies
     for _ in range(5):
         await elsewhere.post_json("/posts/", text="me again")
     bob = await open_browser("bob", address="198.51.100.7")
     for number in range(3):
-        await bob.publishes(f"bob's {number}")
+        await bob.publish(f"bob's {number}")
 
 
 async def test_following_has_a_rule_of_its_own(alice, open_browser):
@@ -81,13 +81,13 @@ async def test_following_has_a_rule_of_its_own(alice, open_browser):
     answer = await alice.post_json("/@bob/follow/")
     assert answer.json()["fields"] == {"rule": "follow"}
     assert (await alice.post("/@bob/follow/")).status_code == 429
-    await alice.publishes("still free to speak")
+    await alice.publish("still free to speak")
 
 
 async def test_an_address_gets_its_number_of_requests_whatever_it_claims(limited_site, open_browser):
     browser = await open_browser(address="198.51.100.9")
     statuses = [
-        (await browser.http.get("/public/", headers={**JSON, "X-Forwarded-For": f"192.0.2.{n}"})).status_code
+        (await browser.http.get("/public/", headers={**JSON_HEADERS, "X-Forwarded-For": f"192.0.2.{n}"})).status_code
         for n in range(60)
     ]
     assert statuses == [200] * 40 + [429] * 20
@@ -109,8 +109,7 @@ async def test_behind_a_trusted_proxy_each_client_counts_alone(limited_site, ope
     for number in range(60):
         assert (await proxy.get("/public/", **{"X-Forwarded-For": f"192.0.2.{number}"})).status_code == 200
     statuses = [
-        (await proxy.get("/public/", **{"X-Forwarded-For": f"192.0.2.{n}, 203.0.113.5"})).status_code
-        for n in range(60)
+        (await proxy.get("/public/", **{"X-Forwarded-For": f"192.0.2.{n}, 203.0.113.5"})).status_code for n in range(60)
     ]
     assert statuses == [200] * 40 + [429] * 20
 

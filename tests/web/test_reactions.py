@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from socialsite.services import Services
-from tests.support.browser import Browser
+from tests.support.browser import HttpBrowser
 from tests.support.world import World
 
 ACTS = {"like": "liked", "boost": "boosted", "bookmark": "bookmarked"}
 COUNTED = {"like": "likes", "boost": "boosts"}
 
 
-async def said(browser: Browser, post: dict[str, Any], act: str) -> dict[str, Any]:
+async def said(browser: HttpBrowser, post: dict[str, Any], act: str) -> dict[str, Any]:
     answer = await browser.post_json(f"/posts/{post['id']}/{act}/")
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
@@ -21,8 +21,8 @@ async def said(browser: Browser, post: dict[str, Any], act: str) -> dict[str, An
 
 
 @pytest.mark.parametrize("act", ACTS)
-async def test_an_action_answers_the_post_with_its_counts(alice: Browser, bob: Browser, act: str) -> None:
-    post = await bob.publishes("hello")
+async def test_an_action_answers_the_post_with_its_counts(alice: HttpBrowser, bob: HttpBrowser, act: str) -> None:
+    post = await bob.publish("hello")
     for _ in range(2):
         answer = await said(alice, post, act)
         assert answer["id"] == post["id"]
@@ -39,8 +39,8 @@ async def test_an_action_answers_the_post_with_its_counts(alice: Browser, bob: B
 
 
 @pytest.mark.parametrize("act", [*ACTS, *(f"un{act}" for act in ACTS)])
-async def test_forms_lead_back(alice: Browser, bob: Browser, visitor: Browser, act: str) -> None:
-    post = await bob.publishes("hello")
+async def test_forms_lead_back(alice: HttpBrowser, bob: HttpBrowser, visitor: HttpBrowser, act: str) -> None:
+    post = await bob.publish("hello")
     answer = await alice.post(f"/posts/{post['id']}/{act}/")
     assert (answer.status_code, answer.headers["Location"]) == (303, post["url"])
     answer = await alice.post(f"/posts/{post['id']}/{act}/", next="/public/?limit=3")
@@ -50,13 +50,11 @@ async def test_forms_lead_back(alice: Browser, bob: Browser, visitor: Browser, a
     assert (await alice.get(f"/posts/{post['id']}/{act}/")).status_code == 405
     assert (await alice.post_json(f"/posts/{int(post['id']) + 1}/{act}/")).status_code == 404
     assert (await visitor.post_json(f"/posts/{post['id']}/{act}/")).status_code == 401
-    assert (
-        (await visitor.post(f"/posts/{post['id']}/{act}/")).headers["Location"].startswith("/accounts/login/")
-    )
+    assert (await visitor.post(f"/posts/{post['id']}/{act}/")).headers["Location"].startswith("/accounts/login/")
 
 
-async def test_a_boost_is_json_as_clients_rely_on(alice: Browser, bob: Browser) -> None:
-    post = await bob.publishes("hello <b>")
+async def test_a_boost_is_json_as_clients_rely_on(alice: HttpBrowser, bob: HttpBrowser) -> None:
+    post = await bob.publish("hello <b>")
     original = await said(alice, post, "boost")
     (entry,) = (await alice.get_json("/")).json()["posts"]
     assert entry["id"] != post["id"]
@@ -73,8 +71,8 @@ async def test_a_boost_is_json_as_clients_rely_on(alice: Browser, bob: Browser) 
     assert (await alice.get_json("/")).json()["posts"] == []
 
 
-async def test_a_boost_is_html_as_clients_rely_on(alice: Browser, bob: Browser) -> None:
-    post = await bob.publishes("hello")
+async def test_a_boost_is_html_as_clients_rely_on(alice: HttpBrowser, bob: HttpBrowser) -> None:
+    post = await bob.publish("hello")
     await said(alice, post, "boost")
     (entry,) = (await alice.get_json("/")).json()["posts"]
     html = (await alice.get("/")).text
@@ -86,9 +84,9 @@ async def test_a_boost_is_html_as_clients_rely_on(alice: Browser, bob: Browser) 
     assert f'data-boost-of="{post["id"]}"' in page.text
 
 
-async def test_buttons_tell_what_is_done_and_what_may_be(alice: Browser, bob: Browser) -> None:
-    post = await bob.publishes("hello")
-    closed = await bob.publishes("for followers", audience="followers")
+async def test_buttons_tell_what_is_done_and_what_may_be(alice: HttpBrowser, bob: HttpBrowser) -> None:
+    post = await bob.publish("hello")
+    closed = await bob.publish("for followers", audience="followers")
     await alice.post_json("/@bob/follow/")
     await said(alice, post, "like")
     html = (await alice.get(post["url"])).text
@@ -103,9 +101,9 @@ async def test_buttons_tell_what_is_done_and_what_may_be(alice: Browser, bob: Br
 
 
 async def test_bookmarks_are_a_page_of_ones_own(
-    alice: Browser, bob: Browser, visitor: Browser, site: Services
+    alice: HttpBrowser, bob: HttpBrowser, visitor: HttpBrowser, site: Services
 ) -> None:
-    posts = [await bob.publishes(f"post {n}") for n in range(3)]
+    posts = [await bob.publish(f"post {n}") for n in range(3)]
     for post in posts:
         await said(alice, post, "bookmark")
     first = (await alice.get_json("/bookmarks/?limit=2")).json()
@@ -125,8 +123,8 @@ async def test_bookmarks_are_a_page_of_ones_own(
         assert (await alice.get_json(f"/bookmarks/?cursor={cursor}")).status_code == 400
 
 
-async def test_who_likes_and_who_boosts(alice: Browser, bob: Browser, visitor: Browser) -> None:
-    post = await bob.publishes("hello")
+async def test_who_likes_and_who_boosts(alice: HttpBrowser, bob: HttpBrowser, visitor: HttpBrowser) -> None:
+    post = await bob.publish("hello")
     await said(alice, post, "like")
     await said(alice, post, "boost")
     await said(bob, post, "like")

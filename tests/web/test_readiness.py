@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import pytest_asyncio
 
-from socialsite.configuration import Configuration
-from socialsite.health import COMPONENTS, readiness, state_of
-from socialsite.middleware.services import loop_services
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
-from tests.support.browser import Browser
+from socialsite.web.health import COMPONENTS, check_readiness, state_from_info
+from socialsite.web.middleware.services import loop_services
+from tests.support.browser import HttpBrowser
 from tests.support.redis_server import RedisServer
-from tests.support.stalls import Stalls
+from tests.support.stalls import StallMonitor
 from tests.support.visitor import PASSWORD
 
 RESERVE = 16 * 1024 * 1024
@@ -34,12 +34,12 @@ def other() -> Iterator[RedisServer]:
 async def site(server: RedisServer, other: RedisServer) -> AsyncIterator[Services]:
     """Jobs, series and search stand on a server of their own."""
     urls = StoreUrls(server.url, {"jobs": other.url, "series": other.url, "search": other.url})
-    async with open_services(urls, Configuration(memory_reserve=RESERVE)) as opened:
+    async with open_services(urls, ServiceConfig(memory_reserve=RESERVE)) as opened:
         loop_services.bind(opened)
         yield opened
 
 
-async def asked(visitor: Browser) -> tuple[int, dict[str, str]]:
+async def asked(visitor: HttpBrowser) -> tuple[int, dict[str, str]]:
     answer = await visitor.get("/readyz")
     found = answer.json()
     assert found["status"] == ("ok" if answer.status_code == 200 else "down")
@@ -65,7 +65,7 @@ async def test_servers_that_hang_are_told_within_two_seconds(visitor, server, ot
     for each in hung:
         os.kill(each.pid, signal.SIGSTOP)
     try:
-        with Stalls() as stalls:
+        with StallMonitor() as stalls:
             started = time.monotonic()
             status, states = await asked(visitor)
             took_s = time.monotonic() - started
@@ -83,9 +83,9 @@ async def test_a_process_that_starts_before_its_store_says_so_within_two_seconds
     settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = server.url, {}
     os.kill(server.pid, signal.SIGSTOP)
     try:
-        with Stalls() as stalls:
+        with StallMonitor() as stalls:
             started = time.monotonic()
-            found = await readiness()
+            found = await check_readiness()
             took_s = time.monotonic() - started
     finally:
         os.kill(server.pid, signal.SIGCONT)
@@ -96,17 +96,17 @@ async def test_a_process_that_starts_before_its_store_says_so_within_two_seconds
 
 async def test_without_the_series_people_post_and_read_and_staff_act(server, other, open_browser):
     urls = StoreUrls(server.url, {"series": other.url})
-    async with open_services(urls, Configuration(memory_reserve=RESERVE)) as services:
+    async with open_services(urls, ServiceConfig(memory_reserve=RESERVE)) as services:
         loop_services.bind(services)
         await services.accounts.sign_up(
-            handle="sam", password=PASSWORD, now_ms=services.clock.now_ms(), staff=True, may_be_reserved=True
+            handle="sam", password=PASSWORD, now_ms=services.clock.now_ms(), staff=True, allow_reserved=True
         )
         sam, bob = await open_browser(), await open_browser("bob")
         await sam.log_in("sam")
         account = await services.accounts.get_by_handle("bob")
         other.kill()
         assert (await asked(sam))[1]["series"] == "unavailable"
-        await bob.publishes("nobody counts this")
+        await bob.publish("nobody counts this")
         assert "nobody counts this" in (await bob.get("/@bob/")).text
         assert (await sam.get("/ops/")).status_code == 200
         assert (await sam.post(f"/ops/accounts/{account.id}/suspend/")).status_code == 303
@@ -151,7 +151,7 @@ async def test_asking_leaves_nothing_behind(visitor, server):
 
 
 async def test_the_outbox_informs_and_decides_nothing(alice, visitor):
-    await alice.publishes("hello")
+    await alice.publish("hello")
     answer = await visitor.get("/readyz")
     assert (answer.status_code, answer.json()["outbox"]["waiting"]) == (200, 1)
     assert answer.json()["outbox"]["oldest_ms"] >= 0
@@ -169,4 +169,4 @@ async def test_the_outbox_informs_and_decides_nothing(alice, visitor):
     ],
 )
 def test_what_a_server_says_of_itself_becomes_one_word(facts, state):
-    assert state_of(facts, 100) == state
+    assert state_from_info(facts, 100) == state

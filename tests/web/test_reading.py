@@ -8,7 +8,7 @@ from socialsite.ids import id_at
 
 
 async def test_the_place_is_kept_and_shown_between_new_and_read(alice):
-    posts = [await alice.publishes(f"{number}") for number in range(4)]
+    posts = [await alice.publish(f"{number}") for number in range(4)]
     html = (await alice.get("/")).text
     assert 'class="here"' not in html
     assert "data-place" in html
@@ -32,7 +32,7 @@ async def test_the_place_is_kept_and_shown_between_new_and_read(alice):
 
 
 async def test_a_place_far_below_is_a_link_away(alice):
-    posts = [await alice.publishes(f"{number}") for number in range(5)]
+    posts = [await alice.publish(f"{number}") for number in range(5)]
     await alice.post_json("/positions/", timeline="public", post=posts[0]["id"])
     html = (await alice.get("/public/?limit=2")).text
     href = re.search(r'href="([^"]+)">[^/]*/>?.*?Jump to where I was', html, re.S)
@@ -63,7 +63,7 @@ async def test_places_and_preferences_are_for_those_signed_in(visitor):
 
 
 async def test_scrolling_can_be_turned_off(alice):
-    await alice.publishes("words")
+    await alice.publish("words")
 
     async def is_on() -> bool:
         return '<input type="checkbox" checked> Load older posts' in (await alice.get("/")).text
@@ -79,7 +79,7 @@ async def test_scrolling_can_be_turned_off(alice):
 
 @pytest.mark.parametrize("path", ["/", "/public/", "/@alice/", "/tags/words/"])
 async def test_a_day_leads_to_its_last_posts(alice, path):
-    await alice.publishes("#words")
+    await alice.publish("#words")
     answer = await alice.get(f"{path}?date=2020-02-29")
     end = id_at(1_583_020_800_000)  # 2020-03-01T00:00Z
     assert (answer.status_code, answer.headers["location"]) == (303, f"{path}?before={end}")

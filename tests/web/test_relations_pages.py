@@ -5,7 +5,7 @@ import re
 import pytest
 
 from socialsite.services import Services
-from tests.support.browser import Browser
+from tests.support.browser import HttpBrowser
 from tests.support.world import World
 
 PATHS = (
@@ -22,7 +22,7 @@ PATHS = (
 
 
 @pytest.fixture
-async def people(site: Services, alice: Browser, bob: Browser) -> tuple[Browser, Browser]:
+async def people(site: Services, alice: HttpBrowser, bob: HttpBrowser) -> tuple[HttpBrowser, HttpBrowser]:
     """Alice follows Bob, has him on a list, and asked something that he answered."""
     await alice.post_json("/@bob/follow/")
     await alice.post_json("/lists/", title="List")
@@ -30,16 +30,16 @@ async def people(site: Services, alice: Browser, bob: Browser) -> tuple[Browser,
     return alice, bob
 
 
-async def talk(alice: Browser, bob: Browser, site: Services) -> str:
+async def talk(alice: HttpBrowser, bob: HttpBrowser, site: Services) -> str:
     """The id of Alice's question, answered by Bob, who said something else too."""
-    asked = await alice.publishes("something to drink?")
-    await bob.publishes("unmistakable #tea")
-    await bob.publishes("unmistakable answer", in_reply_to=asked["id"])
-    await World(site).work()
+    asked = await alice.publish("something to drink?")
+    await bob.publish("unmistakable #tea")
+    await bob.publish("unmistakable answer", in_reply_to=asked["id"])
+    await World(site).deliver_all()
     return str(asked["id"])
 
 
-async def seen(reader: Browser, asked: str) -> set[str]:
+async def seen(reader: HttpBrowser, asked: str) -> set[str]:
     """The paths that show it; HTML and JSON agree."""
     found = set()
     for pattern in PATHS:
@@ -61,7 +61,7 @@ HIDDEN = {
 
 @pytest.mark.parametrize("act", HIDDEN)
 async def test_what_keeps_somebody_away_holds_on_every_page(
-    people: tuple[Browser, Browser], site: Services, act: str
+    people: tuple[HttpBrowser, HttpBrowser], site: Services, act: str
 ) -> None:
     alice, bob = people
     asked = await talk(alice, bob, site)
@@ -75,14 +75,14 @@ async def test_what_keeps_somebody_away_holds_on_every_page(
     assert await seen(alice, asked) == set(PATHS)
 
 
-async def test_a_form_leads_back_to_the_profile(people: tuple[Browser, Browser]) -> None:
+async def test_a_form_leads_back_to_the_profile(people: tuple[HttpBrowser, HttpBrowser]) -> None:
     alice, _bob = people
     for act in ("mute", "unmute", "hide-boosts", "show-boosts", "remove-follower", "block", "unblock"):
         answer = await alice.post(f"/@bob/{act}/")
         assert (answer.status_code, answer.headers["location"]) == (303, "/@bob/"), act
 
 
-async def test_nobody_signed_in_is_sent_to_log_in(site: Services, visitor: Browser, bob: Browser) -> None:
+async def test_nobody_signed_in_is_sent_to_log_in(site: Services, visitor: HttpBrowser, bob: HttpBrowser) -> None:
     for act in ("block", "mute", "accept"):
         assert (await visitor.post_json(f"/@bob/{act}/")).status_code == 401
     for page in ("requests", "blocked", "muted", "filters"):
@@ -92,9 +92,9 @@ async def test_nobody_signed_in_is_sent_to_log_in(site: Services, visitor: Brows
         )  # fmt: skip
 
 
-async def test_a_profile_says_how_it_stands_without_posts(people: tuple[Browser, Browser]) -> None:
+async def test_a_profile_says_how_it_stands_without_posts(people: tuple[HttpBrowser, HttpBrowser]) -> None:
     alice, bob = people
-    await bob.publishes("unmistakable")
+    await bob.publish("unmistakable")
     await alice.post_json("/@bob/block/")
     mine, theirs = await alice.get("/@bob/"), await bob.get("/@alice/")
     assert 'data-relation="blocks"' in mine.text
@@ -107,7 +107,7 @@ async def test_a_profile_says_how_it_stands_without_posts(people: tuple[Browser,
         assert (await bob.get(f"/@alice/{page}/")).status_code == 404
 
 
-async def test_blocked_and_muted_accounts_are_listed(people: tuple[Browser, Browser]) -> None:
+async def test_blocked_and_muted_accounts_are_listed(people: tuple[HttpBrowser, HttpBrowser]) -> None:
     alice, _bob = people
     await alice.post_json("/@bob/mute/", duration=3600)
     muted = (await alice.get_json("/accounts/muted/")).json()

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 import pytest_asyncio
 
 from accounts.domain import AccountId
-from socialsite.configuration import Configuration
-from socialsite.middleware.services import loop_services
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
-from tests.support.browser import Browser
-from tests.support.replicas import ReplicatedServer, reads, replicated_server
+from socialsite.web.middleware.services import loop_services
+from tests.support.browser import HttpBrowser
+from tests.support.replicas import ReplicatedServer, count_reads, replicated_server
 from tests.support.world import World
 from tests.web.conftest import OpenBrowser
 
@@ -25,7 +25,7 @@ async def servers() -> AsyncIterator[ReplicatedServer]:
 
 @pytest_asyncio.fixture
 async def site(servers: ReplicatedServer) -> AsyncIterator[Services]:
-    async with open_services(servers.url, Configuration()) as opened:
+    async with open_services(servers.url, ServiceConfig()) as opened:
         loop_services.bind(opened)
         yield opened
 
@@ -48,10 +48,10 @@ async def test_pages_of_people_who_are_signed_in_are_not(
     await bob.publishes("hello #news")
     visitor, alice = await open_browser(), await open_browser("alice")
     await until_read_there(servers, visitor)
-    before = reads(servers.replica.client())
+    before = count_reads(servers.replica.client())
     for page in ("/", *PAGES[:3]):
         assert (await alice.get(page)).status_code == 200
-    assert reads(servers.replica.client()) == before
+    assert count_reads(servers.replica.client()) == before
 
 
 async def test_a_replica_that_lags_shows_nothing_deleted_and_nobody_suspended(
@@ -62,7 +62,7 @@ async def test_a_replica_that_lags_shows_nothing_deleted_and_nobody_suspended(
     await eve.publishes("spam #news")
     visitor = await open_browser()
     await until_read_there(servers, visitor)
-    servers.wire.hold()
+    servers.wire.pause()
     await bob.deletes(first)
     await site.accounts.suspend(account_id=AccountId(eve.id))
     assert await asked_while_behind(servers, visitor), "the replica was asked while it was behind"
@@ -70,20 +70,20 @@ async def test_a_replica_that_lags_shows_nothing_deleted_and_nobody_suspended(
     assert all(["third" in (await visitor.get(page)).text for page in PAGES])
 
 
-async def asked_while_behind(servers: ReplicatedServer, visitor: Browser) -> int:
+async def asked_while_behind(servers: ReplicatedServer, visitor: HttpBrowser) -> int:
     """Look at the pages for longer than a replica may lag; how many rounds it was read in."""
     held, stale = time.monotonic(), 0
     while time.monotonic() < held + 1.5:
-        before = reads(servers.replica.client())
+        before = count_reads(servers.replica.client())
         pages = [(await visitor.get(page)).text for page in PAGES]
-        stale += reads(servers.replica.client()) > before
+        stale += count_reads(servers.replica.client()) > before
         assert not any("hello" in page or "spam" in page for page in pages)
         assert all("second" in page for page in pages)
     return stale
 
 
-async def until_read_there(servers: ReplicatedServer, visitor: Browser, page: str = "/public/") -> None:
-    until, before = time.monotonic() + 10, reads(servers.replica.client())
-    while reads(servers.replica.client()) == before:
+async def until_read_there(servers: ReplicatedServer, visitor: HttpBrowser, page: str = "/public/") -> None:
+    until, before = time.monotonic() + 10, count_reads(servers.replica.client())
+    while count_reads(servers.replica.client()) == before:
         assert time.monotonic() < until, f"the replica is never read from for {page}"
         await visitor.get(page)

@@ -6,25 +6,27 @@ import time
 import httpx
 import pytest
 
-from tests.support.fleet import Fleet
-from tests.support.processes import is_read
+from tests.support.fleet import DaphneFleet
+from tests.support.processes import is_receive_queue_empty
 from tests.support.rolling import restart_all_under_load
 from tests.support.site import wait_until
 
 
 @pytest.mark.slow
 async def test_a_rolling_restart_fails_no_request_and_every_socket_resumes(redis_url, tmp_path):
-    async with Fleet(redis_url, 2) as fleet:
+    async with DaphneFleet(redis_url, 2) as fleet:
         await restart_all_under_load(fleet, fleet.port, tmp_path)
 
 
 async def test_a_request_in_hand_is_answered_after_the_signal_and_ends_its_connection(redis_url):
-    async with Fleet(redis_url, 1) as fleet:
+    async with DaphneFleet(redis_url, 1) as fleet:
         reader, writer = await asyncio.open_connection("127.0.0.1", fleet.port)
         writer.write(b"POST /posts/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 6\r\n\r\nte")
-        await asyncio.to_thread(wait_until, lambda: is_read(fleet.port, writer.get_extra_info("sockname")[1]))
+        await asyncio.to_thread(
+            wait_until, lambda: is_receive_queue_empty(fleet.port, writer.get_extra_info("sockname")[1])
+        )
         stopping = asyncio.create_task(fleet.stop(0))
-        await fleet.said("STOPPING=1", 1)
+        await fleet.wait_for_notes("STOPPING=1", 1)
         await asyncio.sleep(0.5)
         writer.write(b"xt=a")
         answer = await asyncio.wait_for(reader.read(), 10)
@@ -35,7 +37,7 @@ async def test_a_request_in_hand_is_answered_after_the_signal_and_ends_its_conne
 
 
 async def test_an_idle_connection_does_not_hold_up_the_end(redis_url):
-    async with Fleet(redis_url, 1) as fleet, httpx.AsyncClient(base_url=fleet.origin) as client:
+    async with DaphneFleet(redis_url, 1) as fleet, httpx.AsyncClient(base_url=fleet.origin) as client:
         assert (await client.get("/public/")).status_code == 200
         before = time.monotonic()
         assert await fleet.stop(0) == 0
@@ -43,7 +45,10 @@ async def test_an_idle_connection_does_not_hold_up_the_end(redis_url):
 
 
 async def test_what_comes_while_nobody_accepts_waits_for_the_next_daphne(redis_url):
-    async with Fleet(redis_url, 1) as fleet, httpx.AsyncClient(base_url=fleet.origin, timeout=20) as client:
+    async with (
+        DaphneFleet(redis_url, 1) as fleet,
+        httpx.AsyncClient(base_url=fleet.origin, timeout=20) as client,
+    ):
         restarting = asyncio.create_task(fleet.restart(0))
         await asyncio.sleep(1.2)
         answers = await asyncio.gather(*(client.get("/livez") for _ in range(20)))

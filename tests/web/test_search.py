@@ -5,10 +5,10 @@ from urllib.parse import quote
 
 import pytest
 
-from socialsite.configuration import Configuration
-from socialsite.middleware.services import loop_services
+from socialsite.service_config import ServiceConfig
 from socialsite.services import open_services
-from tests.support.browser import Browser
+from socialsite.web.middleware.services import loop_services
+from tests.support.browser import HttpBrowser
 
 DAY = "2026-01-31"
 
@@ -18,20 +18,20 @@ def path(query: str, **more: object) -> str:
     return f"/search/?q={quote(query, safe='')}{rest}"
 
 
-async def answer(browser: Browser, query: str, **more: object) -> dict:
+async def answer(browser: HttpBrowser, query: str, **more: object) -> dict:
     found = await browser.get_json(path(query, **more))
     assert found.status_code == 200, found.text
     return found.json()
 
 
-async def ids(browser: Browser, query: str, **more: object) -> list[str]:
+async def ids(browser: HttpBrowser, query: str, **more: object) -> list[str]:
     return [post["id"] for post in (await answer(browser, query, **more))["posts"]]
 
 
 async def test_a_search_finds_posts_people_and_hashtags(alice, bob, visitor, world):
-    first = await alice.publishes("Curiouser and curiouser #alicebooks")
-    second = await bob.publishes("I am curiouser than Alice")
-    await world.work()
+    first = await alice.publish("Curiouser and curiouser #alicebooks")
+    second = await bob.publish("I am curiouser than Alice")
+    await world.deliver_all()
     found = await answer(visitor, "alice")
     assert [post["id"] for post in found["posts"]] == [second["id"]]
     assert [account["handle"] for account in found["accounts"]] == ["alice"]
@@ -46,9 +46,9 @@ async def test_a_search_finds_posts_people_and_hashtags(alice, bob, visitor, wor
 
 
 async def test_accents_may_be_left_out_and_are_shown_as_written(alice, visitor, world):
-    post = await alice.publishes("Un café à Zürich, #Été")
+    post = await alice.publish("Un café à Zürich, #Été")
     await alice.post_json("/accounts/settings/", display_name="José Łukasz", bio="", link="")
-    await world.work()
+    await world.deliver_all()
     for query in ("cafe zurich", "CAFÉ", '"un cafe a zurich"', "#ete", "ete from:alice"):
         assert await ids(visitor, query) == [post["id"]], query
     page = (await visitor.get(path("cafe"))).text
@@ -73,8 +73,8 @@ async def test_people_found_can_be_followed(alice, bob, world):
 
 
 async def test_pages_go_back_in_time_and_keep_the_query(alice, world):
-    posts = [(await alice.publishes(f"{n} 日本 & more"))["id"] for n in range(5)][::-1]
-    await world.work()
+    posts = [(await alice.publish(f"{n} 日本 & more"))["id"] for n in range(5)][::-1]
+    await world.deliver_all()
     first = await answer(alice, "日本 &", limit=2)
     assert [post["id"] for post in first["posts"]] == posts[:2]
     second = (await alice.get_json(first["next"])).json()
@@ -138,17 +138,17 @@ async def test_a_cursor_is_a_post_id_and_leads_backward_only(visitor):
 
 async def test_what_was_typed_is_shown_as_typed(visitor, alice, world):
     text = '"><script>alert(1)</script> {{ x }} \u202e'
-    await alice.publishes(text)
-    await world.work()
+    await alice.publish(text)
+    await world.deliver_all()
     page = (await visitor.get(path(text))).text
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt; {{ x }}" in page
 
 
 async def test_hidden_posts_and_people_are_not_found(alice, bob, visitor, site, world):
-    gone = await alice.publishes("words gone")
-    theirs = await bob.publishes("words by bob")
-    await world.work()
+    gone = await alice.publish("words gone")
+    theirs = await bob.publish("words by bob")
+    await world.deliver_all()
     await alice.post_json(f"/posts/{gone['id']}/delete/")
     await site.accounts.suspend(account_id=int(theirs["author"]["id"]))
     found = await answer(visitor, "words")
@@ -158,8 +158,8 @@ async def test_hidden_posts_and_people_are_not_found(alice, bob, visitor, site, 
 
 
 async def test_handles_and_hashtags_are_completed(alice, bob, world):
-    await bob.publishes("#Redis #日本")
-    await world.work()
+    await bob.publish("#Redis #日本")
+    await world.deliver_all()
     found = (await alice.get_json("/search/complete/?q=@BO")).json()
     assert [account["handle"] for account in found["accounts"]] == ["bob"]
     assert set(found["accounts"][0]) == {"id", "handle", "display_name", "url"}
@@ -174,7 +174,7 @@ async def test_handles_and_hashtags_are_completed(alice, bob, world):
 
 async def test_searching_and_completing_have_rules_of_their_own(redis_url, open_browser):
     limits: dict[str, int | None] = {"search": 2, "complete": 3}
-    async with open_services(redis_url, Configuration(rate_limits=limits)) as services:
+    async with open_services(redis_url, ServiceConfig(rate_limits=limits)) as services:
         loop_services.bind(services)
         visitor = await open_browser()
         statuses = [(await visitor.get_json(path("word"))).status_code for _ in range(3)]

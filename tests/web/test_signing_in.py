@@ -2,9 +2,9 @@
 
 import pytest
 
-from socialsite.configuration import Configuration
-from socialsite.middleware.services import loop_services
+from socialsite.service_config import ServiceConfig
 from socialsite.services import open_services
+from socialsite.web.middleware.services import loop_services
 from tests.support.browser import cookies_of
 from tests.support.visitor import PASSWORD
 
@@ -62,7 +62,7 @@ async def test_each_log_in_gets_a_new_token_and_ends_the_one_before(visitor, ali
 
 
 async def test_guesses_at_one_handle_are_counted_from_every_address(open_browser, redis_url):
-    async with open_services(redis_url, Configuration(rate_limits={"login": 3})) as limited:
+    async with open_services(redis_url, ServiceConfig(rate_limits={"login": 3})) as limited:
         loop_services.bind(limited)
         for handle in ("alice", "nobody"):
             statuses = []

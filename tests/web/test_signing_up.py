@@ -1,4 +1,4 @@
-"""Signing up, by form and by JSON (docs/interface.md)."""
+"""Signing up, by form and by JSON (docs/reference/interface.md)."""
 
 import pytest
 
@@ -15,9 +15,7 @@ async def test_signing_up_by_form_signs_in_and_goes_home(visitor):
 
 
 async def test_signing_up_by_json_tells_the_account(visitor):
-    answer = await visitor.post_json(
-        "/accounts/signup/", handle="alice", password1=PASSWORD, password2=PASSWORD
-    )
+    answer = await visitor.post_json("/accounts/signup/", handle="alice", password1=PASSWORD, password2=PASSWORD)
     account = answer.json()["account"]
     assert answer.status_code == 201
     assert account["id"] == "1"
@@ -34,9 +32,7 @@ async def test_the_session_cookie_is_out_of_scripts_reach(visitor):
 
 
 async def test_a_taken_handle_is_409(visitor, alice):
-    answer = await visitor.post_json(
-        "/accounts/signup/", handle="ALICE", password1=PASSWORD, password2=PASSWORD
-    )
+    answer = await visitor.post_json("/accounts/signup/", handle="ALICE", password1=PASSWORD, password2=PASSWORD)
     assert answer.status_code == 409
     assert answer.json()["error"] == "handle_taken"
     assert list(answer.json()["fields"]) == ["handle"]

@@ -4,8 +4,8 @@ import pytest
 
 from accounts.errors import AccountsError
 from socialsite.errors import RequestError
-from socialsite.middleware.errors import EXPECTED, STATUS, status_of
-from tests.support.browser import JSON
+from socialsite.web.middleware.errors import HANDLED_ERRORS, STATUS_BY_ERROR, get_error_status
+from tests.support.browser import JSON_HEADERS
 from timelines.errors import TimelinesError
 
 
@@ -37,7 +37,7 @@ async def test_what_is_not_there_is_said_in_the_shape_one_wants(visitor):
 
 
 async def test_refusals_speak_the_readers_language(visitor):
-    headers = {**JSON, "Accept-Language": "de"}
+    headers = {**JSON_HEADERS, "Accept-Language": "de"}
     assert (await visitor.http.get("/nothing/here/", headers=headers)).headers["content-language"] == "de"
 
 
@@ -51,13 +51,13 @@ def test_every_error_of_the_apps_has_its_status():
     """No class is forgotten in the one table; the bases themselves are never raised."""
     for base in (AccountsError, TimelinesError, RequestError):
         for kind in base.__subclasses__():
-            assert kind in EXPECTED, kind
+            assert kind in HANDLED_ERRORS, kind
 
 
 def test_what_the_table_does_not_know_is_a_defect():
-    assert status_of(ZeroDivisionError()) == 500
-    assert ZeroDivisionError not in EXPECTED
+    assert get_error_status(ZeroDivisionError()) == 500
+    assert ZeroDivisionError not in HANDLED_ERRORS
 
 
 def test_the_table_holds_nothing_but_refusals():
-    assert all(400 <= status < 600 and status != 500 for status in STATUS.values())
+    assert all(400 <= status < 600 and status != 500 for status in STATUS_BY_ERROR.values())

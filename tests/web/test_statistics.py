@@ -4,19 +4,17 @@ import pytest
 
 from accounts.errors import HandleTaken
 from socialsite.services import Services
-from tests.support.browser import Browser
+from tests.support.browser import HttpBrowser
 from tests.web.conftest import OpenBrowser
 
 
 async def told(site: Services) -> dict[str, int]:
     await site.statistics.meter.flush()
     now_ms = site.clock.now_ms()
-    return await site.statistics.figures.site(now_ms - 60_000, now_ms, now_ms=now_ms)
+    return await site.statistics.stats.site_totals(now_ms - 60_000, now_ms, now_ms=now_ms)
 
 
-async def test_requests_pages_log_ins_and_sign_ups_are_counted(
-    site: Services, open_browser: OpenBrowser
-) -> None:
+async def test_requests_pages_log_ins_and_sign_ups_are_counted(site: Services, open_browser: OpenBrowser) -> None:
     visitor = await open_browser()
     await visitor.get("/public/")
     await visitor.get("/nothing/here/")
@@ -38,10 +36,10 @@ async def test_accounts_that_an_operator_makes_are_counted_as_sign_ups(site: Ser
 
 
 async def test_an_author_sees_how_often_others_looked(
-    site: Services, alice: Browser, open_browser: OpenBrowser
+    site: Services, alice: HttpBrowser, open_browser: OpenBrowser
 ) -> None:
     bob, visitor = await open_browser("bob"), await open_browser()
-    post = await alice.publishes("words")
+    post = await alice.publish("words")
     for reader in (bob, visitor, visitor, alice):
         assert (await reader.get(post["url"])).status_code == 200
         assert (await reader.get("/@alice/")).status_code == 200
@@ -55,11 +53,11 @@ async def test_an_author_sees_how_often_others_looked(
 
 
 async def test_links_that_others_follow_are_counted_for_the_author(
-    site: Services, alice: Browser, open_browser: OpenBrowser
+    site: Services, alice: HttpBrowser, open_browser: OpenBrowser
 ) -> None:
     bob, visitor = await open_browser("bob"), await open_browser()
-    post = await alice.publishes("look at https://example.org/ and https://example.com/")
-    plain = await alice.publishes("nothing to follow")
+    post = await alice.publish("look at https://example.org/ and https://example.com/")
+    plain = await alice.publish("nothing to follow")
     for reader in (bob, visitor, alice):
         assert (await reader.post_json("/clicks/", post=post["id"])).status_code == 204
         assert (await reader.post_json("/clicks/", post=plain["id"])).status_code == 204
@@ -69,28 +67,28 @@ async def test_links_that_others_follow_are_counted_for_the_author(
     assert "links followed" not in (await bob.get(post["url"])).text
 
 
-async def test_a_click_on_nothing_is_refused(site: Services, alice: Browser) -> None:
+async def test_a_click_on_nothing_is_refused(site: Services, alice: HttpBrowser) -> None:
     assert (await alice.post_json("/clicks/", post="12345")).status_code == 404
     assert (await alice.post_json("/clicks/", post="x")).status_code == 400
     assert (await alice.post_json("/clicks/")).status_code == 400
 
 
 @pytest.fixture
-async def hasty(limited_site: Services, open_browser: OpenBrowser) -> Browser:
+async def hasty(limited_site: Services, open_browser: OpenBrowser) -> HttpBrowser:
     """Alice, who may post three times a minute."""
     return await open_browser("alice")
 
 
-async def test_a_post_that_failed_does_not_count_against_the_limit(hasty: Browser) -> None:
+async def test_a_post_that_failed_does_not_count_against_the_limit(hasty: HttpBrowser) -> None:
     for _ in range(5):
         assert (await hasty.post_json("/posts/", text=" ")).status_code == 422
     for number in range(3):
-        await hasty.publishes(f"post {number}")
+        await hasty.publish(f"post {number}")
     assert (await hasty.post_json("/posts/", text="one more")).status_code == 429
 
 
 async def test_a_follow_of_nobody_does_not_count_against_the_limit(
-    hasty: Browser, open_browser: OpenBrowser
+    hasty: HttpBrowser, open_browser: OpenBrowser
 ) -> None:
     await open_browser("bob")
     for _ in range(3):
@@ -98,7 +96,7 @@ async def test_a_follow_of_nobody_does_not_count_against_the_limit(
     assert (await hasty.post_json("/@bob/follow/")).status_code == 200
 
 
-async def test_refusals_are_counted_by_rule(limited_site: Services, hasty: Browser) -> None:
+async def test_refusals_are_counted_by_rule(limited_site: Services, hasty: HttpBrowser) -> None:
     for number in range(5):
         await hasty.post_json("/posts/", text=f"post {number}")
     found = await told(limited_site)

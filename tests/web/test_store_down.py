@@ -8,18 +8,18 @@ from os import kill
 
 import pytest_asyncio
 
-from socialsite.configuration import Configuration
-from socialsite.handler import DEADLINE_S
-from socialsite.middleware.services import loop_services
+from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
-from tests.support.browser import Browser, cookies_of
+from socialsite.web.handler import REQUEST_DEADLINE_S
+from socialsite.web.middleware.services import loop_services
+from tests.support.browser import HttpBrowser, cookies_of
 from tests.support.redis_server import RedisServer
-from tests.support.stalls import Stalls
+from tests.support.stalls import StallMonitor
 
 
 @pytest_asyncio.fixture
 async def site(server: RedisServer) -> AsyncIterator[Services]:
-    async with open_services(server.url, Configuration(rate_limits={"address": 10_000})) as opened:
+    async with open_services(server.url, ServiceConfig(rate_limits={"address": 10_000})) as opened:
         loop_services.bind(opened)
         yield opened
 
@@ -27,7 +27,7 @@ async def site(server: RedisServer) -> AsyncIterator[Services]:
 PAGES = ("/", "/public/", "/@alice/", "/@alice/7/", "/lists/", "/accounts/settings/", "/accounts/login/")
 
 
-async def test_every_page_is_503_while_the_store_is_away(alice: Browser, server: RedisServer):
+async def test_every_page_is_503_while_the_store_is_away(alice: HttpBrowser, server: RedisServer):
     server.kill()
     for path in PAGES:
         page, data = await alice.get(path), await alice.get_json(path)
@@ -38,14 +38,14 @@ async def test_every_page_is_503_while_the_store_is_away(alice: Browser, server:
         assert str(server.directory) not in page.text + data.text
 
 
-async def test_a_store_away_signs_nobody_out(alice: Browser, server: RedisServer):
+async def test_a_store_away_signs_nobody_out(alice: HttpBrowser, server: RedisServer):
     server.kill()
     answer = await alice.get("/")
     assert "sessionid" not in cookies_of(answer)
     assert "location" not in answer.headers
 
 
-async def test_a_post_that_found_no_store_keeps_its_text(alice: Browser, server: RedisServer):
+async def test_a_post_that_found_no_store_keeps_its_text(alice: HttpBrowser, server: RedisServer):
     await alice.get("/")
     server.kill()
     answer = await alice.post("/posts/", text="long in the writing", idempotency_key="the-key")
@@ -53,14 +53,14 @@ async def test_a_post_that_found_no_store_keeps_its_text(alice: Browser, server:
     assert "long in the writing" in answer.text
 
 
-async def test_the_store_is_found_again_by_itself(alice: Browser, server: RedisServer):
+async def test_the_store_is_found_again_by_itself(alice: HttpBrowser, server: RedisServer):
     server.kill()
     assert (await alice.get("/")).status_code == 503
     server.start()
     assert (await alice.get("/public/")).status_code == 200
 
 
-async def test_a_store_that_hangs_is_503_within_its_time(alice: Browser, server: RedisServer):
+async def test_a_store_that_hangs_is_503_within_its_time(alice: HttpBrowser, server: RedisServer):
     kill(server.pid, signal.SIGSTOP)
     began = time.monotonic()
     try:
@@ -70,18 +70,18 @@ async def test_a_store_that_hangs_is_503_within_its_time(alice: Browser, server:
             alice.get_json("/lists/"),
             alice.post("/posts/", text="x"),
         )
-        with Stalls() as stalls:
+        with StallMonitor() as stalls:
             answers = await asyncio.gather(*asked)
         took_s = time.monotonic() - began
     finally:
         kill(server.pid, signal.SIGCONT)
-    assert took_s < DEADLINE_S + 1 + stalls.total_s
+    assert took_s < REQUEST_DEADLINE_S + 1 + stalls.total_s
     assert [answer.status_code for answer in answers] == [503] * 4
     assert all(answer.headers["retry-after"] for answer in answers)
     assert (await alice.get("/public/")).status_code == 200
 
 
-async def test_probes_tell_life_from_readiness(visitor: Browser, server: RedisServer):
+async def test_probes_tell_life_from_readiness(visitor: HttpBrowser, server: RedisServer):
     ready = await visitor.get("/readyz")
     assert ready.status_code == 200
     assert set(ready.json()["components"].values()) == {"ok"}
@@ -93,8 +93,8 @@ async def test_probes_tell_life_from_readiness(visitor: Browser, server: RedisSe
     assert (await visitor.get("/livez")).status_code == 200
 
 
-async def test_a_full_store_refuses_posts_and_serves_readers(alice: Browser, server: RedisServer):
-    await alice.publishes("before")
+async def test_a_full_store_refuses_posts_and_serves_readers(alice: HttpBrowser, server: RedisServer):
+    await alice.publish("before")
     with server.client() as client:
         client.config_set("maxmemory", "1mb")
     answer = await alice.post("/posts/", text="long in the writing", idempotency_key="the-key")
@@ -106,9 +106,9 @@ async def test_a_full_store_refuses_posts_and_serves_readers(alice: Browser, ser
 
 
 async def test_a_home_that_cannot_be_built_in_a_full_store_is_read_from_profiles(
-    alice: Browser, server: RedisServer
+    alice: HttpBrowser, server: RedisServer
 ):
-    await alice.publishes("before")
+    await alice.publish("before")
     await alice.get("/")
     with server.client() as client:
         assert client.delete(*client.scan_iter("timelines:*:home")) == 1
@@ -119,9 +119,9 @@ async def test_a_home_that_cannot_be_built_in_a_full_store_is_read_from_profiles
     assert "before" in (await alice.get("/")).text
 
 
-async def test_a_last_use_that_cannot_be_noted_hides_no_page(alice: Browser, server: RedisServer):
+async def test_a_last_use_that_cannot_be_noted_hides_no_page(alice: HttpBrowser, server: RedisServer):
     """As with a full disk: every write is refused, reads are answered."""
-    await alice.publishes("before")
+    await alice.publish("before")
     await alice.get("/")
     with server.client() as client:
         for index in client.scan_iter("sessions:*", _type="zset"):

@@ -6,7 +6,7 @@ import pytest
 
 
 async def test_the_link_in_a_post_leads_to_its_tag(alice, visitor):
-    post = await alice.publishes("I like #日本 and #Straße")
+    post = await alice.publish("I like #日本 and #Straße")
     for href in re.findall(r'href="(/tags/[^"]*)"', post["html"]):
         page = await visitor.get(href)
         assert page.status_code == 200
@@ -15,13 +15,10 @@ async def test_the_link_in_a_post_leads_to_its_tag(alice, visitor):
 
 
 async def test_a_page_has_the_hooks_and_its_feed(alice, visitor):
-    post = await alice.publishes("#Redis")
+    post = await alice.publish("#Redis")
     page = (await visitor.get("/tags/redis/")).text
     assert f'<ol class="timeline" data-timeline="tag:redis" data-newest="{post["id"]}" data-live>' in page
-    assert (
-        '<link rel="alternate" type="application/atom+xml" title="#redis" href="/tags/redis/feed.atom">'
-        in page
-    )
+    assert '<link rel="alternate" type="application/atom+xml" title="#redis" href="/tags/redis/feed.atom">' in page
     assert '<link rel="canonical" href="http://testserver/tags/redis/">' in page
     assert "<title>#redis" in page
     assert "noindex" not in page
@@ -61,7 +58,7 @@ async def test_a_tag_that_nobody_used_is_empty_and_not_for_search_engines(visito
 
 
 async def test_pages_follow_each_other_both_ways(alice):
-    posts = [(await alice.publishes(f"{n} #日本"))["id"] for n in range(5)][::-1]
+    posts = [(await alice.publish(f"{n} #日本"))["id"] for n in range(5)][::-1]
     path = "/tags/%E6%97%A5%E6%9C%AC/"
     first = (await alice.get_json(f"{path}?limit=2")).json()
     assert first["next"].startswith(path)
@@ -75,9 +72,9 @@ async def test_pages_follow_each_other_both_ways(alice):
 
 
 async def test_hidden_posts_are_not_shown(alice, bob, site, visitor):
-    post = await alice.publishes("#redis")
-    gone = await alice.publishes("#redis, too")
-    theirs = await bob.publishes("#redis by bob")
+    post = await alice.publish("#redis")
+    gone = await alice.publish("#redis, too")
+    theirs = await bob.publish("#redis by bob")
     await alice.post_json(f"/posts/{gone['id']}/delete/")
     await site.accounts.suspend(account_id=int(theirs["author"]["id"]))
     assert await visitor.post_ids("/tags/redis/") == [post["id"]]

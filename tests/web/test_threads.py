@@ -8,19 +8,18 @@ import pytest
 @pytest.fixture
 async def thread(alice, bob) -> list[dict]:
     """A post of Alice's, two answers, an answer to the first of them, and one to that."""
-    first = await alice.publishes("first")
-    one = await bob.publishes("one", in_reply_to=first["id"])
-    two = await bob.publishes("two", in_reply_to=first["id"])
-    below = await alice.publishes("below one", in_reply_to=one["id"])
-    return [first, one, two, below, await bob.publishes("below that", in_reply_to=below["id"])]
+    first = await alice.publish("first")
+    one = await bob.publish("one", in_reply_to=first["id"])
+    two = await bob.publish("two", in_reply_to=first["id"])
+    below = await alice.publish("below one", in_reply_to=one["id"])
+    return [first, one, two, below, await bob.publish("below that", in_reply_to=below["id"])]
 
 
 def levels(html: str) -> list[tuple[int, str]]:
     """(aria-level, post id or "" for one that is not available) of each reply."""
     items = re.findall(r'<li class="depth-\d" aria-level="(\d+)">(.*?)</li>', html, re.S)
     return [
-        (int(level), found[1] if (found := re.search(r'data-post-id="(\d+)"', item)) else "")
-        for level, item in items
+        (int(level), found[1] if (found := re.search(r'data-post-id="(\d+)"', item)) else "") for level, item in items
     ]
 
 
@@ -73,9 +72,9 @@ async def test_a_deleted_post_keeps_its_place_while_something_answers_it(alice, 
 
 
 async def test_a_long_way_up_leads_to_the_page_of_the_first_that_is_shown(alice):
-    posts = [await alice.publishes("0")]
+    posts = [await alice.publish("0")]
     for number in range(1, 23):
-        posts.append(await alice.publishes(str(number), in_reply_to=posts[-1]["id"]))
+        posts.append(await alice.publish(str(number), in_reply_to=posts[-1]["id"]))
     html = (await alice.get(posts[-1]["url"])).text
     assert "Show earlier posts" in html
     assert f'<a href="{posts[2]["url"]}"><svg' in html

@@ -1,16 +1,16 @@
-"""Home, public and profile timelines as browsers and programs read them (docs/interface.md)."""
+"""Home, public and profile timelines as browsers and programs read them (docs/reference/interface.md)."""
 
 import re
 
 import pytest
 
 from accounts import keys as account_keys
-from tests.support.browser import Browser
+from tests.support.browser import HttpBrowser
 
 
-async def published(browser: Browser, count: int) -> list[str]:
+async def published(browser: HttpBrowser, count: int) -> list[str]:
     """Newest first, as timelines show them."""
-    return [(await browser.publishes(f"post {n}"))["id"] for n in range(count)][::-1]
+    return [(await browser.publish(f"post {n}"))["id"] for n in range(count)][::-1]
 
 
 async def test_a_visitor_is_welcomed_and_a_program_told_to_sign_in(visitor):
@@ -23,14 +23,14 @@ async def test_a_visitor_is_welcomed_and_a_program_told_to_sign_in(visitor):
 
 async def test_home_holds_the_posts_of_those_one_follows_and_ones_own(alice, bob, world):
     await alice.post_json("/@bob/follow/")
-    theirs, mine = await bob.publishes("from bob"), await alice.publishes("from alice")
-    await world.work()
+    theirs, mine = await bob.publish("from bob"), await alice.publish("from alice")
+    await world.deliver_all()
     assert await alice.post_ids("/") == [mine["id"], theirs["id"]]
     assert await bob.post_ids("/") == [theirs["id"]]
 
 
 async def test_a_page_has_the_hooks_that_scripts_hang_on(alice):
-    post = await alice.publishes("hello")
+    post = await alice.publish("hello")
     page = (await alice.get("/")).text
     assert f'<ol class="timeline" data-timeline="home" data-newest="{post["id"]}" data-live>' in page
     assert re.search(rf'<li><article [^>]*data-post-id="{post["id"]}" data-author="alice"', page)
@@ -40,9 +40,9 @@ async def test_a_page_has_the_hooks_that_scripts_hang_on(alice):
 async def test_a_handle_that_became_anothers_shows_the_other(alice, bob, open_browser, site):
     """As after a restore of another site under a running process: what was asked beside is thrown away."""
     await alice.post_json("/@bob/follow/")
-    await bob.publishes("by the first bob")
+    await bob.publish("by the first bob")
     carol = await open_browser("carol")
-    theirs = await carol.publishes("by the second bob")
+    theirs = await carol.publish("by the second bob")
     assert "by the first bob" in (await alice.get("/@bob/")).text
     store, accounts = site.store, site.accounts
     first, second = [(await accounts.get_by_handle(handle)).id for handle in ("bob", "carol")]
@@ -173,7 +173,7 @@ async def test_who_is_not_there_is_404(visitor, alice, site):
 
 
 async def test_posts_of_the_suspended_are_hidden_at_once(alice, visitor, site):
-    post = await alice.publishes("hello")
+    post = await alice.publish("hello")
     account = await site.accounts.get_by_handle("alice")
     await site.accounts.suspend(account_id=account.id)
     assert await visitor.post_ids("/public/") == []
@@ -187,7 +187,7 @@ async def test_pages_speak_the_readers_language(alice, visitor):
 
 
 async def test_an_edited_profile_shows_in_entries_rendered_before(alice, visitor, site):
-    await alice.publishes("hello")
+    await alice.publish("hello")
     assert "alice" in (await visitor.get("/public/")).text
     account = await site.accounts.get_by_handle("alice")
     await site.accounts.edit_profile(account_id=account.id, display_name="Alice the Second", bio="", link="")

@@ -16,54 +16,50 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from timelines.demo.people import LOGINS, Person, names, poets
-from timelines.demo.shape import follows_of
+from timelines.demo.people import LOGIN_ACCOUNTS, Person, invent_people, read_poets
+from timelines.demo.shape import build_follows
 
-HERE = Path(__file__).parent
-NEWEST = datetime(2026, 11, 1, 12, tzinfo=UTC)
+DEMO_DIR = Path(__file__).parent
+NEWEST_POST_TIME = datetime(2026, 11, 1, 12, tzinfo=UTC)
 SPAN_MINUTES = 12 * 24 * 60
-COUNTS = {"irc": 950, "commits": 240, "flotus": 200, "ko": 520, "th": 470}
-PEOPLE = {"en": 60, "dev": 14, "ko": 48, "th": 44}
+POST_COUNTS = {"irc": 950, "commits": 240, "flotus": 200, "ko": 520, "th": 470}
+PERSON_COUNTS = {"en": 60, "dev": 14, "ko": 48, "th": 44}
 
-RUDE = {
-    "en": re.compile(
-        r"\b(fuck|shit|damn|crap|ass|bitch|sex|porn|idiot|stupid|suck|hell|kill|gay)\w*", re.IGNORECASE
-    ),
-    "ko": re.compile(
-        r"섹스|야한|씨발|시발|병신|개새|쓰레기|새끼|지랄|미친|창녀|죽|노출|최악|OOO|ㅅㅂ|ㅄ|정치|일베|좌"
-    ),
+RUDE_PATTERNS = {
+    "en": re.compile(r"\b(fuck|shit|damn|crap|ass|bitch|sex|porn|idiot|stupid|suck|hell|kill|gay)\w*", re.IGNORECASE),
+    "ko": re.compile(r"섹스|야한|씨발|시발|병신|개새|쓰레기|새끼|지랄|미친|창녀|죽|노출|최악|OOO|ㅅㅂ|ㅄ|정치|일베|좌"),
     "th": re.compile(r"กู|มึง|เหี้ย|สัส|ควย|แม่ง|ตาย|เบียร์|เหล้า|โรค|ป่วย|http|@|\d{4}"),
 }
-KIND = {
+FRIENDLY_PATTERNS = {
     "ko": re.compile(r"재미|재밌|감동|최고|좋|아름|명작|추천|따뜻"),
     "th": re.compile(r"ครับ|ค่ะ|อร่อย|สวย|น่ารัก|ขอบคุณ|ชอบ|สนุก"),
 }
-DULL = re.compile(
+BORING_COMMIT_PATTERN = re.compile(
     r"release notes|FastAPI People|sponsor|Bump|Merge|Update github|translation|pre-commit|Upgrade",
     re.IGNORECASE,
 )
-PSEUDONYM = re.compile(r"@?\bubu_[0-9a-f]{8}\b[:,]?\s*")
+PSEUDONYM_PATTERN = re.compile(r"@?\bubu_[0-9a-f]{8}\b[:,]?\s*")
 
 Row = dict[str, Any]
-Unit = list[Row]
+Conversation = list[Row]
 """A thread, or a single post: rows with id, author, text, in_reply_to, lang, source."""
 
 
-def rows_of(data: Path, name: str) -> Iterator[Row]:
+def read_rows(data: Path, name: str) -> Iterator[Row]:
     with gzip.open(data / "posts" / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
-def threads(data: Path, draw: Random, people: list[Person]) -> Iterator[Unit]:
+def draw_conversations(data: Path, draw: Random, people: list[Person]) -> Iterator[Conversation]:
     """Conversations of 3 to 9 posts from the Ubuntu channels; within one, a pseudonym is one person."""
-    roots: dict[str, Unit] = {}
+    roots: dict[str, Conversation] = {}
     root_of: dict[str, str] = {}
-    for row in rows_of(data, "ubuntu-irc"):
+    for row in read_rows(data, "ubuntu-irc"):
         own_id: str = row["id"]
         root = root_of.get(row["in_reply_to"] or "", own_id)
         root_of[own_id] = root
         roots.setdefault(root, []).append(row)
-    found = [unit for unit in roots.values() if 3 <= len(unit) <= 9 and all(map(_is_fine, unit))]
+    found = [unit for unit in roots.values() if 3 <= len(unit) <= 9 and all(map(_is_suitable, unit))]
     weights = [1 / (place + 3) for place in range(len(people))]
     for unit in draw.sample(found, len(found)):
         cast: dict[str, str] = {}
@@ -72,23 +68,27 @@ def threads(data: Path, draw: Random, people: list[Person]) -> Iterator[Unit]:
                 (person,) = draw.choices(people, weights)
                 if person.handle not in cast.values():
                     cast[row["author"]] = person.handle
-        yield [_recast(row, cast) for row in unit]
+        yield [_reassign_authors(row, cast) for row in unit]
 
 
-def _is_fine(row: Row) -> bool:
+def _is_suitable(row: Row) -> bool:
     text = row["text"]
-    return 12 <= len(text) <= 400 and not RUDE["en"].search(text) and "#" not in text and "http" not in text
+    return 12 <= len(text) <= 400 and not RUDE_PATTERNS["en"].search(text) and "#" not in text and "http" not in text
 
 
-def _recast(row: Row, cast: dict[str, str]) -> Row:
+def _reassign_authors(row: Row, cast: dict[str, str]) -> Row:
     def renamed(match: re.Match[str]) -> str:
         handle = cast.get(match[0].strip("@:, "))
         return f"@{handle} " if handle else ""
 
-    return {**row, "author": cast[row["author"]], "text": PSEUDONYM.sub(renamed, row["text"]).strip(" ,:")}
+    return {
+        **row,
+        "author": cast[row["author"]],
+        "text": PSEUDONYM_PATTERN.sub(renamed, row["text"]).strip(" ,:"),
+    }
 
 
-def singles(rows: list[Row], draw: Random, people: list[Person], count: int) -> Iterator[Unit]:
+def draw_single_posts(rows: list[Row], draw: Random, people: list[Person], count: int) -> Iterator[Conversation]:
     """Posts that stand alone, by people of whom some say much and most little."""
     weights = [1 / (place + 2) for place in range(len(people))]
     for row in draw.sample(rows, count):
@@ -96,63 +96,57 @@ def singles(rows: list[Row], draw: Random, people: list[Person], count: int) -> 
         yield [{**row, "author": person.handle, "in_reply_to": None}]
 
 
-def of_language(data: Path, name: str, language: str) -> list[Row]:
-    rows = (row for row in rows_of(data, name) if 18 <= len(row["text"]) <= 220)
-    kind, rude = KIND[language], RUDE[language]
+def read_friendly_rows(data: Path, name: str, language: str) -> list[Row]:
+    rows = (row for row in read_rows(data, name) if 18 <= len(row["text"]) <= 220)
+    kind, rude = FRIENDLY_PATTERNS[language], RUDE_PATTERNS[language]
     return [row for row in rows if kind.search(row["text"]) and not rude.search(row["text"])]
 
 
-def commits(data: Path) -> list[Row]:
-    rows = {
-        row["text"]: row
-        for row in rows_of(data, "commit-subjects")
-        if row["source"] == "git:tiangolo/fastapi"
-    }
+def read_commits(data: Path) -> list[Row]:
+    rows = {row["text"]: row for row in read_rows(data, "commit-subjects") if row["source"] == "git:tiangolo/fastapi"}
     return [
-        row for text, row in rows.items() if len(text) >= 30 and "@" not in text and not DULL.search(text)
+        row
+        for text, row in rows.items()
+        if len(text) >= 30 and "@" not in text and not BORING_COMMIT_PATTERN.search(text)
     ]
 
 
-def first_lady(data: Path) -> list[Row]:
-    rows = ({**row, "text": html.unescape(row["text"])} for row in rows_of(data, "whitehouse-flotus"))
-    return [
-        row for row in rows if "#" in row["text"] and "http" not in row["text"] and not row["in_reply_to"]
-    ]
+def read_flotus_posts(data: Path) -> list[Row]:
+    rows = ({**row, "text": html.unescape(row["text"])} for row in read_rows(data, "whitehouse-flotus"))
+    return [row for row in rows if "#" in row["text"] and "http" not in row["text"] and not row["in_reply_to"]]
 
 
-def quotes() -> Iterator[Unit]:
+def read_quotes() -> Iterator[Conversation]:
     author, language = "", ""
-    for line in (HERE / "quotes.txt").read_text("utf-8").splitlines():
+    for line in (DEMO_DIR / "quotes.txt").read_text("utf-8").splitlines():
         if line.startswith("="):
             _, author, language, _ = line.split(" ", 3)
         elif not line.startswith("#"):
-            yield [
-                {"author": author, "lang": language, "text": line.replace(" / ", "\n"), "source": "quotes"}
-            ]
+            yield [{"author": author, "lang": language, "text": line.replace(" / ", "\n"), "source": "quotes"}]
 
 
-def timed(units: list[Unit], draw: Random) -> list[Row]:
+def assign_times(units: list[Conversation], draw: Random) -> list[Row]:
     """Rows with ids and times: the oldest unit twelve days before the newest, answers minutes after."""
     rows: list[Row] = []
     for unit in units:
-        at = NEWEST - timedelta(minutes=12 + SPAN_MINUTES * draw.random() ** 1.8 + 10 * len(unit))
+        at = NEWEST_POST_TIME - timedelta(minutes=12 + SPAN_MINUTES * draw.random() ** 1.8 + 10 * len(unit))
         ids: dict[str, str] = {}
         for row in unit:
             ids[row.get("id", "")] = row_id = f"demo-{len(rows)}"
             parent = ids.get(row.get("in_reply_to") or "")
-            rows.append(_shipped(row, row_id, at, parent))
+            rows.append(_output_row(row, row_id, at, parent))
             at += timedelta(seconds=draw.randrange(40, 500))
-    return rows + list(_of_logins())
+    return rows + list(_login_rows())
 
 
-def _of_logins() -> Iterator[Row]:
-    for number, (handle, minutes, text, answers) in enumerate(LOGINS.posts):
+def _login_rows() -> Iterator[Row]:
+    for number, (handle, minutes, text, answers) in enumerate(LOGIN_ACCOUNTS.posts):
         row = {"author": handle, "lang": "en", "text": text, "source": "project"}
         above = None if answers is None else f"demo-login-{answers}"
-        yield _shipped(row, f"demo-login-{number}", NEWEST - timedelta(minutes=minutes), above)
+        yield _output_row(row, f"demo-login-{number}", NEWEST_POST_TIME - timedelta(minutes=minutes), above)
 
 
-def _shipped(row: Row, row_id: str, at: datetime, parent: str | None) -> Row:
+def _output_row(row: Row, row_id: str, at: datetime, parent: str | None) -> Row:
     return {
         "id": row_id,
         "author": row["author"],
@@ -164,34 +158,42 @@ def _shipped(row: Row, row_id: str, at: datetime, parent: str | None) -> Row:
     }
 
 
-def write(file: Path, lines: list[str]) -> None:
+def write_gzip(file: Path, lines: list[str]) -> None:
     """Compressed without the time of day, so that the same content is the same file."""
     payload = "".join(f"{line}\n" for line in lines).encode()
     file.write_bytes(gzip.compress(payload, 9, mtime=0))
 
 
-def build(data: Path, into: Path = HERE) -> None:
+def build(data: Path, into: Path = DEMO_DIR) -> None:
     draw = Random("demo")  # noqa: S311  a repeatable draw is the point
     english, developers, korean, thai = (
-        names(kind, PEOPLE[kind], draw) for kind in ("en", "dev", "ko", "th")
+        invent_people(kind, PERSON_COUNTS[kind], draw) for kind in ("en", "dev", "ko", "th")
     )
-    units: list[Unit] = list(quotes())
-    wanted = COUNTS["irc"]
-    for unit in threads(data, draw, english):
+    units: list[Conversation] = list(read_quotes())
+    wanted = POST_COUNTS["irc"]
+    for unit in draw_conversations(data, draw, english):
         if wanted <= 0:
             break
         wanted -= len(unit)
         units.append(unit)
     flotus = [Person("flotus", "The First Lady (archive)", "en")]
-    units += singles(commits(data), draw, developers, COUNTS["commits"])
-    units += singles(first_lady(data), draw, flotus, COUNTS["flotus"])
-    units += singles(of_language(data, "nsmc-korean", "ko"), draw, korean, COUNTS["ko"])
-    units += singles(of_language(data, "wisesight-thai", "th"), draw, thai, COUNTS["th"])
-    rows = sorted(timed(units, draw), key=lambda row: (row["created_at"], row["id"]))
-    people = [*flotus, *poets(HERE / "quotes.txt"), *english, *developers, *korean, *thai, *LOGINS.people]
-    write(into / "posts.jsonl.gz", [json.dumps(row, ensure_ascii=False) for row in rows])
-    write(into / "accounts.jsonl.gz", [json.dumps(person._asdict(), ensure_ascii=False) for person in people])
-    write(into / "graph.tsv.gz", follows_of(data, people, rows, draw))
+    units += draw_single_posts(read_commits(data), draw, developers, POST_COUNTS["commits"])
+    units += draw_single_posts(read_flotus_posts(data), draw, flotus, POST_COUNTS["flotus"])
+    units += draw_single_posts(read_friendly_rows(data, "nsmc-korean", "ko"), draw, korean, POST_COUNTS["ko"])
+    units += draw_single_posts(read_friendly_rows(data, "wisesight-thai", "th"), draw, thai, POST_COUNTS["th"])
+    rows = sorted(assign_times(units, draw), key=lambda row: (row["created_at"], row["id"]))
+    people = [
+        *flotus,
+        *read_poets(DEMO_DIR / "quotes.txt"),
+        *english,
+        *developers,
+        *korean,
+        *thai,
+        *LOGIN_ACCOUNTS.people,
+    ]
+    write_gzip(into / "posts.jsonl.gz", [json.dumps(row, ensure_ascii=False) for row in rows])
+    write_gzip(into / "accounts.jsonl.gz", [json.dumps(person._asdict(), ensure_ascii=False) for person in people])
+    write_gzip(into / "graph.tsv.gz", build_follows(data, people, rows, draw))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ class Person(NamedTuple):
     bio: str = ""
 
 
-class _Logins(NamedTuple):
+class _LoginAccounts(NamedTuple):
     """The accounts to log in with, and what they say: (handle, minutes before the newest, text,
     number of the post that it answers)."""
 
@@ -36,7 +36,7 @@ CREATURES: Final = {
     "moon": ("Moon", "달", "พระจันทร์"), "flower": ("Flower", "꽃", "ดอกไม้"),
 }  # fmt: skip
 
-LOGINS: Final = _Logins(
+LOGIN_ACCOUNTS: Final = _LoginAccounts(
     people=(
         Person("alice", "Alice", "en", "A demo account: log in and try everything."),
         Person("bob", "Bob", "en", "A demo account. Reads poems, fixes computers."),
@@ -57,7 +57,7 @@ LOGINS: Final = _Logins(
 )
 
 
-def names(kind: str, count: int, draw: Random) -> list[Person]:
+def invent_people(kind: str, count: int, draw: Random) -> list[Person]:
     """Invented people of a language, each name once in the whole demo: the kind ends the handle."""
     pairs = [(colour, creature) for colour in COLOURS for creature in CREATURES]
     column = {"ko": 1, "th": 2}.get(kind, 0)
@@ -70,6 +70,6 @@ def names(kind: str, count: int, draw: Random) -> list[Person]:
     return people
 
 
-def poets(file: Path) -> list[Person]:
+def read_poets(file: Path) -> list[Person]:
     heads = (line.split(" ", 3) for line in file.read_text("utf-8").splitlines() if line.startswith("="))
     return [Person(handle, name, language) for _, handle, language, name in heads]

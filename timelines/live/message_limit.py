@@ -4,18 +4,18 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Protocol
 
-from socialsite.recipes.rate_limit import MINUTE_MS, RateLimiter, Rule, Subject
+from socialsite.recipes.rate_limit import MINUTE_MS, Identifier, RateLimiter, Rule
 from socialsite.store.errors import StoreError
 
-REST_MS = 5_000
+STORE_BACKOFF_MS = 5_000
 """After trouble with the store it is not asked for so long: reading fails open, and quickly."""
 
 
-class Now(Protocol):
+class MillisecondClock(Protocol):
     def now_ms(self) -> int: ...
 
 
-class Answer(Enum):
+class MessageDecision(Enum):
     GRANTED = "granted"
     REFUSED = "refused"
     FLOOD = "flood"
@@ -28,8 +28,8 @@ class MessageLimit:
         self,
         limits: RateLimiter,
         rule: Rule,
-        subject: Subject,
-        clock: Now,
+        subject: Identifier,
+        clock: MillisecondClock,
         on_refused: Callable[[str], None] = lambda rule: None,
     ) -> None:
         self._limits = limits
@@ -37,38 +37,38 @@ class MessageLimit:
         self._subject = subject
         self._clock = clock
         self._on_refused = on_refused
-        self._minute = 0
-        self._messages = 0
+        self._current_minute = 0
+        self._messages_this_minute = 0
         self._refused_until_ms = 0
-        self._resting_until_ms = 0
+        self._backoff_until_ms = 0
 
-    async def ask(self) -> Answer:
+    async def count_message(self) -> MessageDecision:
         """One more message. FLOOD: more than twice the limit within a minute."""
-        answer = await self._answer()
-        if answer is not Answer.GRANTED:
+        answer = await self._decide()
+        if answer is not MessageDecision.GRANTED:
             self._on_refused(self._rule.name)
         return answer
 
-    async def _answer(self) -> Answer:
+    async def _decide(self) -> MessageDecision:
         limit, now_ms = self._rule.limit, self._clock.now_ms()
         if limit is None:
-            return Answer.GRANTED
-        if self._minute != now_ms // MINUTE_MS:
-            self._minute, self._messages = now_ms // MINUTE_MS, 0
-        self._messages += 1
-        if self._messages > 2 * limit:
-            return Answer.FLOOD
+            return MessageDecision.GRANTED
+        if self._current_minute != now_ms // MINUTE_MS:
+            self._current_minute, self._messages_this_minute = now_ms // MINUTE_MS, 0
+        self._messages_this_minute += 1
+        if self._messages_this_minute > 2 * limit:
+            return MessageDecision.FLOOD
         if now_ms < self._refused_until_ms:
-            return Answer.REFUSED
-        return Answer.GRANTED if now_ms < self._resting_until_ms else await self._hit(now_ms)
+            return MessageDecision.REFUSED
+        return MessageDecision.GRANTED if now_ms < self._backoff_until_ms else await self._hit(now_ms)
 
-    async def _hit(self, now_ms: int) -> Answer:
+    async def _hit(self, now_ms: int) -> MessageDecision:
         try:
             verdict = await self._limits.hit(self._subject, [self._rule], now_ms)
         except StoreError:
-            self._resting_until_ms = now_ms + REST_MS
-            return Answer.GRANTED
+            self._backoff_until_ms = now_ms + STORE_BACKOFF_MS
+            return MessageDecision.GRANTED
         if verdict.granted:
-            return Answer.GRANTED
+            return MessageDecision.GRANTED
         self._refused_until_ms = now_ms + 1000  # asked again each second, not for each message of a burst
-        return Answer.REFUSED
+        return MessageDecision.REFUSED

@@ -2,32 +2,32 @@
 
 from django.utils import translation
 
-from socialsite.outlet import Frame
-from timelines.domain.notifications import Noticed
-from timelines.domain.page import HydratedPost, ViewerState
+from socialsite.web.socket_writer import TextFrame
 from timelines.live import frames
-from timelines.live.room import Subscription
-from timelines.notices import notice_html
-from timelines.presenters import entry_html
+from timelines.live.socket_registry import Subscription
+from timelines.notifications.notification import Noticed
+from timelines.notifications.presenters import notification_html
+from timelines.pages.page import HydratedPost, ViewerState
+from timelines.pages.presenters import entry_html
 
 
-def entry_frame(timeline: str, entry: HydratedPost | Noticed, language: str) -> Frame:
+def render_entry_frame(timeline: str, entry: HydratedPost | Noticed, language: str) -> TextFrame:
     with translation.override(language):
-        html = notice_html(entry) if isinstance(entry, Noticed) else entry_html(entry)
-    return frames.entry(timeline, entry.id, entry.author.handle, html)
+        html = notification_html(entry) if isinstance(entry, Noticed) else entry_html(entry)
+    return frames.encode_entry(timeline, entry.id, entry.author.handle, html)
 
 
-class EntryFrames:
+class EntryFrameCache:
     """The frames of one entry, kept while it is spread."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str, ViewerState | None, str | None], Frame] = {}
+        self._frames: dict[tuple[str, str, ViewerState | None, str | None], TextFrame] = {}
 
-    def frame_for(self, subscription: Subscription, entry: HydratedPost) -> Frame:
+    def get_or_render(self, subscription: Subscription, entry: HydratedPost) -> TextFrame:
         """`entry` as this reader sees it: most see the same, authors and those who filter do not."""
         language = subscription.socket.language
         key = subscription.name, language, entry.viewer, entry.filtered
-        frame = self._kept.get(key)
+        frame = self._frames.get(key)
         if frame is None:
-            frame = self._kept[key] = entry_frame(subscription.name, entry, language)
+            frame = self._frames[key] = render_entry_frame(subscription.name, entry, language)
         return frame

@@ -1,41 +1,42 @@
 """Live updates of one web process: its ear, its sockets, and the work that keeps both right.
 
-One `Stream` an event loop, opened with its first socket.
+One `StreamingServer` an event loop, opened with its first socket.
 """
 
 import asyncio
 import logging
 from typing import Protocol
 
-from accounts.services import AccountService, SessionService
+from accounts.accounts.service import AccountService
+from accounts.sessions.service import SessionService
 from socialsite.ids import PostId
-from socialsite.recipes.hub import Now
-from socialsite.recipes.upkeep import Upkeep
+from socialsite.recipes.pubsub_listener import MillisecondClock
+from socialsite.recipes.task_supervisor import TaskSupervisor
 from socialsite.store.errors import StoreError
+from timelines.hashtags.service import TagService
+from timelines.lists.service import ListService
 from timelines.live import frames
-from timelines.live.announcing import SIGNED_OUT, Announcer
+from timelines.live.broadcaster import Broadcaster
+from timelines.live.channels import ChannelResolver
+from timelines.live.dispatcher import SIGNED_OUT_CLOSE_CODE, LiveDispatcher
 from timelines.live.missed_deletions import MissedDeletions
-from timelines.live.requests import BadMessage, Subscribe, Unsubscribe, Watch, parse, post_id
-from timelines.live.room import Room, Socket
-from timelines.live.spreading import Spreading
-from timelines.live.subscribing import Subscriber
-from timelines.live.surfacing import Surfacing
-from timelines.live.timelines import Timelines
-from timelines.services.hydrating import Hydrator
-from timelines.services.lists import ListService
-from timelines.services.live import LiveService
-from timelines.services.noticing import NotificationService
-from timelines.services.reading import ReadingService
-from timelines.services.tagging import TagService
+from timelines.live.replacement_boosts import ReplacementBoosts
+from timelines.live.requests import BadMessage, Subscribe, Unsubscribe, Watch, parse_message, parse_post_id
+from timelines.live.service import LiveService
+from timelines.live.socket_registry import LiveSocket, SocketRegistry
+from timelines.live.subscriptions import SubscriptionManager
+from timelines.notifications.service import NotificationService
+from timelines.reading.hydration import Hydrator
+from timelines.reading.service import ReadingService
 
-SESSIONS_EVERY_S = 4.0
-SUBSCRIPTIONS_CAP = 20
+SESSION_CHECK_INTERVAL_S = 4.0
+MAX_SUBSCRIPTIONS_PER_SOCKET = 20
 """Timelines open on one socket; a page shows one, a client with columns a few."""
 
 log = logging.getLogger(__name__)
 
 
-class StreamServices(Protocol):
+class StreamingServices(Protocol):
     """What the sockets need of the site's services."""
 
     @property
@@ -55,101 +56,103 @@ class StreamServices(Protocol):
     @property
     def tagging(self) -> TagService: ...
     @property
-    def clock(self) -> Now: ...
+    def clock(self) -> MillisecondClock: ...
 
 
-class Stream:
+class StreamingServer:
     """The sockets of this process, from their first message to their last."""
 
-    def __init__(self, services: StreamServices) -> None:
-        self._room = Room()
+    def __init__(self, services: StreamingServices) -> None:
+        self._registry = SocketRegistry()
         self._sessions = services.sessions
-        spreading = Spreading(self._room, services.hydrator)
-        self._surfacing = Surfacing(self._room, services.hydrator, spreading)
-        self._announcer = Announcer(
-            self._room,
+        spreading = Broadcaster(self._registry, services.hydrator)
+        self._replacement_boosts = ReplacementBoosts(self._registry, services.hydrator, spreading)
+        self._dispatcher = LiveDispatcher(
+            self._registry,
             services.hydrator,
             services.notifications,
             spreading,
-            self._surfacing,
-            open_anew=lambda account_id: self._subscriber.open_lists_anew(account_id),
+            self._replacement_boosts,
+            resubscribe_lists=lambda account_id: self._subscription_manager.resubscribe_lists(account_id),
         )
-        self._missed_deletions = MissedDeletions(self._room, services.hydrator, self._surfacing)
-        self._hub = services.live.listen(
-            on_message=self._announcer.hear,
-            on_lost=lambda: self._subscriber.hold_all(),
-            on_gap=self._repair,
+        self._missed_deletions = MissedDeletions(self._registry, services.hydrator, self._replacement_boosts)
+        self._listener = services.live.listen(
+            on_message=self._dispatcher.handle,
+            on_lost=lambda: self._subscription_manager.pause_all(),
+            on_gap=self._replay_missed,
         )
-        timelines = Timelines(
+        timelines = ChannelResolver(
             services.reading, services.accounts, services.lists, services.notifications, services.tagging
         )
-        self._subscriber = Subscriber(self._room, self._hub, timelines, services.live, services.clock)
-        self._upkeep = Upkeep()
+        self._subscription_manager = SubscriptionManager(
+            self._registry, self._listener, timelines, services.live, services.clock
+        )
+        self._supervisor = TaskSupervisor()
 
     async def open(self) -> None:
         """Raises StoreUnavailable."""
-        await self._hub.open()
-        self._upkeep.start(self._check_sessions)
-        self._upkeep.start(self._announcer.send_counts)
-        self._upkeep.start(self._missed_deletions.tell)
-        self._upkeep.start(self._surfacing.tell)
+        await self._listener.open()
+        self._supervisor.start(self._check_sessions_forever)
+        self._supervisor.start(self._dispatcher.send_counts_forever)
+        self._supervisor.start(self._missed_deletions.run)
+        self._supervisor.start(self._replacement_boosts.run)
 
     async def close(self) -> None:
-        await self._upkeep.close()
-        await self._subscriber.close()
-        await self._hub.close()
+        await self._supervisor.close()
+        await self._subscription_manager.close()
+        await self._listener.close()
 
-    def enter(self, socket: Socket) -> None:
-        self._room.enter(socket)
+    def connect(self, socket: LiveSocket) -> None:
+        self._registry.add(socket)
 
-    def leave(self, socket: Socket) -> None:
+    def disconnect(self, socket: LiveSocket) -> None:
         """The connection is gone."""
         for name in list(socket.subscriptions):
-            self._subscriber.end(socket, name)
-        self._room.leave(socket)
-        socket.outlet.release()
+            self._subscription_manager.unsubscribe(socket, name)
+        self._registry.remove(socket)
+        socket.writer.detach()
 
-    def hear(self, socket: Socket, text: str | None) -> None:
+    def handle_message(self, socket: LiveSocket, text: str | None) -> None:
         """A message of the client; None for a binary one. What cannot be understood is answered so."""
         try:
-            match parse(text):
+            match parse_message(text):
                 case Subscribe(timeline, after):
-                    self._subscribe(socket, timeline, None if after is None else post_id(after))
+                    self._subscribe(socket, timeline, None if after is None else parse_post_id(after))
                 case Unsubscribe(timeline):
-                    self._subscriber.end(socket, timeline)
+                    self._subscription_manager.unsubscribe(socket, timeline)
                 case Watch(ids):
-                    self._room.watch(socket, [post_id(given) for given in ids])
-                    self._missed_deletions.look(socket)
+                    self._registry.set_watched_posts(socket, [parse_post_id(given) for given in ids])
+                    self._missed_deletions.check(socket)
         except BadMessage:
-            socket.outlet.push(frames.error(frames.BAD_MESSAGE))
+            socket.writer.send(frames.encode_error(frames.BAD_MESSAGE))
 
-    def _subscribe(self, socket: Socket, name: str, after: PostId | None) -> None:
-        if name not in socket.subscriptions and len(socket.subscriptions) >= SUBSCRIPTIONS_CAP:
+    def _subscribe(self, socket: LiveSocket, name: str, after: PostId | None) -> None:
+        if name not in socket.subscriptions and len(socket.subscriptions) >= MAX_SUBSCRIPTIONS_PER_SOCKET:
             raise BadMessage
-        self._subscriber.begin(socket, name, after)
+        self._subscription_manager.subscribe(socket, name, after)
 
-    async def _repair(self) -> None:
+    async def _replay_missed(self) -> None:
         """Words may have been lost, of entries and of deletions."""
-        await self._subscriber.repair_all()
-        self._missed_deletions.look_at_all()
+        await self._subscription_manager.replay_all()
+        self._missed_deletions.check_all()
 
-    async def _check_sessions(self) -> None:
+    async def _check_sessions_forever(self) -> None:
         """For ever: close what a lost control message left open."""
         while True:
-            await asyncio.sleep(SESSIONS_EVERY_S)
+            await asyncio.sleep(SESSION_CHECK_INTERVAL_S)
             try:
-                await self._close_ended()
+                await self._close_ended_sessions()
             except StoreError as error:
                 log.warning("open sessions could not be checked: %s", error)
 
-    async def _close_ended(self) -> None:
+    async def _close_ended_sessions(self) -> None:
         sockets = [
             (socket, (socket.account_id, socket.session_id))
-            for socket in self._room.sockets
+            for socket in self._registry.sockets
             if socket.account_id is not None and socket.session_id is not None
         ]
-        alive = await self._sessions.sessions_alive(list(dict.fromkeys(pair for _, pair in sockets)))
+        alive = await self._sessions.are_sessions_active(list(dict.fromkeys(pair for _, pair in sockets)))
         pairs = dict(zip(dict.fromkeys(pair for _, pair in sockets), alive, strict=True))
         for socket, pair in sockets:
             if not pairs[pair]:
-                socket.outlet.close(SIGNED_OUT)
+                socket.writer.close(SIGNED_OUT_CLOSE_CODE)

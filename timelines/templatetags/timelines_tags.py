@@ -18,16 +18,14 @@ from django.utils.translation import get_language
 
 register = template.Library()
 
-HUES = 12
+HUE_COUNT = 12
 """Avatar colours; static/css/site.css has one class `hue-N` for each."""
 
 
 @register.simple_tag
 def icon(name: str) -> SafeString:
     """A decorative icon of the sprite static/icons.svg: the words beside it say what it means."""
-    return format_html(
-        '<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("icons.svg"), name
-    )
+    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("icons.svg"), name)
 
 
 @register.simple_tag
@@ -35,11 +33,11 @@ def kept(template_name: str) -> SafeString:
     """A template without context, rendered once a language: most words of a page never change."""
     if settings.DEBUG:
         return render_to_string(template_name)
-    return _kept(template_name, get_language())
+    return _render_cached(template_name, get_language())
 
 
 @lru_cache(maxsize=64)
-def _kept(template_name: str, language: str | None) -> SafeString:
+def _render_cached(template_name: str, language: str | None) -> SafeString:
     """`language` is the active one; it stands in the key only."""
     return render_to_string(template_name)
 
@@ -48,7 +46,7 @@ def _kept(template_name: str, language: str | None) -> SafeString:
 def hue(account_id: int | str) -> int:
     """The avatar colour of an account: the same on every page, for ever."""
     digits = str(account_id)
-    return int(digits) % HUES if digits.isdecimal() else 0
+    return int(digits) % HUE_COUNT if digits.isdecimal() else 0
 
 
 @register.filter
@@ -76,8 +74,4 @@ def ms_datetime(value: int | str | datetime | None) -> datetime | None:
 def iso(value: int | str | datetime | None) -> str:
     """Unix milliseconds or a datetime as `<time datetime>` wants it: 2026-11-20T15:14:00.123Z."""
     moment = ms_datetime(value)
-    return (
-        ""
-        if moment is None
-        else f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
-    )
+    return "" if moment is None else f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"

@@ -1,19 +1,19 @@
-"""manage.py backup FILE: one consistent file from the running site. docs/backup.md says what is in it."""
+"""manage.py backup FILE: one consistent file from the running site. docs/reference/backup.md says what is in it."""
 
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from socialsite.maintenance.backup import Backup
+from socialsite.maintenance.backup_file import BackupReader
+from socialsite.maintenance.scanning import count_keys
+from socialsite.maintenance.topology_check import TopologyChanging
 from socialsite.management.operator_command import OperatorCommand
-from socialsite.operations.backup import Backup
-from socialsite.operations.backup_file import BackupReader
-from socialsite.operations.scanning import key_count
-from socialsite.operations.standing import KeysOnTheMove
 from socialsite.services import Services
-from timelines.services.archiving import ArchivedBodies
+from timelines.archive.service import ArchivedBodies
 
-WALKS = 3
+KEY_SCANS = 3
 
 
 class Command(OperatorCommand):
@@ -23,31 +23,31 @@ class Command(OperatorCommand):
         parser.add_argument("file", type=Path, metavar="FILE", help="a file of this name is replaced")
         parser.add_argument("--dry-run", action="store_true", help="count what would be written")
 
-    def prepare(self, options: dict[str, Any]) -> None:
+    def prepare_options(self, options: dict[str, Any]) -> None:
         path: Path = options["file"]
         if path.exists() and not path.is_file():
             raise CommandError(f"{path} is no file: name one to be written.")
 
-    async def act(self, services: Services, options: dict[str, Any]) -> None:
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
         path: Path = options["file"]
         archive = ArchivedBodies(services.repositories.archive)
-        backup = Backup(services.store, services.config.born_with, archive)
-        total = await key_count(services.store)
+        backup = Backup(services.store, services.config.immutable_settings, archive)
+        total = await count_keys(services.store)
         if options["dry_run"]:
-            with self.progress("Keys", total) as step:
-                counts = await backup.counted(step)
+            with self.progress_bar("Keys", total) as step:
+                counts = await backup.count_keys(step)
         else:
             try:
-                with self.progress("Keys", WALKS * total) as step:
+                with self.progress_bar("Keys", KEY_SCANS * total) as step:
                     counts = await backup.write(path, services.clock.now_ms(), step)
-            except KeysOnTheMove as error:
+            except TopologyChanging as error:
                 raise CommandError(f"No backup was written: {error}.") from error
             except OSError as error:
                 raise CommandError(f"{path}: {error.strerror or error}") from error
         for family, count in sorted(counts.items()):
-            self.say(f"{family}: {count}", at=2)
+            self.print_line(f"{family}: {count}", min_verbosity=2)
         if options["dry_run"]:
-            self.say(f"Dry run: nothing was written. {counts.total()} keys would be.")
+            self.print_line(f"Dry run: nothing was written. {counts.total()} keys would be.")
         else:
             size = BackupReader(path).size / 1e6
-            self.say(f"Wrote {counts.total()} keys to {path} ({size:.1f} MB).")
+            self.print_line(f"Wrote {counts.total()} keys to {path} ({size:.1f} MB).")

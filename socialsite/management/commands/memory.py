@@ -10,108 +10,108 @@ from django.core.management.base import CommandError, CommandParser
 from rich.console import Console
 from rich.table import Table
 
+from socialsite.maintenance.forecast import Forecast, TimelineCaps, make_forecast
+from socialsite.maintenance.memory import POST_FAMILY, SAMPLE_SIZE, MemoryMeter, MemoryReport
+from socialsite.maintenance.scanning import count_keys
 from socialsite.management.operator_command import OperatorCommand
-from socialsite.operations.forecast import Caps, Forecast, forecast
-from socialsite.operations.memory import POST_FAMILY, SAMPLE, MemoryMeter, MemoryReport
-from socialsite.operations.scanning import key_count
 from socialsite.services import Services
-from timelines.services.owned_keys import owned_keys
+from timelines.audit.account_keys import owned_keys
 
 COLD_DAYS = 90
-MARKER_BYTES = 72
+ARCHIVED_POST_BYTES = 72
 """Of a post's key once its body is in the archive (measured by MEMORY USAGE)."""
-MUCH = 0.2
+NOTABLE_SHARE = 0.2
 
 
 class Command(OperatorCommand):
     help = "Show where the memory goes, what could be trimmed, and when it is full."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--sample", type=int, default=SAMPLE, metavar="N",
-                            help=f"weigh about N keys; default {SAMPLE}")  # fmt: skip
+        parser.add_argument("--sample", type=int, default=SAMPLE_SIZE, metavar="N",
+                            help=f"weigh about N keys; default {SAMPLE_SIZE}")  # fmt: skip
         parser.add_argument("--json", action="store_true", help="for programs")
 
-    def prepare(self, options: dict[str, Any]) -> None:
+    def prepare_options(self, options: dict[str, Any]) -> None:
         if options["sample"] < 1:
             raise CommandError("--sample takes 1 or more.")
 
-    async def act(self, services: Services, options: dict[str, Any]) -> None:
-        meter, config = MemoryMeter(services.store, sample=options["sample"]), services.config
-        with self.progress("Keys", await key_count(services.store)) as step:
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
+        meter, config = MemoryMeter(services.store, sample_size=options["sample"]), services.config
+        with self.progress_bar("Keys", await count_keys(services.store)) as step:
             report = await meter.measure(services.clock.now_ms(), step)
         last_id = await services.repositories.accounts.last_id()
         parts = {
             "follow_partitions": config.follow_partitions,
             "profile_partitions": config.profile_partitions,
         }
-        accounts = await meter.accounts(last_id, partial(owned_keys, **parts))
-        ahead = forecast(report, Caps(config.home_cap), config.memory_reserve)
+        accounts = await meter.measure_accounts(last_id, partial(owned_keys, **parts))
+        ahead = make_forecast(report, TimelineCaps(config.home_cap), config.memory_reserve)
         if options["json"]:
-            self.stdout.write(json.dumps(as_json(report, accounts, ahead), indent=2))
+            self.stdout.write(json.dumps(report_as_json(report, accounts, ahead), indent=2))
             return
-        self._tell(report, accounts, ahead)
+        self._print_report(report, accounts, ahead)
 
-    def _tell(self, report: MemoryReport, accounts: tuple[int, int, int] | None, ahead: Forecast) -> None:
+    def _print_report(self, report: MemoryReport, accounts: tuple[int, int, int] | None, ahead: Forecast) -> None:
         if self.verbosity > 0:
             text = io.StringIO()
-            Console(file=text, width=110).print(table_of(report))
+            Console(file=text, width=110).print(build_table(report))
             self.stdout.write(text.getvalue())
         for node in report.nodes:
-            most = f" of {mb(node.most)}" if node.most else ", no maxmemory is set"
-            self.say(f"{node.address}: {mb(node.used)} used{most}, {node.keys} keys.")
+            most = f" of {format_mb(node.most)}" if node.most else ", no maxmemory is set"
+            self.print_line(f"{node.address}: {format_mb(node.used)} used{most}, {node.keys} keys.")
         if accounts:
             least, middle, most_bytes = accounts
-            self.say(
+            self.print_line(
                 f"An account without its posts: {least} to {most_bytes} bytes, half of them below {middle}."
             )
-        self.say(prospect(report, ahead))
-        for line in advice(report):
-            self.say(f"To trim: {line}")
+        self.print_line(describe_forecast(report, ahead))
+        for line in suggest_trims(report):
+            self.print_line(f"To trim: {line}")
 
 
-def table_of(report: MemoryReport) -> Table:
+def build_table(report: MemoryReport) -> Table:
     table = Table("family", "keys", "MB", "bytes a key", "compact", box=None)
     for name, family in sorted(report.families.items(), key=lambda pair: -pair[1].bytes):
         share = family.compact_share
         table.add_row(
-            name, str(family.keys), f"{family.bytes / 1e6:.2f}", f"{family.bytes_a_key:.0f}",
+            name, str(family.keys), f"{family.bytes / 1e6:.2f}", f"{family.bytes_per_key:.0f}",
             "" if share is None else f"{share:.0%}",
         )  # fmt: skip
     return table
 
 
-def prospect(report: MemoryReport, ahead: Forecast) -> str:
+def describe_forecast(report: MemoryReport, ahead: Forecast) -> str:
     """The forecast in a sentence."""
     if ahead.posts_left is None:
         return f"A post takes {ahead.bytes_a_post:.0f} bytes. Without maxmemory nothing can be foretold."
-    rate = report.posts_a_day()
+    rate = report.posts_per_day()
     days = f": {ahead.days_left:.0f} days at {rate:.0f} posts a day" if ahead.days_left is not None else ""
     return f"A post takes {ahead.bytes_a_post:.0f} bytes; {ahead.posts_left} more fit{days}."
 
 
-def advice(report: MemoryReport) -> list[str]:
+def suggest_trims(report: MemoryReport) -> list[str]:
     """What would free memory, the most first worth naming."""
     lines: list[tuple[float, str]] = []
     posts = report.families.get(POST_FAMILY)
     old = report.posts_older_than(COLD_DAYS)
     if posts and old:
-        saved = old * max(0.0, posts.bytes_a_key - MARKER_BYTES)
-        lines.append((saved, f"`archive_posts --older-than {COLD_DAYS}d` frees {mb(saved)} of {old} posts."))
+        saved = old * max(0.0, posts.bytes_per_key - ARCHIVED_POST_BYTES)
+        lines.append((saved, f"`archive_posts --older-than {COLD_DAYS}d` frees {format_mb(saved)} of {old} posts."))
     for name, family in report.families.items():
-        if family.bytes < MUCH * report.bytes:
+        if family.bytes < NOTABLE_SHARE * report.bytes:
             continue
         if name.endswith((":home", ":{lN}:posts")):
-            half = mb(family.bytes / 2)
+            half = format_mb(family.bytes / 2)
             lines.append((family.bytes / 2, f"half of HOME_CAP or HOME_TTL_DAYS frees {half} of {name}."))
-        if (share := family.compact_share) is not None and share < 1 - MUCH:
+        if (share := family.compact_share) is not None and share < 1 - NOTABLE_SHARE:
             why = f"only {share:.0%} are compact, see the *-max-listpack-* settings of redis.conf."
             lines.append((family.bytes / 2, f"{name}: {why}"))
     return [line for _, line in sorted(lines, reverse=True)]
 
 
-def as_json(report: MemoryReport, accounts: tuple[int, int, int] | None, ahead: Forecast) -> dict[str, Any]:
+def report_as_json(report: MemoryReport, accounts: tuple[int, int, int] | None, ahead: Forecast) -> dict[str, Any]:
     families = {
-        name: {"keys": f.keys, "bytes": f.bytes, "weighed": f.weighed, "compact_share": f.compact_share}
+        name: {"keys": f.keys, "bytes": f.bytes, "weighed": f.sampled_keys, "compact_share": f.compact_share}
         for name, f in report.families.items()
     }
     return {
@@ -119,10 +119,10 @@ def as_json(report: MemoryReport, accounts: tuple[int, int, int] | None, ahead: 
         "families": families,
         "account_bytes": dict(zip(("least", "median", "most"), accounts, strict=True)) if accounts else None,
         "forecast": asdict(ahead),
-        "posts_a_day": report.posts_a_day(),
-        "advice": advice(report),
+        "posts_a_day": report.posts_per_day(),
+        "advice": suggest_trims(report),
     }
 
 
-def mb(count: float) -> str:
+def format_mb(count: float) -> str:
     return f"{count / 1e6:.1f} MB"

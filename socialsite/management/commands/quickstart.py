@@ -15,15 +15,15 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from socialsite.management.site_command import SiteCommand
-from socialsite.quickstart import parts
-from socialsite.quickstart.child import GRACE_S
-from socialsite.quickstart.preparation import DEFAULT_DIRECTORY, directory_of, raise_file_limit
+from socialsite.quickstart import processes as parts
+from socialsite.quickstart.bootstrap import DEFAULT_DATA_DIRECTORY, parse_data_directory, raise_file_limit
+from socialsite.quickstart.child_process import TERMINATION_GRACE_S
 from socialsite.quickstart.supervisor import Supervisor
 from socialsite.store.embedded import EmbeddedServer
 from socialsite.store.errors import StoreError
 
 HOST = "127.0.0.1"
-PATIENCE_S = 15.0
+WAIT_NOTICE_INTERVAL_S = 15.0
 """Before the terminal says what the site waits for, and between such lines."""
 
 
@@ -33,73 +33,69 @@ class Command(SiteCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=8000, help="default 8000; 0 takes any free one")
-        parser.add_argument("--data", type=Path, default=DEFAULT_DIRECTORY, metavar="DIR",
+        parser.add_argument("--data", type=Path, default=DEFAULT_DATA_DIRECTORY, metavar="DIR",
                             help="where the site keeps its data, default data/ beside manage.py")  # fmt: skip
         parser.add_argument("--no-demo", action="store_true", help="leave the site empty on the first start")
 
-    def handle(
-        self, *args: Any, port: int, data: Path, no_demo: bool, verbosity: int, **options: Any
-    ) -> None:
-        directory = directory_of(["--data", str(data)])
+    def handle(self, *args: Any, port: int, data: Path, no_demo: bool, verbosity: int, **options: Any) -> None:
+        directory = parse_data_directory(["--data", str(data)])
         self.verbosity = verbosity
-        self.announced = False
-        self.patient_until = time.monotonic() + PATIENCE_S
-        with hold(directory), listen(port) as listening:
+        self.is_announced = False
+        self.next_notice_s = time.monotonic() + WAIT_NOTICE_INTERVAL_S
+        with lock_directory(directory), open_listener(port) as listening:
             self.address = listening.getsockname()[:2]
             raise_file_limit()
-            supervisor = Supervisor(self.say)
+            supervisor = Supervisor(self.print_line)
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.default_int_handler)
             try:
-                self.run_parts(supervisor, directory, listening, demo=not no_demo)
+                self.run_processes(supervisor, directory, listening, demo=not no_demo)
             except StoreError as error:
                 raise CommandError(str(error)) from error
             except KeyboardInterrupt:
-                self.say("\nStopping…")
+                self.print_line("\nStopping…")
             finally:
                 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                     signal.signal(number, signal.SIG_IGN)
                 supervisor.stop()
-        self.say("Stopped; the data is kept.")
+        self.print_line("Stopped; the data is kept.")
 
-    def run_parts(
-        self, supervisor: Supervisor, directory: Path, listening: socket.socket, *, demo: bool
-    ) -> None:
+    def run_processes(self, supervisor: Supervisor, directory: Path, listening: socket.socket, *, demo: bool) -> None:
         reading, _writing = parts.open_pipe()  # the writing end closes when we are gone
-        supervisor.start([parts.ServerPart(EmbeddedServer(directory))])
+        supervisor.start([parts.RedisProcess(EmbeddedServer(directory))])
         call_command("collectstatic", interactive=False, verbosity=0)
-        self.offer_logins(directory, demo=demo)
-        supervisor.start([parts.worker(reading), parts.web(reading, listening.fileno())])
-        supervisor.run(self.announce)
+        self.print_demo_logins(directory, demo=demo)
+        supervisor.start([parts.make_worker_process(reading), parts.make_web_process(reading, listening.fileno())])
+        supervisor.run(self.announce_readiness)
 
-    def offer_logins(self, directory: Path, *, demo: bool) -> None:
-        from socialsite.quickstart.demo import demo_logins
+    def print_demo_logins(self, directory: Path, *, demo: bool) -> None:
+        from socialsite.quickstart.demo import load_demo_logins
 
         if demo and not (directory / "demo.json").exists():
-            self.say("Putting demo accounts and posts into the empty site…")
-        for handle, password in demo_logins(directory, wanted=demo):
+            self.print_line("Putting demo accounts and posts into the empty site…")
+        for handle, password in load_demo_logins(directory, is_wanted=demo):
             self.stdout.write(f"login: {handle} {password}")
 
-    def announce(self) -> None:
+    def announce_readiness(self) -> None:
         """Say once that the site answers, and meanwhile now and then what it waits for."""
-        if self.announced:
+        if self.is_announced:
             return
-        reason = why_not_ready(self.address)
+        reason = get_unready_reason(self.address)
         if reason is None:
-            self.announced = True
+            self.is_announced = True
             self.stdout.write(f"Ready: http://{HOST}:{self.address[1]}")
             self.stdout.flush()
-        elif time.monotonic() > self.patient_until:
-            self.patient_until = time.monotonic() + PATIENCE_S
-            self.say(f"The site is not ready yet: {reason}")
+        elif time.monotonic() > self.next_notice_s:
+            self.next_notice_s = time.monotonic() + WAIT_NOTICE_INTERVAL_S
+            self.print_line(f"The site is not ready yet: {reason}")
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         if self.verbosity:
             self.stdout.write(text)
             self.stdout.flush()
 
 
-def hold(directory: Path) -> IO[bytes]:
+def lock_directory(directory: Path) -> IO[bytes]:
     """Keep a second quickstart off this directory; the kernel lets go of the lock whatever becomes of us."""
     lock = (directory / "quickstart.lock").open("ab")
     try:
@@ -110,9 +106,9 @@ def hold(directory: Path) -> IO[bytes]:
     return lock
 
 
-def listen(port: int) -> socket.socket:
+def open_listener(port: int) -> socket.socket:
     """The site's socket; it outlives every web process."""
-    until = time.monotonic() + GRACE_S + 1  # a web process whose supervisor was killed may still be ending
+    until = time.monotonic() + TERMINATION_GRACE_S + 1  # a web process whose supervisor was killed may still be ending
     while True:
         try:
             return socket.create_server((HOST, port), backlog=512)
@@ -123,7 +119,7 @@ def listen(port: int) -> socket.socket:
         time.sleep(0.1)
 
 
-def why_not_ready(address: tuple[str, int]) -> str | None:
+def get_unready_reason(address: tuple[str, int]) -> str | None:
     """None when /readyz says ok, else its answer or why there is none."""
     connection = http.client.HTTPConnection(*address, timeout=2)
     try:

@@ -1,4 +1,4 @@
-"""manage.py repartition --to URL: move the data of a running site to another store (docs/moving.md)."""
+"""manage.py repartition --to URL: move the data of a running site to another store (docs/reference/migration.md)."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -11,20 +11,20 @@ from rich.console import Console
 from rich.progress import Progress
 
 from socialsite.management.site_command import SiteCommand
+from socialsite.migration import commands as operation
+from socialsite.migration.commands import EdgeFamily, MigrationSite
+from socialsite.migration.estimate import Estimate
+from socialsite.migration.mover import MigrationReport
+from socialsite.migration.progress import MigrationProgress, OnProgress
+from socialsite.migration.repartitioning import OLD_PARTITIONS_GRACE_S
 from socialsite.services import partitions_key, placed_urls
 from socialsite.store.embedded import EmbeddedServer
 from socialsite.store.errors import StoreError
-from socialsite.store.moving import operation
-from socialsite.store.moving.mover import Report
-from socialsite.store.moving.operation import Edges, Site
-from socialsite.store.moving.reshaping import GRACE_S
-from socialsite.store.moving.steps import OnStep, Step
-from socialsite.store.moving.survey import Survey
-from socialsite.store.opening import COMPONENTS, topology_of
+from socialsite.store.factory import COMPONENTS, create_topology
 
-MB = 1_000_000
-MOST_PARTITIONS = 4_096
-FOLLOW_EDGES = Edges("follows", {"following": "followers", "members": "listed"}, partitions_key())
+BYTES_PER_MB = 1_000_000
+MAX_PARTITIONS = 4_096
+FOLLOW_EDGES = EdgeFamily("follows", {"following": "followers", "members": "listed"}, partitions_key())
 
 
 class Command(SiteCommand):
@@ -34,9 +34,7 @@ class Command(SiteCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("--to", metavar="URL", help="the store that the data moves to")
-        what.add_argument(
-            "--follow-partitions", type=int, metavar="N", help="cut follow edges into N partitions"
-        )
+        what.add_argument("--follow-partitions", type=int, metavar="N", help="cut follow edges into N partitions")
         what.add_argument("--resume", action="store_true", help="go on with a move that was interrupted")
         what.add_argument("--back", action="store_true", help="bring back what an interrupted move has moved")
         parser.add_argument("--component", choices=COMPONENTS, help="with --to: move this component only")
@@ -54,91 +52,89 @@ class Command(SiteCommand):
             raise CommandError("Stopped: go on with --resume, or back with --back.") from None
 
     async def _run(self, options: dict[str, Any]) -> None:
-        site = Site(settings.REDIS_URL, placed_urls(), COMPONENTS, topology_of, settings.REQUIRE_REPLICAS)
+        site = MigrationSite(settings.REDIS_URL, placed_urls(), COMPONENTS, create_topology, settings.REQUIRE_REPLICAS)
         if options["to"]:
-            to = whole_url(options["to"])
+            to = absolute_url(options["to"])
             if options["dry_run"]:
-                return self._tell(await operation.look(site, to, options["component"]))
-            return await self._move(
-                lambda on_step: operation.move(site, to, options["component"], on_step=on_step)
+                return self._print_estimate(await operation.estimate_migration(site, to, options["component"]))
+            return await self._run_migration(
+                lambda on_step: operation.migrate(site, to, options["component"], on_progress=on_step)
             )
         if options["follow_partitions"] is not None:
-            return await self._reshape(site, options["follow_partitions"], dry=options["dry_run"])
+            return await self._repartition_edges(site, options["follow_partitions"], dry=options["dry_run"])
         if options["dry_run"]:
             raise CommandError("--dry-run goes with --to or --follow-partitions.")
         if options["resume"]:
-            return await self._move(lambda on_step: operation.resume(site, on_step=on_step))
-        return await self._move(lambda on_step: operation.back(site, on_step=on_step))
+            return await self._run_migration(lambda on_step: operation.resume_migration(site, on_progress=on_step))
+        return await self._run_migration(lambda on_step: operation.revert_migration(site, on_progress=on_step))
 
-    async def _reshape(self, site: Site, count: int, *, dry: bool) -> None:
-        if not 1 <= count <= MOST_PARTITIONS:
-            raise CommandError(f"The number of follow partitions is 1 to {MOST_PARTITIONS}.")
+    async def _repartition_edges(self, site: MigrationSite, count: int, *, dry: bool) -> None:
+        if not 1 <= count <= MAX_PARTITIONS:
+            raise CommandError(f"The number of follow partitions is 1 to {MAX_PARTITIONS}.")
         if dry:
-            edges = _told(await operation.look_at_edges(site, FOLLOW_EDGES, count))
-            self._line(f"Dry run: {edges} would be cut into {count} partitions; nothing was changed.")
+            edges = _format_edges(await operation.count_edges(site, FOLLOW_EDGES, count))
+            self._print_line(f"Dry run: {edges} would be cut into {count} partitions; nothing was changed.")
             return
-        self._line("This takes two minutes more than the copying: the last readers are waited for.", at=2)
-        done = await operation.reshape(site, FOLLOW_EDGES, count, grace_s=GRACE_S)
-        edges = _told(done.edges)
-        self._line(
-            f"Cut the follow edges into {count} partitions ({edges}); now set FOLLOW_PARTITIONS={count}."
-        )
+        self._print_line("This takes two minutes more than the copying: the last readers are waited for.", at=2)
+        done = await operation.repartition_edges(site, FOLLOW_EDGES, count, grace_s=OLD_PARTITIONS_GRACE_S)
+        edges = _format_edges(done.edges)
+        self._print_line(f"Cut the follow edges into {count} partitions ({edges}); now set FOLLOW_PARTITIONS={count}.")
 
-    async def _move(self, begin: Callable[[OnStep], Any]) -> None:
+    async def _run_migration(self, begin: Callable[[OnProgress], Any]) -> None:
         console = Console(stderr=True)
         quiet = self.verbosity == 0 or not console.is_terminal
         with Progress(console=console, disable=quiet, transient=True) as progress:
             task = progress.add_task("Slices", total=None)
 
-            def on_step(step: Step) -> None:
-                if step.total:
-                    progress.update(task, completed=step.done, total=step.total)
+            def on_step(step: MigrationProgress) -> None:
+                if step.total_slices:
+                    progress.update(task, completed=step.done_slices, total=step.total_slices)
 
-            report: Report = await begin(on_step)
-        self._say(report)
+            report: MigrationReport = await begin(on_step)
+        self._print_report(report)
 
-    def _say(self, report: Report) -> None:
-        tally = report.tally
+    def _print_report(self, report: MigrationReport) -> None:
+        tally = report.statistics
         for family in sorted(tally.keys):
             size, checksum = tally.bytes[family], tally.checksums[family]
-            self._line(f"{family}: {tally.keys[family]} keys, {size} bytes, checksum {checksum:08x}", at=2)
-        again = f", {report.retried} tries repeated" if report.retried else ""
-        self._line(
-            f"Moved {tally.keys.total()} keys ({tally.bytes.total() / MB:.1f} MB) in {report.slices} slices, "
+            self._print_line(f"{family}: {tally.keys[family]} keys, {size} bytes, checksum {checksum:08x}", at=2)
+        again = f", {report.retries} tries repeated" if report.retries else ""
+        self._print_line(
+            f"Moved {tally.keys.total()} keys ({tally.bytes.total() / BYTES_PER_MB:.1f} MB) in {report.migrated_slices} slices, "
             f"each compared with its source{again}."
         )
-        if report.strays:
+        if report.unreported_keys:
             raise CommandError(
-                f"{len(report.strays)} keys were written at the old store by nobody known, and left there; "
-                f"the first is {report.strays[0]}: look at them"
+                f"{len(report.unreported_keys)} keys were written at the old store by nobody known, and left there; "
+                f"the first is {report.unreported_keys[0]}: look at them"
             )
 
-    def _tell(self, survey: Survey) -> None:
+    def _print_estimate(self, survey: Estimate) -> None:
         for family in sorted(survey.keys):
-            self._line(f"{family}: {survey.keys[family]} keys, about {survey.bytes[family] / MB:.1f} MB")
-        self._line(
-            f"Dry run: {survey.keys.total()} keys, about {survey.bytes.total() / MB:.1f} MB would move in "
+            self._print_line(
+                f"{family}: {survey.keys[family]} keys, about {survey.bytes[family] / BYTES_PER_MB:.1f} MB"
+            )
+        self._print_line(
+            f"Dry run: {survey.keys.total()} keys, about {survey.bytes.total() / BYTES_PER_MB:.1f} MB would move in "
             f"{survey.slices} slices, in about {survey.seconds:.0f} s; nothing was changed."
         )
 
-    def _line(self, text: str, *, at: int = 1) -> None:
+    def _print_line(self, text: str, *, at: int = 1) -> None:
         if self.verbosity >= at:
             self.stdout.write(text)
 
 
-def _told(edges: Mapping[str, int]) -> str:
+def _format_edges(edges: Mapping[str, int]) -> str:
     """Edges by the name of their outgoing side."""
     return ", ".join(f"{number} of {name}" for name, number in sorted(edges.items()))
 
 
-def whole_url(url: str) -> str:
+def absolute_url(url: str) -> str:
     """As every process of the site can use it. An embedded server has to live longer than this command."""
     scheme, _, rest = url.partition("://")
     if scheme != "embedded":
         return url
     directory = Path(rest).expanduser().resolve()
     if not EmbeddedServer(directory).is_running():
-        raise CommandError(
-            f"No server runs in {directory}: start it, it has to live longer than this command."
-        )
+        raise CommandError(f"No server runs in {directory}: start it, it has to live longer than this command.")
     return f"embedded://{directory}"

@@ -1,4 +1,4 @@
-"""manage.py restore FILE: a backup into an empty store, on any topology (docs/backup.md).
+"""manage.py restore FILE: a backup into an empty store, on any topology (docs/reference/backup.md).
 
 The file is checked to its end before anything is written; every key is read back; then caches are rebuilt and
 the audit mends what changed while the backup was made. Stop the site before, start it after.
@@ -10,12 +10,12 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from socialsite.maintenance.backup_file import BackupFooter, BackupReader, InvalidBackup
+from socialsite.maintenance.restore import Restore, StoreNotEmpty, make_store_body_writer
 from socialsite.management.operator_command import OperatorCommand
-from socialsite.operations.backup_file import BackupDamaged, BackupReader, Ending
-from socialsite.operations.restore import NotEmpty, Restore, into_store
 from socialsite.services import Services
-from timelines.services.archiving import ArchivedBodies
-from timelines.services.recovering import Recovering
+from timelines.archive.service import ArchivedBodies
+from timelines.audit.rebuild_after_restore import Recovering
 
 
 class Command(OperatorCommand):
@@ -28,36 +28,34 @@ class Command(OperatorCommand):
         parser.add_argument(
             "--no-archive", action="store_true", help="archived posts' bodies go into the store instead"
         )
-        parser.add_argument(
-            "--dry-run", action="store_true", help="check the file and the store, write nothing"
-        )
+        parser.add_argument("--dry-run", action="store_true", help="check the file and the store, write nothing")
 
-    async def act(self, services: Services, options: dict[str, Any]) -> None:
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
         file = BackupReader(options["file"])
-        ending = await self._checked(file, services)
+        ending = await self._check_file(file, services)
         bodies = ArchivedBodies(services.repositories.archive)
-        put = into_store(services.store) if options["no_archive"] else bodies.put
+        put = make_store_body_writer(services.store) if options["no_archive"] else bodies.put
         restore = Restore(services.store, put)
         if not options["force"]:
             await self._require_empty(restore)
         if options["dry_run"]:
-            self.say(f"The backup is whole: {sum(ending.counts.values())} keys. Nothing was written.")
+            self.print_line(f"The backup is whole: {sum(ending.counts.values())} keys. Nothing was written.")
             return
         if options["force"]:
-            await restore.empty()
+            await restore.delete_all_keys()
             await bodies.clear()
         written = await self._load(restore, file, services)
-        self.say(f"Restored and read back {written} keys.")
-        await self._recover(services)
+        self.print_line(f"Restored and read back {written} keys.")
+        await self._rebuild_and_audit(services)
 
-    async def _checked(self, file: BackupReader, services: Services) -> Ending:
+    async def _check_file(self, file: BackupReader, services: Services) -> BackupFooter:
         try:
-            header, ending = await asyncio.to_thread(file.check)
-        except BackupDamaged as damaged:
+            header, ending = await asyncio.to_thread(file.verify)
+        except InvalidBackup as damaged:
             raise CommandError(f"This backup cannot be used: {damaged}.") from damaged
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}") from error
-        if header.partitions != services.config.born_with:
+        if header.partitions != services.config.immutable_settings:
             told = " ".join(f"{name}={count}" for name, count in header.partitions.items())
             raise CommandError(
                 f"The backup is of a site with {told}: set it so and restore into a store never started."
@@ -68,14 +66,14 @@ class Command(OperatorCommand):
     async def _require_empty(restore: Restore) -> None:
         try:
             await restore.require_empty()
-        except NotEmpty as refusal:
+        except StoreNotEmpty as refusal:
             raise CommandError(
                 f"The store is not empty ({refusal}): give another one, or --force to replace all of it."
             ) from refusal
 
     async def _load(self, restore: Restore, file: BackupReader, services: Services) -> int:
         position = 0
-        with self.progress("Restoring", file.size) as step:
+        with self.progress_bar("Restoring", file.size) as step:
 
             def on_position(at: int) -> None:
                 nonlocal position
@@ -84,13 +82,11 @@ class Command(OperatorCommand):
 
             return await restore.load(file, services.clock.now_ms(), on_position)
 
-    async def _recover(self, services: Services) -> None:
-        with self.progress("Rebuilding and checking", None) as step:
+    async def _rebuild_and_audit(self, services: Services) -> None:
+        with self.progress_bar("Rebuilding and checking", None) as step:
             report = await Recovering(services).recover(step)
         for finding in report.findings:
-            self.say(str(finding))
+            self.print_line(str(finding))
         if report.damage:
-            raise CommandError(
-                f"Restored, but {report.damage.total()} places are damaged: run `audit --repair`."
-            )
-        self.say(f"Caches are rebuilt, and the audit of {report.keys} keys is clean.")
+            raise CommandError(f"Restored, but {report.damage.total()} places are damaged: run `audit --repair`.")
+        self.print_line(f"Caches are rebuilt, and the audit of {report.keys} keys is clean.")

@@ -7,35 +7,33 @@ operator can ask any server: `GETBIT map:{shards}:partition:2 12948`.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from socialsite.store.partition.slots import SLOTS
+from socialsite.store.partition.slots import SLOT_COUNT
 
-BYTES = SLOTS // 8
+BITMAP_BYTES = SLOT_COUNT // 8
 
 
-class BrokenMap(ValueError):
+class InvalidSlotMap(ValueError):
     """The bitmaps are no map: a slot stands in two of them, or the size is wrong."""
 
 
-def bitmaps_of(owners: Sequence[int | None], count: int) -> list[bytes]:
+def encode_bitmaps(owners: Sequence[int | None], count: int) -> list[bytes]:
     """One bitmap a partition, from the owner of each slot."""
-    maps = [bytearray(BYTES) for _ in range(count)]
+    maps = [bytearray(BITMAP_BYTES) for _ in range(count)]
     for slot, owner in enumerate(owners):
         if owner is not None:
             maps[owner][slot >> 3] |= 0x80 >> (slot & 7)
     return [bytes(each) for each in maps]
 
 
-def owners_of(bitmaps: Iterable[bytes]) -> list[int | None]:
-    """The owner of each slot; None where no bitmap has it. Raises BrokenMap."""
-    owners: list[int | None] = [None] * SLOTS
+def decode_bitmaps(bitmaps: Iterable[bytes]) -> list[int | None]:
+    """The owner of each slot; None where no bitmap has it. Raises InvalidSlotMap."""
+    owners: list[int | None] = [None] * SLOT_COUNT
     for number, bitmap in enumerate(bitmaps):
-        if len(bitmap) != BYTES:
-            raise BrokenMap(f"the bitmap of partition {number} has {len(bitmap)} bytes instead of {BYTES}")
+        if len(bitmap) != BITMAP_BYTES:
+            raise InvalidSlotMap(f"the bitmap of partition {number} has {len(bitmap)} bytes instead of {BITMAP_BYTES}")
         for slot in _set_bits(bitmap):
             if owners[slot] is not None:
-                raise BrokenMap(
-                    f"slot {slot} stands in the bitmaps of partitions {owners[slot]} and {number}"
-                )
+                raise InvalidSlotMap(f"slot {slot} stands in the bitmaps of partitions {owners[slot]} and {number}")
             owners[slot] = number
     return owners
 

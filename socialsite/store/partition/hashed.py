@@ -7,18 +7,18 @@ of the stored map.
 from typing import Self
 from zlib import crc32
 
-from socialsite.store.partition.partitioner import checked, require_count
+from socialsite.store.partition.partitioner import require_positive_count, validated_tag
 
 
-class Hashed:
+class ModuloPartitioner:
     name = "hash"
 
     def __init__(self, count: int) -> None:
-        self.count = require_count(count)
+        self.count = require_positive_count(count)
 
     @classmethod
-    def even(cls, count: int) -> Self:
+    def balanced(cls, count: int) -> Self:
         return cls(count)
 
     def partition_of(self, tag: str) -> int:
-        return crc32(checked(tag)) % self.count
+        return crc32(validated_tag(tag)) % self.count

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 
-class Unassigned(LookupError):
+class UnassignedTag(LookupError):
     """The map gives this tag or slot to nobody."""
 
 
@@ -19,17 +19,17 @@ class Partitioner(Protocol):
     def partition_of(self, tag: str) -> int: ...
 
 
-def checked(tag: str) -> bytes:
+def validated_tag(tag: str) -> bytes:
     """The bytes of a tag. Refuses what a server would not take for one: nothing, or with a brace in it.
 
     Such a key would be placed by its whole name on a cluster and by its tag here.
     """
     if not tag or "{" in tag or "}" in tag:
-        raise Unassigned(f"{tag!r} is no tag, so no partition can be chosen for it")
+        raise UnassignedTag(f"{tag!r} is no tag, so no partition can be chosen for it")
     return tag.encode()
 
 
-def require_count(count: int) -> int:
+def require_positive_count(count: int) -> int:
     if count < 1:
         raise ValueError(f"a map needs at least one partition, not {count}")
     return count

@@ -8,23 +8,23 @@ as 16,384; the slots are 0 .. 16,383.)
 from binascii import crc_hqx
 from functools import lru_cache
 
-from socialsite.store.partition.partitioner import checked
+from socialsite.store.partition.partitioner import validated_tag
 
-SLOTS = 16_384
+SLOT_COUNT = 16_384
 
 
 def slot_of(key: str | bytes) -> int:
     """The slot of any key, as `CLUSTER KEYSLOT` says it."""
-    return crc_hqx(hashed_part(key.encode() if isinstance(key, str) else key), 0) % SLOTS
+    return crc_hqx(hash_tag(key.encode() if isinstance(key, str) else key), 0) % SLOT_COUNT
 
 
 @lru_cache(maxsize=65_536)  # pages ask for the same tags again and again
 def slot_of_tag(tag: str) -> int:
     """The slot of every key with this tag. Raises Unassigned for what is no tag."""
-    return crc_hqx(checked(tag), 0) % SLOTS
+    return crc_hqx(validated_tag(tag), 0) % SLOT_COUNT
 
 
-def hashed_part(key: bytes) -> bytes:
+def hash_tag(key: bytes) -> bytes:
     """The part of a key that decides about its slot."""
     start = key.find(b"{")
     if start < 0:

@@ -13,11 +13,11 @@ from socialsite.store.connection import Address
 
 
 @dataclass(frozen=True, slots=True)
-class ManyUrl:
+class MultiServerUrl:
     """The parts of such a URL. `path` is what follows the servers, without its slash."""
 
     credentials: str
-    places: tuple[str, ...]
+    servers: tuple[str, ...]
     path: str
     query: dict[str, str]
 
@@ -30,8 +30,8 @@ class ManyUrl:
         if not hosts.startswith("/"):
             hosts, _, path = hosts.partition("/")
         options = dict(parse_qsl(query, keep_blank_values=True))
-        require_known(url, *known)
-        return cls(credentials, places_of(hosts), path, options)
+        reject_unknown_parameters(url, *known)
+        return cls(credentials, split_servers(hosts), path, options)
 
     def address(self, place: str, *, db: str = "0", credentials: str | None = None) -> Address:
         """Where a server listens, with the credentials of the URL unless others are given."""
@@ -47,19 +47,19 @@ class ManyUrl:
         return Address.parse(f"redis://{login}{place}/{db}")
 
 
-def require_known(url: str, *known: str) -> None:
+def reject_unknown_parameters(url: str, *known: str) -> None:
     """A parameter that nobody reads is a misspelt one. Raises ValueError."""
     for name in parse_qs(url.partition("?")[2], keep_blank_values=True):
         if name not in known:
             raise ValueError(f"{name!r} is not among its parameters: {', '.join(known) or 'there are none'}")
 
 
-def shown(url: str) -> str:
+def redact_credentials(url: str) -> str:
     """A URL as it may stand in a log: without users and passwords."""
     return re.sub(r"(_password=)[^&]*", r"\1***", re.sub(r"://.*@", "://***@", url))
 
 
-def taken_out(url: str, name: str) -> tuple[str, list[str]]:
+def pop_parameter(url: str, name: str) -> tuple[str, list[str]]:
     """The URL without a query parameter that is ours alone, and the values it had."""
     own, _, query = url.partition("?")
     options = parse_qsl(query, keep_blank_values=True)
@@ -70,7 +70,7 @@ def taken_out(url: str, name: str) -> tuple[str, list[str]]:
     return own + ("?" + left if left else ""), values
 
 
-def places_of(text: str) -> tuple[str, ...]:
+def split_servers(text: str) -> tuple[str, ...]:
     """The servers of a comma-separated list, each named once."""
     places = tuple(place.strip() for place in text.split(","))
     if not all(places):

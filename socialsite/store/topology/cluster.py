@@ -11,43 +11,43 @@ from typing import Any
 
 from socialsite.store.connection import Address
 from socialsite.store.errors import StoreError, StoreUnavailable
-from socialsite.store.node import Admission, Node, Reply
-from socialsite.store.owners import Groups, KeyOf, OwnerId, OwnersByNode
-from socialsite.store.partition.slots import SLOTS, slot_of_tag
+from socialsite.store.node import ConnectionAuthorizer, Node, Reply
+from socialsite.store.node_lookup import KeyBuilder, NodeGroups, NodeLookupCache, OwnerId
+from socialsite.store.partition.slots import SLOT_COUNT, slot_of_tag
 from socialsite.store.replicas import ClusterReplica, Replicas
 from socialsite.store.topology.cluster_node import ClusterNode
 
-REFRESH_AT_MOST_EVERY_S = 0.1
-NOBODY = "no node of the cluster answers: "
-LOOK_FOR_REPLICAS_EVERY_S = 5.0
+MIN_REFRESH_INTERVAL_S = 0.1
+NO_NODE_ANSWERS = "no node of the cluster answers: "
+REPLICA_REFRESH_INTERVAL_S = 5.0
 """While they are read from: those that joined or left since the map was read."""
 
 
 class Cluster:
     """Slots on masters. `open` reads the map; a redirection or a lost master has it read again.
 
-    `reads_replicas`: what may lag is read from the masters' replicas (replicas.py).
+    `use_replicas`: what may lag is read from the masters' replicas (replicas.py).
     """
 
-    def __init__(self, seeds: Sequence[Address], *, reads_replicas: bool = False) -> None:
+    def __init__(self, seeds: Sequence[Address], *, use_replicas: bool = False) -> None:
         if not seeds:
             raise ValueError("a cluster needs at least one address to begin with")
         self._seeds = tuple(seeds)
-        self._reads_replicas = reads_replicas
-        self._replicas: dict[tuple[str, int], ClusterReplica] = {}
-        self._known: dict[tuple[str, int], ClusterNode] = {}
-        self._slots: list[ClusterNode | None] = [None] * SLOTS
-        self._owners = OwnersByNode(self.node_for)
-        self._width = 1
-        self._refreshing: asyncio.Task[None] | None = None
+        self._use_replicas = use_replicas
+        self._replicas_by_address: dict[tuple[str, int], ClusterReplica] = {}
+        self._nodes_by_address: dict[tuple[str, int], ClusterNode] = {}
+        self._slots: list[ClusterNode | None] = [None] * SLOT_COUNT
+        self._lookup_cache = NodeLookupCache(self.node_for)
+        self._node_count = 1
+        self._refresh_task: asyncio.Task[None] | None = None
         self._refreshed_at = float("-inf")
         self._is_closed = False
-        self.guard: Admission | None = None
+        self.connection_gate: ConnectionAuthorizer | None = None
 
     @property
-    def known(self) -> tuple[Node, ...]:
+    def known_nodes(self) -> tuple[Node, ...]:
         """Every node this cluster ever handed out."""
-        return tuple(self._known.values())
+        return tuple(self._nodes_by_address.values())
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -61,11 +61,11 @@ class Cluster:
         return node
 
     @property
-    def width(self) -> int:
-        return self._width
+    def node_count(self) -> int:
+        return self._node_count
 
-    def group(self, owners: Sequence[OwnerId], key_of: KeyOf) -> Groups[OwnerId]:
-        return self._owners.group(owners, key_of)
+    def group_by_node(self, owners: Sequence[OwnerId], key_of: KeyBuilder) -> NodeGroups[OwnerId]:
+        return self._lookup_cache.group_by_node(owners, key_of)
 
     async def open(self) -> None:
         """Read the map for the first time. Raises StoreUnavailable where no address answers."""
@@ -73,43 +73,43 @@ class Cluster:
         missing = sum(node is None for node in self._slots)
         if missing:
             raise StoreUnavailable(
-                f"{missing} of {SLOTS} slots of the cluster have no master: finish its creation, or set "
+                f"{missing} of {SLOT_COUNT} slots of the cluster have no master: finish its creation, or set "
                 "cluster-require-full-coverage and mend it, before starting the site"
             )
 
     async def refresh(self) -> None:
         """Read the map again; callers that come together share one reading."""
-        if self._refreshing is None or self._refreshing.done():
+        if self._refresh_task is None or self._refresh_task.done():
             since = asyncio.get_running_loop().time() - self._refreshed_at
-            self._refreshing = asyncio.create_task(self._refresh(max(0.0, REFRESH_AT_MOST_EVERY_S - since)))
-        await asyncio.shield(self._refreshing)
+            self._refresh_task = asyncio.create_task(self._refresh(max(0.0, MIN_REFRESH_INTERVAL_S - since)))
+        await asyncio.shield(self._refresh_task)
 
-    def look_for_replicas(self) -> None:
-        if asyncio.get_running_loop().time() - self._refreshed_at > LOOK_FOR_REPLICAS_EVERY_S:
-            self.refresh_soon()
+    def refresh_stale_replicas(self) -> None:
+        if asyncio.get_running_loop().time() - self._refreshed_at > REPLICA_REFRESH_INTERVAL_S:
+            self.schedule_refresh()
 
-    def refresh_soon(self) -> None:
+    def schedule_refresh(self) -> None:
         """Somebody met a dead or a wrong master; the next to come shall find the right one."""
-        if not self._is_closed and (self._refreshing is None or self._refreshing.done()):
-            self._refreshing = asyncio.create_task(self._refresh(REFRESH_AT_MOST_EVERY_S))
-            self._refreshing.add_done_callback(_seen)
+        if not self._is_closed and (self._refresh_task is None or self._refresh_task.done()):
+            self._refresh_task = asyncio.create_task(self._refresh(MIN_REFRESH_INTERVAL_S))
+            self._refresh_task.add_done_callback(_ignore_exception)
 
     async def close(self) -> None:
         self._is_closed = True
-        if self._refreshing is not None:
-            self._refreshing.cancel()
-            await asyncio.gather(self._refreshing, return_exceptions=True)
-        for node in (*self._replicas.values(), *self._known.values()):
+        if self._refresh_task is not None:
+            self._refresh_task.cancel()
+            await asyncio.gather(self._refresh_task, return_exceptions=True)
+        for node in (*self._replicas_by_address.values(), *self._nodes_by_address.values()):
             await node.close()
 
     def node_at(self, host: str, port: int) -> ClusterNode:
         """The node of an address, the same one for as long as the store lives. Raises StoreUnavailable."""
-        node = self._known.get((host, port))
+        node = self._nodes_by_address.get((host, port))
         if node is None:
             if self._is_closed:
                 raise StoreUnavailable("the cluster was closed: nobody would close what is opened there")
-            node = self._known[host, port] = ClusterNode(self._seeds[0].at(host, port), self)
-            node.guard = self.guard
+            node = self._nodes_by_address[host, port] = ClusterNode(self._seeds[0].with_host(host, port), self)
+            node.connection_gate = self.connection_gate
         return node
 
     async def _refresh(self, wait_s: float) -> None:
@@ -123,38 +123,40 @@ class Cluster:
             except StoreError as error:
                 failure = error
                 continue
-            self._learn(reply)
+            self._apply_slots(reply)
             self._refreshed_at = asyncio.get_running_loop().time()
             return
-        raise StoreUnavailable(f"{NOBODY}{str(failure).removeprefix(NOBODY)}")
+        raise StoreUnavailable(f"{NO_NODE_ANSWERS}{str(failure).removeprefix(NO_NODE_ANSWERS)}")
 
-    def _learn(self, reply: Reply) -> None:
-        slots: list[ClusterNode | None] = [None] * SLOTS
+    def _apply_slots(self, reply: Reply) -> None:
+        slots: list[ClusterNode | None] = [None] * SLOT_COUNT
         for first, last, master, *replicas in reply:
-            node = self.node_at(*_place(master))
+            node = self.node_at(*_member_address(master))
             slots[first : last + 1] = [node] * (last - first + 1)
-            if self._reads_replicas:
-                node.replicas = Replicas(self._replica_at(*_place(each), node) for each in replicas)
+            if self._use_replicas:
+                node.replicas = Replicas(self._replica_at(*_member_address(each), node) for each in replicas)
         if slots != self._slots:
-            self._owners.forget()
-            self._width = len({id(node) for node in slots if node is not None})
+            self._lookup_cache.clear()
+            self._node_count = len({id(node) for node in slots if node is not None})
         self._slots = slots
 
     def _replica_at(self, host: str, port: int, master: ClusterNode) -> ClusterReplica:
         """The same one for as long as the store lives, whomever it follows."""
-        replica = self._replicas.get((host, port))
+        replica = self._replicas_by_address.get((host, port))
         if replica is None:
-            replica = self._replicas[host, port] = ClusterReplica(self._seeds[0].at(host, port), master)
-        replica.follow(master)
+            replica = self._replicas_by_address[host, port] = ClusterReplica(
+                self._seeds[0].with_host(host, port), master
+            )
+        replica.set_master(master)
         return replica
 
 
-def _place(member: Sequence[Any]) -> tuple[str, int]:
+def _member_address(member: Sequence[Any]) -> tuple[str, int]:
     """Of a member of the cluster, as CLUSTER SLOTS names it."""
     return member[0].decode(), int(member[1])
 
 
-def _seen(task: "asyncio.Task[None]") -> None:
+def _ignore_exception(task: "asyncio.Task[None]") -> None:
     """A refresh nobody waited for may fail; the next one who needs it is told."""
     if not task.cancelled():
         task.exception()

@@ -18,16 +18,22 @@ from typing import Self
 from socialsite.store.errors import StoreError
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
-from socialsite.store.partition import KINDS, Listed, Partitioner, Ranged, even
-from socialsite.store.partition.bitmaps import BrokenMap
-from socialsite.store.scripts import Command, load
+from socialsite.store.partition import (
+    PARTITIONERS,
+    Partitioner,
+    RangePartitioner,
+    TablePartitioner,
+    balanced_partitioner,
+)
+from socialsite.store.partition.bitmaps import InvalidSlotMap
+from socialsite.store.scripts import Command, load_script
 
-FORM = load("form_shard.lua", __package__)
+FORM_SHARD = load_script("form_shard.lua", __package__)
 FORMING, FORMED = "forming", "formed"
 REPARTITION = "`manage.py repartition`"
 
 
-class MapRefused(StoreError):
+class InvalidShardMap(StoreError):
     """The shards do not stand as the URL says. The message says what to do."""
 
 
@@ -51,11 +57,11 @@ class ShardMap:
 
     @classmethod
     def new(cls, kind: str, count: int) -> Self:
-        return cls(secrets.token_hex(8), 1, even(kind, count))
+        return cls(secrets.token_hex(8), 1, balanced_partitioner(kind, count))
 
     @property
     def bitmaps(self) -> list[bytes]:
-        return self.partitioner.bitmaps if isinstance(self.partitioner, (Ranged, Listed)) else []
+        return self.partitioner.bitmaps if isinstance(self.partitioner, (RangePartitioner, TablePartitioner)) else []
 
     @property
     def checksum(self) -> str:
@@ -71,60 +77,64 @@ class ShardMap:
         }  # fmt: skip
         bitmaps = self.bitmaps
         keys = [shard_key(), *(bitmap_key(place) for place in range(len(bitmaps)))]
-        return FORM.command(keys, [*bitmaps, *(part for pair in fields.items() for part in pair)])
+        return FORM_SHARD.command(keys, [*bitmaps, *(part for pair in fields.items() for part in pair)])
 
 
 @dataclass(frozen=True, slots=True)
-class HeldMap:
+class StoredShardMap:
     """What one shard says."""
 
-    map: ShardMap
+    shard_map: ShardMap
     number: int
     is_formed: bool
 
 
-async def read_map(node: Node) -> HeldMap | None:
-    """The map on a shard; None where there is none. Raises MapRefused where it is damaged."""
-    fields = fields_of(await node.execute("HGETALL", shard_key()))
+async def read_shard_map(node: Node) -> StoredShardMap | None:
+    """The map on a shard; None where there is none. Raises InvalidShardMap where it is damaged."""
+    fields = parse_hash(await node.execute("HGETALL", shard_key()))
     if not fields:
         return None
     try:
         count = int(fields["count"])
         kind = fields["partitioner"]
-        keys = [bitmap_key(number) for number in range(count)] if kind in (Ranged.name, Listed.name) else []
+        keys = (
+            [bitmap_key(number) for number in range(count)]
+            if kind in (RangePartitioner.name, TablePartitioner.name)
+            else []
+        )
         bitmaps = await node.pipeline([("GET", key) for key in keys])
-        partitioner = stored_partitioner(kind, count, tuple(bitmap or b"" for bitmap in bitmaps))
+        partitioner = load_partitioner(kind, count, tuple(bitmap or b"" for bitmap in bitmaps))
         found = ShardMap(fields["id"], int(fields["epoch"]), partitioner)
-        held = HeldMap(found, int(fields["number"]), fields["state"] == FORMED)
+        held = StoredShardMap(found, int(fields["number"]), fields["state"] == FORMED)
     except (KeyError, ValueError) as error:
-        raise damaged(node, str(error)) from error
+        raise damaged_map_error(node, str(error)) from error
     if found.checksum != fields["checksum"]:
-        raise damaged(node, "its checksum is wrong")
+        raise damaged_map_error(node, "its checksum is wrong")
     return held
 
 
 @cache
-def stored_partitioner(kind: str, count: int, bitmaps: tuple[bytes, ...]) -> Partitioner:
-    """Raises ValueError (BrokenMap) where the stored form is no whole map."""
-    if kind == Listed.name:
-        listed = Listed.stored(bitmaps)
-        if listed.unassigned:
-            raise BrokenMap(f"{len(listed.unassigned)} slots stand on no list")
+def load_partitioner(kind: str, count: int, bitmaps: tuple[bytes, ...]) -> Partitioner:
+    """Raises ValueError (InvalidSlotMap) where the stored form is no whole map."""
+    if kind == TablePartitioner.name:
+        listed = TablePartitioner.from_bitmaps(bitmaps)
+        if listed.unassigned_slots:
+            raise InvalidSlotMap(f"{len(listed.unassigned_slots)} slots stand on no list")
         return listed
-    if kind not in KINDS:
+    if kind not in PARTITIONERS:
         raise ValueError(f"nobody knows a partitioner {kind!r}")
-    made = even(kind, count)
-    if isinstance(made, Ranged):
-        made.verify(bitmaps)
+    made = balanced_partitioner(kind, count)
+    if isinstance(made, RangePartitioner):
+        made.verify_bitmaps(bitmaps)
     return made
 
 
-def fields_of(reply: Reply) -> Mapping[str, str]:
+def parse_hash(reply: Reply) -> Mapping[str, str]:
     return {name.decode(): value.decode() for name, value in zip(reply[::2], reply[1::2], strict=True)}
 
 
-def damaged(node: Node, reason: str) -> MapRefused:
-    return MapRefused(
+def damaged_map_error(node: Node, reason: str) -> InvalidShardMap:
+    return InvalidShardMap(
         f"the map of shards on {node.address} is damaged ({reason}): restore that server from a backup, or "
         "copy the keys map:{shards}:* of another shard to it, with its own number"
     )

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.support.chromium import Reader
-from tests.support.site import Site
-from tests.support.visitor import Answer, Visitor
+from tests.support.chromium import BrowserPage
+from tests.support.site import QuickstartSite
+from tests.support.visitor import HttpVisitor, JsonObject
 
 LONG_WORD = "Donaudampfschifffahrtsgesellschaftskapitänsmützenfabrikantenversammlung" * 3
 TEXTS = (
@@ -16,32 +16,30 @@ TEXTS = (
     "\N{GRINNING FACE}" * 60,
     "https://example.org/" + "x" * 300,
 )
-SUBMIT = (
-    "(path) => { const form = document.getElementById('post-actions'); form.action = path; form.submit(); }"
-)
+SUBMIT = "(path) => { const form = document.getElementById('post-actions'); form.action = path; form.submit(); }"
 
 
 @dataclass
-class Scene:
+class PageScenario:
     """A reader, signed in as `own`, who follows `friend`; everybody has said something."""
 
-    site: Site
-    reader: Reader
-    own: Visitor
-    friend: Visitor
-    post: Answer
+    site: QuickstartSite
+    reader: BrowserPage
+    own: HttpVisitor
+    friend: HttpVisitor
+    post: JsonObject
 
 
-def goes(path: str) -> Callable[[Scene], None]:
-    return lambda scene: scene.reader.goes(path.format(own=scene.own.handle, friend=scene.friend.handle))
+def goes(path: str) -> Callable[[PageScenario], None]:
+    return lambda scene: scene.reader.go_to(path.format(own=scene.own.handle, friend=scene.friend.handle))
 
 
-def fills(path: str, **fields: str) -> Callable[[Scene], None]:
+def fills(path: str, **fields: str) -> Callable[[PageScenario], None]:
     """Sends the first form of a page with these values, past the browser's own checks."""
 
-    def act(scene: Scene) -> None:
+    def act(scene: PageScenario) -> None:
         page = scene.reader.page
-        scene.reader.goes(path)
+        scene.reader.go_to(path)
         for name, value in fields.items():
             page.locator(f"main [name={name}]").first.fill(value)
         with page.expect_navigation():
@@ -50,29 +48,25 @@ def fills(path: str, **fields: str) -> Callable[[Scene], None]:
     return act
 
 
-def submits(path: str) -> Callable[[Scene], None]:
-    def act(scene: Scene) -> None:
-        scene.reader.goes("/public/")
+def submits(path: str) -> Callable[[PageScenario], None]:
+    def act(scene: PageScenario) -> None:
+        scene.reader.go_to("/public/")
         with scene.reader.page.expect_navigation():
             scene.reader.page.evaluate(SUBMIT, path.format(own=scene.own.handle, friend=scene.friend.handle))
 
     return act
 
 
-def goes_as_staff(path: str) -> Callable[[Scene], None]:
+def goes_as_staff(path: str) -> Callable[[PageScenario], None]:
     """With everything that staff may find: a dead letter, a trail, posts on their way."""
 
-    def act(scene: Scene) -> None:
-        own, friend = (
-            scene.own.get(f"/@{each.handle}/")["account"]["id"] for each in (scene.own, scene.friend)
-        )
+    def act(scene: PageScenario) -> None:
+        own, friend = (scene.own.get(f"/@{each.handle}/")["account"]["id"] for each in (scene.own, scene.friend))
         with scene.site.redis() as client:
             client.hset(f"accounts:{{{own}}}:account", "staff", "1")
-            client.xadd(
-                "jobs:{outbox}:dead", {"payload": b"x", "reason": LONG_WORD, "tries": 5, "job": "1-1"}
-            )
+            client.xadd("jobs:{outbox}:dead", {"payload": b"x", "reason": LONG_WORD, "tries": 5, "job": "1-1"})
         scene.own.post(f"/ops/accounts/{friend}/sessions/end/")
-        scene.reader.goes(path.format(friend=friend, own=own))
+        scene.reader.go_to(path.format(friend=friend, own=own))
         for summary in scene.reader.page.locator(".ops details > summary").all():
             summary.click()
 

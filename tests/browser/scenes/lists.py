@@ -2,30 +2,30 @@
 
 from playwright.sync_api import expect
 
-from tests.browser.scenes.base import LONG_WORD, Scene, fills
+from tests.browser.scenes.base import LONG_WORD, PageScenario, fills
 
 
-def a_list(scene: Scene) -> None:
+def a_list(scene: PageScenario) -> None:
     answer = scene.own.post("/lists/", title=LONG_WORD[:50]).json()
     scene.own.post(f"/lists/{answer['id']}/members/", handle=scene.friend.handle)
-    scene.reader.goes(f"/lists/{answer['id']}/")
+    scene.reader.go_to(f"/lists/{answer['id']}/")
     for summary in ("#manage > summary", ".confirm > summary"):
         scene.reader.page.locator(summary).click()
 
 
-def lists_to_make_one_of(scene: Scene) -> None:
+def lists_to_make_one_of(scene: PageScenario) -> None:
     for title in (LONG_WORD[:50], "Good people"):
         scene.own.post("/lists/", title=title)
     fills("/lists/", title="Neither of them")(scene)
-    scene.reader.goes("/lists/")
+    scene.reader.go_to("/lists/")
     scene.reader.page.locator("details.panel > summary").first.click()
 
 
-def a_made_list_that_refuses(scene: Scene) -> None:
+def a_made_list_that_refuses(scene: PageScenario) -> None:
     for title in ("One", "Two"):
         scene.own.post("/lists/", title=title)
     page = scene.reader.page
-    scene.reader.goes("/lists/")
+    scene.reader.go_to("/lists/")
     page.locator("details.panel > summary").first.click()
     page.locator("#made-title").fill("Both")
     with page.expect_navigation():
@@ -33,20 +33,20 @@ def a_made_list_that_refuses(scene: Scene) -> None:
     expect(page.locator(".error")).to_be_visible()
 
 
-def a_made_list(scene: Scene) -> None:
+def a_made_list(scene: PageScenario) -> None:
     made = [scene.own.post("/lists/", title=title).json()["id"] for title in ("One", LONG_WORD[:50])]
     scene.own.post(f"/lists/{made[0]}/members/", handle=scene.friend.handle)
     both = scene.own.post("/lists/", title="Both", operation="union", parts=" ".join(made)).json()
     scene.own.post(f"/lists/{made[1]}/delete/")
-    scene.reader.goes(f"/lists/{both['id']}/")
+    scene.reader.go_to(f"/lists/{both['id']}/")
     scene.reader.page.locator("#manage > summary").click()
 
 
-def a_list_that_refuses(scene: Scene) -> None:
+def a_list_that_refuses(scene: PageScenario) -> None:
     answer = scene.own.post("/lists/", title="Good people").json()
     fills(f"/lists/{answer['id']}/", handle="nobody_by_this_name")(scene)
 
 
-def lists_with_one(scene: Scene) -> None:
+def lists_with_one(scene: PageScenario) -> None:
     scene.own.post("/lists/", title=LONG_WORD[:50])
-    scene.reader.goes("/lists/")
+    scene.reader.go_to("/lists/")

@@ -4,16 +4,16 @@ from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from tests.browser.scenes.base import LONG_WORD, Scene
+from tests.browser.scenes.base import LONG_WORD, PageScenario
 
 
-def a_thread(scene: Scene) -> None:
+def a_thread(scene: PageScenario) -> None:
     answer = scene.own.publishes("an answer", in_reply_to=scene.post["id"])
     scene.friend.publishes("and one to that", in_reply_to=answer["id"])
-    scene.reader.goes(answer["url"])
+    scene.reader.go_to(answer["url"])
 
 
-def a_thread_with_gaps(scene: Scene) -> None:
+def a_thread_with_gaps(scene: PageScenario) -> None:
     """Deep, with a deleted branch, and more above than is shown."""
     posts = [scene.post]
     for number in range(24):
@@ -21,11 +21,11 @@ def a_thread_with_gaps(scene: Scene) -> None:
     for post in (posts[20], posts[23]):
         scene.own.deletes(post)
     scene.own.publishes("another branch", in_reply_to=posts[22]["id"])
-    scene.reader.goes(posts[22]["url"])
+    scene.reader.go_to(posts[22]["url"])
     expect(scene.reader.page.locator(".gone")).to_have_count(2)
 
 
-def much_reacted_to(scene: Scene) -> None:
+def much_reacted_to(scene: PageScenario) -> None:
     """Everything pressed, with numbers that take room; the friend's entry comes as a boost, too."""
     stranger = scene.friend.publishes("said for followers alone", audience="followers")
     shown = scene.friend.get("/public/")["posts"][0]
@@ -36,57 +36,57 @@ def much_reacted_to(scene: Scene) -> None:
         client.set(f"posts:{{{scene.post['id']}}}:counts", "1234567 1234567 1234567")
 
 
-def own_profile_with_boosts(scene: Scene) -> None:
+def own_profile_with_boosts(scene: PageScenario) -> None:
     much_reacted_to(scene)
-    scene.reader.goes(f"/@{scene.own.handle}/")
+    scene.reader.go_to(f"/@{scene.own.handle}/")
     expect(scene.reader.page.locator("[data-boost-of]").first).to_be_visible()
 
 
-def a_post_with_reactions(scene: Scene) -> None:
+def a_post_with_reactions(scene: PageScenario) -> None:
     much_reacted_to(scene)
-    scene.reader.goes(scene.post["url"])
+    scene.reader.go_to(scene.post["url"])
 
 
-def bookmarks_with_some(scene: Scene) -> None:
+def bookmarks_with_some(scene: PageScenario) -> None:
     much_reacted_to(scene)
-    scene.reader.goes("/bookmarks/")
+    scene.reader.go_to("/bookmarks/")
 
 
-def who_reacted(kind: str) -> Callable[[Scene], None]:
-    def act(scene: Scene) -> None:
+def who_reacted(kind: str) -> Callable[[PageScenario], None]:
+    def act(scene: PageScenario) -> None:
         much_reacted_to(scene)
-        scene.reader.goes(f"{scene.post['url']}{kind}/")
+        scene.reader.go_to(f"{scene.post['url']}{kind}/")
 
     return act
 
 
-def a_tag(scene: Scene) -> None:
+def a_tag(scene: PageScenario) -> None:
     tag = "w" * 100
     scene.friend.publishes(f"#{tag}")
-    scene.reader.goes(f"/tags/{tag}/")
+    scene.reader.go_to(f"/tags/{tag}/")
 
 
-def a_search(scene: Scene) -> None:
+def a_search(scene: PageScenario) -> None:
     tag = f"{LONG_WORD[:80]}{scene.own.handle}"
     scene.friend.publishes(f"#{tag} is what {scene.own.handle} says: {LONG_WORD}")
     path = f"/search/?q=%23{tag}"
-    scene.reader.until(lambda: bool(scene.own.get(path)["posts"]))
-    scene.reader.goes(path)
+    scene.reader.wait_for(lambda: bool(scene.own.get(path)["posts"]))
+    scene.reader.go_to(path)
 
 
-def notifications_of_all_kinds(scene: Scene) -> None:
+def notifications_of_all_kinds(scene: PageScenario) -> None:
     mine = scene.own.publishes(f"what is told of: {LONG_WORD}")
     scene.friend.publishes(f"@{scene.own.handle} {LONG_WORD}")
     scene.friend.publishes("an answer", in_reply_to=mine["id"])
     for action in ("like", "boost"):
         scene.friend.post(f"/posts/{mine['id']}/{action}/")
-    scene.reader.until(lambda: len(scene.own.get("/notifications/")["notifications"]) == 5)
-    scene.reader.goes("/notifications/")
+    scene.reader.wait_for(lambda: len(scene.own.get("/notifications/")["notifications"]) == 5)
+    scene.reader.go_to("/notifications/")
 
 
-def followed_hashtags(scene: Scene) -> None:
+def followed_hashtags(scene: PageScenario) -> None:
     tag = f"{LONG_WORD[:60]}{scene.own.handle}"
     scene.friend.publishes(f"#{tag} is what I follow")
     scene.own.post(f"/tags/{tag}/follow/")
-    scene.reader.goes("/tags/")
+    scene.reader.go_to("/tags/")
     scene.reader.page.locator("details.panel > summary").first.click()

@@ -14,4 +14,4 @@ async def world(store: Store) -> AccountWorld:
 
 @pytest.fixture
 async def alice(world: AccountWorld) -> Account:
-    return await world.signs_up("alice")
+    return await world.sign_up("alice")

@@ -5,15 +5,15 @@ import asyncio
 import pytest
 
 from accounts import keys
+from accounts.accounts.repository import AccountRepository
 from accounts.domain import AccountId
 from accounts.errors import AccountNotFound, FieldErrors, HandleTaken
-from accounts.repositories import AccountRepository
 from socialsite.store import StoreUnavailable
 from tests.support.account_world import NOW_MS, PASSWORD, AccountWorld
 
 
 async def test_who_signs_up_is_found_by_handle_and_id(world):
-    alice = await world.signs_up("Alice")
+    alice = await world.sign_up("Alice")
     assert (alice.handle, alice.display_name, alice.is_active, alice.is_staff) == (
         "alice",
         "alice",
@@ -27,9 +27,7 @@ async def test_who_signs_up_is_found_by_handle_and_id(world):
 
 
 async def test_of_twenty_racing_sign_ups_one_gets_the_handle(world, store):
-    tries = [
-        world.accounts.sign_up(handle="alice", password=f"pass word {n}", now_ms=NOW_MS) for n in range(20)
-    ]
+    tries = [world.accounts.sign_up(handle="alice", password=f"pass word {n}", now_ms=NOW_MS) for n in range(20)]
     outcomes = await asyncio.gather(*tries, return_exceptions=True)
     winners = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
     assert len(winners) == 1
@@ -43,7 +41,7 @@ async def test_of_twenty_racing_sign_ups_one_gets_the_handle(world, store):
 
 async def test_the_loser_of_the_claim_itself_leaves_nothing(world, store):
     """Two that both saw the handle free: the repository, without the service's look before."""
-    alice = await world.signs_up("alice")
+    alice = await world.sign_up("alice")
     alice.id = None
     assert await world.account_repository.create(alice) is None
     assert await world.accounts.find(AccountId(2)) is None
@@ -58,7 +56,7 @@ async def test_an_account_is_whole_before_its_handle_leads_to_it(store):
             seen.append(await world.accounts.find_by_handle("alice"))
 
     looking = asyncio.create_task(look())
-    await world.signs_up("alice")
+    await world.sign_up("alice")
     await looking
     assert seen[-1].handle == "alice"
     assert seen[-1].state == "active"
@@ -66,18 +64,18 @@ async def test_an_account_is_whole_before_its_handle_leads_to_it(store):
 
 async def test_a_handle_met_before_is_looked_up_once_and_never_believed(world, store):
     """What is remembered is whose a handle was; the account itself is read each time, and must bear it."""
-    alice, repository = await world.signs_up("alice"), world.account_repository
-    assert (await repository.find_known("alice")).id == alice.id
-    assert await repository.find_known("nobody") is None
+    alice, repository = await world.sign_up("alice"), world.account_repository
+    assert (await repository.find_by_cached_handle("alice")).id == alice.id
+    assert await repository.find_by_cached_handle("nobody") is None
     await world.accounts.suspend(account_id=AccountId(alice.id))
-    assert (await repository.find_known("alice")).state == "suspended"
+    assert (await repository.find_by_cached_handle("alice")).state == "suspended"
     for node in store.nodes:
         await node.execute("FLUSHALL")
-    assert await repository.find_known("alice") is None
+    assert await repository.find_by_cached_handle("alice") is None
     for handle in ("bob", "alice"):  # another site: the first account's handle is another one now
-        await world.signs_up(handle)
-    assert (await repository.find_known("alice")).handle == "alice"
-    assert (await repository.find_known("bob")).id == alice.id
+        await world.sign_up(handle)
+    assert (await repository.find_by_cached_handle("alice")).handle == "alice"
+    assert (await repository.find_by_cached_handle("bob")).id == alice.id
 
 
 class SilentClaims(AccountRepository):
@@ -92,21 +90,19 @@ async def test_a_sign_up_without_an_answer_leaves_a_whole_account_or_none(store)
     world = AccountWorld(store)
     world.accounts._accounts = SilentClaims(store)
     with pytest.raises(StoreUnavailable):
-        await world.signs_up("alice")
+        await world.sign_up("alice")
     assert await AccountWorld(store).accounts.authenticate("alice", PASSWORD)
 
 
 async def test_an_id_given_out_twice_overwrites_nobody(world, store):
-    alice = await world.signs_up("alice")
+    alice = await world.sign_up("alice")
     await store.node(keys.account_ids()).execute("SET", keys.account_ids(), 0)
-    bob = await world.signs_up("bob")
+    bob = await world.sign_up("bob")
     assert bob.id != alice.id
     assert (await world.accounts.find(alice.id)).handle == "alice"
 
 
-@pytest.mark.parametrize(
-    "handle", ["", "a b", "a" * 21, "al{}ice", "al:ice", "\u0430lice\u0456", "*", "\ud800"]
-)
+@pytest.mark.parametrize("handle", ["", "a b", "a" * 21, "al{}ice", "al:ice", "\u0430lice\u0456", "*", "\ud800"])
 async def test_what_is_no_handle_is_refused_beside_its_field(world, handle):
     with pytest.raises(FieldErrors) as refused:
         await world.accounts.sign_up(handle=handle, password=PASSWORD, now_ms=NOW_MS)
@@ -115,15 +111,15 @@ async def test_what_is_no_handle_is_refused_beside_its_field(world, handle):
 
 async def test_reserved_handles_are_for_operators_only(world):
     with pytest.raises(FieldErrors):
-        await world.signs_up("admin")
+        await world.sign_up("admin")
     account = await world.accounts.sign_up(
-        handle="admin", password=PASSWORD, now_ms=NOW_MS, staff=True, may_be_reserved=True
+        handle="admin", password=PASSWORD, now_ms=NOW_MS, staff=True, allow_reserved=True
     )
     assert (await world.accounts.find(account.id)).is_staff
 
 
 async def test_the_right_password_signs_in_and_nothing_else_does(world):
-    await world.signs_up()
+    await world.sign_up()
     assert (await world.accounts.authenticate("Alice", PASSWORD)).handle == "alice"
     assert await world.accounts.authenticate("alice", PASSWORD.upper()) is None
     assert await world.accounts.authenticate("alice", "") is None
@@ -132,14 +128,14 @@ async def test_the_right_password_signs_in_and_nothing_else_does(world):
 
 
 async def test_without_a_password_nobody_signs_in(world):
-    account = await world.signs_up("import1", password=None)
+    account = await world.sign_up("import1", password=None)
     for guess in ("", "!", account.password):
         assert await world.accounts.authenticate("import1", guess) is None
 
 
 async def test_a_hash_by_older_rules_is_renewed_at_sign_in(world, settings):
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher"]
-    alice = await world.signs_up()
+    alice = await world.sign_up()
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
     signed_in = await world.accounts.authenticate("alice", PASSWORD)
     assert alice.password.startswith("pbkdf2_sha256$")
@@ -148,14 +144,14 @@ async def test_a_hash_by_older_rules_is_renewed_at_sign_in(world, settings):
 
 
 async def test_a_new_password_replaces_the_old_one(world):
-    alice = await world.signs_up()
+    alice = await world.sign_up()
     await world.accounts.change_password(account=alice, old=PASSWORD, new="another one 7")
     assert await world.accounts.authenticate("alice", PASSWORD) is None
     assert await world.accounts.authenticate("alice", "another one 7")
 
 
 async def test_a_wrong_old_password_changes_nothing(world):
-    alice = await world.signs_up()
+    alice = await world.sign_up()
     with pytest.raises(FieldErrors) as refused:
         await world.accounts.change_password(account=alice, old="wrong", new="another one 7")
     assert list(refused.value.fields) == ["old_password"]
@@ -163,10 +159,8 @@ async def test_a_wrong_old_password_changes_nothing(world):
 
 
 async def test_of_racing_password_changes_one_wins(world):
-    alice = await world.signs_up()
-    changes = [
-        world.accounts.change_password(account=alice, old=PASSWORD, new=f"new one {n}") for n in range(5)
-    ]
+    alice = await world.sign_up()
+    changes = [world.accounts.change_password(account=alice, old=PASSWORD, new=f"new one {n}") for n in range(5)]
     outcomes = await asyncio.gather(*changes, return_exceptions=True)
     won = [n for n, outcome in enumerate(outcomes) if not isinstance(outcome, BaseException)]
     assert len(won) == 1
@@ -174,7 +168,7 @@ async def test_of_racing_password_changes_one_wins(world):
 
 
 async def test_a_profile_edit_shows_and_raises_the_version(world):
-    alice = await world.signs_up()
+    alice = await world.sign_up()
     edited = await world.accounts.edit_profile(
         account_id=alice.id, display_name=" Alice  A. ", bio="Hi\r\nthere", link="https://example.org"
     )
@@ -187,11 +181,9 @@ async def test_a_profile_edit_shows_and_raises_the_version(world):
 
 
 async def test_an_edit_names_every_field_that_is_wrong(world):
-    alice = await world.signs_up()
+    alice = await world.sign_up()
     with pytest.raises(FieldErrors) as refused:
-        await world.accounts.edit_profile(
-            account_id=alice.id, display_name="", bio="x" * 501, link="javascript:x"
-        )
+        await world.accounts.edit_profile(account_id=alice.id, display_name="", bio="x" * 501, link="javascript:x")
     assert set(refused.value.fields) == {"display_name", "bio", "link"}
     assert (await world.accounts.find(alice.id)).version == 1
 
@@ -203,17 +195,17 @@ async def test_nobody_is_edited_into_being(world):
 
 
 async def test_authors_come_in_one_round_and_absent_ones_are_left_out(world):
-    alice, bob = await world.signs_up("alice"), await world.signs_up("bob")
+    alice, bob = await world.sign_up("alice"), await world.sign_up("bob")
     await world.accounts.suspend(account_id=bob.id)
-    authors = await world.accounts.authors([bob.id, alice.id, AccountId(99), alice.id])
+    authors = await world.accounts.find_authors([bob.id, alice.id, AccountId(99), alice.id])
     assert set(authors) == {alice.id, bob.id}
     assert authors[alice.id].is_visible
     assert (authors[bob.id].state, authors[bob.id].version) == ("suspended", 2)
-    assert await world.accounts.authors([]) == {}
+    assert await world.accounts.find_authors([]) == {}
 
 
 async def test_many_accounts_are_imported_at_once_and_again(world):
-    alice = await world.signs_up("user3")
+    alice = await world.sign_up("user3")
     handles = [f"user{n}" for n in range(2500)]
     first = await world.accounts.import_accounts(handles=handles, now_ms=NOW_MS)
     assert set(first) == set(handles)

@@ -10,83 +10,81 @@ import pytest
 from django.core.management import CommandError
 
 from tests.support.account_world import PASSWORD
-from tests.support.commands import run, within
+from tests.support.commands import run_command, run_with_services
 
 ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.usefixtures("here")
 
 
 def account(handle: str):
-    return within(lambda services: services.accounts.find_by_handle(handle))
+    return run_with_services(lambda services: services.accounts.find_by_handle(handle))
 
 
 def signs_in(handle: str, password: str) -> bool:
-    return within(lambda services: services.accounts.authenticate(handle, password)) is not None
+    return run_with_services(lambda services: services.accounts.authenticate(handle, password)) is not None
 
 
 def test_an_account_is_created_once():
-    assert run("create_account", "@Alice", "--password", PASSWORD) == "Created @alice (id 1).\n"
+    assert run_command("create_account", "@Alice", "--password", PASSWORD) == "Created @alice (id 1).\n"
     assert signs_in("alice", PASSWORD)
     assert not account("alice").is_staff
-    assert (
-        run("create_account", "alice", "--password", PASSWORD) == "@alice exists already; nothing changed.\n"
-    )
+    assert run_command("create_account", "alice", "--password", PASSWORD) == "@alice exists already; nothing changed.\n"
     with pytest.raises(CommandError, match=r"^@alice: This handle is taken\.$"):
-        run("create_account", "alice", "--password", "another one 7")
+        run_command("create_account", "alice", "--password", "another one 7")
     with pytest.raises(CommandError, match="taken"):
-        run("create_account", "alice", "--password", PASSWORD, "--staff")
+        run_command("create_account", "alice", "--password", PASSWORD, "--staff")
 
 
 def test_staff_may_have_a_reserved_handle():
-    run("create_account", "admin", "--password", PASSWORD, "--staff")
+    run_command("create_account", "admin", "--password", PASSWORD, "--staff")
     assert account("admin").is_staff
 
 
 def test_a_weak_password_is_warned_of_and_a_missing_one_refused(monkeypatch):
-    assert "Warning: " in run("create_account", "alice", "--password", "alice")
+    assert "Warning: " in run_command("create_account", "alice", "--password", "alice")
     assert signs_in("alice", "alice")
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     with pytest.raises(CommandError, match="--password-stdin"):
-        run("create_account", "bob")
+        run_command("create_account", "bob")
     with pytest.raises(CommandError, match="characters"):
-        run("create_account", "bob", "--password", "")
+        run_command("create_account", "bob", "--password", "")
 
 
 def test_what_is_no_handle_is_refused():
     with pytest.raises(CommandError, match="A handle is made of"):
-        run("create_account", "no spaces", "--password", PASSWORD)
+        run_command("create_account", "no spaces", "--password", PASSWORD)
 
 
 def test_a_password_comes_by_standard_input(monkeypatch):
-    run("create_account", "alice", "--password", PASSWORD)
+    run_command("create_account", "alice", "--password", PASSWORD)
     monkeypatch.setattr("sys.stdin", io.StringIO("another one 7\n"))
-    run("set_password", "alice", "--password-stdin")
+    run_command("set_password", "alice", "--password-stdin")
     assert signs_in("alice", "another one 7")
     assert not signs_in("alice", PASSWORD)
 
 
 def test_an_account_is_suspended_and_reinstated():
-    run("create_account", "alice", "--password", PASSWORD)
-    assert run("suspend_account", "alice") == "@alice is suspended.\n"
-    assert run("suspend_account", "alice") == "@alice is suspended already.\n"
+    run_command("create_account", "alice", "--password", PASSWORD)
+    assert run_command("suspend_account", "alice") == "@alice is suspended.\n"
+    assert run_command("suspend_account", "alice") == "@alice is suspended already.\n"
     assert not signs_in("alice", PASSWORD)
-    assert run("suspend_account", "alice", "--undo") == "@alice is active.\n"
-    assert run("suspend_account", "alice", "--undo") == "@alice is active already.\n"
+    assert run_command("suspend_account", "alice", "--undo") == "@alice is active.\n"
+    assert run_command("suspend_account", "alice", "--undo") == "@alice is active already.\n"
     assert signs_in("alice", PASSWORD)
 
 
 def test_an_account_is_deleted_for_good(monkeypatch):
-    run("create_account", "alice", "--password", PASSWORD)
+    run_command("create_account", "alice", "--password", PASSWORD)
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     with pytest.raises(CommandError, match="--no-input"):
-        run("delete_account", "alice")
-    assert run("delete_account", "alice", "--no-input") == "Deleted @alice.\n"
-    assert run("delete_account", "alice", "--no-input") == "@alice was deleted; swept it again.\n"
+        run_command("delete_account", "alice")
+    assert run_command("delete_account", "alice", "--no-input") == "Deleted @alice.\n"
+    assert run_command("delete_account", "alice", "--no-input") == "@alice was deleted; swept it again.\n"
     for words in (["suspend_account", "alice"], ["set_password", "alice", "--password", PASSWORD]):
         with pytest.raises(CommandError, match="deleted"):
-            run(*words)
+            run_command(*words)
     with pytest.raises(CommandError, match="taken"):
-        run("create_account", "alice", "--password", PASSWORD)
+        run_command("create_account", "alice", "--password", PASSWORD)
 
 
 @pytest.mark.parametrize(
@@ -99,26 +97,24 @@ def test_an_account_is_deleted_for_good(monkeypatch):
 )
 def test_an_unknown_handle_is_one_clear_line(words):
     with pytest.raises(CommandError, match=r"^There is no account @nobody\.$"):
-        run(*words)
+        run_command(*words)
 
 
 def test_a_dry_run_changes_nothing():
-    assert run("create_account", "alice", "--password", PASSWORD, "--dry-run") == "Would create @alice.\n"
+    assert run_command("create_account", "alice", "--password", PASSWORD, "--dry-run") == "Would create @alice.\n"
     assert account("alice") is None
-    run("create_account", "alice", "--password", PASSWORD)
+    run_command("create_account", "alice", "--password", PASSWORD)
     before = vars(account("alice")).copy()
-    assert "Would" in run("set_password", "alice", "--password", "another one 7", "--dry-run")
-    assert run("suspend_account", "alice", "--dry-run") == "Would suspend @alice.\n"
-    assert "Nothing to do" in run("suspend_account", "alice", "--undo", "--dry-run")
-    assert run("delete_account", "alice", "--dry-run") == "Would delete @alice.\n"
+    assert "Would" in run_command("set_password", "alice", "--password", "another one 7", "--dry-run")
+    assert run_command("suspend_account", "alice", "--dry-run") == "Would suspend @alice.\n"
+    assert "Nothing to do" in run_command("suspend_account", "alice", "--undo", "--dry-run")
+    assert run_command("delete_account", "alice", "--dry-run") == "Would delete @alice.\n"
     after = vars(account("alice"))
-    assert {k: v for k, v in before.items() if k != "_state"} == {
-        k: v for k, v in after.items() if k != "_state"
-    }
+    assert {k: v for k, v in before.items() if k != "_state"} == {k: v for k, v in after.items() if k != "_state"}
 
 
 def test_verbosity_zero_is_silent():
-    assert run("create_account", "alice", "--password", PASSWORD, verbosity=0) == ""
+    assert run_command("create_account", "alice", "--password", PASSWORD, verbosity=0) == ""
 
 
 def test_trouble_is_one_line_and_status_one(redis_url):

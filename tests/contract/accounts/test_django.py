@@ -8,7 +8,7 @@ from django.core.exceptions import SynchronousOnlyOperation
 from django.http import HttpRequest
 from django.test import AsyncClient
 
-from accounts.sessions import SessionStore
+from accounts.sessions.django_store import SessionStore
 from tests.support.account_world import NOW_MS, PASSWORD
 
 ARGON2 = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
@@ -21,7 +21,7 @@ def request_with(cookie: str | None = None) -> HttpRequest:
 
 
 async def test_django_authenticates_by_handle_and_password(world):
-    await world.signs_up()
+    await world.sign_up()
     alice = await aauthenticate(username="Alice", password=PASSWORD)
     assert alice.handle == "alice"
     assert alice.backend == "accounts.backends.HandleBackend"
@@ -30,7 +30,7 @@ async def test_django_authenticates_by_handle_and_password(world):
 
 
 async def test_django_logs_in_and_out(world):
-    alice = await world.signs_up()
+    alice = await world.sign_up()
     request = request_with()
     await alogin(request, alice)
     await request.session.asave()
@@ -40,40 +40,40 @@ async def test_django_logs_in_and_out(world):
     await alogout(leaving)
     assert leaving.session.is_empty()
     assert (await aget_user(request_with(cookie))).is_anonymous
-    assert await world.who(cookie) is None
+    assert await world.account_of(cookie) is None
 
 
 async def test_a_cookie_set_before_the_login_is_worth_nothing_after_it(world):
-    alice, mallory = await world.signs_up("alice"), await world.signs_up("mallory")
-    planted = (await world.signs_in(mallory)).session_key
+    alice, mallory = await world.sign_up("alice"), await world.sign_up("mallory")
+    planted = (await world.sign_in(mallory)).session_key
     request = request_with(planted)
     await alogin(request, alice)
     await request.session.asave()
     assert request.session.session_key != planted
-    assert await world.who(planted) is None
-    assert (await world.who(request.session)).id == alice.id
+    assert await world.account_of(planted) is None
+    assert (await world.account_of(request.session)).id == alice.id
 
 
 async def test_djangos_test_client_signs_in(world, settings):
-    alice = await world.signs_up()
+    alice = await world.sign_up()
     client = AsyncClient()
     await client.aforce_login(alice)
     cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
-    assert (await world.who(cookie)).id == alice.id
+    assert (await world.account_of(cookie)).id == alice.id
     await client.alogout()
-    assert await world.who(cookie) is None
+    assert await world.account_of(cookie) is None
 
 
 async def test_a_suspended_account_is_nobody_to_django(world):
-    alice = await world.signs_up()
-    session = await world.signs_in(alice)
+    alice = await world.sign_up()
+    session = await world.sign_in(alice)
     await world.accounts.suspend(account_id=alice.id)
     assert (await aget_user(request_with(session.session_key))).is_anonymous
     assert await aauthenticate(username="alice", password=PASSWORD) is None
 
 
 async def test_the_synchronous_half_refuses(world):
-    alice = await world.signs_up()
+    alice = await world.sign_up()
     with pytest.raises(SynchronousOnlyOperation):
         authenticate(username="alice", password=PASSWORD)
     for call in (
@@ -88,8 +88,8 @@ async def test_the_synchronous_half_refuses(world):
 
 async def test_an_unknown_account_takes_the_time_of_a_wrong_password(world, settings):
     settings.PASSWORD_HASHERS = ARGON2
-    await world.signs_up("alice")
-    await world.signs_up("import1", password=None)
+    await world.sign_up("alice")
+    await world.sign_up("import1", password=None)
     await world.accounts.authenticate("nobody", "x")
 
     cpu_s = {"alice": [], "nobody": [], "import1": []}  # CPU time: others load this machine
@@ -104,7 +104,7 @@ async def test_an_unknown_account_takes_the_time_of_a_wrong_password(world, sett
 
 
 async def test_an_unknown_handle_costs_as_many_commands_as_a_known_one(world, deployment):
-    await world.signs_up("alice")
+    await world.sign_up("alice")
     counts = []
     for handle in ("alice", "nobody"):
         before = deployment.calls("get", "hmget")
@@ -115,8 +115,8 @@ async def test_an_unknown_handle_costs_as_many_commands_as_a_known_one(world, de
 
 async def test_no_log_line_holds_a_secret(world, caplog):
     caplog.set_level("DEBUG")
-    alice = await world.signs_up()
-    session = await world.signs_in(alice)
+    alice = await world.sign_up()
+    session = await world.sign_in(alice)
     await world.accounts.authenticate("alice", "a wrong guess 1")
     await world.accounts.change_password(account=alice, old=PASSWORD, new="another one 7")
     await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)

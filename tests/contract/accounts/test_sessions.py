@@ -6,13 +6,13 @@ from django.core.exceptions import SynchronousOnlyOperation
 
 from accounts import keys
 from accounts.domain import DAY_MS, AccountId
-from accounts.sessions import SessionStore
-from accounts.tokens import Token
+from accounts.sessions.django_store import SessionStore
+from accounts.sessions.tokens import SessionToken
 from tests.support.account_world import NOW_MS
 
 
 async def test_a_cookie_stands_for_its_account(world, alice):
-    session = await world.signs_in(alice)
+    session = await world.sign_in(alice)
     assert session.session_key.startswith(f"{alice.id}.")
     account, loaded = await world.sessions.load(session.session_key, NOW_MS)
     assert account.id == alice.id
@@ -22,8 +22,8 @@ async def test_a_cookie_stands_for_its_account(world, alice):
 
 
 async def test_any_other_cookie_stands_for_nobody(world, alice):
-    session = await world.signs_in(alice)
-    bob = await world.signs_up("bob")
+    session = await world.sign_in(alice)
+    bob = await world.sign_up("bob")
     secret = session.session_key.split(".")[1]
     for cookie in (
         None,
@@ -31,7 +31,7 @@ async def test_any_other_cookie_stands_for_nobody(world, alice):
         "x",
         f"{bob.id}.{secret}",
         f"{alice.id}.{secret[:-1]}_",
-        Token.new(alice.id).cookie,
+        SessionToken.generate(alice.id).cookie_value,
     ):
         if cookie == session.session_key:
             continue
@@ -41,8 +41,8 @@ async def test_any_other_cookie_stands_for_nobody(world, alice):
 
 
 async def test_a_malformed_cookie_costs_no_read(world):
-    assert world.sessions.load_commands("42.short") == []
-    assert world.sessions.load_commands(None) == []
+    assert world.sessions.read_session_commands("42.short") == []
+    assert world.sessions.read_session_commands(None) == []
 
 
 async def test_nothing_is_stored_for_anonymous_visitors(world, deployment):
@@ -57,7 +57,7 @@ async def test_nothing_is_stored_for_anonymous_visitors(world, deployment):
 
 
 async def test_the_token_itself_is_nowhere_in_the_store(world, alice, deployment):
-    session = await world.signs_in(alice)
+    session = await world.sign_in(alice)
     secret = session.session_key.split(".")[1].encode()
     for key in deployment.all_keys():
         assert secret.decode() not in key
@@ -66,84 +66,84 @@ async def test_the_token_itself_is_nowhere_in_the_store(world, alice, deployment
 
 
 async def test_a_session_idle_for_two_weeks_is_over(world, alice):
-    session = await world.signs_in(alice)
+    session = await world.sign_in(alice)
     world.clock.advance(14 * DAY_MS - 1)
-    assert await world.who(session)
+    assert await world.account_of(session)
     world.clock.advance(14 * DAY_MS)
-    assert await world.who(session) is None
+    assert await world.account_of(session) is None
 
 
 async def test_a_session_in_use_is_over_after_ninety_days(world, alice):
-    session = await world.signs_in(alice)
+    session = await world.sign_in(alice)
     for _ in range(8):
         world.clock.advance(11 * DAY_MS)
-        assert await world.who(session)
+        assert await world.account_of(session)
     world.clock.advance(2 * DAY_MS)
-    assert await world.who(session) is None
+    assert await world.account_of(session) is None
 
 
 async def test_the_store_forgets_a_session_when_its_time_is_over(world, alice, store):
-    session = await world.signs_in(alice)
+    session = await world.sign_in(alice)
     stored, index = keys.session(alice.id, session.session_id), keys.session_index(alice.id)
     ttls = await store.gather([("PTTL", stored), ("PTTL", index)])
     assert all(14 * DAY_MS - 60_000 < ttl <= 14 * DAY_MS for ttl in ttls)
     for _ in range(8):
         world.clock.advance(10 * DAY_MS)
-        await world.who(session)
+        await world.account_of(session)
     world.clock.advance(5 * DAY_MS)
-    await world.who(session)
+    await world.account_of(session)
     (ttl,) = await store.gather([("PTTL", stored)])
     assert 5 * DAY_MS - 60_000 < ttl <= 5 * DAY_MS
 
 
 async def test_last_use_is_written_at_most_once_a_minute(world, alice, store):
-    session = await world.signs_in(alice)
+    session = await world.sign_in(alice)
     index = keys.session_index(alice.id)
     score = ("ZSCORE", index, session.session_id)
     world.clock.advance(59_999)
-    await world.who(session)
+    await world.account_of(session)
     assert int(float((await store.gather([score]))[0])) == NOW_MS
     world.clock.advance(1)
-    await world.who(session)
+    await world.account_of(session)
     assert int(float((await store.gather([score]))[0])) == NOW_MS + 60_000
 
 
 async def test_a_session_that_is_not_in_its_accounts_index_does_not_count(world, alice, store):
-    session = await world.signs_in(alice)
+    session = await world.sign_in(alice)
     index = keys.session_index(alice.id)
     await store.node(index).execute("ZREM", index, session.session_id)
-    assert await world.who(session) is None
+    assert await world.account_of(session) is None
     assert await store.node(index).execute("EXISTS", keys.session(alice.id, session.session_id)) == 1
 
 
 async def test_an_index_entry_without_its_session_does_not_count(world, alice, store):
-    session = await world.signs_in(alice)
+    session = await world.sign_in(alice)
     stored = keys.session(alice.id, session.session_id)
     await store.node(stored).execute("DEL", stored)
-    assert await world.who(session) is None
-    assert await world.sessions.open_sessions(alice.id) == []
+    assert await world.account_of(session) is None
+    assert await world.sessions.list_sessions(alice.id) == []
 
 
 async def test_a_session_that_cannot_be_read_is_over(world, alice, store):
-    session = await world.signs_in(alice)
+    session = await world.sign_in(alice)
     stored = keys.session(alice.id, session.session_id)
     await store.node(stored).execute("SET", stored, b"\xc1 not msgpack")
-    assert await world.who(session) is None
+    assert await world.account_of(session) is None
 
 
 async def test_a_late_save_never_brings_an_ended_session_back(world, alice):
-    session = await world.signs_in(alice)
+    session = await world.sign_in(alice)
     _, elsewhere = await world.sessions.load(session.session_key, NOW_MS)
     await world.sessions.end_all(alice.id)
     await elsewhere.aset("theme", "dark")
     with pytest.raises(UpdateError):
         await elsewhere.asave()
     await world.sessions.touch(elsewhere, NOW_MS + DAY_MS)
-    assert await world.who(session) is None
+    assert await world.account_of(session) is None
 
 
 async def test_what_is_saved_in_a_session_is_read_from_it(world, alice):
-    session = await world.signs_in(alice)
+    session = await world.sign_in(alice)
     await session.aset("theme", {"name": "dark", "at": 7})
     await session.asave()
     assert await SessionStore(session.session_key, sessions=world.sessions).aget("theme") == {
@@ -153,72 +153,72 @@ async def test_what_is_saved_in_a_session_is_read_from_it(world, alice):
 
 
 async def test_a_cycled_session_keeps_data_and_age_under_a_new_token(world, alice):
-    session = await world.signs_in(alice)
+    session = await world.sign_in(alice)
     old = session.session_key
     world.clock.advance(30 * 60_000)
     await session.aset("theme", "dark")
     await session.acycle_key()
     await session.asave()
     assert session.session_key != old
-    assert await world.who(old) is None
+    assert await world.account_of(old) is None
     _, loaded = await world.sessions.load(session.session_key, world.clock.now_ms())
     assert loaded["theme"] == "dark"
     assert loaded.created_ms == NOW_MS
 
 
 async def test_a_session_handed_to_another_account_gets_another_token(world, alice):
-    session = await world.signs_in(alice)
-    old, bob = session.session_key, await world.signs_up("bob")
+    session = await world.sign_in(alice)
+    old, bob = session.session_key, await world.sign_up("bob")
     await session.aset("_auth_user_id", str(bob.id))
     await session.aset("_auth_user_hash", bob.get_session_auth_hash())
     await session.asave()
-    assert await world.who(old) is None
-    assert (await world.who(session)).id == bob.id
+    assert await world.account_of(old) is None
+    assert (await world.account_of(session)).id == bob.id
 
 
 async def test_a_session_opened_with_the_old_password_never_counts(world, alice):
     """A sign-in that checked the password before the change and stores its session after it."""
     await world.accounts.set_password(account=alice, new="another one 7")
-    late = await world.signs_in(alice)
-    assert await world.who(late) is None
+    late = await world.sign_in(alice)
+    assert await world.account_of(late) is None
 
 
 async def test_a_session_goes_on_while_the_sites_key_is_replaced(world, alice, settings):
     settings.SECRET_KEY = "the key before"
-    session = await world.signs_in(alice)
+    session = await world.sign_in(alice)
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "the key after", ["the key before"]
-    assert await world.who(session)
+    assert await world.account_of(session)
     settings.SECRET_KEY_FALLBACKS = []
-    assert await world.who(session) is None
+    assert await world.account_of(session) is None
 
 
 async def test_many_sessions_are_checked_at_once(world, alice):
-    bob = await world.signs_up("bob")
-    ended, open_one, of_bob = [await world.signs_in(account) for account in (alice, alice, bob)]
+    bob = await world.sign_up("bob")
+    ended, open_one, of_bob = [await world.sign_in(account) for account in (alice, alice, bob)]
     await world.sessions.end(alice.id, ended.session_id)
     pairs = [(alice.id, ended.session_id), (alice.id, open_one.session_id), (bob.id, of_bob.session_id)]
     wrong = [(bob.id, open_one.session_id), (AccountId(99), open_one.session_id)]
-    assert await world.sessions.sessions_alive(pairs + wrong) == [False, True, True, False, False]
-    many = await world.sessions.sessions_alive(pairs * 400)
+    assert await world.sessions.are_sessions_active(pairs + wrong) == [False, True, True, False, False]
+    many = await world.sessions.are_sessions_active(pairs * 400)
     assert many == [False, True, True] * 400
     await world.accounts.suspend(account_id=bob.id)
     world.clock.advance(15 * DAY_MS)
-    assert await world.sessions.sessions_alive(pairs) == [False, False, False]
-    assert await world.sessions.sessions_alive([]) == []
+    assert await world.sessions.are_sessions_active(pairs) == [False, False, False]
+    assert await world.sessions.are_sessions_active([]) == []
 
 
 async def test_a_load_is_one_round_trip_of_three_commands(world, alice):
-    session = await world.signs_in(alice)
-    commands = world.sessions.load_commands(session.session_key)
+    session = await world.sign_in(alice)
+    commands = world.sessions.read_session_commands(session.session_key)
     replies = await world.store.gather(commands)
-    account, loaded = world.sessions.loaded(session.session_key, replies, NOW_MS)
+    account, loaded = world.sessions.parse_session_replies(session.session_key, replies, NOW_MS)
     assert len(commands) == 3
     assert account.id == alice.id
     assert loaded.session_key == session.session_key
 
 
 async def test_the_synchronous_half_refuses(world, alice):
-    session = await world.signs_in(alice)
+    session = await world.sign_in(alice)
     unread = SessionStore(session.session_key, sessions=world.sessions)
     for call in (unread.save, unread.create, unread.load, unread.delete, lambda: unread["x"]):
         with pytest.raises(SynchronousOnlyOperation):
@@ -226,7 +226,7 @@ async def test_the_synchronous_half_refuses(world, alice):
 
 
 async def test_the_contract_of_django_finds_its_services_by_the_loop(world, alice):
-    session = await world.signs_in(alice)
+    session = await world.sign_in(alice)
     again = SessionStore(session.session_key)
     assert await again.aget("_auth_user_id") == str(alice.id)
     assert await again.aexists(session.session_key)

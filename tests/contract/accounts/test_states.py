@@ -10,7 +10,7 @@ from tests.support.account_world import NOW_MS, PASSWORD
 
 
 async def test_a_suspended_account_is_hidden_until_it_is_reinstated(world):
-    alice = await world.signs_up()
+    alice = await world.sign_up()
     assert await world.accounts.suspend(account_id=alice.id)
     assert not await world.accounts.suspend(account_id=alice.id)
     assert await world.accounts.authenticate("alice", PASSWORD) is None
@@ -22,7 +22,7 @@ async def test_a_suspended_account_is_hidden_until_it_is_reinstated(world):
 
 
 async def test_a_deleted_account_is_gone_and_its_handle_never_comes_back(world):
-    alice = await world.signs_up()
+    alice = await world.sign_up()
     await world.accounts.edit_profile(
         account_id=alice.id, display_name="Alice", bio="about me", link="https://a.example"
     )
@@ -35,18 +35,18 @@ async def test_a_deleted_account_is_gone_and_its_handle_never_comes_back(world):
     with pytest.raises(AccountNotFound):
         await world.accounts.get_by_handle("alice")
     with pytest.raises(HandleTaken):
-        await world.signs_up("Alice")
+        await world.sign_up("Alice")
 
 
 async def test_a_repeated_delete_only_sweeps_again(world):
-    alice = await world.signs_up()
+    alice = await world.sign_up()
     await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
     assert not await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
     assert world.deleted == [alice.id, alice.id]
 
 
 async def test_nothing_leads_out_of_deleted(world):
-    alice = await world.signs_up()
+    alice = await world.sign_up()
     await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
     for attempt in (
         world.accounts.reinstate(account_id=alice.id),
@@ -61,10 +61,9 @@ async def test_nothing_leads_out_of_deleted(world):
 
 @pytest.mark.parametrize("turn", range(5))
 async def test_edits_racing_a_delete_leave_nothing_personal(world, turn):
-    alice = await world.signs_up()
+    alice = await world.sign_up()
     edits = [
-        world.accounts.edit_profile(account_id=alice.id, display_name=f"Alice {n}", bio="b", link="")
-        for n in range(10)
+        world.accounts.edit_profile(account_id=alice.id, display_name=f"Alice {n}", bio="b", link="") for n in range(10)
     ]
     delete = world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
     await asyncio.gather(*edits[: 2 * turn], delete, *edits[2 * turn :], return_exceptions=True)
@@ -73,13 +72,13 @@ async def test_edits_racing_a_delete_leave_nothing_personal(world, turn):
 
 
 async def test_accounts_are_deleted_and_suspended_when_memory_is_full(world, deployment):
-    alice, bob = await world.signs_up("alice"), await world.signs_up("bob")
+    alice, bob = await world.sign_up("alice"), await world.sign_up("bob")
     with deployment.configured("maxmemory", 1, usual=0):
         with pytest.raises(StoreUnavailable):
-            await world.signs_up("carol")
-        session = await world.signs_in(bob)
-        assert await world.who(session)
+            await world.sign_up("carol")
+        session = await world.sign_in(bob)
+        assert await world.account_of(session)
         await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
         await world.accounts.suspend(account_id=bob.id)
     assert (await world.accounts.find(alice.id)).state == "deleted"
-    assert await world.who(session) is None
+    assert await world.account_of(session) is None

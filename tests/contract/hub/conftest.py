@@ -7,9 +7,9 @@ import pytest
 import pytest_asyncio
 
 from socialsite.clock import FixedClock
-from socialsite.recipes.hub import Presence
+from socialsite.recipes.pubsub_listener import Presence
 from socialsite.store import Store
-from tests.support.hearing import NOW_MS, Process, Start, opened
+from tests.support.hearing import NOW_MS, StartListener, WebProcess, open_listener
 
 
 @pytest.fixture
@@ -23,12 +23,12 @@ def presence(store: Store, clock: FixedClock) -> Presence:
 
 
 @pytest_asyncio.fixture
-async def start(store: Store, clock: FixedClock) -> AsyncIterator[Start]:
+async def start(store: Store, clock: FixedClock) -> AsyncIterator[StartListener]:
     """An open process, by how many seconds it renews itself after."""
     async with AsyncExitStack() as stack:
 
-        async def start_process(renew_every_s: float = 0.1) -> Process:
-            process = await opened(store, clock, renew_every_s)
+        async def start_process(renew_every_s: float = 0.1) -> WebProcess:
+            process = await open_listener(store, clock, renew_every_s)
             stack.push_async_callback(process.hub.close)
             return process
 

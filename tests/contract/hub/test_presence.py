@@ -4,130 +4,138 @@ import asyncio
 
 import pytest
 
-from socialsite.recipes.hub import MARKER, Presence, alive, fixed_channel, online, process_channel
-from socialsite.store import Store, StoreUnavailable, open_store
-from tests.support.hearing import NOW_MS, opened, until
+from socialsite.migration.opening import open_store
+from socialsite.recipes.pubsub_listener import (
+    SENTINEL_MEMBER,
+    Presence,
+    fixed_channel,
+    members_key,
+    process_channel,
+    processes_key,
+)
+from socialsite.store import Store, StoreUnavailable
+from tests.support.hearing import NOW_MS, open_listener, until
 from tests.support.redis_server import RedisServer
 
 
 async def test_every_process_hears_the_fixed_channels(start, presence) -> None:
     processes = [await start(), await start()]
-    await presence.tell({fixed_channel(number): b"word %d" % number for number in range(16)})
+    await presence.publish({fixed_channel(number): b"word %d" % number for number in range(16)})
     for process in processes:
         for number in range(16):
-            await process.hears(b"word %d" % number)
+            await process.wait_for_message(b"word %d" % number)
 
 
 async def test_a_word_to_one_process_reaches_no_other(start, presence) -> None:
     one, other = await start(), await start()
-    await presence.tell({process_channel(one.hub.process): b"for one"})
-    await presence.tell({fixed_channel(0): b"for all"})
-    await one.hears(b"for one")
-    await other.hears(b"for all")
+    await presence.publish({process_channel(one.hub.process_id): b"for one"})
+    await presence.publish({fixed_channel(0): b"for all"})
+    await one.wait_for_message(b"for one")
+    await other.wait_for_message(b"for all")
     assert b"for one" not in other.heard
 
 
 async def test_members_are_found_where_they_are_and_nowhere_else(start, presence) -> None:
     one, other = await start(), await start()
-    await one.hub.enter("7")
-    await other.hub.enter("8")
-    await other.hub.enter("l3")
-    places = await presence.where(["7", "8", "9", "l3"])
-    assert places == {one.hub.process: ["7"], other.hub.process: ["8", "l3"]}
+    await one.hub.add_member("7")
+    await other.hub.add_member("8")
+    await other.hub.add_member("l3")
+    places = await presence.locate(["7", "8", "9", "l3"])
+    assert places == {one.hub.process_id: ["7"], other.hub.process_id: ["8", "l3"]}
 
 
 async def test_a_member_is_present_until_its_last_socket_left(start, presence) -> None:
     process = await start()
-    await process.hub.enter("7")
-    await process.hub.enter("7")
-    process.hub.leave("7")
+    await process.hub.add_member("7")
+    await process.hub.add_member("7")
+    process.hub.remove_member("7")
     await asyncio.sleep(0.25)
-    assert await presence.where(["7"]) == {process.hub.process: ["7"]}
-    process.hub.leave("7")
+    assert await presence.locate(["7"]) == {process.hub.process_id: ["7"]}
+    process.hub.remove_member("7")
     async with asyncio.timeout(5):
-        while await presence.where(["7"]):  # noqa: ASYNC110 - told at the hub's next round
+        while await presence.locate(["7"]):  # noqa: ASYNC110 - told at the hub's next round
             await asyncio.sleep(0.01)
 
 
 async def test_a_lost_set_is_filled_again_and_reported_as_a_gap(start, presence, store) -> None:
     process = await start()
-    await process.hub.enter("7")
-    key = online(process.hub.process)
+    await process.hub.add_member("7")
+    key = members_key(process.hub.process_id)
     await store.node(key).execute("DEL", key)
     await until(lambda: process.gaps == 1)
-    assert await presence.where(["7"]) == {process.hub.process: ["7"]}
+    assert await presence.locate(["7"]) == {process.hub.process_id: ["7"]}
 
 
 async def test_entering_a_lost_set_does_not_hide_the_loss(start, presence, store) -> None:
     process = await start()
-    await process.hub.enter("7")
-    key = online(process.hub.process)
+    await process.hub.add_member("7")
+    key = members_key(process.hub.process_id)
     await store.node(key).execute("DEL", key)
-    await process.hub.enter("8")
+    await process.hub.add_member("8")
     await until(lambda: process.gaps >= 1)
-    assert await presence.where(["7", "8"]) == {process.hub.process: ["7", "8"]}
+    assert await presence.locate(["7", "8"]) == {process.hub.process_id: ["7", "8"]}
 
 
 async def test_a_lost_connection_is_reported_after_it_is_back(start, presence, store) -> None:
     process = await start()
-    killed = await store.node(alive()).execute("CLIENT", "KILL", "TYPE", "pubsub")
+    killed = await store.node(processes_key()).execute("CLIENT", "KILL", "TYPE", "pubsub")
     assert killed >= 1  # a Sentinel listens, too
     await until(lambda: process.gaps == 1)
     assert process.losses == 1
-    await presence.tell({process_channel(process.hub.process): b"heard again"})
-    await process.hears(b"heard again")
+    await presence.publish({process_channel(process.hub.process_id): b"heard again"})
+    await process.wait_for_message(b"heard again")
 
 
 async def test_presence_has_a_time_to_live(start, store) -> None:
     process = await start()
-    key = online(process.hub.process)
+    key = members_key(process.hub.process_id)
     assert 0 < await store.node(key).execute("TTL", key) <= 15
-    assert await store.node(key).execute("SMEMBERS", key) == [MARKER.encode()]
+    assert await store.node(key).execute("SMEMBERS", key) == [SENTINEL_MEMBER.encode()]
 
 
 async def test_a_process_that_stopped_renewing_is_no_longer_asked(start, presence, store, clock) -> None:
     process = await start()
-    await process.hub.enter("7")
+    await process.hub.add_member("7")
     await process.hub.close()
-    await store.node(alive()).execute("ZADD", alive(), NOW_MS + 30_000, "dead")
-    assert await presence.processes() == ["dead"]
+    await store.node(processes_key()).execute("ZADD", processes_key(), NOW_MS + 30_000, "dead")
+    assert await presence.live_processes() == ["dead"]
     clock.advance(30_001)
-    assert await presence.processes() == []
+    assert await presence.live_processes() == []
 
 
 async def test_the_register_of_processes_is_pruned_by_whoever_renews(start, store) -> None:
-    await store.node(alive()).execute("ZADD", alive(), NOW_MS - 1, "dead")
+    await store.node(processes_key()).execute("ZADD", processes_key(), NOW_MS - 1, "dead")
     process = await start()
     async with asyncio.timeout(5):
-        while await registered(store) != [process.hub.process.encode()]:  # noqa: ASYNC110 - at its next round
+        while await registered(store) != [process.hub.process_id.encode()]:  # noqa: ASYNC110 - at its next round
             await asyncio.sleep(0.01)
 
 
 async def registered(store: Store) -> list[bytes]:
-    found: list[bytes] = await store.node(alive()).execute("ZRANGE", alive(), 0, -1)
+    found: list[bytes] = await store.node(processes_key()).execute("ZRANGE", processes_key(), 0, -1)
     return found
 
 
 async def test_who_could_not_enter_is_not_there_and_may_enter_later(clock) -> None:
     server = RedisServer().start()
     store = await open_store(server.url)
-    process = await opened(store, clock)
+    process = await open_listener(store, clock)
     try:
-        await process.hub.enter("7")
+        await process.hub.add_member("7")
         server.kill()
         for _ in range(2):
             with pytest.raises(StoreUnavailable):
-                await process.hub.enter("8")
+                await process.hub.add_member("8")
         server.start()
         await until(lambda: process.gaps > 0)
         presence = Presence(store, clock)
-        assert await presence.where(["7", "8"]) == {process.hub.process: ["7"]}
-        await process.hub.enter("8")
-        await store.node(alive()).execute("DEL", online(process.hub.process))
-        await process.hub.enter("9")
+        assert await presence.locate(["7", "8"]) == {process.hub.process_id: ["7"]}
+        await process.hub.add_member("8")
+        await store.node(processes_key()).execute("DEL", members_key(process.hub.process_id))
+        await process.hub.add_member("9")
         gaps = process.gaps
         await until(lambda: process.gaps > gaps)
-        assert await presence.where(["7", "8"]) == {process.hub.process: ["7", "8"]}
+        assert await presence.locate(["7", "8"]) == {process.hub.process_id: ["7", "8"]}
     finally:
         await process.hub.close()
         await store.close()
@@ -137,5 +145,5 @@ async def test_who_could_not_enter_is_not_there_and_may_enter_later(clock) -> No
 async def test_a_message_that_meets_a_store_in_trouble_is_made_up_for_as_a_gap(start, presence) -> None:
     process = await start()
     process.trouble = StoreUnavailable("away")
-    await presence.tell({process_channel(process.hub.process): b"missed"})
+    await presence.publish({process_channel(process.hub.process_id): b"missed"})
     await until(lambda: process.gaps == 1)

@@ -6,9 +6,10 @@ import logging
 import pytest
 
 from socialsite.clock import FixedClock
-from socialsite.recipes.hub import alive
-from socialsite.store import StoreError, open_store
-from tests.support.hearing import NEVER_S, Process, until, until_told
+from socialsite.migration.opening import open_store
+from socialsite.recipes.pubsub_listener import processes_key
+from socialsite.store import StoreError
+from tests.support.hearing import DISABLED_INTERVAL_S, WebProcess, until, until_told
 from tests.support.redis_server import RedisServer
 
 
@@ -28,17 +29,17 @@ async def test_neither_a_closed_hub_nor_one_that_could_not_open_holds_a_channel(
 ) -> None:
     own_server.start()
     store = await open_store(own_server.url)
-    process = Process(store, clock, NEVER_S)
+    process = WebProcess(store, clock, DISABLED_INTERVAL_S)
 
     async def is_silent() -> bool:
         return await channels_on(own_server) == []
 
     try:
-        await store.node(alive()).execute("SET", alive(), "no register of processes")
+        await store.node(processes_key()).execute("SET", processes_key(), "no register of processes")
         with pytest.raises(StoreError):
             await process.hub.open()
         await until_told(is_silent)
-        await store.node(alive()).execute("DEL", alive())
+        await store.node(processes_key()).execute("DEL", processes_key())
         await process.hub.open()
         assert len(await channels_on(own_server)) == 17
         await process.hub.close()
@@ -54,11 +55,11 @@ async def test_a_store_that_is_away_is_asked_now_and_then_and_not_all_the_time(
 ) -> None:
     own_server.start()
     store = await open_store(own_server.url)
-    process = Process(store, clock, NEVER_S)
+    process = WebProcess(store, clock, DISABLED_INTERVAL_S)
     try:
         await process.hub.open()
         own_server.kill()
-        with caplog.at_level(logging.WARNING, "socialsite.recipes.hub"):
+        with caplog.at_level(logging.WARNING, "socialsite.recipes.pubsub_listener"):
             await asyncio.sleep(1.5)
         assert 1 <= len(caplog.records) <= 10
         assert process.gaps == 0

@@ -5,158 +5,165 @@ import asyncio
 import pytest
 
 from socialsite.clock import FixedClock
-from socialsite.recipes.hub import MARKER, Presence, alive, fixed_channel, online, process_channel
-from socialsite.recipes.presence import LISTED_S, PRESENCE_TTL_S
+from socialsite.recipes.presence import PRESENCE_TTL_S, PROCESS_TTL_S
+from socialsite.recipes.pubsub_listener import (
+    SENTINEL_MEMBER,
+    Presence,
+    fixed_channel,
+    members_key,
+    process_channel,
+    processes_key,
+)
 from socialsite.store import Store
-from tests.support.hearing import NEVER_S, NOW_MS, Process, Start, until, until_told
-from tests.support.scripting import ask
+from tests.support.hearing import DISABLED_INTERVAL_S, NOW_MS, StartListener, WebProcess, until, until_told
+from tests.support.scripting import run_command
 
 
-async def listed(store: Store, process: Process) -> set[bytes]:
-    found: list[bytes] = await ask(store, "SMEMBERS", online(process.hub.process))
+async def listed(store: Store, process: WebProcess) -> set[bytes]:
+    found: list[bytes] = await run_command(store, "SMEMBERS", members_key(process.hub.process_id))
     return set(found)
 
 
-async def told(presence: Presence, process: Process, text: bytes) -> None:
-    await presence.tell({process_channel(process.hub.process): text})
-    await process.hears(text)
+async def told(presence: Presence, process: WebProcess, text: bytes) -> None:
+    await presence.publish({process_channel(process.hub.process_id): text})
+    await process.wait_for_message(text)
 
 
 async def test_an_open_hub_is_listed_before_its_first_round(
-    start: Start, presence: Presence, store: Store
+    start: StartListener, presence: Presence, store: Store
 ) -> None:
-    process = await start(NEVER_S)
-    assert await presence.processes() == [process.hub.process]
-    gone_at_ms = await ask(store, "ZSCORE", alive(), process.hub.process)
-    assert int(float(gone_at_ms)) == NOW_MS + LISTED_S * 1000 == NOW_MS + 30_000
+    process = await start(DISABLED_INTERVAL_S)
+    assert await presence.live_processes() == [process.hub.process_id]
+    gone_at_ms = await run_command(store, "ZSCORE", processes_key(), process.hub.process_id)
+    assert int(float(gone_at_ms)) == NOW_MS + PROCESS_TTL_S * 1000 == NOW_MS + 30_000
 
 
-async def test_where_nothing_is_lost_nothing_is_reported(start: Start, presence: Presence) -> None:
+async def test_where_nothing_is_lost_nothing_is_reported(start: StartListener, presence: Presence) -> None:
     process = await start(0.05)
-    await process.hub.enter("7")
+    await process.hub.add_member("7")
     await asyncio.sleep(0.3)
     await told(presence, process, b"word")
     assert (process.losses, process.gaps) == (0, 0)
 
 
 async def test_who_left_is_told_of_in_the_next_round_and_forgotten(
-    start: Start, store: Store, clock: FixedClock
+    start: StartListener, store: Store, clock: FixedClock
 ) -> None:
-    slow, quick = await start(NEVER_S), await start(0.05)
+    slow, quick = await start(DISABLED_INTERVAL_S), await start(0.05)
     for process in (slow, quick):
         for member in ("7", "8"):
-            await process.hub.enter(member)
-        process.hub.leave("7")
+            await process.hub.add_member(member)
+        process.hub.remove_member("7")
     await until(lambda: not quick.hub._members.keys() & {"7"})
     await asyncio.sleep(0.2)
-    assert await listed(store, quick) == {MARKER.encode(), b"8"}
-    assert await listed(store, slow) == {MARKER.encode(), b"7", b"8"}
+    assert await listed(store, quick) == {SENTINEL_MEMBER.encode(), b"8"}
+    assert await listed(store, slow) == {SENTINEL_MEMBER.encode(), b"7", b"8"}
 
 
-async def test_a_round_gives_the_set_its_time_again(start: Start, store: Store) -> None:
+async def test_a_round_gives_the_set_its_time_again(start: StartListener, store: Store) -> None:
     process = await start(0.05)
-    key = online(process.hub.process)
-    await ask(store, "EXPIRE", key, 5)
+    key = members_key(process.hub.process_id)
+    await run_command(store, "EXPIRE", key, 5)
 
     async def is_renewed() -> bool:
-        return int(await ask(store, "TTL", key)) > 5
+        return int(await run_command(store, "TTL", key)) > 5
 
     await until_told(is_renewed)
 
 
-async def test_entering_a_set_that_was_lost_is_reported_at_once(start: Start, store: Store) -> None:
-    process = await start(NEVER_S)
-    await process.hub.enter("7")
+async def test_entering_a_set_that_was_lost_is_reported_at_once(start: StartListener, store: Store) -> None:
+    process = await start(DISABLED_INTERVAL_S)
+    await process.hub.add_member("7")
     assert process.losses == 0
-    await ask(store, "DEL", online(process.hub.process))
-    await process.hub.enter("8")
+    await run_command(store, "DEL", members_key(process.hub.process_id))
+    await process.hub.add_member("8")
     assert process.losses == 1
     await until(lambda: process.gaps == 1)
-    assert await listed(store, process) == {MARKER.encode(), b"7", b"8"}
+    assert await listed(store, process) == {SENTINEL_MEMBER.encode(), b"7", b"8"}
 
 
-async def test_a_loss_is_made_up_for_once_and_without_those_who_left(start: Start, store: Store) -> None:
-    process = await start(NEVER_S)
+async def test_a_loss_is_made_up_for_once_and_without_those_who_left(start: StartListener, store: Store) -> None:
+    process = await start(DISABLED_INTERVAL_S)
     for member in ("7", "8"):
-        await process.hub.enter(member)
-    process.hub.leave("7")
-    await ask(store, "DEL", online(process.hub.process))
-    process.hub.mend()
+        await process.hub.add_member(member)
+    process.hub.remove_member("7")
+    await run_command(store, "DEL", members_key(process.hub.process_id))
+    process.hub.resync()
     await until(lambda: process.gaps == 1)
-    assert await listed(store, process) == {MARKER.encode(), b"8"}
+    assert await listed(store, process) == {SENTINEL_MEMBER.encode(), b"8"}
     await asyncio.sleep(0.3)
     assert (process.losses, process.gaps) == (1, 1)
 
 
 @pytest.mark.parametrize(("stood_s", "losses"), [(PRESENCE_TTL_S - 5, 0), (PRESENCE_TTL_S + 0.1, 1)])
 async def test_a_process_that_stood_still_until_its_set_was_gone_knows_it_by_the_next_message(
-    start: Start, presence: Presence, stood_s: float, losses: int
+    start: StartListener, presence: Presence, stood_s: float, losses: int
 ) -> None:
-    process = await start(NEVER_S)
+    process = await start(DISABLED_INTERVAL_S)
     process.hub._renewed_at -= stood_s
-    await presence.tell({process_channel(process.hub.process): b"one"})
-    await process.hears(b"one")
+    await presence.publish({process_channel(process.hub.process_id): b"one"})
+    await process.wait_for_message(b"one")
     assert process.losses == losses
     await until(lambda: process.gaps == losses)
     await told(presence, process, b"two")
     assert process.losses == losses
 
 
-async def test_a_loss_that_is_known_is_not_found_again_by_the_next_message(start: Start) -> None:
-    process = await start(NEVER_S)
+async def test_a_loss_that_is_known_is_not_found_again_by_the_next_message(start: StartListener) -> None:
+    process = await start(DISABLED_INTERVAL_S)
     process.hub._renewed_at -= PRESENCE_TTL_S + 1
-    assert process.hub._was_forgotten()
-    process.hub.mend()
-    assert not process.hub._was_forgotten()
+    assert process.hub._has_presence_expired()
+    process.hub.resync()
+    assert not process.hub._has_presence_expired()
     await until(lambda: process.gaps == 1)
-    assert not process.hub._was_forgotten()
+    assert not process.hub._has_presence_expired()
 
 
-async def test_a_round_keeps_a_process_from_being_forgotten(start: Start) -> None:
+async def test_a_round_keeps_a_process_from_being_forgotten(start: StartListener) -> None:
     process = await start(0.05)
     process.hub._renewed_at -= PRESENCE_TTL_S + 1
-    await until(lambda: not process.hub._was_forgotten())
+    await until(lambda: not process.hub._has_presence_expired())
     assert process.losses == 0
 
 
 async def test_a_closed_hub_listens_no_more_and_may_be_opened_again(
-    start: Start, presence: Presence, store: Store
+    start: StartListener, presence: Presence, store: Store
 ) -> None:
-    process = await start(NEVER_S)
-    assert len(store.watchers) == 1
+    process = await start(DISABLED_INTERVAL_S)
+    assert len(store.on_topology_change) == 1
     await process.hub.close()
-    assert not store.watchers
-    assert await presence.processes() == []
+    assert not store.on_topology_change
+    assert await presence.live_processes() == []
     assert await listed(store, process) == set()
-    await presence.tell({fixed_channel(0): b"unheard"})
+    await presence.publish({fixed_channel(0): b"unheard"})
     await process.hub.open()
     await told(presence, process, b"heard")
     assert process.heard == [b"heard"]
 
 
 async def test_a_closed_hub_is_not_listed_again_by_a_round_that_was_on(
-    start: Start, presence: Presence, store: Store
+    start: StartListener, presence: Presence, store: Store
 ) -> None:
     process = await start(0.05)
     await process.hub.close()
     await asyncio.sleep(0.3)
-    assert await presence.processes() == []
+    assert await presence.live_processes() == []
     assert await listed(store, process) == set()
 
 
 async def test_channels_that_are_wanted_elsewhere_are_heard_there_alone(
-    start: Start, presence: Presence, store: Store
+    start: StartListener, presence: Presence, store: Store
 ) -> None:
     """As after a move; here one channel fewer is wanted, so the others are listened to anew."""
-    process = await start(NEVER_S)
+    process = await start(DISABLED_INTERVAL_S)
     before = len(process.hub._subscriptions)
-    store.tell_watchers()
+    store.notify_topology_change()
     assert process.losses == 0
     process.hub._channels.remove(fixed_channel(15))
-    store.tell_watchers()
+    store.notify_topology_change()
     await until(lambda: process.gaps == 1)
-    await presence.tell({fixed_channel(number): b"word %d" % number for number in range(16)})
-    await process.hears(b"word 14")
+    await presence.publish({fixed_channel(number): b"word %d" % number for number in range(16)})
+    await process.wait_for_message(b"word 14")
     await asyncio.sleep(0.2)
     assert sorted(process.heard) == sorted(b"word %d" % number for number in range(15))
     assert (process.losses, process.gaps, len(process.hub._subscriptions)) == (1, 1, before)

@@ -5,19 +5,20 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.job_queue import JobQueue
-from socialsite.store import Store, StoreUrls, open_store
-from tests.support.queues import QUICK, prepared
+from socialsite.store import Store, StoreUrls
+from tests.support.queues import FAST_RETRY_POLICY, open_queue
 
 
 @pytest.fixture
 async def queue(store: Store) -> JobQueue:
-    return await prepared(store)
+    return await open_queue(store)
 
 
 @pytest_asyncio.fixture
 async def quick(redis_urls: StoreUrls) -> AsyncIterator[JobQueue]:
     """The same queue without patience, over a connection of its own."""
     store = await open_store(redis_urls)
-    yield JobQueue(store, patience=QUICK)
+    yield JobQueue(store, retry_policy=FAST_RETRY_POLICY)
     await store.close()

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from socialsite.recipes.job_queue import CLAIM, GROUP, JobQueue
+from socialsite.recipes.job_queue import CONSUMER_GROUP, RECLAIM, JobQueue
 from socialsite.store import Reply, Store
 from tests.support.queues import ALICE, BOB, CAROL
-from tests.support.scripting import ask, run
+from tests.support.scripting import run_command, run_script
 
 AT_ONCE = "0"
 """Waits, in ms: a job that may have killed once is taken without waiting."""
@@ -17,19 +17,17 @@ async def taken(queue: JobQueue, worker: str, count: int) -> list[str]:
     """The ids of so many new jobs, in the worker's hands."""
     for number in range(count):
         await queue.add(b"%d" % number)
-    return [job.id for job in await queue.take(worker, count, 1)]
+    return [job.id for job in await queue.fetch(worker, count, 1)]
 
 
 async def tried(store: Store, queue: JobQueue, worker: str, id: str, times: int) -> None:
-    await ask(store, "XCLAIM", queue.stream, GROUP, worker, 0, id, "RETRYCOUNT", times)
+    await run_command(store, "XCLAIM", queue.stream_key, CONSUMER_GROUP, worker, 0, id, "RETRYCOUNT", times)
 
 
-async def claim(
-    store: Store, queue: JobQueue, owner: str, *held: str, most: int = 100, waits: str = AT_ONCE
-) -> Reply:
+async def claim(store: Store, queue: JobQueue, owner: str, *held: str, most: int = 100, waits: str = AT_ONCE) -> Reply:
     """As CAROL, without regard to how long the jobs have lain."""
-    place = [queue.stream, queue.heartbeat(owner or CAROL)]
-    return await run(store, CLAIM, place, GROUP, CAROL, owner, 0, most, waits, *held)
+    place = [queue.stream_key, queue.heartbeat_key(owner or CAROL)]
+    return await run_script(store, RECLAIM, place, CONSUMER_GROUP, CAROL, owner, 0, most, waits, *held)
 
 
 async def claimed(
@@ -41,23 +39,21 @@ async def claimed(
 async def test_a_worker_that_beats_again_keeps_what_it_has(store: Store, queue: JobQueue) -> None:
     """Between the look for dead workers and the claim one may have come back."""
     ids = await taken(queue, ALICE, 2)
-    await queue.beat(ALICE)
+    await queue.send_heartbeat(ALICE)
     assert await claim(store, queue, ALICE) == []
-    await ask(store, "DEL", queue.heartbeat(ALICE))
+    await run_command(store, "DEL", queue.heartbeat_key(ALICE))
     assert await claim(store, queue, ALICE) == [[id.encode(), 2, b"%d" % n] for n, id in enumerate(ids)]
 
 
 async def test_of_one_owner_only_its_own_and_of_anybody_all(store: Store, queue: JobQueue) -> None:
     of_alice, of_bob = await taken(queue, ALICE, 2), await taken(queue, BOB, 2)
-    await queue.beat(BOB)
+    await queue.send_heartbeat(BOB)
     assert await claimed(store, queue, ALICE) == of_alice
     assert await claimed(store, queue, "") == of_bob + of_alice  # the least tried first
 
 
 @pytest.mark.parametrize("position", range(3))
-async def test_what_is_held_is_left_alone_wherever_it_is_named(
-    store: Store, queue: JobQueue, position: int
-) -> None:
+async def test_what_is_held_is_left_alone_wherever_it_is_named(store: Store, queue: JobQueue, position: int) -> None:
     ids = await taken(queue, CAROL, 4)
     held = [id for id in ids if id != ids[position]]
     assert await claimed(store, queue, CAROL, *held) == [ids[position]]
@@ -74,9 +70,7 @@ async def test_each_number_of_tries_has_its_own_wait(store: Store, queue: JobQue
 
 
 @pytest.mark.parametrize("seed", range(8))
-async def test_the_least_tried_come_first_and_of_those_the_oldest(
-    store: Store, queue: JobQueue, seed: int
-) -> None:
+async def test_the_least_tried_come_first_and_of_those_the_oldest(store: Store, queue: JobQueue, seed: int) -> None:
     chance = random.Random(seed)
     ids = await taken(queue, ALICE, 5 + 5 * seed)
     tries = {id: chance.randint(1, 1 + seed % 4) for id in ids}

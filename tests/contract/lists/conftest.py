@@ -4,17 +4,17 @@ import pytest
 
 from socialsite.store import Store
 from tests.support.listing import ALICE, LISTS_CAP, MEMBERS_CAP
-from tests.support.people import Directory, Forgotten, Unheard
-from timelines.domain.account_list import ListId
-from timelines.repositories.follows import Follows
-from timelines.repositories.lists import ListMembers, Lists
-from timelines.services.list_rules import ListRules
-from timelines.services.lists import ListService
+from tests.support.people import FakeAccountDirectory, RecordingTimelineCache, SilentLiveUpdates
+from timelines.graph.repository import Follows
+from timelines.ids import ListId
+from timelines.lists.repository import ListMembers, Lists
+from timelines.lists.rules import ListRules
+from timelines.lists.service import ListService
 
 
 @pytest.fixture
-def timelines() -> Forgotten:
-    return Forgotten()
+def timelines() -> RecordingTimelineCache:
+    return RecordingTimelineCache()
 
 
 @pytest.fixture
@@ -29,7 +29,11 @@ def members(store: Store) -> ListMembers:
 
 @pytest.fixture
 def service(
-    store: Store, lists: Lists, members: ListMembers, people: Directory, timelines: Forgotten
+    store: Store,
+    lists: Lists,
+    members: ListMembers,
+    people: FakeAccountDirectory,
+    timelines: RecordingTimelineCache,
 ) -> ListService:
     return ListService(
         lists=lists,
@@ -37,7 +41,7 @@ def service(
         accounts=people,
         timelines=timelines,
         rules=ListRules(lists, members, Follows(store, partitions=16, following_cap=100)),
-        live=Unheard(),
+        live=SilentLiveUpdates(),
         members_cap=MEMBERS_CAP,
         lists_cap=LISTS_CAP,
     )

@@ -5,25 +5,25 @@ import asyncio
 import pytest
 
 from socialsite.store import Store
-from tests.support.listing import ALICE, BOB, CAROL, add
-from tests.support.people import Directory, Forgotten
+from tests.support.listing import ALICE, BOB, CAROL, add_member
+from tests.support.people import FakeAccountDirectory, RecordingTimelineCache
 from tests.support.topologies import Deployment
 from timelines import keys
-from timelines.domain.account_list import ListId
-from timelines.domain.follow import FIRST_PASS
 from timelines.errors import ListNotFound
-from timelines.repositories.lists import TRACE_MS, ListMembers, Lists
-from timelines.services.lists import ListService
+from timelines.graph.follow import FIRST_PASS
+from timelines.ids import ListId
+from timelines.lists.repository import TRACE_MS, ListMembers, Lists
+from timelines.lists.service import ListService
 
 
 async def test_a_deleted_list_leaves_nothing_behind(
     deployment: Deployment,
     service: ListService,
     members: ListMembers,
-    timelines: Forgotten,
+    timelines: RecordingTimelineCache,
     news: ListId,
 ) -> None:
-    await add(service, news, BOB)
+    await add_member(service, news, BOB)
     timelines.ids.clear()
     await service.delete(owner_id=ALICE, list_id=news)
     assert timelines.ids == [news]
@@ -31,7 +31,7 @@ async def test_a_deleted_list_leaves_nothing_behind(
     with pytest.raises(ListNotFound):
         await service.get(owner_id=ALICE, list_id=news)
     with pytest.raises(ListNotFound):
-        await add(service, news, BOB)
+        await add_member(service, news, BOB)
     with pytest.raises(ListNotFound):
         await service.edit(owner_id=ALICE, list_id=news, title="again")
 
@@ -72,8 +72,8 @@ async def test_a_deletion_that_crashed_anywhere_is_finished_by_the_next(
 
     for steps in (mark, mark_and_empty, all_but_the_index):
         made = await service.create(owner_id=ALICE, title="short-lived", now_ms=1)
-        await add(service, made.id, BOB)
-        await add(service, made.id, CAROL)
+        await add_member(service, made.id, BOB)
+        await add_member(service, made.id, CAROL)
         await steps(made.id)
         with pytest.raises(ListNotFound):
             await service.get(owner_id=ALICE, list_id=made.id)
@@ -85,14 +85,14 @@ async def test_a_deletion_that_crashed_anywhere_is_finished_by_the_next(
 
 
 async def test_a_member_that_a_deletion_overtakes_is_withdrawn(
-    service: ListService, members: ListMembers, people: Directory, news: ListId
+    service: ListService, members: ListMembers, people: FakeAccountDirectory, news: ListId
 ) -> None:
     async def delete_list() -> None:
         await service.delete(owner_id=ALICE, list_id=news)
 
     people.after_asking = delete_list
     with pytest.raises(ListNotFound):
-        await add(service, news, BOB)
+        await add_member(service, news, BOB)
     assert (await members.listed_on_pass(BOB, FIRST_PASS, 10)).ids == ()
 
 
@@ -100,7 +100,7 @@ async def test_members_and_deletion_at_once_leave_no_edge(
     deployment: Deployment, service: ListService, members: ListMembers, news: ListId
 ) -> None:
     await asyncio.gather(
-        *(add(service, news, id) for id in range(10, 40)),
+        *(add_member(service, news, id) for id in range(10, 40)),
         service.delete(owner_id=ALICE, list_id=news),
         return_exceptions=True,
     )

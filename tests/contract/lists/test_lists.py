@@ -7,10 +7,11 @@ import pytest
 from accounts.domain import AccountId
 from socialsite.store import Store
 from timelines import keys
-from timelines.domain.account_list import LISTS_PER_ACCOUNT, AccountList, ListId, ListPage
-from timelines.domain.follow import FIRST_PASS, Follow
-from timelines.repositories.follows import OVER_THE_CAP, Follows
-from timelines.repositories.lists import ListMembers, Lists
+from timelines.graph.follow import FIRST_PASS, Follow
+from timelines.graph.repository import OVER_THE_CAP, Follows
+from timelines.ids import ListId
+from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListPage
+from timelines.lists.repository import ListMembers, Lists
 
 ALICE, BOB = AccountId(1), AccountId(2)
 
@@ -120,9 +121,7 @@ async def test_a_member_stands_on_both_sides(members: ListMembers) -> None:
     assert (await members.listed_on_pass(BOB, FIRST_PASS, 10)).ids == ()
 
 
-async def test_a_list_and_an_account_of_one_number_do_not_mix_with_follows(
-    store: Store, members: ListMembers
-) -> None:
+async def test_a_list_and_an_account_of_one_number_do_not_mix_with_follows(store: Store, members: ListMembers) -> None:
     follows = Follows(store, partitions=16, following_cap=10)
     await members.add(ListId(1), ALICE, 5)
     await members.add(ListId(1), BOB, 5)
@@ -156,7 +155,7 @@ async def test_the_lists_that_hold_an_account_are_passed_once_each(members: List
 
 async def test_given_accounts_are_members_since_they_were_added(store: Store, members: ListMembers) -> None:
     await members.add(ListId(1), ALICE, 5)
-    (found,) = await store.ask(members.members_question(ListId(1), [ALICE, BOB]))
+    (found,) = await store.read(members.members_question(ListId(1), [ALICE, BOB]))
     assert found == {ALICE: 5}
 
 

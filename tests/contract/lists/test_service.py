@@ -4,12 +4,12 @@ import pytest
 
 from accounts.domain import DELETED, SUSPENDED, AccountId
 from accounts.errors import AccountNotFound
-from tests.support.listing import ALICE, BOB, CAROL, MEMBERS_CAP, add
-from tests.support.people import Directory, Forgotten
-from timelines.domain.account_list import ListId
-from timelines.errors import ListNotFound, ListsCapReached, ListTitleInvalid, MembersCapReached
-from timelines.repositories.lists import ListMembers
-from timelines.services.lists import ListService
+from tests.support.listing import ALICE, BOB, CAROL, MEMBERS_CAP, add_member
+from tests.support.people import FakeAccountDirectory, RecordingTimelineCache
+from timelines.errors import ListMembersCapReached, ListNotFound, ListsCapReached, ListTitleInvalid
+from timelines.ids import ListId
+from timelines.lists.repository import ListMembers
+from timelines.lists.service import ListService
 
 
 async def test_a_list_is_its_owners_secret(service: ListService, news: ListId) -> None:
@@ -51,48 +51,50 @@ async def test_an_account_has_a_bounded_number_of_lists(service: ListService, ne
 
 
 async def test_any_active_account_can_be_on_a_list(
-    service: ListService, people: Directory, news: ListId
+    service: ListService, people: FakeAccountDirectory, news: ListId
 ) -> None:
-    assert await add(service, news, BOB)
-    assert not await add(service, news, BOB)
-    assert await add(service, news, ALICE)
+    assert await add_member(service, news, BOB)
+    assert not await add_member(service, news, BOB)
+    assert await add_member(service, news, ALICE)
     people.states[CAROL] = SUSPENDED
     for other in (CAROL, 999):
         with pytest.raises(AccountNotFound):
-            await add(service, news, other)
+            await add_member(service, news, other)
     page = await service.members(owner_id=ALICE, list_id=news)
     assert set(page.account_ids) == {ALICE, BOB}
 
 
 async def test_a_list_has_a_bounded_number_of_members(service: ListService, news: ListId) -> None:
     for id in range(10, 10 + MEMBERS_CAP):
-        await add(service, news, id)
-    with pytest.raises(MembersCapReached):
-        await add(service, news, BOB)
-    assert not await add(service, news, 10)
+        await add_member(service, news, id)
+    with pytest.raises(ListMembersCapReached):
+        await add_member(service, news, BOB)
+    assert not await add_member(service, news, 10)
     await service.remove_member(owner_id=ALICE, list_id=news, account_id=AccountId(10))
-    assert await add(service, news, BOB)
+    assert await add_member(service, news, BOB)
 
 
 async def test_the_list_timeline_is_forgotten_before_and_after_each_change(
-    service: ListService, timelines: Forgotten, news: ListId
+    service: ListService, timelines: RecordingTimelineCache, news: ListId
 ) -> None:
-    await add(service, news, BOB)
-    await add(service, news, BOB)
+    await add_member(service, news, BOB)
+    await add_member(service, news, BOB)
     await service.remove_member(owner_id=ALICE, list_id=news, account_id=BOB)
     await service.remove_member(owner_id=ALICE, list_id=news, account_id=BOB)
     assert timelines.ids == [news] * 8
 
 
-async def test_members_leave_out_the_suspended(service: ListService, people: Directory, news: ListId) -> None:
-    await add(service, news, BOB)
-    await add(service, news, CAROL)
+async def test_members_leave_out_the_suspended(
+    service: ListService, people: FakeAccountDirectory, news: ListId
+) -> None:
+    await add_member(service, news, BOB)
+    await add_member(service, news, CAROL)
     people.states[BOB] = SUSPENDED
     assert (await service.members(owner_id=ALICE, list_id=news)).account_ids == (CAROL,)
 
 
 async def test_an_account_that_is_deleted_meanwhile_is_withdrawn(
-    service: ListService, members: ListMembers, people: Directory, news: ListId
+    service: ListService, members: ListMembers, people: FakeAccountDirectory, news: ListId
 ) -> None:
     async def delete_bob() -> None:
         people.states[BOB] = DELETED
@@ -100,13 +102,13 @@ async def test_an_account_that_is_deleted_meanwhile_is_withdrawn(
 
     people.after_asking = delete_bob
     with pytest.raises(AccountNotFound):
-        await add(service, news, BOB)
+        await add_member(service, news, BOB)
     assert await members.count(news) == 0
 
 
 async def test_members_are_counted_for_a_page_of_lists(service: ListService, news: ListId) -> None:
     empty = await service.create(owner_id=ALICE, title="empty", now_ms=1)
-    await add(service, news, BOB)
-    await add(service, news, CAROL)
+    await add_member(service, news, BOB)
+    await add_member(service, news, CAROL)
     assert await service.member_counts((await service.lists(ALICE)).lists) == {news: 2, empty.id: 0}
     assert await service.member_counts([]) == {}

@@ -4,78 +4,76 @@ import pytest
 
 from socialsite.ids import PostId
 from socialsite.services import Services
-from tests.support.list_scene import Scene
+from tests.support.list_scene import ListScenario
 from tests.support.topologies import Deployment
 from tests.support.world import World, ids_on
 from timelines import keys
-from timelines.domain.account_list import OPERATIONS, REPLIES, AccountList
-from timelines.domain.list_algebra import combined
 from timelines.errors import ListInvalid, ListIsVirtual
+from timelines.lists.account_list import OPERATIONS, REPLIES, AccountList
+from timelines.lists.algebra import combined
 
 
 @pytest.fixture(params=range(6))
-async def scene(world: World, request: pytest.FixtureRequest) -> Scene:
-    return await Scene(world, request.param).built()
+async def scene(world: World, request: pytest.FixtureRequest) -> ListScenario:
+    return await ListScenario(world, request.param).build()
 
 
-async def test_virtual_lists_show_what_their_parts_make(scene: Scene) -> None:
+async def test_virtual_lists_show_what_their_parts_make(scene: ListScenario) -> None:
     parts = [each.id for each in scene.lists]
     for operation in OPERATIONS:
-        made = await scene.makes(operation, operation, *parts)
+        made = await scene.make_list(operation, operation, *parts)
         members = combined(operation, [scene.members[part] for part in parts])
-        assert await scene.shown(made) == scene.expected(members)
+        assert await scene.list_post_ids(made) == scene.expected_post_ids(members)
         counts = await scene.services.lists.member_counts([made])
         assert counts[made.id] == len(members)
-    nested = await scene.makes("nested", "difference", parts[0], scene.lists[-2].id)
+    nested = await scene.make_list("nested", "difference", parts[0], scene.lists[-2].id)
     common = combined("intersection", [scene.members[part] for part in parts])
-    assert await scene.shown(nested) == scene.expected(scene.members[parts[0]] - common)
+    assert await scene.list_post_ids(nested) == scene.expected_post_ids(scene.members[parts[0]] - common)
     somebody = scene.chance.choice(scene.people).id
-    await scene.puts(scene.lists[0], somebody)
-    await scene.takes(scene.lists[1], somebody)
+    await scene.add_member(scene.lists[0], somebody)
+    await scene.remove_member(scene.lists[1], somebody)
     union = set().union(*(scene.members[part] for part in parts))
-    assert await scene.shown(scene.lists[3]) == scene.expected(union)
-    await scene.talk(5)
-    assert await scene.shown(scene.lists[3]) == scene.expected(union)
+    assert await scene.list_post_ids(scene.lists[3]) == scene.expected_post_ids(union)
+    await scene.publish_posts(5)
+    assert await scene.list_post_ids(scene.lists[3]) == scene.expected_post_ids(union)
 
 
-async def test_the_replies_policy_shows_answers_to_some(scene: Scene) -> None:
+async def test_the_replies_policy_shows_answers_to_some(scene: ListScenario) -> None:
     made = scene.lists[0]
-    virtual = await scene.makes("virtual", "union", *[each.id for each in scene.lists[:2]])
+    virtual = await scene.make_list("virtual", "union", *[each.id for each in scene.lists[:2]])
     for replies in REPLIES:
-        await scene.edits(made, replies=replies)
-        assert await scene.shown(made) == scene.expected(scene.members[made.id], replies)
-        await scene.edits(virtual, replies=replies)
+        await scene.edit_list(made, replies=replies)
+        assert await scene.list_post_ids(made) == scene.expected_post_ids(scene.members[made.id], replies)
+        await scene.edit_list(virtual, replies=replies)
         union = scene.members[scene.lists[0].id] | scene.members[scene.lists[1].id]
-        assert await scene.shown(virtual) == scene.expected(union, replies)
+        assert await scene.list_post_ids(virtual) == scene.expected_post_ids(union, replies)
 
 
-async def test_members_of_exclusive_lists_leave_home_and_come_back(scene: Scene) -> None:
+async def test_members_of_exclusive_lists_leave_home_and_come_back(scene: ListScenario) -> None:
     def home_without(*left_out: AccountList) -> list[PostId]:
         gone = set().union(*(scene.members[each.id] for each in left_out))
-        return scene.expected((scene.followed - gone) | {scene.alice.id})
+        return scene.expected_post_ids((scene.followed - gone) | {scene.alice.id})
 
     one, two, _ = scene.lists
-    assert await scene.home() == home_without()
-    await scene.edits(one, exclusive=True)
-    assert await scene.home() == home_without(one)
-    await scene.edits(two, exclusive=True)
-    assert await scene.home() == home_without(one, two)
-    await scene.talk(5)
-    assert await scene.home() == home_without(one, two)
+    assert await scene.home_post_ids() == home_without()
+    await scene.edit_list(one, exclusive=True)
+    assert await scene.home_post_ids() == home_without(one)
+    await scene.edit_list(two, exclusive=True)
+    assert await scene.home_post_ids() == home_without(one, two)
+    await scene.publish_posts(5)
+    assert await scene.home_post_ids() == home_without(one, two)
     somebody = scene.chance.choice(scene.people).id
-    await scene.puts(one, somebody)
-    assert await scene.home() == home_without(one, two)
-    await scene.takes(one, somebody)
-    assert await scene.home() == home_without(one, two)
-    await scene.edits(two, exclusive=False)
-    assert await scene.home() == home_without(one)
+    await scene.add_member(one, somebody)
+    assert await scene.home_post_ids() == home_without(one, two)
+    await scene.remove_member(one, somebody)
+    assert await scene.home_post_ids() == home_without(one, two)
+    await scene.edit_list(two, exclusive=False)
+    assert await scene.home_post_ids() == home_without(one)
     await scene.services.lists.delete(owner_id=scene.alice.id, list_id=one.id)
-    assert await scene.home() == home_without()
+    assert await scene.home_post_ids() == home_without()
 
 
-async def test_a_page_of_home_is_full_though_an_exclusive_list_takes_most_out(
-    world: World, services: Services
-) -> None:
+async def test_a_page_of_home_is_full_though_an_exclusive_list_takes_most_out(world: World, services: Services) -> None:
     alice, loud, quiet = await world.people("alice", "loud", "quiet")
     for other in (loud, quiet):
         await alice.follows(other)
@@ -86,55 +84,55 @@ async def test_a_page_of_home_is_full_though_an_exclusive_list_takes_most_out(
         wanted.append((await quiet.publishes(f"{number}")).id)
         for _ in range(60):
             await loud.publishes("noise")
-    await world.work()
+    await world.deliver_all()
     page = await alice.home(limit=10)
     assert ids_on(page) == wanted[::-1][:10]
 
 
 async def test_a_deleted_part_counts_as_empty_and_is_told(world: World, services: Services) -> None:
-    scene = await Scene(world, 1).built()
+    scene = await ListScenario(world, 1).build()
     one, two, _ = scene.lists
-    made = await scene.makes("both", "union", one.id, two.id)
+    made = await scene.make_list("both", "union", one.id, two.id)
     assert await services.lists.missing([made]) == {made.id: ()}
     await services.lists.delete(owner_id=scene.alice.id, list_id=two.id)
     assert await services.lists.missing([made]) == {made.id: (two.id,)}
-    assert await scene.shown(made) == scene.expected(scene.members[one.id])
-    await scene.edits(made, title="renamed")
-    edited = await scene.edits(made, operation="difference", parts=(one.id, scene.lists[2].id))
+    assert await scene.list_post_ids(made) == scene.expected_post_ids(scene.members[one.id])
+    await scene.edit_list(made, title="renamed")
+    edited = await scene.edit_list(made, operation="difference", parts=(one.id, scene.lists[2].id))
     assert await services.lists.missing([edited]) == {made.id: ()}
 
 
 async def test_a_virtual_list_has_no_members_of_its_own_and_is_never_exclusive(
     world: World, services: Services
 ) -> None:
-    scene = await Scene(world, 2).built()
-    made = await scene.makes("both", "union", *[each.id for each in scene.lists[:2]])
+    scene = await ListScenario(world, 2).build()
+    made = await scene.make_list("both", "union", *[each.id for each in scene.lists[:2]])
     with pytest.raises(ListIsVirtual):
         await services.lists.add_member(
             owner_id=scene.alice.id, list_id=made.id, account_id=scene.people[1].id, now_ms=1
         )
     with pytest.raises(ListInvalid):
-        await scene.edits(made, exclusive=True)
+        await scene.edit_list(made, exclusive=True)
     with pytest.raises(ListInvalid):
-        await scene.edits(scene.lists[0], operation="union", parts=[each.id for each in scene.lists[1:3]])
+        await scene.edit_list(scene.lists[0], operation="union", parts=[each.id for each in scene.lists[1:3]])
     for wrong in ("sum", ""):
         with pytest.raises(ListInvalid):
-            await scene.makes("wrong", wrong, *[each.id for each in scene.lists[:2]])
+            await scene.make_list("wrong", wrong, *[each.id for each in scene.lists[:2]])
     bob = scene.people[1]
     his = await services.lists.create(owner_id=bob.id, title="his", now_ms=1)
     with pytest.raises(ListInvalid):
-        await scene.makes("of another", "union", scene.lists[0].id, his.id)
+        await scene.make_list("of another", "union", scene.lists[0].id, his.id)
     with pytest.raises(ListInvalid):
-        await scene.edits(scene.lists[0], replies="some")
+        await scene.edit_list(scene.lists[0], replies="some")
 
 
 async def test_the_deletion_of_an_exclusive_virtual_scene_leaves_nothing(
     world: World, services: Services, deployment: Deployment
 ) -> None:
-    scene = await Scene(world, 3).built()
-    await scene.edits(scene.lists[0], exclusive=True)
-    made = await scene.makes("both", "union", *[each.id for each in scene.lists[:2]])
-    await scene.shown(made)
+    scene = await ListScenario(world, 3).build()
+    await scene.edit_list(scene.lists[0], exclusive=True)
+    made = await scene.make_list("both", "union", *[each.id for each in scene.lists[:2]])
+    await scene.list_post_ids(made)
     assert keys.list_timeline(made.id) not in deployment.all_keys()
     for each in scene.lists:
         await services.lists.delete(owner_id=scene.alice.id, list_id=each.id)

@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 
 from tests.support.cluster import RedisCluster
-from tests.support.moving_town import Town, town_at
+from tests.support.moving_town import ActiveSite, open_active_site
 from tests.support.redis_server import RedisServer
 
 
@@ -50,6 +50,6 @@ def cluster(running_cluster: RedisCluster) -> str:
 
 
 @pytest_asyncio.fixture
-async def town(old: str) -> AsyncIterator[Town]:
-    async with town_at(old) as found:
+async def town(old: str) -> AsyncIterator[ActiveSite]:
+    async with open_active_site(old) as found:
         yield found

@@ -4,60 +4,65 @@ import asyncio
 
 import pytest
 
+from socialsite.migration import commands as operation
+from socialsite.migration.errors import MigrationRefused
+from socialsite.migration.placement_registry import PlacementRegistry
+from socialsite.migration.store_pool import MigrationLock
 from socialsite.store import StoreUnavailable
-from socialsite.store.moving import operation
-from socialsite.store.moving.board import Board
-from socialsite.store.moving.errors import MoveRefused
-from socialsite.store.moving.places import Lock
-from socialsite.store.opening import topology_of
-from tests.support.moving_town import Town, life_goes_on, names_at
+from socialsite.store.factory import create_topology
+from tests.support.moving_town import ActiveSite, key_names, ongoing_activity
 from tests.support.redis_server import RedisServer
-from tests.support.repartition import DIED, move, mover_killed_at, site_at
+from tests.support.repartition import (
+    KILLED_EXIT_STATUS,
+    migration_site,
+    run_migration,
+    run_migration_killed_at,
+)
 
 STEPS = ("begun", "frozen", "copied", "turned", "moved", "deleted", "swept", "handed over", "forwarded")
 
 
 @pytest.mark.parametrize("step", STEPS)
 async def test_a_mover_killed_at_any_step_is_gone_on_with(
-    town: Town, old: str, new: str, old_server: RedisServer, step: str
+    town: ActiveSite, old: str, new: str, old_server: RedisServer, step: str
 ) -> None:
-    async with life_goes_on(town):
-        assert await asyncio.to_thread(mover_killed_at, step, old, new) == DIED
-        await operation.resume(site_at(old))
+    async with ongoing_activity(town):
+        assert await asyncio.to_thread(run_migration_killed_at, step, old, new) == KILLED_EXIT_STATUS
+        await operation.resume_migration(migration_site(old))
     assert not town.refused
-    assert names_at(old_server) == set()
+    assert key_names(old_server) == set()
     await town.check()
 
 
 @pytest.mark.parametrize("step", ["frozen", "turned", "deleted"])
 async def test_what_an_interrupted_move_has_moved_is_brought_back(
-    town: Town, old: str, new: str, new_server: RedisServer, step: str
+    town: ActiveSite, old: str, new: str, new_server: RedisServer, step: str
 ) -> None:
-    async with life_goes_on(town):
-        assert await asyncio.to_thread(mover_killed_at, step, old, new) == DIED
-        await operation.back(site_at(old))
+    async with ongoing_activity(town):
+        assert await asyncio.to_thread(run_migration_killed_at, step, old, new) == KILLED_EXIT_STATUS
+        await operation.revert_migration(migration_site(old))
     assert not town.refused
-    assert names_at(new_server) == set()
+    assert key_names(new_server) == set()
     await town.check()
 
 
 async def test_a_slice_whose_mover_died_is_given_back_in_time_for_its_writers(
-    town: Town, old: str, new: str
+    town: ActiveSite, old: str, new: str
 ) -> None:
     """Nobody has to come: the processes of the site thaw it themselves."""
-    async with life_goes_on(town):
-        assert await asyncio.to_thread(mover_killed_at, "frozen", old, new) == DIED
+    async with ongoing_activity(town):
+        assert await asyncio.to_thread(run_migration_killed_at, "frozen", old, new) == KILLED_EXIT_STATUS
         await asyncio.sleep(4)
     assert not town.refused
     await town.check()
 
 
-async def test_two_movers_never_work_at_once(town: Town, old: str, new: str) -> None:
-    place = topology_of(old)
-    lock = Lock(Board(place), "feed")
-    await lock.take()
-    with pytest.raises(MoveRefused, match="at work"):
-        await move(old, new)
+async def test_two_movers_never_work_at_once(town: ActiveSite, old: str, new: str) -> None:
+    place = create_topology(old)
+    lock = MigrationLock(PlacementRegistry(place), "feed")
+    await lock.acquire()
+    with pytest.raises(MigrationRefused, match="at work"):
+        await run_migration(old, new)
     await lock.release()
     await place.close()
 
@@ -66,41 +71,41 @@ async def test_two_movers_never_work_at_once(town: Town, old: str, new: str) -> 
 
 
 async def epoch_at(url: str) -> int:
-    place = topology_of(url)
+    place = create_topology(url)
     try:
-        return (await Board(place).read()).epoch
+        return (await PlacementRegistry(place).read_map()).epoch
     finally:
         await place.close()
 
 
 async def test_a_target_that_holds_data_already_is_refused(
-    town: Town, old: str, new: str, new_server: RedisServer
+    town: ActiveSite, old: str, new: str, new_server: RedisServer
 ) -> None:
     new_server.client().set("posts:{1}:post", "somebody's")
-    with pytest.raises(MoveRefused, match="holds data"):
-        await move(old, new)
+    with pytest.raises(MigrationRefused, match="holds data"):
+        await run_migration(old, new)
     assert await epoch_at(old) == 0
 
 
-async def test_a_store_is_not_moved_to_itself(town: Town, old: str) -> None:
-    with pytest.raises(MoveRefused, match="stands there already"):
-        await move(old, old.replace("?db=0", ""))
+async def test_a_store_is_not_moved_to_itself(town: ActiveSite, old: str) -> None:
+    with pytest.raises(MigrationRefused, match="stands there already"):
+        await run_migration(old, old.replace("?db=0", ""))
 
 
 async def test_there_is_nothing_to_resume_where_nothing_moves(old: str) -> None:
-    with pytest.raises(MoveRefused, match="no move is under way"):
-        await operation.resume(site_at(old))
-    with pytest.raises(MoveRefused, match="no move is under way"):
-        await operation.back(site_at(old))
+    with pytest.raises(MigrationRefused, match="no move is under way"):
+        await operation.resume_migration(migration_site(old))
+    with pytest.raises(MigrationRefused, match="no move is under way"):
+        await operation.revert_migration(migration_site(old))
 
 
-async def test_a_move_under_way_is_finished_before_another_begins(town: Town, old: str, new: str) -> None:
-    assert await asyncio.to_thread(mover_killed_at, "begun", old, new) == DIED
-    with pytest.raises(MoveRefused, match="--resume"):
-        await move(old, new)
+async def test_a_move_under_way_is_finished_before_another_begins(town: ActiveSite, old: str, new: str) -> None:
+    assert await asyncio.to_thread(run_migration_killed_at, "begun", old, new) == KILLED_EXIT_STATUS
+    with pytest.raises(MigrationRefused, match="--resume"):
+        await run_migration(old, new)
 
 
-async def test_a_target_that_nobody_reaches_is_refused_before_anything_changes(town: Town, old: str) -> None:
+async def test_a_target_that_nobody_reaches_is_refused_before_anything_changes(town: ActiveSite, old: str) -> None:
     with pytest.raises(StoreUnavailable):
-        await move(old, "redis://127.0.0.1:1/0")
+        await run_migration(old, "redis://127.0.0.1:1/0")
     assert await epoch_at(old) == 0

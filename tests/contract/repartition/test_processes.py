@@ -6,62 +6,63 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.configuration import Configuration
-from socialsite.recipes.hub import Hub, Presence, process_channel
+from socialsite.migration.lease import ProcessLease
+from socialsite.migration.opening import open_store
+from socialsite.recipes.pubsub_listener import Presence, PubSubListener, process_channel
+from socialsite.service_config import ServiceConfig
 from socialsite.services import open_services
-from socialsite.store import Key, Store, StoreUnavailable, open_store
-from socialsite.store.moving.lease import Lease
-from socialsite.store.opening import topology_of
-from tests.support.left_open import Silent
-from tests.support.moving_town import Town, names_at
+from socialsite.store import Key, Store, StoreUnavailable
+from socialsite.store.factory import create_topology
+from tests.support.left_open import SilentServer
+from tests.support.moving_town import ActiveSite, key_names
 from tests.support.redis_server import RedisServer
-from tests.support.repartition import WriterProcess, move
+from tests.support.repartition import WriterProcess, run_migration
 from tests.support.world import World, ids_of
 
 
 async def test_who_comes_later_finds_the_data_by_the_old_url_and_by_the_new(
-    town: Town, old: str, new: str
+    town: ActiveSite, old: str, new: str
 ) -> None:
     town.posts.append(await town.people[0].publishes("before"))
-    await World(town.worker).work()
-    await move(old, new)
+    await World(town.worker).deliver_all()
+    await run_migration(old, new)
     for url in (old, new):
-        async with open_services(url, Configuration()) as late:
+        async with open_services(url, ServiceConfig()) as late:
             page = await late.reading.home(town.people[1].id)
             assert [entry.post.id for entry in page.entries] == ids_of(town.posts)
 
 
-async def test_the_old_url_still_leads_there_after_the_way_back(town: Town, old: str, new: str) -> None:
-    await move(old, new)
-    await move(new, old)
+async def test_the_old_url_still_leads_there_after_the_way_back(town: ActiveSite, old: str, new: str) -> None:
+    await run_migration(old, new)
+    await run_migration(new, old)
     town.posts.append(await town.people[0].publishes("after"))
-    await World(town.worker).work()
+    await World(town.worker).deliver_all()
     for url in (old, new):
-        async with open_services(url, Configuration()) as late:
+        async with open_services(url, ServiceConfig()) as late:
             page = await late.reading.home(town.people[1].id)
             assert [entry.post.id for entry in page.entries] == ids_of(town.posts)
 
 
 async def test_a_node_that_somebody_still_holds_leads_to_where_the_data_is(
-    town: Town, old: str, new: str, old_server: RedisServer
+    town: ActiveSite, old: str, new: str, old_server: RedisServer
 ) -> None:
     key = Key("accounts", tag="77", name="account")
     node = town.web.store.node(key)
-    await move(old, new)
+    await run_migration(old, new)
     await node.execute("HSET", key, "handle", "late")
     assert not old_server.client().exists(key)
     assert await town.worker.store.node(key).execute("HGET", key, "handle") == b"late"
 
 
 async def test_a_process_that_stands_still_is_not_waited_for_and_cannot_write_to_the_old_store(
-    town: Town, old: str, new: str, old_server: RedisServer
+    town: ActiveSite, old: str, new: str, old_server: RedisServer
 ) -> None:
     """Its event loop does nothing while everything moves; its connections and its map are those of before."""
     key = Key("posts", tag="5", name="post")
     asleep = await open_store(old)
     await asleep.node(key).execute("SET", key, "before")
     await stand_still(asleep)
-    await move(old, new)
+    await run_migration(old, new)
     with pytest.raises(StoreUnavailable):
         await asleep.node(key).execute("SET", key, "by an old map")
     await asleep.close()
@@ -77,7 +78,7 @@ async def test_a_process_stopped_in_the_middle_of_writing_loses_nothing_when_it_
     try:
         await reached(writer, 200)
         writer.signal(signal.SIGSTOP)
-        await move(old, new)
+        await run_migration(old, new)
         before = len(writer.acknowledged)
         writer.signal(signal.SIGCONT)
         await reached(writer, before + 200)
@@ -85,7 +86,7 @@ async def test_a_process_stopped_in_the_middle_of_writing_loses_nothing_when_it_
         writer.stop()
     kept = new_server.client().mget([f"posts:{{{number}}}:post" for number in writer.acknowledged])
     assert None not in kept
-    assert names_at(old_server) == set()
+    assert key_names(old_server) == set()
 
 
 async def reached(writer: WriterProcess, count: int) -> None:
@@ -96,22 +97,22 @@ async def reached(writer: WriterProcess, count: int) -> None:
 
 async def stand_still(store: Store) -> None:
     """As if its process had been stopped: the lease is renewed no more."""
-    assert store.keeper is not None
-    keeping = store.keeper._keeping
+    assert store.topology_follower is not None
+    keeping = store.topology_follower._renew_task
     assert keeping is not None
     keeping.cancel()
     await asyncio.gather(keeping, return_exceptions=True)
 
 
-async def test_a_process_that_woke_up_goes_on_where_the_data_is(town: Town, old: str, new: str) -> None:
+async def test_a_process_that_woke_up_goes_on_where_the_data_is(town: ActiveSite, old: str, new: str) -> None:
     key = Key("posts", tag="5", name="post")
     asleep = await open_store(old)
     await asleep.node(key).execute("SET", key, "before")
     await stand_still(asleep)
-    await move(old, new)
-    keeper = asleep.keeper
+    await run_migration(old, new)
+    keeper = asleep.topology_follower
     assert keeper is not None
-    keeper._keeping = asyncio.create_task(keeper._keep())
+    keeper._renew_task = asyncio.create_task(keeper._keep())
     await eventually(lambda: asleep.node(key).execute("SET", key, "awake"))
     await asleep.close()
     assert await town.web.store.node(key).execute("GET", key) == b"awake"
@@ -128,7 +129,7 @@ async def eventually(call) -> None:
     raise AssertionError("it never came back")
 
 
-async def test_the_hub_hears_at_the_new_store(town: Town, old: str, cluster: str) -> None:
+async def test_the_hub_hears_at_the_new_store(town: ActiveSite, old: str, cluster: str) -> None:
     heard: list[bytes] = []
     gaps: list[int] = []
 
@@ -138,29 +139,31 @@ async def test_the_hub_hears_at_the_new_store(town: Town, old: str, cluster: str
     async def on_gap() -> None:
         gaps.append(1)
 
-    hub = Hub(town.web.store, town.web.clock, on_message=on_message, on_lost=lambda: None, on_gap=on_gap)
+    hub = PubSubListener(
+        town.web.store, town.web.clock, on_message=on_message, on_lost=lambda: None, on_resynced=on_gap
+    )
     await hub.open()
-    await hub.enter("7")
-    await move(old, cluster)
+    await hub.add_member("7")
+    await run_migration(old, cluster)
     presence = Presence(town.worker.store, town.worker.clock)
     async with asyncio.timeout(5):
         while b"there" not in heard:
-            await presence.tell({process_channel(hub.process): b"there"})
+            await presence.publish({process_channel(hub.process_id): b"there"})
             await asyncio.sleep(0.05)
     assert gaps
-    assert await presence.where(["7"]) == {hub.process: ["7"]}
+    assert await presence.locate(["7"]) == {hub.process_id: ["7"]}
     await hub.close()
 
 
 async def test_who_waits_for_a_lease_that_is_given_back_is_refused_and_goes_on() -> None:
     """The map went elsewhere, or the store was closed, while the server of the old lease does not answer."""
-    async with Silent() as silent:
-        lease = Lease(f"redis://{silent.place}/0", topology_of)
-        waiting = asyncio.create_task(lease.require())
+    async with SilentServer() as silent:
+        lease = ProcessLease(f"redis://{silent.place}/0", create_topology)
+        waiting = asyncio.create_task(lease.require_held())
         await silent.met.wait()
-        await lease.leave()
+        await lease.release()
         with pytest.raises(StoreUnavailable, match="given back"):
             await waiting
         with pytest.raises(StoreUnavailable, match="given back"):
-            await lease.board()
-        await silent.is_left()
+            await lease.registry()
+        await silent.wait_until_abandoned()

@@ -2,11 +2,12 @@
 
 import pytest
 
-from socialsite.store import Key, StoreUnavailable, open_store
-from tests.support.left_open import Silent, break_off_anywhere, leaving_nothing_open
+from socialsite.migration.opening import open_store
+from socialsite.store import Key, StoreUnavailable
+from tests.support.left_open import SilentServer, assert_no_open_connections, cancel_at_every_step
 from tests.support.redis_server import RedisServer
-from tests.support.repartition import move
-from tests.support.sharding import opened
+from tests.support.repartition import run_migration
+from tests.support.sharding import open_sharded_store
 from tests.support.topologies import shards_url
 
 NOBODY = "127.0.0.1:1"
@@ -16,35 +17,33 @@ async def test_a_start_that_fails_leaves_no_connection_to_the_shards_that_answer
     servers: list[RedisServer],
 ) -> None:
     urls = shards_url(servers, "hash").replace(str(servers[2].socket), "/nowhere.sock")
-    async with leaving_nothing_open(*(server.client for server in servers)):
+    async with assert_no_open_connections(*(server.client for server in servers)):
         for _ in range(5):
             with pytest.raises(StoreUnavailable):
                 await open_store(urls)
 
 
 async def test_a_shard_that_never_answers_is_left_at_once_when_another_is_away() -> None:
-    async with Silent() as silent:
+    async with SilentServer() as silent:
         with pytest.raises(StoreUnavailable, match=NOBODY):
             await open_store(f"redis+shards://{silent.place},{NOBODY}?partitioner=hash")
-        await silent.is_left()
+        await silent.wait_until_abandoned()
 
 
 async def test_a_start_that_is_broken_off_anywhere_leaves_no_connection(servers: list[RedisServer]) -> None:
-    async with opened(servers):
+    async with open_sharded_store(servers):
         pass
-    async with leaving_nothing_open(*(server.client for server in servers)):
-        await break_off_anywhere(lambda: open_store(shards_url(servers, "hash")))
+    async with assert_no_open_connections(*(server.client for server in servers)):
+        await cancel_at_every_step(lambda: open_store(shards_url(servers, "hash")))
 
 
-async def test_so_does_one_that_the_map_leads_to_shards(
-    servers: list[RedisServer], spare: RedisServer
-) -> None:
+async def test_so_does_one_that_the_map_leads_to_shards(servers: list[RedisServer], spare: RedisServer) -> None:
     """Their connections are made while the store is arranged anew, and are not those that it began with."""
     home = Key("timelines", tag="1", name="home")
     store = await open_store(spare.url)
     await store.node(home).execute("RPUSH", home, 1)
     await store.close()
-    await move(spare.url, shards_url(servers, "hash"), "timelines")
-    async with leaving_nothing_open(*(server.client for server in (spare, *servers))):
+    await run_migration(spare.url, shards_url(servers, "hash"), "timelines")
+    async with assert_no_open_connections(*(server.client for server in (spare, *servers))):
         for _ in range(8):  # what is to be met takes three of a hundred turns
-            await break_off_anywhere(lambda: open_store(spare.url))
+            await cancel_at_every_step(lambda: open_store(spare.url))

@@ -6,15 +6,16 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from socialsite.store import Store, StoreUnavailable, open_store
+from socialsite.migration.opening import open_store
+from socialsite.store import Store, StoreUnavailable
 from socialsite.store.connection import Address
-from socialsite.store.partition import Ranged, even
-from socialsite.store.partition.slots import SLOTS, slot_of_tag
+from socialsite.store.partition import RangePartitioner, balanced_partitioner
+from socialsite.store.partition.slots import SLOT_COUNT, slot_of_tag
 from socialsite.store.topology.shard_map import ShardMap, bitmap_key
-from socialsite.store.topology.shards import MapChanged, Shards
-from tests.support.nodes import key
+from socialsite.store.topology.shards import ShardMapChanged, Shards
+from tests.support.nodes import numbered_key
 from tests.support.redis_server import RedisServer
-from tests.support.sharding import MAP, id_on, opened, rewrite
+from tests.support.sharding import SHARD_MAP_KEY, id_on, open_sharded_store, replace_shard_map
 from tests.support.topologies import SHARDS, shards_url
 
 # The map
@@ -22,10 +23,10 @@ from tests.support.topologies import SHARDS, shards_url
 
 @pytest.mark.parametrize("kind", ["hash", "ring", "range", "list"])
 async def test_keys_stand_where_the_partitioner_says(servers: list[RedisServer], kind: str) -> None:
-    async with opened(servers, kind) as store:
-        await store.gather([("SET", key(n), n) for n in range(200)])
-        assert await store.gather([("GET", key(n)) for n in range(200)]) == [b"%d" % n for n in range(200)]
-    partitioner = even(kind, SHARDS)
+    async with open_sharded_store(servers, kind) as store:
+        await store.gather([("SET", numbered_key(n), n) for n in range(200)])
+        assert await store.gather([("GET", numbered_key(n)) for n in range(200)]) == [b"%d" % n for n in range(200)]
+    partitioner = balanced_partitioner(kind, SHARDS)
     for number, server in enumerate(servers):
         with server.client() as client:
             held = {int(text.split(b"{")[1].split(b"}")[0]) for text in client.keys("posts:*")}
@@ -35,12 +36,12 @@ async def test_keys_stand_where_the_partitioner_says(servers: list[RedisServer],
 
 @pytest.mark.parametrize("kind", ["hash", "ring", "range", "list"])
 async def test_every_shard_keeps_the_map_and_its_place(servers: list[RedisServer], kind: str) -> None:
-    async with opened(servers, kind):
+    async with open_sharded_store(servers, kind):
         pass
     found = []
     for number, server in enumerate(servers):
         with server.client() as client:
-            fields = client.hgetall(MAP)
+            fields = client.hgetall(SHARD_MAP_KEY)
             found.append((fields[b"id"], fields[b"checksum"]))
             assert (fields[b"number"], fields[b"count"]) == (b"%d" % number, b"%d" % SHARDS)
             assert (fields[b"partitioner"], fields[b"state"]) == (kind.encode(), b"formed")
@@ -51,54 +52,54 @@ async def test_every_shard_keeps_the_map_and_its_place(servers: list[RedisServer
 
 
 async def test_a_server_answers_for_slots_as_in_the_seed(servers: list[RedisServer]) -> None:
-    async with opened(servers, "range"):
+    async with open_sharded_store(servers, "range"):
         pass
     with servers[0].client() as client:
         for tag in ("42", "p7", "outbox"):
             bits = [client.getbit(bitmap_key(number), slot_of_tag(tag)) for number in range(SHARDS)]
-            assert bits.index(1) == Ranged(SHARDS).partition_of(tag)
+            assert bits.index(1) == RangePartitioner(SHARDS).partition_of(tag)
             assert sum(bits) == 1
-        assert sum(client.bitcount(bitmap_key(number)) for number in range(SHARDS)) == SLOTS
+        assert sum(client.bitcount(bitmap_key(number)) for number in range(SHARDS)) == SLOT_COUNT
 
 
 async def test_processes_that_start_together_agree(servers: list[RedisServer]) -> None:
     stores = await asyncio.gather(*(open_store(shards_url(servers, "ring")) for _ in range(8)))
-    await stores[0].gather([("SET", key(n), n) for n in range(50)])
+    await stores[0].gather([("SET", numbered_key(n), n) for n in range(50)])
     for store in stores:
-        assert await store.gather([("GET", key(n)) for n in range(50)]) == [b"%d" % n for n in range(50)]
+        assert await store.gather([("GET", numbered_key(n)) for n in range(50)]) == [b"%d" % n for n in range(50)]
         await store.close()
 
 
 async def test_a_start_that_was_broken_off_goes_on(servers: list[RedisServer]) -> None:
-    async with opened(servers, "list"):
+    async with open_sharded_store(servers, "list"):
         pass
     for number, server in enumerate(servers):
         with server.client() as client:
             if number < 2:
-                client.hset(MAP, "state", "forming")
+                client.hset(SHARD_MAP_KEY, "state", "forming")
             else:
                 client.flushall()
-    async with opened(servers, "list") as store:
-        await store.gather([("SET", key(n), n) for n in range(50)])
+    async with open_sharded_store(servers, "list") as store:
+        await store.gather([("SET", numbered_key(n), n) for n in range(50)])
 
 
 async def test_the_map_that_stands_decides_where_the_url_says_nothing(servers: list[RedisServer]) -> None:
-    async with opened(servers, "ring"):
+    async with open_sharded_store(servers, "ring"):
         pass
     store = await open_store(shards_url(servers, "ring").split("?")[0])
-    assert {store.node(key(n)).address for n in range(50)} == {node.address for node in store.nodes}
+    assert {store.node(numbered_key(n)).address for n in range(50)} == {node.address for node in store.nodes}
     await store.close()
 
 
 async def test_a_server_may_move_with_its_data(servers: list[RedisServer], spare: RedisServer) -> None:
     """The map knows numbers, no addresses."""
-    async with opened(servers, "range") as store:
-        await store.gather([("SET", key(n), n) for n in range(50)])
+    async with open_sharded_store(servers, "range") as store:
+        await store.gather([("SET", numbered_key(n), n) for n in range(50)])
     with servers[1].client() as source, spare.client() as target:
         for name in source.keys():  # noqa: SIM118 - a command
             target.restore(name, 0, source.dump(name))
-    async with opened([servers[0], spare, *servers[2:]], "range") as store:
-        assert await store.gather([("GET", key(n)) for n in range(50)]) == [b"%d" % n for n in range(50)]
+    async with open_sharded_store([servers[0], spare, *servers[2:]], "range") as store:
+        assert await store.gather([("GET", numbered_key(n)) for n in range(50)]) == [b"%d" % n for n in range(50)]
 
 
 # While it runs
@@ -116,55 +117,53 @@ async def quick(servers: list[RedisServer]) -> AsyncIterator[Shards]:
 
 async def test_a_process_with_an_old_map_refuses_to_write(quick: Shards, servers: list[RedisServer]) -> None:
     store = Store(quick)
-    await store.gather([("SET", key(n), n) for n in range(20)])
-    later = ShardMap(id_on(servers[0]), 2, even("hash", SHARDS))
+    await store.gather([("SET", numbered_key(n), n) for n in range(20)])
+    later = ShardMap(id_on(servers[0]), 2, balanced_partitioner("hash", SHARDS))
     for server in servers:
-        rewrite(server, later)
+        replace_shard_map(server, later)
     await asyncio.sleep(0.1)
     for n in range(20):
-        node = store.node(key(n))
-        with pytest.raises(MapChanged, match="restart the process"):
-            await node.execute("SET", key(n), "late")
-        with pytest.raises(MapChanged):
+        node = store.node(numbered_key(n))
+        with pytest.raises(ShardMapChanged, match="restart the process"):
+            await node.execute("SET", numbered_key(n), "late")
+        with pytest.raises(ShardMapChanged):
             await node.send_encoded(b"*1\r\n$4\r\nPING\r\n", 1)
-        with pytest.raises(MapChanged):
-            await node.transaction([("SET", key(n), "late")])
+        with pytest.raises(ShardMapChanged):
+            await node.transaction([("SET", numbered_key(n), "late")])
     for server in servers:
         with server.client() as client:
             assert b"late" not in [client.get(name) for name in client.keys("posts:*")]
 
 
-async def test_a_shard_that_was_emptied_is_not_read_as_empty(
-    quick: Shards, servers: list[RedisServer]
-) -> None:
+async def test_a_shard_that_was_emptied_is_not_read_as_empty(quick: Shards, servers: list[RedisServer]) -> None:
     store = Store(quick)
-    await store.gather([("SET", key(n), n) for n in range(20)])
+    await store.gather([("SET", numbered_key(n), n) for n in range(20)])
     with servers[1].client() as client:
         client.flushall()
     await asyncio.sleep(0.1)
-    gone = [n for n in range(20) if quick.nodes[1] is store.node(key(n))]
+    gone = [n for n in range(20) if quick.nodes[1] is store.node(numbered_key(n))]
     for n in gone:
-        with pytest.raises(MapChanged, match="it was emptied"):
-            await store.node(key(n)).execute("GET", key(n))
+        with pytest.raises(ShardMapChanged, match="it was emptied"):
+            await store.node(numbered_key(n)).execute("GET", numbered_key(n))
 
 
 async def test_a_lost_shard_costs_only_its_own_keys(servers: list[RedisServer]) -> None:
-    async with opened(servers) as store:
-        await store.gather([("SET", key(n), n) for n in range(40)])
+    async with open_sharded_store(servers) as store:
+        await store.gather([("SET", numbered_key(n), n) for n in range(40)])
         servers[0].kill()
         lost = store.nodes[0]
         try:
             for n in range(40):
-                node = store.node(key(n))
+                node = store.node(numbered_key(n))
                 if node is lost:
                     with pytest.raises(StoreUnavailable):
-                        await node.execute("GET", key(n))
+                        await node.execute("GET", numbered_key(n))
                 else:
-                    assert await node.execute("GET", key(n)) == b"%d" % n
+                    assert await node.execute("GET", numbered_key(n)) == b"%d" % n
             with pytest.raises(StoreUnavailable):
-                await store.gather([("GET", key(n)) for n in range(40)])
+                await store.gather([("GET", numbered_key(n)) for n in range(40)])
             assert await store.now_ms() > 0
         finally:
             servers[0].start()
-        with pytest.raises(MapChanged, match="it was emptied"):  # it came back without its data
-            await lost.execute("GET", key(1))
+        with pytest.raises(ShardMapChanged, match="it was emptied"):  # it came back without its data
+            await lost.execute("GET", numbered_key(1))

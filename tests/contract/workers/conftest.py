@@ -5,17 +5,24 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from socialsite.recipes.job_queue import JobQueue, Patience
-from socialsite.store import StoreUrls, open_store
+from socialsite.migration.opening import open_store
+from socialsite.recipes.job_queue import JobQueue, RetryPolicy
+from socialsite.store import StoreUrls
 
-QUICK = Patience(heartbeat_ms=400, adopt_ms=50, stuck_ms=2_000, lost_ms=300, retry_ms=(10, 20, 30, 40))
+QUICK = RetryPolicy(
+    heartbeat_ttl_ms=400,
+    reclaim_interval_ms=50,
+    stuck_after_ms=2_000,
+    lost_after_ms=300,
+    retry_delays_ms=(10, 20, 30, 40),
+)
 
 
 @pytest_asyncio.fixture
 async def queues(redis_urls: StoreUrls) -> AsyncIterator[list[JobQueue]]:
     """Three views of one queue, each over a store of its own, as processes have them."""
     stores = [await open_store(redis_urls) for _ in range(3)]
-    yield [JobQueue(store, patience=QUICK) for store in stores]
+    yield [JobQueue(store, retry_policy=QUICK) for store in stores]
     for store in stores:
         await store.close()
 

@@ -4,11 +4,11 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from socialsite.recipes.job_queue import JobQueue, JobRefused, Patience
+from socialsite.recipes.job_queue import JobQueue, PermanentFailure, RetryPolicy
 from socialsite.recipes.worker import Worker
 from socialsite.store import StoreUnavailable
-from tests.support.stalls import Stalls
-from tests.support.working import drain
+from tests.support.stalls import StallMonitor
+from tests.support.working import run_until_empty
 
 
 async def test_a_job_that_fails_at_first_succeeds_later(queue: JobQueue) -> None:
@@ -22,9 +22,9 @@ async def test_a_job_that_fails_at_first_succeeds_later(queue: JobQueue) -> None
         return ()
 
     await queue.add(b"one")
-    await drain(queue, third_time_lucky)
+    await run_until_empty(queue, third_time_lucky)
     assert tries == 3
-    assert (await queue.depth()).dead == 0
+    assert (await queue.read_depth()).dead == 0
 
 
 async def test_a_job_that_always_fails_is_buried_after_five_tries(queue: JobQueue) -> None:
@@ -36,8 +36,8 @@ async def test_a_job_that_always_fails_is_buried_after_five_tries(queue: JobQueu
         raise RuntimeError("it \x1b[31mhurts\n")
 
     await queue.add(b"poison")
-    assert await drain(queue, fail)
-    (letter,) = await queue.dead_letters(10)
+    assert await run_until_empty(queue, fail)
+    (letter,) = await queue.read_dead_letters(10)
     assert tries == letter.tries == 5
     assert letter.reason == r"RuntimeError: it \x1b[31mhurts\n"
 
@@ -45,13 +45,13 @@ async def test_a_job_that_always_fails_is_buried_after_five_tries(queue: JobQueu
 async def test_what_cannot_be_decoded_is_buried_without_another_try(queue: JobQueue) -> None:
     async def decode(payload: bytes) -> Sequence[bytes]:
         if payload != b"good":
-            raise JobRefused("not a job")
+            raise PermanentFailure("not a job")
         return ()
 
     for payload in (b"\xff\x00", b"", b"good"):
         await queue.add(payload)
-    await drain(queue, decode)
-    assert [(letter.payload, letter.tries) for letter in await queue.dead_letters(10)] == [
+    await run_until_empty(queue, decode)
+    assert [(letter.payload, letter.tries) for letter in await queue.read_dead_letters(10)] == [
         (b"", 1),
         (b"\xff\x00", 1),
     ]
@@ -62,8 +62,8 @@ async def test_a_handler_that_answers_nonsense_is_a_failure(queue: JobQueue) -> 
         return [None]  # type: ignore[list-item]
 
     await queue.add(b"one")
-    await drain(queue, confused)
-    assert (await queue.depth()).dead == 1
+    await run_until_empty(queue, confused)
+    assert (await queue.read_depth()).dead == 1
 
 
 async def test_a_job_that_never_ends_is_cut_off_and_buried(queue: JobQueue) -> None:
@@ -72,8 +72,8 @@ async def test_a_job_that_never_ends_is_cut_off_and_buried(queue: JobQueue) -> N
         return ()
 
     await queue.add(b"hang")
-    await asyncio.wait_for(Worker(queue, hang, job_limit_s=0.05).run_until_empty(), 5)
-    (letter,) = await queue.dead_letters(1)
+    await asyncio.wait_for(Worker(queue, hang, job_timeout_s=0.05).run_until_empty(), 5)
+    (letter,) = await queue.read_dead_letters(1)
     assert letter.reason == "TimeoutError: not done within 0.05 s"
 
 
@@ -90,10 +90,10 @@ async def test_poison_delays_others_by_less_than_a_second(queue: JobQueue) -> No
             done.set()
         return ()
 
-    patient = JobQueue(queue._store, patience=Patience())
+    patient = JobQueue(queue._store, retry_policy=RetryPolicy())
     worker = Worker(patient, handle)
     running = asyncio.create_task(worker.run())
-    with Stalls() as stalls:
+    with StallMonitor() as stalls:
         for number in range(100):
             await queue.add(b"poison %d" % number)
             added[b"%d" % number] = time.monotonic()
@@ -115,5 +115,5 @@ async def test_a_store_that_is_away_costs_a_job_no_tries(queue: JobQueue) -> Non
         return ()
 
     await queue.add(b"one")
-    assert await drain(queue, away_for_a_while)
-    assert (await queue.depth()).dead == 0
+    assert await run_until_empty(queue, away_for_a_while)
+    assert (await queue.read_depth()).dead == 0

@@ -9,12 +9,13 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 import pytest
 import pytest_asyncio
 
+from socialsite.migration.opening import open_store
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.worker import Worker
-from socialsite.store import Key, Store, StoreUrls, open_store
-from tests.support.queues import prepared
+from socialsite.store import Key, Store, StoreUrls
+from tests.support.queues import open_queue
 from tests.support.redis_server import RedisServer
-from tests.support.working import drain
+from tests.support.working import run_until_empty
 
 WORK = Key("posts", tag="1", name="counts")
 
@@ -35,7 +36,7 @@ async def store(elsewhere: RedisServer, redis_url: str) -> AsyncIterator[Store]:
 
 @pytest_asyncio.fixture
 async def queue(store: Store) -> JobQueue:
-    return await prepared(store)
+    return await open_queue(store)
 
 
 async def test_a_job_whose_server_is_lost_behind_its_work_is_performed_again(
@@ -57,7 +58,7 @@ async def test_a_job_whose_server_is_lost_behind_its_work_is_performed_again(
     draining = asyncio.create_task(worker.run_until_empty())
     await lost.wait()
     await asyncio.sleep(0.1)
-    assert (await queue.depth()).pending == 1
+    assert (await queue.read_depth()).pending == 1
     await asyncio.to_thread(elsewhere.start)
     assert await asyncio.wait_for(draining, 20)
     assert tries[0] == tries[-1] == b"one"
@@ -70,11 +71,11 @@ async def test_the_queue_s_own_server_is_not_looked_at(queue: JobQueue) -> None:
     """What it forgets, it forgets together with the job's end."""
 
     async def work(_: bytes) -> Sequence[bytes]:
-        await queue.depth()
+        await queue.read_depth()
         return ()
 
     for number in range(20):
         await queue.add(b"%d" % number)
     await queue.node.execute("CONFIG", "RESETSTAT")
-    assert await drain(queue, work)
+    assert await run_until_empty(queue, work)
     assert b"cmdstat_info" not in await queue.node.execute("INFO", "commandstats")

@@ -4,29 +4,29 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from socialsite.recipes.job_queue import JobQueue, Patience
-from socialsite.recipes.worker import TAKE_WAIT_MS, Worker
-from socialsite.store import open_store
+from socialsite.migration.opening import open_store
+from socialsite.recipes.job_queue import JobQueue, RetryPolicy
+from socialsite.recipes.worker import FETCH_WAIT_MS, Worker
 from tests.contract.workers.conftest import QUICK
 from tests.support.redis_server import RedisServer
-from tests.support.stalls import Stalls
+from tests.support.stalls import StallMonitor
 from tests.support.topologies import Deployment
-from tests.support.working import Ledger, drain
+from tests.support.working import RecordingHandler, run_until_empty
 
 
 async def test_an_empty_queue_is_done_at_once(queue: JobQueue) -> None:
-    with Stalls() as stalls:
+    with StallMonitor() as stalls:
         start = time.monotonic()
-        assert await drain(queue, Ledger())
+        assert await run_until_empty(queue, RecordingHandler())
         took_s = time.monotonic() - start
-    assert took_s < TAKE_WAIT_MS / 1000 + stalls.total_s  # it waits for nobody's job
+    assert took_s < FETCH_WAIT_MS / 1000 + stalls.total_s  # it waits for nobody's job
 
 
 async def test_every_job_is_performed_once(queue: JobQueue) -> None:
-    ledger = Ledger()
+    ledger = RecordingHandler()
     for number in range(300):
         await queue.add(b"%d" % number)
-    await drain(queue, ledger)
+    await run_until_empty(queue, ledger)
     assert sorted(ledger.performed) == sorted(b"%d" % number for number in range(300))
 
 
@@ -38,7 +38,7 @@ async def test_following_jobs_are_performed_too(queue: JobQueue) -> None:
         return [b"%d" % (int(payload) - 1)] if int(payload) else []
 
     await queue.add(b"20")
-    await drain(queue, walk)
+    await run_until_empty(queue, walk)
     assert performed == [b"%d" % number for number in range(20, -1, -1)]
 
 
@@ -60,17 +60,17 @@ async def test_several_jobs_are_performed_at_once_but_not_too_many(queue: JobQue
 
 
 async def test_two_workers_share_the_work(queues: list[JobQueue]) -> None:
-    ledgers = [Ledger(), Ledger()]
+    ledgers = [RecordingHandler(), RecordingHandler()]
     for number in range(400):
         await queues[2].add(b"%d" % number)
-    await asyncio.gather(*(drain(queue, ledger) for queue, ledger in zip(queues[:2], ledgers, strict=True)))
+    await asyncio.gather(*(run_until_empty(queue, ledger) for queue, ledger in zip(queues[:2], ledgers, strict=True)))
     assert all(ledger.performed for ledger in ledgers)
     performed = ledgers[0].performed + ledgers[1].performed
     assert sorted(performed) == sorted(b"%d" % number for number in range(400))
 
 
 async def test_a_stopped_worker_finishes_what_it_holds_and_takes_nothing_new(queue: JobQueue) -> None:
-    started, performed = asyncio.Event(), Ledger()
+    started, performed = asyncio.Event(), RecordingHandler()
 
     async def slow(payload: bytes) -> Sequence[bytes]:
         started.set()
@@ -85,34 +85,34 @@ async def test_a_stopped_worker_finishes_what_it_holds_and_takes_nothing_new(que
     await queue.add(b"new")
     await asyncio.wait_for(running, 5)
     assert performed.performed == [b"held"]
-    depth = await queue.depth()
+    depth = await queue.read_depth()
     assert (depth.waiting, depth.pending) == (1, 0)
 
 
 async def test_a_stopped_worker_leaves_its_retries_to_others_at_once(queues: list[JobQueue]) -> None:
-    failed, ledger = asyncio.Event(), Ledger()
+    failed, ledger = asyncio.Event(), RecordingHandler()
 
     async def fail(_: bytes) -> Sequence[bytes]:
         failed.set()
         raise RuntimeError("no")
 
-    patient = JobQueue(queues[0]._store, patience=Patience(retry_ms=(60_000,)))
+    patient = JobQueue(queues[0]._store, retry_policy=RetryPolicy(retry_delays_ms=(60_000,)))
     worker = Worker(patient, fail)
     running = asyncio.create_task(worker.run())
     await queues[1].add(b"one")
     await failed.wait()
     worker.stop()
     await asyncio.wait_for(running, 10)  # far from the minute after which it would try again
-    assert await drain(queues[1], ledger)
+    assert await run_until_empty(queues[1], ledger)
     assert ledger.performed == [b"one"]
 
 
 async def test_a_worker_leaves_no_trace(queue: JobQueue, deployment: Deployment) -> None:
     await queue.add(b"one")
-    await drain(queue, Ledger())
-    assert deployment.all_keys() == [queue.stream]
-    with deployment.holding(queue.stream) as client:
-        assert client.xinfo_consumers(queue.stream, "workers") == []
+    await run_until_empty(queue, RecordingHandler())
+    assert deployment.all_keys() == [queue.stream_key]
+    with deployment.holding(queue.stream_key) as client:
+        assert client.xinfo_consumers(queue.stream_key, "workers") == []
 
 
 async def test_a_drain_stopped_early_says_so(queue: JobQueue) -> None:
@@ -129,18 +129,24 @@ async def test_a_drain_stopped_early_says_so(queue: JobQueue) -> None:
 
 
 async def test_a_drain_waits_for_the_jobs_of_other_workers(queues: list[JobQueue]) -> None:
-    ledger = Ledger()
-    await queues[0].prepare()
+    ledger = RecordingHandler()
+    await queues[0].create_group()
     await queues[0].add(b"one")
-    await queues[0].beat("dead")
-    await queues[0].take("dead", 1, 1)
-    assert await drain(queues[1], ledger)
+    await queues[0].send_heartbeat("dead")
+    await queues[0].fetch("dead", 1, 1)
+    assert await run_until_empty(queues[1], ledger)
     assert ledger.performed == [b"one"]
 
 
 async def test_every_job_performed_twice_has_the_same_effect(queues: list[JobQueue]) -> None:
     """Two live workers steal each other's jobs all the time (nobody is believed to be alive)."""
-    rash = Patience(heartbeat_ms=1, adopt_ms=1, stuck_ms=1, lost_ms=1, retry_ms=(5,) * 50)
+    rash = RetryPolicy(
+        heartbeat_ttl_ms=1,
+        reclaim_interval_ms=1,
+        stuck_after_ms=1,
+        lost_after_ms=1,
+        retry_delays_ms=(5,) * 50,
+    )
     done: dict[bytes, int] = {}
 
     async def handle(payload: bytes) -> Sequence[bytes]:
@@ -151,24 +157,24 @@ async def test_every_job_performed_twice_has_the_same_effect(queues: list[JobQue
 
     for number in range(20):
         await queues[2].add(b"chain%d 0" % number)
-    workers = [Worker(JobQueue(queue._store, patience=rash), handle) for queue in queues[:2]]
+    workers = [Worker(JobQueue(queue._store, retry_policy=rash), handle) for queue in queues[:2]]
     await asyncio.wait_for(asyncio.gather(*(worker.run_until_empty() for worker in workers)), 20)
     assert set(done) == {b"chain%d %d" % (chain, step) for chain in range(20) for step in range(6)}
-    assert (await queues[2].depth()).dead == 0
+    assert (await queues[2].read_depth()).dead == 0
     assert sum(done.values()) > len(done)  # some were performed twice, and no chain became two
-    assert sum(worker.performed for worker in workers) >= len(done)
+    assert sum(worker.performed_jobs for worker in workers) >= len(done)
 
 
 async def test_a_worker_that_is_stopped_while_its_store_is_away_ends() -> None:
     server = RedisServer().start()
     store = await open_store(server.url)
-    ledger = Ledger()
+    ledger = RecordingHandler()
     try:
-        queue = JobQueue(store, patience=QUICK)
+        queue = JobQueue(store, retry_policy=QUICK)
         worker = Worker(queue, ledger)
         running = asyncio.create_task(worker.run())
         await queue.add(b"one")
-        await ledger.has(b"one")
+        await ledger.wait_for(b"one")
         server.kill()
         await asyncio.sleep(1)  # it has met the loss, several times
         worker.stop()

@@ -10,13 +10,14 @@ import pytest
 import redis
 from structlog.testing import capture_logs
 
-from socialsite.recipes.job_queue import Job, JobQueue, Patience
-from socialsite.recipes.worker import Handle, Worker
-from socialsite.store import StoreUnavailable, open_store
+from socialsite.migration.opening import open_store
+from socialsite.recipes.job_queue import Job, JobQueue, RetryPolicy
+from socialsite.recipes.worker import JobHandler, Worker
+from socialsite.store import StoreUnavailable
 from tests.contract.workers.conftest import QUICK
 from tests.support.redis_server import RedisServer
-from tests.support.stalls import Stalls
-from tests.support.working import Ledger, drain
+from tests.support.stalls import StallMonitor
+from tests.support.working import RecordingHandler, run_until_empty
 
 NEVER_MS = 600_000
 
@@ -47,7 +48,7 @@ class Failing:
 
 
 @asynccontextmanager
-async def running(queue: JobQueue, handle: Handle, concurrency: int = 8) -> AsyncIterator[Worker]:
+async def running(queue: JobQueue, handle: JobHandler, concurrency: int = 8) -> AsyncIterator[Worker]:
     worker = Worker(queue, handle, concurrency=concurrency)
     task = asyncio.create_task(worker.run())
     yield worker
@@ -58,40 +59,38 @@ async def running(queue: JobQueue, handle: Handle, concurrency: int = 8) -> Asyn
 async def add_at_once(queue: JobQueue, count: int) -> None:
     """So that whoever waits for jobs sees all of them in its next look."""
     commands = [queue.add_command(b"%d" % number) for number in range(count)]
-    await queue._store.node(queue.stream).transaction(commands)
+    await queue._store.node(queue.stream_key).transaction(commands)
 
 
 async def taken(queue: JobQueue, count: int) -> int:
     """How many jobs are in somebody's hands, a while after they were `count`."""
     async with asyncio.timeout(5):
-        while (await queue.depth()).pending < count:  # noqa: ASYNC110 - a server's condition
+        while (await queue.read_depth()).pending < count:  # noqa: ASYNC110 - a server's condition
             await asyncio.sleep(0.01)
     await asyncio.sleep(0.2)
-    return (await queue.depth()).pending
+    return (await queue.read_depth()).pending
 
 
 async def test_a_worker_has_a_name_and_counts_what_it_performed(queue: JobQueue) -> None:
-    assert Worker(queue, Ledger(), "abc").name == "abc"
-    worker = Worker(queue, Ledger())
+    assert Worker(queue, RecordingHandler(), "abc").name == "abc"
+    worker = Worker(queue, RecordingHandler())
     assert re.fullmatch(r"[0-9a-f]{16}", worker.name)
-    assert worker.performed == 0
+    assert worker.performed_jobs == 0
     for number in range(3):
         await queue.add(b"%d" % number)
     assert await worker.run_until_empty()
-    assert worker.performed == 3
+    assert worker.performed_jobs == 3
 
 
 @pytest.mark.parametrize("concurrency", [1, 2, 3])
-async def test_jobs_that_cannot_be_performed_yet_are_left_to_others(
-    queue: JobQueue, concurrency: int
-) -> None:
+async def test_jobs_that_cannot_be_performed_yet_are_left_to_others(queue: JobQueue, concurrency: int) -> None:
     gate = Gate()
     gate.open.set()
-    await queue.prepare()
+    await queue.create_group()
     async with running(queue, gate, concurrency) as worker:
         await add_at_once(queue, 4)
         async with asyncio.timeout(5):
-            while worker.performed < 4:  # noqa: ASYNC110 - it tells nobody
+            while worker.performed_jobs < 4:  # noqa: ASYNC110 - it tells nobody
                 await asyncio.sleep(0.01)
         gate.open.clear()
         await queue.add(b"first")
@@ -105,10 +104,10 @@ async def test_jobs_that_cannot_be_performed_yet_are_left_to_others(
 async def test_of_jobs_that_wait_for_another_try_a_worker_holds_so_many_and_no_more(
     queue: JobQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("socialsite.recipes.worker.MOST_HELD", 3)
-    patient = JobQueue(queue._store, patience=Patience(retry_ms=(NEVER_MS,)))
+    monkeypatch.setattr("socialsite.recipes.worker.MAX_JOBS_IN_MEMORY", 3)
+    patient = JobQueue(queue._store, retry_policy=RetryPolicy(retry_delays_ms=(NEVER_MS,)))
     failing = Failing(RuntimeError("no"))
-    await queue.prepare()
+    await queue.create_group()
     async with running(patient, failing):
         await add_at_once(queue, 2)
         assert await taken(queue, 2) == 2
@@ -119,9 +118,9 @@ async def test_of_jobs_that_wait_for_another_try_a_worker_holds_so_many_and_no_m
 
 async def test_a_failed_job_is_tried_again_after_its_wait_and_not_before(queue: JobQueue) -> None:
     failing = Failing(RuntimeError("no"))
-    waits = Patience(retry_ms=(400, 100), adopt_ms=50)
+    waits = RetryPolicy(retry_delays_ms=(400, 100), reclaim_interval_ms=50)
     await queue.add(b"one")
-    assert await drain(JobQueue(queue._store, patience=waits), failing)
+    assert await run_until_empty(JobQueue(queue._store, retry_policy=waits), failing)
     first, second, third = failing.tried_s
     assert second - first > 0.39
     assert third - second > 0.09
@@ -129,9 +128,9 @@ async def test_a_failed_job_is_tried_again_after_its_wait_and_not_before(queue: 
 
 async def test_a_job_that_somebody_else_finished_before_its_next_try_is_let_go(queue: JobQueue) -> None:
     failing = Failing(RuntimeError("no"))
-    slow = JobQueue(queue._store, patience=Patience(retry_ms=(1_000,)))
+    slow = JobQueue(queue._store, retry_policy=RetryPolicy(retry_delays_ms=(1_000,)))
     job = Job(await queue.add(b"one"), b"one", 1)
-    draining = asyncio.create_task(drain(slow, failing))
+    draining = asyncio.create_task(run_until_empty(slow, failing))
     assert await taken(queue, 1) == 1
     assert await queue.finish(job)
     assert await draining
@@ -147,12 +146,12 @@ async def test_a_job_that_waits_for_its_store_is_tried_less_and_less_often(queue
 
 
 async def test_a_worker_beats_before_it_takes_a_job_and_as_long_as_it_has_one(queue: JobQueue) -> None:
-    heart = JobQueue(queue._store, patience=Patience(heartbeat_ms=2_000))
+    heart = JobQueue(queue._store, retry_policy=RetryPolicy(heartbeat_ttl_ms=2_000))
     beats: list[int] = []
     names: list[str] = []
 
     async def watch(_: bytes) -> Sequence[bytes]:
-        key = heart.heartbeat(names[0])
+        key = heart.heartbeat_key(names[0])
         for _ in range(26):
             beats.append(await heart._store.node(key).execute("EXISTS", key))
             await asyncio.sleep(0.1)
@@ -161,17 +160,17 @@ async def test_a_worker_beats_before_it_takes_a_job_and_as_long_as_it_has_one(qu
     worker = Worker(heart, watch)
     names.append(worker.name)
     await queue.add(b"one")
-    with Stalls() as stalls:
+    with StallMonitor() as stalls:
         assert await asyncio.wait_for(worker.run_until_empty(), 20)
     assert beats == [1] * 26 or stalls.total_s > 1  # it beats every 0.6 s
 
 
 async def test_an_idle_worker_looks_for_what_others_left_as_often_as_it_should(redis_url: str) -> None:
     store = await open_store(redis_url)
-    queue, every_s = JobQueue(store, patience=Patience(adopt_ms=400)), 0.4
+    queue, every_s = JobQueue(store, retry_policy=RetryPolicy(reclaim_interval_ms=400)), 0.4
     with redis.Redis.from_url(redis_url) as client:
         started = time.monotonic()
-        async with running(queue, Ledger()):
+        async with running(queue, RecordingHandler()):
             client.config_resetstat()
             await asyncio.sleep(2)
             looks = client.info("commandstats")["cmdstat_xinfo|consumers"]["calls"]
@@ -188,12 +187,12 @@ def own_server() -> Iterator[RedisServer]:
 
 async def test_a_store_that_is_away_is_asked_less_and_less_often(own_server: RedisServer) -> None:
     store = await open_store(own_server.url)
-    ledger = Ledger()
+    ledger = RecordingHandler()
     try:
-        queue = JobQueue(store, patience=QUICK)
+        queue = JobQueue(store, retry_policy=QUICK)
         await queue.add(b"one")
         async with running(queue, ledger):
-            await ledger.has(b"one")
+            await ledger.wait_for(b"one")
             own_server.kill()
             with capture_logs() as lines:
                 await asyncio.sleep(1.2)

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.redis_server import RedisServer
-from tests.support.sockets import Daphne, running
+from tests.support.sockets import DaphneProcess, running_daphne
 
 
 @pytest.fixture(scope="module")
-def daphnes(daphne: Daphne, redis_server: RedisServer) -> Iterator[tuple[Daphne, Daphne]]:
+def daphnes(daphne: DaphneProcess, redis_server: RedisServer) -> Iterator[tuple[DaphneProcess, DaphneProcess]]:
     """Two web processes over the same store."""
-    with running(redis_server.url) as other:
+    with running_daphne(redis_server.url) as other:
         yield daphne, other

@@ -6,10 +6,10 @@ import socket
 import time
 from pathlib import Path
 
-from socialsite.outlet import STALLED_S
-from tests.support.frames import FINAL, PONG, TEXT, frame, upgrade
-from tests.support.sockets import Client, Daphne, client
-from tests.support.stalls import Stalls
+from socialsite.web.socket_writer import STALL_TIMEOUT_S
+from tests.support.frames import FINAL, PONG, TEXT, encode_frame, encode_upgrade_request
+from tests.support.sockets import DaphneProcess, SocketClient, open_socket
+from tests.support.stalls import StallMonitor
 from tests.support.world import Person
 
 ENTRY_TEXT = "x" * 480
@@ -24,17 +24,17 @@ SAME = 20
 class Deaf:
     """A websocket subscribed to public, with a receive buffer of 4 kB that nobody reads."""
 
-    def __init__(self, daphne: Daphne) -> None:
+    def __init__(self, daphne: DaphneProcess) -> None:
         self._daphne = daphne
         self._socket = socket.socket()
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         self._socket.connect(("127.0.0.1", daphne.port))
-        self._socket.sendall(upgrade(daphne))
+        self._socket.sendall(encode_upgrade_request(daphne))
         answer = b""
         while b"\r\n\r\n" not in answer:
             answer += self._socket.recv(1)
         assert b"101" in answer.split(b"\r\n")[0]
-        self._socket.sendall(frame(b'{"type":"subscribe","timeline":"public"}', FINAL | TEXT))
+        self._socket.sendall(encode_frame(b'{"type":"subscribe","timeline":"public"}', FINAL | TEXT))
 
     def close(self) -> None:
         self._socket.close()
@@ -43,7 +43,7 @@ class Deaf:
         """Whether the server gave the connection up: a write is answered by a reset."""
         try:
             self._socket.setblocking(False)
-            self._socket.send(frame(b"", FINAL | PONG))  # unasked
+            self._socket.send(encode_frame(b"", FINAL | PONG))  # unasked
             time.sleep(0.02)
             return self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
         except (ConnectionResetError, BrokenPipeError):
@@ -65,13 +65,13 @@ class Deaf:
 async def test_a_reader_that_never_reads_is_closed_and_costs_little(daphne, world) -> None:
     """Beside what the same posts cost a process whose readers read."""
     bob = await world.person("bob")
-    async with client(daphne) as reader:
+    async with open_socket(daphne) as reader:
         await reader.subscribe("public")
         posts, *_ = await published(daphne, bob, reader)  # until pools and kept fragments have their size
         more, usual_kb, usual_s = await published(daphne, bob, reader)
         stuck = [Deaf(daphne) for _ in range(20)]
         await asyncio.sleep(0.5)
-        with Stalls() as stalls:
+        with StallMonitor() as stalls:
             last, growth_kb, p99_s = await published(daphne, bob, reader)
         for _ in range(ROUNDS):
             await asyncio.sleep(1.5)
@@ -91,31 +91,31 @@ async def test_a_reader_that_never_reads_is_closed_and_costs_little(daphne, worl
     assert growth_kb - usual_kb < 20 * 64
 
 
-async def published(daphne: Daphne, author: Person, reader: Client) -> tuple[list[int], int, float]:
+async def published(daphne: DaphneProcess, author: Person, reader: SocketClient) -> tuple[list[int], int, float]:
     """Posts, each heard by a reader that reads; by how many kB the process grew; p99 of what hearing took."""
     before_kb, ids, took = daphne.resident_kb(), [], []
     for number in range(POSTS):
         began = time.monotonic()
         ids.append((await author.publishes(f"{number} {ENTRY_TEXT}")).id)
-        await reader.entry(ids[-1])
+        await reader.receive_entry(ids[-1])
         took.append(time.monotonic() - began)
     return ids, daphne.resident_kb() - before_kb, sorted(took)[POSTS * 99 // 100]
 
 
 async def test_a_reader_that_stalls_for_ten_seconds_is_closed_though_little_waits(daphne, world) -> None:
     bob = await world.person("bob")
-    async with client(daphne) as other:
+    async with open_socket(daphne) as other:
         with contextlib.closing(Deaf(daphne)) as deaf:
             await asyncio.sleep(0.5)
             await other.subscribe("public")  # after the deaf one, so that it is sent to after it
             unsent, stuck = [-1], time.monotonic()
             while len(unsent) < SAME or len(set(unsent[-SAME:])) > 1:
-                await other.entry((await bob.publishes(ENTRY_TEXT)).id)
+                await other.receive_entry((await bob.publishes(ENTRY_TEXT)).id)
                 unsent.append(deaf.unsent())
                 stuck = time.monotonic() if unsent[-1] != unsent[-2] else stuck
             await asyncio.sleep(max(0.0, stuck + 7 - time.monotonic()))
             is_closed = deaf.is_closed()
-            assert not is_closed or time.monotonic() > stuck + STALLED_S
+            assert not is_closed or time.monotonic() > stuck + STALL_TIMEOUT_S
             async with asyncio.timeout(20):
                 while not deaf.is_closed():  # noqa: ASYNC110 - the kernel knows, nothing sets an event
                     await asyncio.sleep(0.2)

@@ -9,57 +9,55 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from tests.support.redis_server import RedisServer
-from tests.support.sockets import Daphne, client, running, signed_in
+from tests.support.sockets import DaphneProcess, open_socket, running_daphne, sign_in_cookie
 
 
 @pytest.fixture(scope="module")
-def limited_daphne(redis_server: RedisServer) -> Iterator[Daphne]:
-    with running(redis_server.url, RATE_LIMIT_SOCKET="10/m") as found:
+def limited_daphne(redis_server: RedisServer) -> Iterator[DaphneProcess]:
+    with running_daphne(redis_server.url, RATE_LIMIT_SOCKET="10/m") as found:
         yield found
 
 
 async def test_over_the_limit_is_told_and_a_flood_is_closed(limited_daphne, world) -> None:
-    async with client(limited_daphne) as reader:
+    async with open_socket(limited_daphne) as reader:
         for _ in range(10):
-            await reader.say({"type": "unsubscribe", "timeline": "public"})
-        await reader.say({"type": "subscribe", "timeline": "public"})
-        assert await reader.next() == {"type": "error", "code": "rate_limited"}
+            await reader.send({"type": "unsubscribe", "timeline": "public"})
+        await reader.send({"type": "subscribe", "timeline": "public"})
+        assert await reader.receive() == {"type": "error", "code": "rate_limited"}
         with contextlib.suppress(ConnectionError):
             for _ in range(30):
-                await reader.say({"type": "unsubscribe", "timeline": "public"})
+                await reader.send({"type": "unsubscribe", "timeline": "public"})
         assert await reader.close_code() == 4429
 
 
 async def test_a_frame_over_4_kb_ends_the_socket_and_others_stay(daphne, world) -> None:
     bob = await world.person("bob")
-    async with client(daphne) as loud, client(daphne) as other:
+    async with open_socket(daphne) as loud, open_socket(daphne) as other:
         await other.subscribe("public")
-        await loud.say("x" * 5000)
+        await loud.send("x" * 5000)
         assert await loud.close_code() in (1006, 1009)
         post = await bob.publishes("unmoved")
-        await other.entry(post.id)
+        await other.receive_entry(post.id)
 
 
 async def test_more_timelines_than_the_cap_are_refused(daphne, world) -> None:
     people = await world.people(*(f"person{n}" for n in range(21)))
-    async with client(daphne) as reader:
+    async with open_socket(daphne) as reader:
         for person in people[:20]:
             await reader.subscribe(f"profile:{person.handle}")
-        await reader.say({"type": "subscribe", "timeline": "profile:person20"})
-        assert await reader.next() == {"type": "error", "code": "bad_message"}
+        await reader.send({"type": "subscribe", "timeline": "profile:person20"})
+        assert await reader.receive() == {"type": "error", "code": "bad_message"}
 
 
-async def test_without_a_store_the_handshake_is_503_and_works_again_after(
-    daphne, world, redis_server
-) -> None:
-    cookie = await signed_in(await world.person("alice"))
+async def test_without_a_store_the_handshake_is_503_and_works_again_after(daphne, world, redis_server) -> None:
+    cookie = await sign_in_cookie(await world.person("alice"))
     os.kill(redis_server.pid, 19)  # SIGSTOP: connected, but no answer
     try:
         with pytest.raises(InvalidStatus) as refused:
-            async with asyncio.timeout(15), client(daphne, cookie):
+            async with asyncio.timeout(15), open_socket(daphne, cookie):
                 pass
         assert refused.value.response.status_code == 503
     finally:
         os.kill(redis_server.pid, 18)
-    async with client(daphne, cookie) as reader:
+    async with open_socket(daphne, cookie) as reader:
         await reader.subscribe("home")

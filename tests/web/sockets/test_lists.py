@@ -1,6 +1,6 @@
 """Lists with rules, live: what is sent is what their pages show."""
 
-from tests.support.sockets import client, signed_in
+from tests.support.sockets import open_socket, sign_in_cookie
 
 
 async def test_a_virtual_list_is_live_through_its_parts(daphne, world, services) -> None:
@@ -9,14 +9,14 @@ async def test_a_virtual_list_is_live_through_its_parts(daphne, world, services)
     common = await services.lists.create(
         owner_id=alice.id, title="common", now_ms=1, operation="intersection", parts=(one.id, two.id)
     )
-    async with client(daphne, await signed_in(alice)) as reader:
+    async with open_socket(daphne, await sign_in_cookie(alice)) as reader:
         await reader.subscribe(f"list:{common.id}")
         await bob.publishes("on one of them")
         post = await carol.publishes("on both")
         await dave.publishes("on the other")
-        await world.work()
-        await reader.entry(post.id, f"list:{common.id}")
-        await reader.silence()
+        await world.deliver_all()
+        await reader.receive_entry(post.id, f"list:{common.id}")
+        await reader.collect_for()
         assert set(reader.entry_ids(f"list:{common.id}")) == {post.id}
 
 
@@ -25,15 +25,15 @@ async def test_the_replies_policy_holds_live(daphne, world, services) -> None:
     friends = await alice.makes_list(bob, carol)
     await services.lists.edit(owner_id=alice.id, list_id=friends.id, replies="members")
     strange, known = await erin.publishes("strange"), await carol.publishes("known")
-    await world.work()
-    async with client(daphne, await signed_in(alice)) as reader:
+    await world.deliver_all()
+    async with open_socket(daphne, await sign_in_cookie(alice)) as reader:
         await reader.subscribe(f"list:{friends.id}")
         await bob.publishes("to a stranger", in_reply_to=strange)
-        await world.work()
+        await world.deliver_all()
         post = await bob.publishes("to a friend", in_reply_to=known)
-        await world.work()
-        await reader.entry(post.id, f"list:{friends.id}")
-        await reader.silence()
+        await world.deliver_all()
+        await reader.receive_entry(post.id, f"list:{friends.id}")
+        await reader.collect_for()
         assert set(reader.entry_ids(f"list:{friends.id}")) <= {known.id, post.id}
 
 
@@ -41,16 +41,16 @@ async def test_another_replies_policy_holds_on_open_sockets(daphne, world, servi
     alice, bob, erin = await world.people("alice", "bob", "erin")
     friends = await alice.makes_list(bob)
     name, strange = f"list:{friends.id}", await erin.publishes("strange")
-    async with client(daphne, await signed_in(alice)) as reader:
+    async with open_socket(daphne, await sign_in_cookie(alice)) as reader:
         await reader.subscribe(name)
         for replies in ("none", "all"):
             await services.lists.edit(owner_id=alice.id, list_id=friends.id, replies=replies)
-            await reader.until(lambda m: m["type"] == "subscribed" and m["timeline"] == name)
+            await reader.receive_until(lambda m: m["type"] == "subscribed" and m["timeline"] == name)
             answer = await bob.publishes(f"while it says {replies}", in_reply_to=strange)
-            await world.work()
+            await world.deliver_all()
             post = await bob.publishes("to nobody")
-            await world.work()
-            await reader.entry(post.id, name)
+            await world.deliver_all()
+            await reader.receive_entry(post.id, name)
             assert (answer.id in reader.entry_ids(name)) is (replies == "all")
 
 
@@ -64,16 +64,14 @@ async def test_what_a_virtual_list_is_made_of_may_change_under_open_sockets(daph
         owner_id=alice.id, title="outer", now_ms=1, operation="union", parts=(both.id, nobody.id)
     )
     name = f"list:{outer.id}"
-    async with client(daphne, await signed_in(alice)) as reader:
+    async with open_socket(daphne, await sign_in_cookie(alice)) as reader:
         await reader.subscribe(name)
-        await services.lists.edit(
-            owner_id=alice.id, list_id=both.id, operation="difference", parts=(one.id, two.id)
-        )
-        await reader.until(lambda m: m["type"] == "subscribed" and m["timeline"] == name)
+        await services.lists.edit(owner_id=alice.id, list_id=both.id, operation="difference", parts=(one.id, two.id))
+        await reader.receive_until(lambda m: m["type"] == "subscribed" and m["timeline"] == name)
         await carol.publishes("no longer")
         post = await bob.publishes("still")
-        await world.work()
-        await reader.entry(post.id, name)
+        await world.deliver_all()
+        await reader.receive_entry(post.id, name)
         assert reader.entry_ids(name) == [post.id]
 
 
@@ -83,11 +81,11 @@ async def test_members_of_an_exclusive_list_do_not_arrive_at_home(daphne, world,
         await alice.follows(other)
     apart = await alice.makes_list(bob)
     await services.lists.edit(owner_id=alice.id, list_id=apart.id, exclusive=True)
-    async with client(daphne, await signed_in(alice)) as reader:
+    async with open_socket(daphne, await sign_in_cookie(alice)) as reader:
         await reader.subscribe("home")
         await bob.publishes("read elsewhere")
         post = await carol.publishes("read at home")
-        await world.work()
-        await reader.entry(post.id, "home")
-        await reader.silence()
+        await world.deliver_all()
+        await reader.receive_entry(post.id, "home")
+        await reader.collect_for()
         assert reader.entry_ids("home") == [post.id]

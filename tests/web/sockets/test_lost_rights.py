@@ -5,34 +5,41 @@ import contextlib
 import time
 from statistics import median
 
-from accounts.tokens import Token
-from tests.support.sockets import Client, client, signed_in
-from tests.support.stalls import Stalls
+from accounts.sessions.tokens import SessionToken
+from tests.support.sockets import SocketClient, open_socket, sign_in_cookie
+from tests.support.stalls import StallMonitor
 
 SOCKETS = 100
 
 
 async def test_signing_out_closes_that_sessions_sockets_alone(daphne, world, services) -> None:
     alice = await world.person("alice")
-    phone, desk = await signed_in(alice), await signed_in(alice)
-    async with client(daphne, phone) as one, client(daphne, phone) as two, client(daphne, desk) as other:
+    phone, desk = await sign_in_cookie(alice), await sign_in_cookie(alice)
+    async with (
+        open_socket(daphne, phone) as one,
+        open_socket(daphne, phone) as two,
+        open_socket(daphne, desk) as other,
+    ):
         for reader in (one, two, other):
             await reader.subscribe("home")
-        token = Token.find(phone)
+        token = SessionToken.parse(phone)
         assert token is not None
-        with Stalls() as stalls:
+        with StallMonitor() as stalls:
             began = time.monotonic()
             await services.sessions.end(alice.id, token.session_id)
             assert await one.close_code() == await two.close_code() == 4401
             took_s = time.monotonic() - began
         assert took_s < 2 + stalls.total_s
         post = await alice.publishes("still here")
-        await other.entry(post.id)
+        await other.receive_entry(post.id)
 
 
 async def test_suspension_and_deletion_close_every_socket_of_the_account(daphne, world, services) -> None:
     alice, bob = await world.people("alice", "bob")
-    async with client(daphne, await signed_in(alice)) as one, client(daphne, await signed_in(bob)) as two:
+    async with (
+        open_socket(daphne, await sign_in_cookie(alice)) as one,
+        open_socket(daphne, await sign_in_cookie(bob)) as two,
+    ):
         await one.subscribe("public")
         await two.subscribe("public")
         await services.accounts.suspend(account_id=alice.id)
@@ -44,13 +51,13 @@ async def test_suspension_and_deletion_close_every_socket_of_the_account(daphne,
 async def test_a_session_that_ended_unheard_is_closed_within_five_seconds(daphne, world, services) -> None:
     """The control message is lost: the session goes behind everybody's back."""
     alice = await world.person("alice")
-    cookie = await signed_in(alice)
-    token = Token.find(cookie)
+    cookie = await sign_in_cookie(alice)
+    token = SessionToken.parse(cookie)
     assert token is not None
-    async with client(daphne, cookie) as reader:
+    async with open_socket(daphne, cookie) as reader:
         await reader.subscribe("home")
         await services.repositories.sessions.end(alice.id, token.session_id)
-        with Stalls() as stalls:
+        with StallMonitor() as stalls:
             began = time.monotonic()
             assert await reader.close_code() == 4401
             took_s = time.monotonic() - began
@@ -60,37 +67,35 @@ async def test_a_session_that_ended_unheard_is_closed_within_five_seconds(daphne
 async def test_the_last_of_a_hundred_sockets_closes_within_five_seconds(daphne, world, services) -> None:
     """Suspended people's by a word, ended sessions' unheard, in turns."""
     people = await world.people(*(f"reader{number}" for number in range(SOCKETS)))
-    cookies = [await signed_in(person) for person in people]
+    cookies = [await sign_in_cookie(person) for person in people]
 
-    async def closed_at(reader: Client) -> float:
+    async def closed_at(reader: SocketClient) -> float:
         assert await reader.close_code(timeout_s=15) == 4401
         return time.monotonic()
 
     async with contextlib.AsyncExitStack() as stack:
-        stalls = stack.enter_context(Stalls())
-        readers = [await stack.enter_async_context(client(daphne, cookie)) for cookie in cookies]
+        stalls = stack.enter_context(StallMonitor())
+        readers = [await stack.enter_async_context(open_socket(daphne, cookie)) for cookie in cookies]
         for reader in readers:
             await reader.subscribe("home")
         closing, lost = [asyncio.create_task(closed_at(reader)) for reader in readers], []
         for number, (person, cookie) in enumerate(zip(people, cookies, strict=True)):
             lost.append(time.monotonic())
-            token = Token.find(cookie)
+            token = SessionToken.parse(cookie)
             assert token is not None
             if number % 2:
                 await services.accounts.suspend(account_id=person.id)
             else:
                 await services.repositories.sessions.end(person.id, token.session_id)
         took = [await closed - at for closed, at in zip(closing, lost, strict=True)]
-    print(
-        f"{SOCKETS} sockets: p50 {median(took):.2f} s from the loss to the close, the last {max(took):.2f} s"
-    )
+    print(f"{SOCKETS} sockets: p50 {median(took):.2f} s from the loss to the close, the last {max(took):.2f} s")
     assert max(took) <= 5 + stalls.total_s
 
 
 async def test_a_cookie_that_is_over_is_nobody(daphne, world, services) -> None:
     alice = await world.person("alice")
-    cookie = await signed_in(alice)
+    cookie = await sign_in_cookie(alice)
     await services.sessions.end_all(alice.id)
-    async with client(daphne, cookie) as reader:
-        await reader.say({"type": "subscribe", "timeline": "home"})
-        assert await reader.next() == {"type": "error", "code": "signed_out"}
+    async with open_socket(daphne, cookie) as reader:
+        await reader.send({"type": "subscribe", "timeline": "home"})
+        assert await reader.receive() == {"type": "error", "code": "signed_out"}

@@ -1,67 +1,70 @@
 """Notifications on the socket: live, replayed by their own ids, to their reader alone."""
 
-from tests.support.reacting import Acts
-from tests.support.sockets import Daphne, client, signed_in
+from tests.support.reacting import PersonReactions
+from tests.support.sockets import DaphneProcess, open_socket, sign_in_cookie
 from tests.support.world import World
 
 NAME = "notifications"
 
 
-async def test_they_arrive_at_their_reader_alone(daphne: Daphne, world: World) -> None:
+async def test_they_arrive_at_their_reader_alone(daphne: DaphneProcess, world: World) -> None:
     alice, bob = await world.people("alice", "bob")
-    async with client(daphne, await signed_in(alice)) as own, client(daphne, await signed_in(bob)) as other:
+    async with (
+        open_socket(daphne, await sign_in_cookie(alice)) as own,
+        open_socket(daphne, await sign_in_cookie(bob)) as other,
+    ):
         await own.subscribe(NAME)
         await other.subscribe(NAME)
         post = await bob.publishes("hello @alice")
-        await world.work()
-        entry = await own.until(lambda m: m["type"] == "entry" and m["timeline"] == NAME)
+        await world.deliver_all()
+        entry = await own.receive_until(lambda m: m["type"] == "entry" and m["timeline"] == NAME)
         (told,) = (await world.services.notifications.page(alice.id)).entries
         assert (entry["id"], entry["author"]) == (str(told.id), "bob")
         assert 'data-kind="mention"' in entry["html"]
         assert f'data-post-id="{post.id}"' in entry["html"]
-        assert await other.silence() == []
+        assert await other.collect_for() == []
 
 
-async def test_what_was_missed_is_replayed_after_the_last_id(daphne: Daphne, world: World) -> None:
+async def test_what_was_missed_is_replayed_after_the_last_id(daphne: DaphneProcess, world: World) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await bob.follows(alice)
     (first,) = (await world.services.notifications.page(alice.id)).entries
     await carol.follows(alice)
     second = (await world.services.notifications.page(alice.id)).entries[0]
-    async with client(daphne, await signed_in(alice)) as own:
+    async with open_socket(daphne, await sign_in_cookie(alice)) as own:
         live = await own.subscribe(NAME, after=first.id)
         assert own.entry_ids(NAME)[-1] == second.id
         assert live["last"] == str(second.id)
-        await own.say({"type": "unsubscribe", "timeline": NAME})
+        await own.send({"type": "unsubscribe", "timeline": NAME})
         await own.subscribe("public")
         await carol.unfollows(alice)
         await carol.publishes("hello @alice")
-        await world.work()
-        assert NAME not in [m.get("timeline") for m in await own.silence()]
+        await world.deliver_all()
+        assert NAME not in [m.get("timeline") for m in await own.collect_for()]
 
 
-async def test_what_may_not_be_seen_is_not_sent(daphne: Daphne, world: World) -> None:
+async def test_what_may_not_be_seen_is_not_sent(daphne: DaphneProcess, world: World) -> None:
     alice, bob = await world.people("alice", "bob")
     await alice.mutes(bob)
-    async with client(daphne, await signed_in(alice)) as own:
+    async with open_socket(daphne, await sign_in_cookie(alice)) as own:
         await own.subscribe(NAME)
         await bob.follows(alice)
-        assert await own.silence() == []
+        assert await own.collect_for() == []
 
 
-async def test_visitors_have_none(daphne: Daphne, world: World) -> None:
-    async with client(daphne) as visitor:
-        await visitor.say({"type": "subscribe", "timeline": NAME})
-        assert await visitor.next() == {"type": "error", "code": "signed_out"}
+async def test_visitors_have_none(daphne: DaphneProcess, world: World) -> None:
+    async with open_socket(daphne) as visitor:
+        await visitor.send({"type": "subscribe", "timeline": NAME})
+        assert await visitor.receive() == {"type": "error", "code": "signed_out"}
 
 
-async def test_more_than_a_hundred_are_a_gap(daphne: Daphne, world: World, acts: Acts) -> None:
+async def test_more_than_a_hundred_are_a_gap(daphne: DaphneProcess, world: World, acts: PersonReactions) -> None:
     alice, bob = await world.people("alice", "bob")
     for number in range(102):
         post = await alice.publishes(f"word {number}")
         await acts.likes(bob, post)
     newest = (await world.services.notifications.page(alice.id)).entries[0]
-    async with client(daphne, await signed_in(alice)) as own:
+    async with open_socket(daphne, await sign_in_cookie(alice)) as own:
         await own.subscribe(NAME, after=1)
         gap = next(m for m in own.got if m["type"] == "gap")
         assert (gap["timeline"], gap["newest"]) == (NAME, str(newest.id))

@@ -1,11 +1,11 @@
 """Counts and boosts on open sockets, through real daphne processes."""
 
-from tests.support.sockets import Client, Message, client, signed_in
-from timelines.domain.post import Post
+from tests.support.sockets import Message, SocketClient, open_socket, sign_in_cookie
+from timelines.posts.post import Post
 
 
-async def counts_of(reader: Client, post: Post) -> Message:
-    found = await reader.until(lambda m: m["type"] == "counts" and m["id"] == str(post.id))
+async def counts_of(reader: SocketClient, post: Post) -> Message:
+    found = await reader.receive_until(lambda m: m["type"] == "counts" and m["id"] == str(post.id))
     counts: Message = found["counts"]
     return counts
 
@@ -13,10 +13,10 @@ async def counts_of(reader: Client, post: Post) -> Message:
 async def test_counts_reach_whoever_watches_on_every_process(daphnes, world, acts) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
-    async with client(daphnes[0]) as one, client(daphnes[1], await signed_in(bob)) as two:
+    async with open_socket(daphnes[0]) as one, open_socket(daphnes[1], await sign_in_cookie(bob)) as two:
         for reader in (one, two):
             await reader.subscribe("public")
-            await reader.say({"type": "watch", "ids": [str(post.id)]})
+            await reader.send({"type": "watch", "ids": [str(post.id)]})
         await acts.likes(bob, post)
         for reader in (one, two):
             assert await counts_of(reader, post) == {"replies": 0, "boosts": 0, "likes": 1}
@@ -29,23 +29,26 @@ async def test_a_boost_arrives_with_its_original_and_its_counts_follow(daphnes, 
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await carol.follows(bob)
     post = await alice.publishes("hello <b>there</b>")
-    await world.work()
+    await world.deliver_all()
     await acts.likes(carol, post)
-    async with client(daphnes[0], await signed_in(carol)) as reader, client(daphnes[1]) as public:
+    async with (
+        open_socket(daphnes[0], await sign_in_cookie(carol)) as reader,
+        open_socket(daphnes[1]) as public,
+    ):
         await reader.subscribe("home")
         await public.subscribe("public")
         await acts.boosts(bob, post)
-        await world.work()
+        await world.deliver_all()
         boost_id = await acts.boost_of(bob, post)
-        entry = await reader.entry(boost_id, "home")
+        entry = await reader.receive_entry(boost_id, "home")
         assert entry["author"] == "bob"
         assert f'data-post-id="{boost_id}" data-boost-of="{post.id}"' in entry["html"]
         assert "hello &lt;b&gt;there" in entry["html"]
         assert f"/posts/{post.id}/unlike/" in entry["html"]
         await acts.likes(alice, post)
-        await reader.until(lambda m: m["type"] == "counts" and m["counts"]["likes"] == 2)
+        await reader.receive_until(lambda m: m["type"] == "counts" and m["counts"]["likes"] == 2)
         await acts.unboosts(bob, post)
-        await reader.until(lambda m: m["type"] == "deleted" and m["id"] == str(boost_id))
+        await reader.receive_until(lambda m: m["type"] == "deleted" and m["id"] == str(boost_id))
         assert public.entry_ids("public") == []
 
 
@@ -54,14 +57,14 @@ async def test_a_boost_that_is_hidden_does_not_arrive(daphnes, world, acts) -> N
     for followed in (bob, carol):
         await dave.follows(followed)
     post = await alice.publishes("hello")
-    await world.work()
-    async with client(daphnes[0], await signed_in(dave)) as reader:
+    await world.deliver_all()
+    async with open_socket(daphnes[0], await sign_in_cookie(dave)) as reader:
         await reader.subscribe("home")
         for booster in (bob, carol):
             await acts.boosts(booster, post)
-            await world.work()
-        await reader.entry(await acts.boost_of(bob, post), "home")
-        await reader.silence()
+            await world.deliver_all()
+        await reader.receive_entry(await acts.boost_of(bob, post), "home")
+        await reader.collect_for()
         assert set(reader.entry_ids("home")) == {await acts.boost_of(bob, post)}
 
 
@@ -72,19 +75,19 @@ async def test_a_boost_is_sent_once_to_whom_it_is_shown(daphne, world, acts) -> 
     for follower in (alice, dave):
         await follower.follows(carol)
     post = await bob.publishes("a cup of tea")
-    await world.work()
+    await world.deliver_all()
     async with (
-        client(daphne, await signed_in(alice)) as met,
-        client(daphne, await signed_in(dave)) as not_met,
+        open_socket(daphne, await sign_in_cookie(alice)) as met,
+        open_socket(daphne, await sign_in_cookie(dave)) as not_met,
     ):
         for reader in (met, not_met):
             await reader.subscribe("home")
         await acts.boosts(carol, post)
-        await world.work()
-        entry = await not_met.until(lambda message: message["type"] == "entry")
+        await world.deliver_all()
+        entry = await not_met.receive_until(lambda message: message["type"] == "entry")
         assert entry["author"] == "carol"
         assert f'data-boost-of="{post.id}"' in entry["html"]
-        await met.silence()
+        await met.collect_for()
         assert "carol" not in [frame.get("author") for frame in met.got]
 
 
@@ -94,13 +97,13 @@ async def test_boosts_of_a_quieted_account_are_not_sent(daphne, world, acts, ser
     post = await dave.publishes("unknown to alice")
     now_ms = services.clock.now_ms()
     await services.relations.quiet(account_id=alice.id, other_id=carol.id, now_ms=now_ms)
-    async with client(daphne, await signed_in(alice)) as reader:
+    async with open_socket(daphne, await sign_in_cookie(alice)) as reader:
         await reader.subscribe("home")
         await acts.boosts(carol, post)
-        await world.work()
+        await world.deliver_all()
         own = await carol.publishes("her own words")
-        await world.work()
-        await reader.entry(own.id, "home")
-        await reader.silence()
+        await world.deliver_all()
+        await reader.receive_entry(own.id, "home")
+        await reader.collect_for()
         by_carol = [frame["id"] for frame in reader.got if frame.get("author") == "carol"]
         assert set(by_carol) == {str(own.id)}

@@ -3,7 +3,7 @@
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from tests.support.sockets import client
+from tests.support.sockets import open_socket
 
 
 @pytest.mark.parametrize(
@@ -21,9 +21,9 @@ from tests.support.sockets import client
 async def test_what_an_anonymous_reader_cannot_have_is_refused_and_the_socket_stays(
     daphne, world, timeline, code
 ) -> None:
-    async with client(daphne) as reader:
-        await reader.say({"type": "subscribe", "timeline": timeline})
-        assert await reader.next() == {"type": "error", "code": code}
+    async with open_socket(daphne) as reader:
+        await reader.send({"type": "subscribe", "timeline": timeline})
+        assert await reader.receive() == {"type": "error", "code": code}
         await reader.subscribe("public")
 
 
@@ -37,22 +37,22 @@ async def test_what_an_anonymous_reader_cannot_have_is_refused_and_the_socket_st
     ],
 )  # fmt: skip
 async def test_a_bad_message_is_answered_and_the_socket_stays(daphne, world, message) -> None:
-    async with client(daphne) as reader:
-        await reader.say(message)
-        assert await reader.next() == {"type": "error", "code": "bad_message"}
+    async with open_socket(daphne) as reader:
+        await reader.send(message)
+        assert await reader.receive() == {"type": "error", "code": "bad_message"}
         await reader.subscribe("public")
 
 
 @pytest.mark.parametrize("origin", [None, "null", "https://evil.example", "http://127.0.0.1:1"])
 async def test_a_foreign_or_missing_origin_is_403(daphne, world, origin) -> None:
     with pytest.raises(InvalidStatus) as refused:
-        async with client(daphne, origin=origin):
+        async with open_socket(daphne, origin=origin):
             pass
     assert refused.value.response.status_code == 403
 
 
 async def test_https_is_another_origin_than_http(daphne, world) -> None:
     with pytest.raises(InvalidStatus) as refused:
-        async with client(daphne, origin=f"https://127.0.0.1:{daphne.port}"):
+        async with open_socket(daphne, origin=f"https://127.0.0.1:{daphne.port}"):
             pass
     assert refused.value.response.status_code == 403

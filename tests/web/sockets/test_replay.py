@@ -7,8 +7,8 @@ import signal
 import pytest
 
 from socialsite.ids import id_at
-from socialsite.recipes.hub import alive, online
-from tests.support.sockets import Client, client, signed_in
+from socialsite.recipes.pubsub_listener import members_key, processes_key
+from tests.support.sockets import SocketClient, open_socket, sign_in_cookie
 
 
 async def test_what_was_missed_is_replayed_oldest_first_before_anything_live(daphne, world) -> None:
@@ -16,24 +16,24 @@ async def test_what_was_missed_is_replayed_oldest_first_before_anything_live(dap
     await alice.follows(bob)
     held = await bob.publishes("held already")
     missed = [await bob.publishes(f"missed {n}") for n in range(5)]
-    await world.work()
-    async with client(daphne, await signed_in(alice)) as reader:
+    await world.deliver_all()
+    async with open_socket(daphne, await sign_in_cookie(alice)) as reader:
         last = await reader.subscribe("home", after=held.id)
         assert last == {"type": "subscribed", "timeline": "home", "last": str(missed[-1].id)}
         # The entry held already stands in the rewound minute: the client drops it.
         assert reader.entry_ids("home") == [held.id, *(post.id for post in missed)]
         live = await bob.publishes("live")
-        await world.work()
-        await reader.entry(live.id)
+        await world.deliver_all()
+        await reader.receive_entry(live.id)
 
 
 async def test_without_a_cursor_it_begins_now(daphne, world) -> None:
     bob = await world.person("bob")
-    async with client(daphne) as reader:
+    async with open_socket(daphne) as reader:
         assert (await reader.subscribe("public"))["last"] == "0"
         post = await bob.publishes("first")
-        await reader.entry(post.id)
-    async with client(daphne) as reader:
+        await reader.receive_entry(post.id)
+    async with open_socket(daphne) as reader:
         assert (await reader.subscribe("public"))["last"] == str(post.id)
         assert reader.entry_ids("public") == []
 
@@ -43,7 +43,7 @@ async def test_a_hundred_are_replayed_more_are_a_gap(daphne, world, missed, is_g
     bob = await world.person("bob")
     held = await bob.publishes("held already")
     posts = [await bob.publishes(f"missed {n}") for n in range(missed)]
-    async with client(daphne) as reader:
+    async with open_socket(daphne) as reader:
         last = await reader.subscribe("public", after=held.id)
         assert last["last"] == str(posts[-1].id)
         gap = {"type": "gap", "timeline": "public", "after": str(held.id), "newest": str(posts[-1].id)}
@@ -53,38 +53,38 @@ async def test_a_hundred_are_replayed_more_are_a_gap(daphne, world, missed, is_g
 
 async def test_a_cursor_from_the_future_does_not_silence_the_timeline(daphne, world, services) -> None:
     bob = await world.person("bob")
-    async with client(daphne) as reader:
+    async with open_socket(daphne) as reader:
         last = int((await reader.subscribe("public", after=2**53 - 1))["last"])
         assert last <= id_at(services.clock.now_ms() + 1000)
         post = await bob.publishes("now")
-        await reader.entry(post.id)
+        await reader.receive_entry(post.id)
 
 
 async def test_subscribing_again_begins_anew(daphne, world) -> None:
     bob = await world.person("bob")
     post = await bob.publishes("one")
-    async with client(daphne) as reader:
+    async with open_socket(daphne) as reader:
         await reader.subscribe("public", after=0)
         await reader.subscribe("public", after=0)
         assert reader.told_ids("public") == [post.id, post.id]
         live = await bob.publishes("two")
-        await reader.entry(live.id)
-        assert await reader.silence(0.3) == []
+        await reader.receive_entry(live.id)
+        assert await reader.collect_for(0.3) == []
 
 
 async def test_a_killed_pubsub_connection_loses_nothing(daphne, world, services) -> None:
     alice, bob = await world.people("alice", "bob")
     await alice.follows(bob)
-    async with client(daphne, await signed_in(alice)) as reader, client(daphne) as anonymous:
+    async with open_socket(daphne, await sign_in_cookie(alice)) as reader, open_socket(daphne) as anonymous:
         await reader.subscribe("home")
         await anonymous.subscribe("public")
-        node = services.store.node(alive())
+        node = services.store.node(processes_key())
         wanted: list[int] = []
         for round_number in range(5):
             assert await node.execute("CLIENT", "KILL", "TYPE", "pubsub") >= 1
             posts = [await bob.publishes(f"missed {round_number} {n}") for n in range(3)]
             wanted += [post.id for post in posts]
-            await world.work()
+            await world.deliver_all()
             await _until_seen(reader, "home", wanted)
             await _until_seen(anonymous, "public", wanted)
 
@@ -92,23 +92,23 @@ async def test_a_killed_pubsub_connection_loses_nothing(daphne, world, services)
 async def test_a_lost_presence_set_is_noticed_and_made_up_for(daphne, world, services) -> None:
     alice, bob = await world.people("alice", "bob")
     await alice.follows(bob)
-    async with client(daphne, await signed_in(alice)) as reader:
+    async with open_socket(daphne, await sign_in_cookie(alice)) as reader:
         await reader.subscribe("home")
-        for process in await services.store.node(alive()).execute("ZRANGE", alive(), 0, -1):
-            key = online(process.decode())
+        for process in await services.store.node(processes_key()).execute("ZRANGE", processes_key(), 0, -1):
+            key = members_key(process.decode())
             await services.store.node(key).execute("DEL", key)
         post = await bob.publishes("nobody was online")
-        await world.work()
-        await reader.entry(post.id, timeout_s=10)
+        await world.deliver_all()
+        await reader.receive_entry(post.id, timeout_s=10)
 
 
 async def test_an_emptied_store_does_not_end_live_updates(daphne, world, services) -> None:
-    async with client(daphne) as reader:
+    async with open_socket(daphne) as reader:
         await reader.subscribe("public")
-        await services.store.node(alive()).execute("FLUSHALL")
+        await services.store.node(processes_key()).execute("FLUSHALL")
         bob = await world.person("bob")
         post = await bob.publishes("after the flood")
-        await reader.entry(post.id)
+        await reader.receive_entry(post.id)
 
 
 @pytest.mark.slow
@@ -116,27 +116,27 @@ async def test_a_process_that_stood_still_catches_up(daphne, world, services) ->
     """Its presence set faded meanwhile, so nobody told it of anything; its pub/sub connection stayed open."""
     alice, bob = await world.people("alice", "bob")
     await alice.follows(bob)
-    async with client(daphne, await signed_in(alice)) as reader:
+    async with open_socket(daphne, await sign_in_cookie(alice)) as reader:
         await reader.subscribe("home")
         first = await bob.publishes("before")
-        await world.work()
-        await reader.entry(first.id)
+        await world.deliver_all()
+        await reader.receive_entry(first.id)
         os.kill(daphne.pid, signal.SIGSTOP)
         try:
-            for process in await services.store.node(alive()).execute("ZRANGE", alive(), 0, -1):
-                key = online(process.decode())
+            for process in await services.store.node(processes_key()).execute("ZRANGE", processes_key(), 0, -1):
+                key = members_key(process.decode())
                 await services.store.node(key).execute("PEXPIRE", key, 1)
             await asyncio.sleep(16)
             missed = [await bob.publishes(f"missed {n}") for n in range(3)]
             own = await alice.publishes("heard by a fixed channel, and newer than what was missed")
-            await world.work()
+            await world.deliver_all()
         finally:
             os.kill(daphne.pid, signal.SIGCONT)
         wanted = [first.id, *(post.id for post in missed), own.id]
         await _until_seen(reader, "home", wanted)
 
 
-async def _until_seen(reader: Client, timeline: str, wanted: list[int]) -> None:
+async def _until_seen(reader: SocketClient, timeline: str, wanted: list[int]) -> None:
     async with asyncio.timeout(8):
         while not set(wanted) <= set(reader.entry_ids(timeline)):
-            await reader.next()
+            await reader.receive()

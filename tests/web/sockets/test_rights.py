@@ -8,14 +8,14 @@ import pytest
 import pytest_asyncio
 
 from socialsite.services import Services
-from tests.support.reacting import Acts
-from tests.support.sockets import Client, Daphne, client, signed_in
+from tests.support.reacting import PersonReactions
+from tests.support.sockets import DaphneProcess, SocketClient, open_socket, sign_in_cookie
 from tests.support.world import Person, World
-from timelines.domain.post import FOLLOWERS, UNLISTED, Post
+from timelines.posts.post import FOLLOWERS, UNLISTED, Post
 
 
 @dataclass
-class Scene:
+class SocketRightsScenario:
     """Alice follows Bob, has him on list `list_id`; Carol reads too, and follows nobody."""
 
     services: Services
@@ -34,41 +34,41 @@ class Scene:
 
 
 @pytest_asyncio.fixture
-async def scene(world: World) -> Scene:
+async def scene(world: World) -> SocketRightsScenario:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await alice.follows(bob)
     made = await alice.makes_list(bob)
-    return Scene(world.services, world, alice, bob, carol, made.id)
+    return SocketRightsScenario(world.services, world, alice, bob, carol, made.id)
 
 
-Act = Callable[[Scene], Awaitable[object]]
+Act = Callable[[SocketRightsScenario], Awaitable[object]]
 
 
-async def unblock(scene: Scene) -> None:
+async def unblock(scene: SocketRightsScenario) -> None:
     await scene.alice.unblocks(scene.bob)
     await scene.alice.follows(scene.bob)
 
 
-async def unblocked(scene: Scene) -> None:
+async def unblocked(scene: SocketRightsScenario) -> None:
     await scene.bob.unblocks(scene.alice)
     await scene.alice.follows(scene.bob)
 
 
-async def locked_out(scene: Scene) -> None:
+async def locked_out(scene: SocketRightsScenario) -> None:
     await scene.alice.unfollows(scene.bob)
     await scene.bob.locks()
 
 
-async def let_in(scene: Scene) -> None:
+async def let_in(scene: SocketRightsScenario) -> None:
     await scene.bob.locks(private=False)
     await scene.alice.follows(scene.bob)
 
 
-async def hide_word(scene: Scene) -> None:
+async def hide_word(scene: SocketRightsScenario) -> None:
     await scene.services.filters.add(account_id=scene.alice.id, phrase="tea", action="hide")
 
 
-async def show_word(scene: Scene) -> None:
+async def show_word(scene: SocketRightsScenario) -> None:
     await scene.services.filters.delete(account_id=scene.alice.id, number=1)
 
 
@@ -90,22 +90,22 @@ ACTIONS: dict[str, tuple[Act, Act, frozenset[str]]] = {
 
 @pytest.mark.parametrize("action", ACTIONS)
 async def test_open_sockets_are_sent_what_their_reader_may_see(
-    daphne: Daphne, scene: Scene, action: str
+    daphne: DaphneProcess, scene: SocketRightsScenario, action: str
 ) -> None:
     do, undo, hides = ACTIONS[action]
-    async with client(daphne, await signed_in(scene.alice)) as reader:
+    async with open_socket(daphne, await sign_in_cookie(scene.alice)) as reader:
         for timeline in scene.timelines.values():
             await reader.subscribe(timeline)
 
         async def meets(expected: frozenset[str]) -> None:
             """An emptied store cost the process its presence: what that delays is replayed."""
             post = await scene.bob.publishes("a cup of #tea")
-            await scene.world.work()
+            await scene.world.deliver_all()
             waited = 0
             while (met := where_met(scene, reader, post)) != expected and waited < 40:
-                await reader.silence()
+                await reader.collect_for()
                 waited += 1
-            await reader.silence()
+            await reader.collect_for()
             assert where_met(scene, reader, post) == met == expected
 
         await meets(ALL)
@@ -115,15 +115,15 @@ async def test_open_sockets_are_sent_what_their_reader_may_see(
         await meets(ALL)
 
 
-def where_met(scene: Scene, reader: Client, post: Post) -> set[str]:
+def where_met(scene: SocketRightsScenario, reader: SocketClient, post: Post) -> set[str]:
     return {kind for kind, name in scene.timelines.items() if post.id in reader.entry_ids(name)}
 
 
-async def test_a_replay_shows_only_what_may_be_seen(daphne: Daphne, scene: Scene) -> None:
+async def test_a_replay_shows_only_what_may_be_seen(daphne: DaphneProcess, scene: SocketRightsScenario) -> None:
     first = await scene.bob.publishes("a cup of #tea")
-    await scene.world.work()
+    await scene.world.deliver_all()
     await scene.alice.mutes(scene.bob)
-    async with client(daphne, await signed_in(scene.alice)) as reader:
+    async with open_socket(daphne, await sign_in_cookie(scene.alice)) as reader:
         for timeline in ("home", "public", "tag:tea"):
             await reader.subscribe(timeline, after=first.id - 1)
             assert reader.entry_ids(timeline) == []
@@ -131,71 +131,71 @@ async def test_a_replay_shows_only_what_may_be_seen(daphne: Daphne, scene: Scene
         assert set(reader.entry_ids("profile:bob")) == {first.id}
 
 
-async def test_a_post_for_followers_reaches_followers_alone(daphne: Daphne, scene: Scene) -> None:
+async def test_a_post_for_followers_reaches_followers_alone(daphne: DaphneProcess, scene: SocketRightsScenario) -> None:
     async with (
-        client(daphne, await signed_in(scene.alice)) as follower,
-        client(daphne, await signed_in(scene.carol)) as other,
-        client(daphne) as visitor,
+        open_socket(daphne, await sign_in_cookie(scene.alice)) as follower,
+        open_socket(daphne, await sign_in_cookie(scene.carol)) as other,
+        open_socket(daphne) as visitor,
     ):
         for reader in (follower, other, visitor):
             await reader.subscribe("profile:bob")
             await reader.subscribe("public")
         post = await scene.bob.publishes("among us", audience=FOLLOWERS)
         unlisted = await scene.bob.publishes("not listed", audience=UNLISTED)
-        await follower.entry(post.id, "profile:bob")
-        await follower.silence()
+        await follower.receive_entry(post.id, "profile:bob")
+        await follower.collect_for()
         assert follower.entry_ids("public") == []
         for reader in (other, visitor):
-            await reader.entry(unlisted.id, "profile:bob")
-            await reader.silence()
+            await reader.receive_entry(unlisted.id, "profile:bob")
+            await reader.collect_for()
             assert set(reader.entry_ids("profile:bob")) == {unlisted.id}
             assert reader.entry_ids("public") == []
 
 
 async def test_counts_of_what_is_hidden_are_told_to_nobody_else(
-    daphne: Daphne, scene: Scene, acts: Acts
+    daphne: DaphneProcess, scene: SocketRightsScenario, acts: PersonReactions
 ) -> None:
     post = await scene.bob.publishes("among us", audience=FOLLOWERS)
     async with (
-        client(daphne, await signed_in(scene.alice)) as follower,
-        client(daphne, await signed_in(scene.carol)) as other,
-        client(daphne) as visitor,
+        open_socket(daphne, await sign_in_cookie(scene.alice)) as follower,
+        open_socket(daphne, await sign_in_cookie(scene.carol)) as other,
+        open_socket(daphne) as visitor,
     ):
         for reader in (follower, other, visitor):
-            await reader.say({"type": "watch", "ids": [str(post.id)]})
+            await reader.send({"type": "watch", "ids": [str(post.id)]})
             await reader.subscribe("public")
         await acts.likes(scene.alice, post)
-        told = await follower.until(lambda message: message["type"] == "counts")
+        told = await follower.receive_until(lambda message: message["type"] == "counts")
         assert told["counts"]["likes"] == 1
         for reader in (other, visitor):
-            assert [message["type"] for message in await reader.silence()] == []
+            assert [message["type"] for message in await reader.collect_for()] == []
 
 
 async def test_a_folded_entry_is_folded_on_the_socket_for_its_reader_alone(
-    daphne: Daphne, scene: Scene
+    daphne: DaphneProcess, scene: SocketRightsScenario
 ) -> None:
     await scene.services.filters.add(account_id=scene.alice.id, phrase="tea")
     async with (
-        client(daphne, await signed_in(scene.alice)) as filtering,
-        client(daphne, await signed_in(scene.carol)) as other,
+        open_socket(daphne, await sign_in_cookie(scene.alice)) as filtering,
+        open_socket(daphne, await sign_in_cookie(scene.carol)) as other,
     ):
         for reader in (filtering, other):
             await reader.subscribe("public")
         post = await scene.bob.publishes("a cup of tea")
-        assert "data-filtered" in (await filtering.entry(post.id))["html"]
-        assert "data-filtered" not in (await other.entry(post.id))["html"]
+        assert "data-filtered" in (await filtering.receive_entry(post.id))["html"]
+        assert "data-filtered" not in (await other.receive_entry(post.id))["html"]
 
 
 async def test_what_is_published_while_a_block_is_made_is_not_sent_after_it(
-    daphne: Daphne, scene: Scene
+    daphne: DaphneProcess, scene: SocketRightsScenario
 ) -> None:
-    async with client(daphne, await signed_in(scene.alice)) as reader:
+    async with open_socket(daphne, await sign_in_cookie(scene.alice)) as reader:
         await reader.subscribe("public")
         for _ in range(5):
             posts = [asyncio.create_task(scene.bob.publishes("racing")) for _ in range(10)]
             await scene.alice.blocks(scene.bob)
             await asyncio.gather(*posts)
-            await reader.silence()
+            await reader.collect_for()
             after = await scene.bob.publishes("after the block")
-            assert after.id not in [int(frame.get("id", 0)) for frame in await reader.silence()]
+            assert after.id not in [int(frame.get("id", 0)) for frame in await reader.collect_for()]
             await scene.alice.unblocks(scene.bob)

@@ -14,13 +14,13 @@ import pytest
 import pytest_asyncio
 
 from socialsite.clock import FixedClock
-from socialsite.configuration import Configuration
+from socialsite.service_config import ServiceConfig
 from socialsite.services import build_services
 from socialsite.store import Store
-from tests.support.screen import Page, Read, Screen, shortened
-from tests.support.sockets import Client, Daphne, client, signed_in
-from tests.support.writing_town import Town
-from timelines.domain.post import FOLLOWERS
+from tests.support.screen import LivePage, LiveScreen, Read, collapse_boosts
+from tests.support.sockets import DaphneProcess, SocketClient, open_socket, sign_in_cookie
+from tests.support.writing_town import RandomActivitySite
+from timelines.posts.post import FOLLOWERS
 
 ROUNDS = int(os.environ.get("SOCKET_ROUNDS", "6"))
 LIVE = 25
@@ -29,22 +29,22 @@ HOURS_MS = 10 * 3_600_000
 
 
 @pytest_asyncio.fixture
-async def town(store: Store) -> Town:
+async def town(store: Store) -> RandomActivitySite:
     seed = int(os.environ.get("SOCKET_SEED", "0")) or random.randrange(1 << 32)
     print(f"SOCKET_SEED={seed}")
     clock = FixedClock(int(time.time() * 1000) - HOURS_MS)
-    return await Town.built(build_services(store, clock, Configuration()), clock, random.Random(seed))
+    return await RandomActivitySite.build(build_services(store, clock, ServiceConfig()), clock, random.Random(seed))
 
 
 @pytest.fixture
-def screen(town: Town) -> Screen:
+def screen(town: RandomActivitySite) -> LiveScreen:
     """Every timeline that Alice can have open."""
     alice, reads = town.alice, town.services.reading
 
-    def page(name: str, read: Read, *of: object, **by: object) -> Page:
-        return Page(name, lambda limit: read(*of, **by, limit=limit))
+    def page(name: str, read: Read, *of: object, **by: object) -> LivePage:
+        return LivePage(name, lambda limit: read(*of, **by, limit=limit))
 
-    return Screen(
+    return LiveScreen(
         [
             page("home", reads.home, alice.id),
             page("public", reads.public, viewer_id=alice.id),
@@ -56,47 +56,47 @@ def screen(town: Town) -> Screen:
 
 
 async def test_a_stale_page_and_what_the_socket_says_are_the_fresh_page(
-    daphne: Daphne, town: Town, screen: Screen
+    daphne: DaphneProcess, town: RandomActivitySite, screen: LiveScreen
 ) -> None:
-    cookie = await signed_in(town.alice)
+    cookie = await sign_in_cookie(town.alice)
     for _ in range(ROUNDS):
         stop = asyncio.Event()
-        life = asyncio.create_task(town.goes_on_until(stop))
-        async with client(daphne, cookie) as reader:
+        life = asyncio.create_task(town.run_until(stop))
+        async with open_socket(daphne, cookie) as reader:
             await screen.opens(reader)
             await screen.listens(reader, town.chance.uniform(0.05, 0.4))
             if town.chance.random() < 0.3:
-                await town.something_breaks()
+                await town.break_live_connection()
                 await screen.listens(reader, 0.2)
         await asyncio.sleep(town.chance.uniform(0, 0.3))  # entries come and go while no socket is open
         stop.set()
         await life
-    await town.world.work()
-    async with client(daphne, cookie) as reader:
+    await town.world.deliver_all()
+    async with open_socket(daphne, cookie) as reader:
         await screen.opens(reader)
         await screen.listens(reader, 1.0)
         await agreed(reader, screen)
         for _ in range(LIVE):  # and now it stays open
-            await town.something_happens()
-        posts = [await town.boosted_by_all() for _ in range(4)]
-        await town.a_while_goes_by()
+            await town.act_randomly()
+        posts = [await town.boost_by_all() for _ in range(4)]
+        await town.deliver_and_advance_clock()
         await agreed(reader, screen)
         for number, post in enumerate(posts[:2]):
-            await town.takes_back(number, post)
+            await town.remove_boost(number, post)
         await agreed(reader, screen)
     for number, post in enumerate(posts[2:]):
-        await town.takes_back(number, post)
-    async with client(daphne, cookie) as reader:
+        await town.remove_boost(number, post)
+    async with open_socket(daphne, cookie) as reader:
         await screen.opens(reader)
         await agreed(reader, screen)
-        await town.something_breaks()
-        await town.something_happens()
-        await town.world.work()
+        await town.break_live_connection()
+        await town.act_randomly()
+        await town.world.deliver_all()
         await agreed(reader, screen, within_s=16)
     print(", ".join(f"{page.name}: {len(page.shown)}" for page in screen.pages))
 
 
-async def agreed(reader: Client, screen: Screen, within_s: float = 4) -> None:
+async def agreed(reader: SocketClient, screen: LiveScreen, within_s: float = 4) -> None:
     """The pages become right; `within_s`: a process takes a while to notice what it lost."""
     until = asyncio.get_running_loop().time() + within_s
     wrong = screen.pages
@@ -104,19 +104,19 @@ async def agreed(reader: Client, screen: Screen, within_s: float = 4) -> None:
         await screen.listens(reader, 0.5)
         wrong = [page for page in screen.pages if not await page.is_fresh()]
     for page in wrong:
-        assert shortened(page.shown) == shortened(await page.read()), page.name
+        assert collapse_boosts(page.shown) == collapse_boosts(await page.read()), page.name
 
 
 async def test_whoever_watches_is_told_what_was_deleted_meanwhile_and_nothing_of_what_is_hidden(
-    daphne: Daphne, town: Town
+    daphne: DaphneProcess, town: RandomActivitySite
 ) -> None:
     bob, stranger = town.authors[0], town.authors[2]
     gone, stands = await bob.publishes("gone"), await bob.publishes("stands")
     hidden = await stranger.publishes("for followers", audience=FOLLOWERS)
     await bob.deletes(gone)
-    async with client(daphne) as reader:
+    async with open_socket(daphne) as reader:
         ids = [gone.id, stands.id, hidden.id, hidden.id + 1]
-        await reader.say({"type": "watch", "ids": [str(id) for id in ids]})
-        heard = await reader.silence(1.0)
+        await reader.send({"type": "watch", "ids": [str(id) for id in ids]})
+        heard = await reader.collect_for(1.0)
         assert heard  # once, or twice where the word of the deletion itself is still on its way
         assert all(message == {"type": "deleted", "id": str(gone.id)} for message in heard)

@@ -1,39 +1,37 @@
 """The timelines of hashtags on the socket: live on every process, and replayed."""
 
-from tests.support.sockets import client
+from tests.support.sockets import open_socket
 
 
 async def test_a_tag_arrives_at_whoever_has_it_open_on_every_process(daphnes, world) -> None:
     alice = await world.person("alice")
-    async with client(daphnes[0]) as one, client(daphnes[1]) as two:
+    async with open_socket(daphnes[0]) as one, open_socket(daphnes[1]) as two:
         await one.subscribe("tag:日本")
         await two.subscribe("tag:Redis")
         await two.subscribe("tag:日本")
         both = await alice.publishes("#redis in #日本")
-        await one.entry(both.id, "tag:日本")
-        await two.until(lambda m: len([each for each in two.got if each["type"] == "entry"]) == 2)
+        await one.receive_entry(both.id, "tag:日本")
+        await two.receive_until(lambda m: len([each for each in two.got if each["type"] == "entry"]) == 2)
         assert two.entry_ids("tag:日本") == two.entry_ids("tag:Redis") == [both.id]
         other = await alice.publishes("#other")
         last = await alice.publishes("only #REDIS")
-        await two.entry(last.id, "tag:Redis")
-        assert all(
-            m["id"] == str(both.id) for m in await one.silence(0.3)
-        )  # a replay may repeat what is held
+        await two.receive_entry(last.id, "tag:Redis")
+        assert all(m["id"] == str(both.id) for m in await one.collect_for(0.3))  # a replay may repeat what is held
         assert str(other.id) not in str(two.got)
 
 
 async def test_what_a_tag_got_meanwhile_is_replayed(daphne, world) -> None:
     alice = await world.person("alice")
     first, second = [await alice.publishes(f"{n} #redis") for n in range(2)]
-    async with client(daphne) as reader:
-        await reader.say({"type": "subscribe", "timeline": "tag:redis", "after": str(first.id)})
-        await reader.entry(second.id, "tag:redis")
+    async with open_socket(daphne) as reader:
+        await reader.send({"type": "subscribe", "timeline": "tag:redis", "after": str(first.id)})
+        await reader.receive_entry(second.id, "tag:redis")
 
 
 async def test_a_suspended_authors_post_is_not_pushed_to_its_tags(daphne, world, services) -> None:
     bob = await world.person("bob")
-    async with client(daphne) as reader:
+    async with open_socket(daphne) as reader:
         await reader.subscribe("tag:redis")
         await services.accounts.suspend(account_id=bob.id)
         await bob.publishes("#redis")
-        assert await reader.silence() == []
+        assert await reader.collect_for() == []

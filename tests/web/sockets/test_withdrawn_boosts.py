@@ -5,19 +5,19 @@ from dataclasses import dataclass
 import pytest_asyncio
 
 from socialsite.ids import PostId
-from socialsite.recipes.hub import alive
+from socialsite.recipes.pubsub_listener import processes_key
 from socialsite.services import Services
-from tests.support.reacting import Acts
-from tests.support.sockets import Client, client, signed_in
+from tests.support.reacting import PersonReactions
+from tests.support.sockets import SocketClient, open_socket, sign_in_cookie
 from tests.support.world import Person, World
-from timelines.domain.post import Post
+from timelines.posts.post import Post
 
 
 @dataclass
-class Scene:
+class RemovedBoostScenario:
     """Dave follows Bob, Carol and Erin and has Bob and Carol on a list; they boost, in this order."""
 
-    acts: Acts
+    acts: PersonReactions
     dave: Person
     boosters: list[Person]
     post: Post
@@ -30,7 +30,7 @@ class Scene:
 
 
 @pytest_asyncio.fixture
-async def scene(world: World, acts: Acts) -> Scene:
+async def scene(world: World, acts: PersonReactions) -> RemovedBoostScenario:
     alice, dave, *boosters = await world.people("alice", "dave", "bob", "carol", "erin")
     for booster in boosters:
         await dave.follows(booster)
@@ -38,40 +38,40 @@ async def scene(world: World, acts: Acts) -> Scene:
     post = await alice.publishes("hello")
     for booster in boosters:
         await acts.boosts(booster, post)
-    await world.work()
+    await world.deliver_all()
     found = [await acts.boost_of(booster, post) for booster in boosters]
     boosts = [id for id in found if id is not None]
     assert len(boosts) == len(boosters)
-    return Scene(acts, dave, boosters, post, boosts, f"list:{kept.id}")
+    return RemovedBoostScenario(acts, dave, boosters, post, boosts, f"list:{kept.id}")
 
 
-async def gone(reader: Client, boost_id: PostId) -> None:
-    await reader.until(lambda message: message == {"type": "deleted", "id": str(boost_id)})
+async def gone(reader: SocketClient, boost_id: PostId) -> None:
+    await reader.receive_until(lambda message: message == {"type": "deleted", "id": str(boost_id)})
 
 
-async def test_the_next_boost_comes_where_the_withdrawn_one_was_shown(daphnes, scene: Scene) -> None:
-    cookie = await signed_in(scene.dave)
-    async with client(daphnes[0], cookie) as one, client(daphnes[1], cookie) as other:
+async def test_the_next_boost_comes_where_the_withdrawn_one_was_shown(daphnes, scene: RemovedBoostScenario) -> None:
+    cookie = await sign_in_cookie(scene.dave)
+    async with open_socket(daphnes[0], cookie) as one, open_socket(daphnes[1], cookie) as other:
         for reader in (one, other):
             for timeline in ("home", scene.list_name, "public"):
                 await reader.subscribe(timeline)
         await scene.withdraws(0)
         for reader in (one, other):
             await gone(reader, scene.boosts[0])
-            entry = await reader.entry(scene.boosts[1], "home")
+            entry = await reader.receive_entry(scene.boosts[1], "home")
             assert entry["author"] == "carol"
             assert f'data-boost-of="{scene.post.id}"' in entry["html"]
-            await reader.silence()
+            await reader.collect_for()
             assert reader.shown_ids("home") == reader.shown_ids(scene.list_name) == [scene.boosts[1]]
             assert reader.entry_ids("public") == []
         await scene.withdraws(1)
         for reader in (one, other):
-            await reader.entry(scene.boosts[2], "home")
-            await reader.silence()
+            await reader.receive_entry(scene.boosts[2], "home")
+            await reader.collect_for()
             assert reader.shown_ids(scene.list_name) == []  # nobody else there boosted it
 
 
-async def test_what_others_do_not_see_they_are_not_sent(daphnes, scene: Scene, world: World) -> None:
+async def test_what_others_do_not_see_they_are_not_sent(daphnes, scene: RemovedBoostScenario, world: World) -> None:
     """Grace has the original in her home by itself; Dave mutes the next booster, so he is sent the third."""
     grace, author = await world.people("grace", "author")
     for followed in (*scene.boosters, author):
@@ -80,12 +80,12 @@ async def test_what_others_do_not_see_they_are_not_sent(daphnes, scene: Scene, w
     for booster in scene.boosters[:2]:
         await scene.acts.boosts(booster, own)
     await scene.dave.mutes(scene.boosters[1])
-    await world.work()
+    await world.deliver_all()
     withdrawn, hidden = [await scene.acts.boost_of(booster, own) for booster in scene.boosters[:2]]
     assert withdrawn
     async with (
-        client(daphnes[0], await signed_in(grace)) as met,
-        client(daphnes[0], await signed_in(scene.dave)) as muting,
+        open_socket(daphnes[0], await sign_in_cookie(grace)) as met,
+        open_socket(daphnes[0], await sign_in_cookie(scene.dave)) as muting,
     ):
         for reader in (met, muting):
             await reader.subscribe("home")
@@ -93,51 +93,51 @@ async def test_what_others_do_not_see_they_are_not_sent(daphnes, scene: Scene, w
         await scene.withdraws(0)
         for reader in (met, muting):
             await gone(reader, withdrawn)
-            await reader.entry(scene.boosts[2] if reader is muting else scene.boosts[1], "home")
-            await reader.silence()
+            await reader.receive_entry(scene.boosts[2] if reader is muting else scene.boosts[1], "home")
+            await reader.collect_for()
         assert hidden not in met.entry_ids("home") + muting.entry_ids("home")
         assert muting.shown_ids("home") == [scene.boosts[2]]
 
 
 async def test_what_took_over_while_the_socket_was_away_comes_with_the_deletion(
-    daphnes, scene: Scene
+    daphnes, scene: RemovedBoostScenario
 ) -> None:
     """A page says what it shows when it is back; the withdrawn boost's tombstone says what it showed."""
     await scene.withdraws(0)
     await scene.withdraws(1)
-    async with client(daphnes[0], await signed_in(scene.dave)) as reader:
+    async with open_socket(daphnes[0], await sign_in_cookie(scene.dave)) as reader:
         for timeline in ("home", scene.list_name):
             await reader.subscribe(timeline)
-        await reader.say({"type": "watch", "ids": [str(scene.boosts[0]), str(scene.post.id)]})
+        await reader.send({"type": "watch", "ids": [str(scene.boosts[0]), str(scene.post.id)]})
         await gone(reader, scene.boosts[0])
-        await reader.entry(scene.boosts[2], "home")
-        await reader.silence()
+        await reader.receive_entry(scene.boosts[2], "home")
+        await reader.collect_for()
         assert reader.shown_ids("home") == [scene.boosts[2]]
         assert reader.shown_ids(scene.list_name) == []
 
 
-async def test_a_lost_word_is_made_up_for(daphnes, scene: Scene, services: Services) -> None:
-    async with client(daphnes[0], await signed_in(scene.dave)) as reader:
+async def test_a_lost_word_is_made_up_for(daphnes, scene: RemovedBoostScenario, services: Services) -> None:
+    async with open_socket(daphnes[0], await sign_in_cookie(scene.dave)) as reader:
         await reader.subscribe("home")
-        await reader.say({"type": "watch", "ids": [str(scene.boosts[0]), str(scene.post.id)]})
-        await services.store.node(alive()).execute("CLIENT", "KILL", "TYPE", "pubsub")
+        await reader.send({"type": "watch", "ids": [str(scene.boosts[0]), str(scene.post.id)]})
+        await services.store.node(processes_key()).execute("CLIENT", "KILL", "TYPE", "pubsub")
         await scene.withdraws(0)
-        await reader.entry(scene.boosts[1], "home", timeout_s=15)
+        await reader.receive_entry(scene.boosts[1], "home", timeout_s=15)
 
 
-async def test_ones_own_boost_gives_way_to_anothers(daphnes, scene: Scene) -> None:
-    async with client(daphnes[0], await signed_in(scene.boosters[0])) as reader:
+async def test_ones_own_boost_gives_way_to_anothers(daphnes, scene: RemovedBoostScenario) -> None:
+    async with open_socket(daphnes[0], await sign_in_cookie(scene.boosters[0])) as reader:
         await scene.boosters[0].follows(scene.boosters[2])
         await reader.subscribe("home")
         await scene.withdraws(0)
         await gone(reader, scene.boosts[0])
-        await reader.entry(scene.boosts[2], "home")
+        await reader.receive_entry(scene.boosts[2], "home")
 
 
-async def test_a_deleted_accounts_boosts_give_way_too(daphnes, scene: Scene, world: World) -> None:
-    async with client(daphnes[1], await signed_in(scene.dave)) as reader:
+async def test_a_deleted_accounts_boosts_give_way_too(daphnes, scene: RemovedBoostScenario, world: World) -> None:
+    async with open_socket(daphnes[1], await sign_in_cookie(scene.dave)) as reader:
         await reader.subscribe("home")
         now_ms = world.services.clock.now_ms()
         await world.services.accounts.delete(account_id=scene.boosters[0].id, now_ms=now_ms)
-        await world.work()
-        await reader.entry(scene.boosts[1], "home")
+        await world.deliver_all()
+        await reader.receive_entry(scene.boosts[1], "home")

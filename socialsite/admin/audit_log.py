@@ -1,0 +1,72 @@
+"""The audit trail: what staff ordered, who, when and to whom. Entries are only ever added.
+
+An entry is written before its order is carried out, so nothing happens without one; an order that then fails
+has left its entry, too. The log has the same line (`staff_action`), under the id of the request.
+"""
+
+from dataclasses import dataclass
+
+import structlog
+
+from socialsite.recipes.jobs import validated_stream_id
+from socialsite.store import Key, Store, load_script
+
+AUDIT_LOG_MAX_ENTRIES = 10_000
+ADD_ENTRY_SCRIPT = load_script("note_order.lua", __package__)
+
+log = structlog.stdlib.get_logger("socialsite.security")
+
+
+def audit_log_key() -> Key:
+    """STREAM: by (account id), action, target, request. The newest AUDIT_LOG_MAX_ENTRIES; written by /ops/ alone."""
+    return Key("jobs", tag="audit", name="trail")
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who orders, and by which request."""
+
+    account_id: int
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLogEntry:
+    """`action` is a fixed word; `target` is `account:<id>` or `letter:<id>`."""
+
+    id: str
+    actor_id: int
+    action: str
+    target: str
+    request_id: str
+
+    @property
+    def at_ms(self) -> int:
+        """Unix ms by the server's clock."""
+        return int(self.id.partition("-")[0])
+
+
+class AuditLog:
+    def __init__(self, store: Store, cap: int = AUDIT_LOG_MAX_ENTRIES) -> None:
+        self._store = store
+        self._max_entries = cap
+
+    async def record(self, actor: Actor, action: str, target: str) -> None:
+        """Write an order down, on as many replicas as any write of this site."""
+        key, by = audit_log_key(), actor.account_id
+        entry = ("by", by, "action", action, "target", target, "request", actor.request_id)
+        await self._store.write(key, ADD_ENTRY_SCRIPT.command([key], [self._max_entries, *entry]))
+        log.warning("staff_action", account=by, action=action, target=target)
+
+    async def page(self, limit: int, cursor: str | None = None) -> list[AuditLogEntry]:
+        """Newest first, strictly older than the entry `cursor`. Raises ValueError for what is no cursor."""
+        newest = f"({validated_stream_id(cursor)}" if cursor else "+"
+        rows = await self._store.node(audit_log_key()).execute(
+            "XREVRANGE", audit_log_key(), newest, "-", "COUNT", limit
+        )
+        return [_parse_entry(id, fields) for id, fields in rows]
+
+
+def _parse_entry(id: bytes, fields: list[bytes]) -> AuditLogEntry:
+    found = {n.decode(): v.decode() for n, v in zip(fields[::2], fields[1::2], strict=True)}
+    return AuditLogEntry(id.decode(), int(found["by"]), found["action"], found["target"], found["request"])

@@ -1,0 +1,106 @@
+"""Accounts, dead letters and the audit trail."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from accounts.domain import AccountId, Author
+from accounts.presenters import account_json, sessions_json
+from socialsite.admin.audit_log import AuditLogEntry
+from socialsite.admin.dead_letters import DeadLetterDetails
+from socialsite.admin.moderation import AccountOverview
+from socialsite.admin.presenters.labels import (
+    ACTION_LABELS,
+    LETTER_KIND_LABELS,
+    STATE_LABELS,
+    JsonObject,
+    TemplateContext,
+)
+from socialsite.web.requests import format_iso_time
+
+
+def author_row(author: Author) -> TemplateContext:
+    return {"author": author, "state": STATE_LABELS[author.state]}
+
+
+def author_json(author: Author) -> JsonObject:
+    return {"id": str(author.id), "handle": author.handle, "state": author.state}
+
+
+def overview_page(case: AccountOverview, own_id: int) -> TemplateContext:
+    """What ops/account.html takes."""
+    account = case.account
+    return {
+        "account": account,
+        "state": STATE_LABELS[account.state],
+        "counts": case.counts,
+        "posts": case.posts,
+        "visits": case.view_counts,
+        "sessions": case.sessions,
+        "usage": [{"rule": u.rule, "limit": u.limit, "used": -(-u.used_milli // 1000)} for u in case.rate_limit_usage],
+        "is_own": account.id == own_id,
+        "page_title": f"@{account.handle}",
+    }
+
+
+def overview_json(case: AccountOverview) -> JsonObject:
+    account, visits = case.account, case.view_counts
+    return {
+        "account": {**account_json(account), "state": account.state, "staff": account.is_staff},
+        "counts": {**asdict(case.counts), "posts": case.posts},
+        "last_seen": format_iso_time(visits.seen_ms) if visits.seen_ms else None,
+        **sessions_json(case.sessions),
+    }
+
+
+def letter_page(letter: DeadLetterDetails, authors: Mapping[AccountId, Author]) -> TemplateContext:
+    author = authors.get(letter.account_id) if letter.account_id else None
+    return {
+        "id": letter.letter.id,
+        "at_ms": letter.letter.at_ms,
+        "reason": letter.letter.reason,
+        "tries": letter.letter.tries,
+        "kind": LETTER_KIND_LABELS[letter.kind],
+        "author": author,
+        "post_id": letter.post_id,
+        "cursor": ", ".join(f"{name} {value}" for name, value in letter.cursor.items()),
+    }
+
+
+def letter_json(letter: DeadLetterDetails, authors: Mapping[AccountId, Author]) -> JsonObject:
+    author = authors.get(letter.account_id) if letter.account_id else None
+    return {
+        "id": letter.letter.id,
+        "job": letter.letter.job_id,
+        "at": format_iso_time(letter.letter.at_ms),
+        "reason": letter.letter.reason,
+        "tries": letter.letter.tries,
+        "kind": letter.kind,
+        "account": author.handle if author else None,
+        "post": str(letter.post_id) if letter.post_id else None,
+        "cursor": letter.cursor,
+    }
+
+
+def audit_log_page(entry: AuditLogEntry, authors: Mapping[AccountId, Author]) -> TemplateContext:
+    what, _colon, id = entry.target.partition(":")
+    account = authors.get(AccountId(int(id))) if what == "account" else None
+    return {
+        "at_ms": entry.at_ms,
+        "by": authors.get(AccountId(entry.actor_id)),
+        "action": ACTION_LABELS.get(entry.action, entry.action),
+        "account": account,
+        "target": id,
+        "request_id": entry.request_id,
+    }
+
+
+def audit_log_json(entry: AuditLogEntry, authors: Mapping[AccountId, Author]) -> JsonObject:
+    by = authors.get(AccountId(entry.actor_id))
+    return {
+        "id": entry.id,
+        "at": format_iso_time(entry.at_ms),
+        "by": by.handle if by else None,
+        "action": entry.action,
+        "target": entry.target,
+        "request": entry.request_id,
+    }

@@ -1,0 +1,167 @@
+"""The dashboard: what runs, what is owed, the servers, their memory."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.domain import AccountId, Author
+from socialsite.admin.dashboard import Dashboard
+from socialsite.admin.fanouts import FanOut
+from socialsite.admin.memory import MemorySnapshot
+from socialsite.admin.nodes import NodeHealth, SlowCall, newest_slow_calls
+from socialsite.admin.presenters.activity import activity_json, activity_page
+from socialsite.admin.presenters.labels import (
+    PHASE_LABELS,
+    JsonObject,
+    TemplateContext,
+    format_duration,
+    format_percent,
+)
+from socialsite.web.requests import format_iso_time
+from timelines.templatetags.timelines_tags import number
+
+FAMILIES_SHOWN = 12
+UNEXPLAINED_SHARE_SHOWN, UNEXPLAINED_BYTES_SHOWN = 0.1, 16 << 20
+"""Part of the memory, and bytes: the server's buffers and libraries are less."""
+
+
+def dashboard_page(found: Dashboard) -> TemplateContext:
+    """What ops/_live.html takes."""
+    depth = found.outbox_depth
+    return {
+        "at_ms": found.at_ms,
+        "activity": activity_page(found.activity) if found.activity else None,
+        "processes": found.processes,
+        "depth": depth,
+        "lag": format_duration(depth.oldest_ms) if depth and not depth.is_empty else "–",
+        "fan_outs": _map_rows(found.fan_outs, lambda each: fan_out_page(each, found.authors)),
+        "nodes": _map_rows(found.nodes, lambda node: node_page(node, found.nodes or [])),
+        "slow": _map_rows(newest_slow_calls(found.nodes) if found.nodes is not None else None, slow_call_page),
+        "memory": memory_page(found.memory) if found.memory else None,
+        "drift": found.repair_counts,
+    }
+
+
+def dashboard_json(found: Dashboard) -> JsonObject:
+    nodes = found.nodes
+    return {
+        "at": format_iso_time(found.at_ms),
+        "activity": activity_json(found.activity) if found.activity else None,
+        "processes": asdict(found.processes) if found.processes else None,
+        "outbox": asdict(found.outbox_depth) if found.outbox_depth else None,
+        "fan_outs": _map_rows(found.fan_outs, lambda each: fan_out_json(each, found.authors)),
+        "nodes": _map_rows(nodes, lambda node: {k: v for k, v in asdict(node).items() if k != "slow"}),
+        "slow": _map_rows(newest_slow_calls(nodes) if nodes is not None else None, asdict),
+        "memory": memory_json(found.memory) if found.memory else None,
+        "drift": found.repair_counts,
+    }
+
+
+def _map_rows(found: Sequence[Any] | None, row: Any) -> list[Any] | None:
+    return None if found is None else [row(each) for each in found]
+
+
+def fan_out_page(each: FanOut, authors: Mapping[AccountId, Author]) -> TemplateContext:
+    run = each.next_pass
+    return {
+        "post_id": run.post_id,
+        "author": authors.get(run.author_id),
+        "author_id": run.author_id,
+        "phase": PHASE_LABELS[run.phase],
+        "partition": run.partition,
+        "is_taken": run.is_claimed,
+        "published_ms": each.published_ms,
+        "done": each.done,
+        "total": each.total,
+        "percent": round(each.share * 100),
+    }
+
+
+def fan_out_json(each: FanOut, authors: Mapping[AccountId, Author]) -> JsonObject:
+    run = each.next_pass
+    return {
+        "post": str(run.post_id),
+        "author": authors[run.author_id].handle if run.author_id in authors else None,
+        "phase": run.phase,
+        "partition": run.partition,
+        "taken": run.is_claimed,
+        "done": each.done,
+        "total": each.total,
+        "published_at": format_iso_time(each.published_ms),
+    }
+
+
+def node_page(node: NodeHealth, nodes: Sequence[NodeHealth]) -> TemplateContext:
+    keys = sum(each.keys for each in nodes)
+    return {
+        "address": node.address,
+        "is_up": node.ping_ms is not None,
+        "role": node.role,
+        "ping": format_duration(node.ping_ms),
+        "used": filesizeformat(node.used_bytes),
+        "most": filesizeformat(node.most_bytes) if node.most_bytes else "–",
+        "commands_s": node.commands_s,
+        "clients": node.clients,
+        "keys": node.keys,
+        "key_share": format_percent(node.keys / keys if keys else None),
+        "delivery_share": format_percent(node.delivery_share),
+    }
+
+
+def slow_call_page(call: SlowCall) -> TemplateContext:
+    return {**asdict(call), "took": format_duration(call.took_ms)}
+
+
+def memory_page(look: MemorySnapshot) -> TemplateContext:
+    report, total = look.report, max(1, look.report.bytes + look.unexplained_bytes)
+    is_much = look.unexplained_bytes > max(UNEXPLAINED_SHARE_SHOWN * total, UNEXPLAINED_BYTES_SHOWN)
+    families = sorted(report.families.items(), key=lambda pair: -pair[1].bytes)[:FAMILIES_SHOWN]
+    return {
+        "families": [
+            {
+                "name": name,
+                "keys": family.keys,
+                "bytes": filesizeformat(family.bytes),
+                "a_key": filesizeformat(family.bytes_per_key),
+                "percent": round(100 * family.bytes / total),
+            }
+            for name, family in families
+        ],
+        "is_sampled": look.is_sampled,
+        "unseen": filesizeformat(look.unexplained_bytes) if is_much else "",
+        "prospect": describe_forecast(look),
+    }
+
+
+def describe_forecast(look: MemorySnapshot) -> str:
+    """The forecast in a sentence."""
+    ahead = look.forecast
+    if not ahead.bytes_a_post:
+        return _("There are no posts yet to forecast from.")
+    said = {"bytes": number(round(ahead.bytes_a_post)), "posts": number(ahead.posts_left)}
+    if ahead.posts_left is None:
+        return _("A post takes %(bytes)s bytes. Without maxmemory nothing can be foretold.") % said
+    if ahead.days_left is None:
+        return _("A post takes %(bytes)s bytes; %(posts)s more fit.") % said
+    days = round(ahead.days_left)
+    text = ngettext(
+        "A post takes %(bytes)s bytes; %(posts)s more fit: %(days)s day at the present rate.",
+        "A post takes %(bytes)s bytes; %(posts)s more fit: %(days)s days at the present rate.",
+        days,
+    )
+    return text % {**said, "days": number(days)}
+
+
+def memory_json(look: MemorySnapshot) -> JsonObject:
+    families = {name: {"keys": family.keys, "bytes": family.bytes} for name, family in look.report.families.items()}
+    return {
+        "at": format_iso_time(look.at_ms),
+        "sampled": look.is_sampled,
+        "unseen": look.unexplained_bytes,
+        "families": families,
+        "forecast": asdict(look.forecast),
+    }

@@ -1,0 +1,59 @@
+"""Names for what the facts call by fixed words, and figures as people read them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
+
+from timelines.templatetags.timelines_tags import number
+
+JsonObject = dict[str, Any]
+TemplateContext = dict[str, Any]
+
+METRIC_LABELS: Mapping[str, str | Promise] = {
+    "posts": gettext_lazy("Posts"),
+    "deliveries": gettext_lazy("Deliveries"),
+    "requests": gettext_lazy("Requests"),
+    "pages": gettext_lazy("Page views"),
+    "sockets": gettext_lazy("Sockets opened"),
+    "logins": gettext_lazy("Log-ins"),
+    "signups": gettext_lazy("Sign-ups"),
+    "refusals": gettext_lazy("Refused by limits"),
+    "errors": gettext_lazy("Errors"),
+}
+"""Names of charts, in their order."""
+LETTER_KIND_LABELS: Mapping[str, str | Promise] = {
+    "post": gettext_lazy("First pass of a post"),
+    "pass": gettext_lazy("Further pass of a post"),
+    "purge": gettext_lazy("Sweep of a deleted account"),
+    "fade": gettext_lazy("Boosts of a deleted post"),
+    "unknown": gettext_lazy("Not a job of this release"),
+}
+ACTION_LABELS: Mapping[str, str | Promise] = {
+    "suspend": gettext_lazy("Suspended"),
+    "reinstate": gettext_lazy("Reinstated"),
+    "password": gettext_lazy("Password reset"),
+    "sessions": gettext_lazy("Sessions ended"),
+    "retry": gettext_lazy("Dead letter retried"),
+    "drop": gettext_lazy("Dead letter dropped"),
+}
+STATE_LABELS: Mapping[str, str | Promise] = {
+    "active": gettext_lazy("Active"),
+    "suspended": gettext_lazy("Suspended"),
+    "deleted": gettext_lazy("Deleted"),
+}
+PHASE_LABELS: Mapping[str, str | Promise] = {"homes": gettext_lazy("Homes"), "lists": gettext_lazy("Lists")}
+
+
+def format_duration(ms: float | None) -> str:
+    """12 ms, 3.4 s, 5 min; a dash for nothing."""
+    if ms is None:
+        return "–"
+    if ms < 1_000:
+        return f"{number(str(round(ms, 1)) if ms < 10 else round(ms))} ms"
+    return f"{number(str(round(ms / 1000, 1)))} s" if ms < 120_000 else f"{number(round(ms / 60_000))} min"
+
+
+def format_percent(share: float | None) -> str:
+    return "–" if share is None else f"{number(round(share * 100))} %"

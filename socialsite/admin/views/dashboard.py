@@ -1,0 +1,92 @@
+"""The dashboard, statistics over time, and the audit trail."""
+
+from collections.abc import Mapping, Sequence
+
+from django.http import HttpResponse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.domain import AccountId
+from socialsite.admin.access import staff_only
+from socialsite.admin.activity import SPAN_MS_BY_NAME, read_activity
+from socialsite.admin.audit_log import AuditLog
+from socialsite.admin.dashboard import read_dashboard
+from socialsite.admin.presenters.accounts import audit_log_json, audit_log_page
+from socialsite.admin.presenters.activity import activity_json, activity_page
+from socialsite.admin.presenters.dashboard import dashboard_json, dashboard_page
+from socialsite.admin.presenters.labels import METRIC_LABELS, TemplateContext
+from socialsite.admin.views.paging import build_next_url, parse_cursor
+from socialsite.errors import MalformedRequest
+from socialsite.recipes.series import Point
+from socialsite.web.requests import SiteRequest, respond
+
+AUDIT_LOG_ENTRIES_PER_PAGE = 50
+SPAN_LABELS: dict[str, str | Promise] = {
+    "1h": gettext_lazy("1 hour"),
+    "24h": gettext_lazy("24 hours"),
+    "7d": gettext_lazy("7 days"),
+    "30d": gettext_lazy("30 days"),
+}
+
+
+@staff_only
+async def index(request: SiteRequest) -> HttpResponse:
+    found = await read_dashboard(request.services)
+    return respond(
+        request,
+        "ops/dashboard.html",
+        page=lambda: {**dashboard_page(found), "page_title": _("Operations")},
+        data=lambda: dashboard_json(found),
+    )
+
+
+@staff_only
+async def statistics(request: SiteRequest) -> HttpResponse:
+    """`?range=` is one of SPAN_MS_BY_NAME."""
+    name = request.GET.get("range", "24h")
+    if name not in SPAN_MS_BY_NAME:
+        raise MalformedRequest(
+            fields={"range": _("This is none of: %(names)s.") % {"names": ", ".join(SPAN_MS_BY_NAME)}}
+        )
+    found = await read_activity(request.services, SPAN_MS_BY_NAME[name])
+    return respond(
+        request,
+        "ops/statistics.html",
+        page=lambda: {
+            "activity": activity_page(found),
+            "range": name,
+            "ranges": list(SPAN_LABELS.items()),
+            "rows": _table_rows(found.trends),
+            "page_title": _("Statistics"),
+        },
+        data=lambda: {"range": name, **activity_json(found)},
+    )
+
+
+def _table_rows(trends: Mapping[str, Sequence[Point]]) -> list[TemplateContext]:
+    """The points of all charts as a table, newest first: they share their intervals."""
+    columns = [trends[name] for name in METRIC_LABELS]
+    return [
+        {"at_ms": points[0].at_ms, "counts": [point.count for point in points]}
+        for points in reversed(list(zip(*columns, strict=True)))
+    ]
+
+
+@staff_only
+async def audit_log(request: SiteRequest) -> HttpResponse:
+    entries = await AuditLog(request.services.store).page(AUDIT_LOG_ENTRIES_PER_PAGE, parse_cursor(request))
+    targets = [e.target.partition(":")[2] for e in entries if e.target.startswith("account:")]
+    ids = {AccountId(int(id)) for id in targets} | {AccountId(entry.actor_id) for entry in entries}
+    authors = await request.services.accounts.find_authors(ids) if ids else {}
+    following = build_next_url(request, entries[-1].id if len(entries) == AUDIT_LOG_ENTRIES_PER_PAGE else None)
+    return respond(
+        request,
+        "ops/trail.html",
+        page=lambda: {
+            "entries": [audit_log_page(entry, authors) for entry in entries],
+            "next_url": following,
+            "page_title": _("Audit trail"),
+        },
+        data=lambda: {"entries": [audit_log_json(entry, authors) for entry in entries], "next": following},
+    )

@@ -1,0 +1,48 @@
+"""The three sides of the statistics: the meter that counts, the flusher that settles, the figures told."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from socialsite.analytics.meter import Meter
+from socialsite.analytics.stats import Stats
+from socialsite.ids import TimeSource
+from socialsite.recipes.buffer import Buffers
+from socialsite.recipes.buffer_flush import Flusher
+from socialsite.recipes.buffer_totals import BufferTotals, TotalsKeyBuilder
+from socialsite.recipes.periodic_tasks import PeriodicTask
+from socialsite.store import Store
+
+BUFFER_FLUSH_INTERVAL_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """`places`: where the totals of a kind of entity live."""
+
+    meter: Meter
+    stats: Stats
+    buffers: Buffers
+    flusher: Flusher
+    clock: TimeSource
+
+    @classmethod
+    def create(cls, store: Store, clock: TimeSource, totals_keys: Mapping[str, TotalsKeyBuilder]) -> Self:
+        totals = BufferTotals(store, totals_keys)
+        return cls(
+            meter=Meter(store, clock),
+            stats=Stats(store, totals),
+            buffers=Buffers(store),
+            flusher=Flusher(store, totals.apply),
+            clock=clock,
+        )
+
+    @property
+    def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
+        """The workers' part."""
+        return (PeriodicTask("flush", BUFFER_FLUSH_INTERVAL_S, self._flush),)
+
+    async def _flush(self) -> None:
+        flushed = await self.flusher.flush(self.clock.now_ms())
+        if flushed.error is not None:
+            raise flushed.error

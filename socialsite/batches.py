@@ -1,0 +1,13 @@
+"""Split long sequences."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from timelines.importing.lines import Item
+
+
+def batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """The items in lists of `size`, the last one shorter."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch

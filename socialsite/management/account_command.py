@@ -1,0 +1,91 @@
+"""What the account commands share: a handle, --dry-run, one line on trouble, quiet at --verbosity 0."""
+
+import asyncio
+import getpass
+import sys
+from abc import abstractmethod
+from typing import Any
+
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts.errors import AccountsError
+from accounts.models import Account
+from accounts.passwords import PASSWORD_MAX_LENGTH
+from socialsite.management.site_command import SiteCommand
+from socialsite.services import Services, open_services
+from socialsite.store.errors import StoreError
+
+
+class AccountCommand(SiteCommand):
+    """A command about one account. Subclasses say what they do in `act`, and whether it changed anything."""
+
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("handle", help="the account's handle, with or without @")
+        parser.add_argument("--dry-run", action="store_true", help="say what would be done, change nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        options["handle"] = options["handle"].removeprefix("@")
+        self.prepare_options(options)
+        try:
+            line = asyncio.run(self._run(options))
+        except AccountsError as error:
+            texts = [str(text) for text in error.fields.values()] or [str(error.message)]
+            raise CommandError(f"@{options['handle']}: {' '.join(texts)}") from error
+        except StoreError as error:
+            raise CommandError(f"The store cannot be used: {error}") from error
+        if options["verbosity"] > 0:
+            self.stdout.write(line)
+
+    def prepare_options(self, options: dict[str, Any]) -> None:
+        """What is asked of the operator, before anything is opened."""
+
+    @abstractmethod
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> str:
+        """Do it, or with options["dry_run"] only look; the line to print."""
+
+    async def _run(self, options: dict[str, Any]) -> str:
+        async with open_services() as services:
+            return await self.handle_async(services, options)
+
+
+async def get_existing_account(services: Services, handle: str) -> Account:
+    """The account in any state but deleted. Raises CommandError."""
+    account = await services.accounts.find_by_handle(handle)
+    if account is None:
+        raise CommandError(f"There is no account @{handle}.")
+    if account.state == "deleted":
+        raise CommandError(f"@{handle} is deleted, and stays so.")
+    return account
+
+
+def add_password_arguments(parser: CommandParser) -> None:
+    given = parser.add_mutually_exclusive_group()
+    given.add_argument("--password", help="seen by others in the list of processes: rather use the next one")
+    given.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
+
+
+def read_password(command: BaseCommand, options: dict[str, Any]) -> str:
+    """The password as given, or asked for at a terminal. Raises CommandError where there is none.
+
+    A weak one is the operator's to choose: it is only warned of.
+    """
+    if options["password"] is not None:
+        password = str(options["password"])
+    elif options["password_stdin"]:
+        password = sys.stdin.readline().rstrip("\r\n")
+    elif sys.stdin.isatty():
+        password = getpass.getpass("Password: ")
+    else:
+        raise CommandError("Give the password by --password-stdin or --password.")
+    if not 0 < len(password) <= PASSWORD_MAX_LENGTH:
+        raise CommandError(f"A password has 1 to {PASSWORD_MAX_LENGTH} characters.")
+    try:
+        validate_password(password, Account(handle=options["handle"]))
+    except ValidationError as error:
+        if options["verbosity"] > 0:
+            command.stderr.write(command.style.WARNING("Warning: " + " ".join(error.messages)))
+    return password

@@ -1,0 +1,61 @@
+"""manage.py archive_posts --older-than 90d: move the bodies of old posts to the disk (ARCHIVE_URL).
+
+Pages, feeds and searches read them as before, a page at once. Safe to repeat and to stop; `--undo` brings
+everything back into the store. Run it from cron, say once a night.
+"""
+
+import re
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError, CommandParser
+
+from socialsite.maintenance.scanning import count_keys
+from socialsite.management.operator_command import OperatorCommand
+from socialsite.services import Services
+from timelines.archive.service import ArchivingService, place_of
+
+AGE_UNITS_MS = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
+
+
+class Command(OperatorCommand):
+    help = "Move the bodies of old posts from Redis to an archive on disk; pages read them as before."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        what = parser.add_mutually_exclusive_group(required=True)
+        what.add_argument("--older-than", metavar="AGE", help="such as 90d, 12w or 48h")
+        what.add_argument("--undo", action="store_true", help="bring all archived posts back into the store")
+        parser.add_argument("--dry-run", action="store_true", help="count, move nothing")
+
+    def prepare_options(self, options: dict[str, Any]) -> None:
+        age = options["older_than"]
+        self.age_ms = 0 if age is None else parse_age_ms(age)
+        if options["undo"] and options["dry_run"]:
+            raise CommandError("--undo has no dry run.")
+
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
+        archiving = ArchivingService.over(services)
+        if options["undo"]:
+            with self.progress_bar("Posts", None) as step:
+                self.print_line(f"Brought {await archiving.bring_back(step)} posts back.")
+            return
+        before_ms = services.clock.now_ms() - self.age_ms
+        with self.progress_bar("Keys", await count_keys(services.store)) as step:
+            moved = await archiving.archive(before_ms, step, dry_run=options["dry_run"])
+        if options["dry_run"]:
+            self.print_line(f"Would move {moved.posts} posts that take {moved.bytes_before / 1e6:.1f} MB.")
+            return
+        self.print_line(
+            f"Moved {moved.posts} posts to {place_of(settings.ARCHIVE_URL)}: their keys took "
+            f"{moved.bytes_before / 1e6:.1f} MB and take {moved.bytes_after / 1e6:.1f} MB."
+        )
+        if moved.removed:
+            self.print_line(f"Took {moved.removed} bodies out of the archive whose posts are deleted.")
+
+
+def parse_age_ms(text: str) -> int:
+    """Milliseconds of "90d". Raises CommandError."""
+    found = re.fullmatch(r"(\d{1,5})([hdw])", text)
+    if not found or int(found[1]) == 0:
+        raise CommandError(f"--older-than takes an age such as 90d, 12w or 48h, not {text!r}.")
+    return int(found[1]) * AGE_UNITS_MS[found[2]]

@@ -1,0 +1,46 @@
+"""manage.py create_account HANDLE [--password P|--password-stdin] [--staff]"""
+
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from accounts.models import Account
+from accounts.settings.profile_validation import validate_handle
+from socialsite.management.account_command import AccountCommand, add_password_arguments, read_password
+from socialsite.services import Services
+
+
+class Command(AccountCommand):
+    help = "Create an account. Handles that are reserved from sign-up may be used here."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        add_password_arguments(parser)
+        parser.add_argument("--staff", action="store_true", help="may see the operator's pages (/ops/)")
+
+    def prepare_options(self, options: dict[str, Any]) -> None:
+        options["chosen"] = read_password(self, options)
+
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> str:
+        handle = validate_handle(options["handle"], allow_reserved=True)
+        there = await services.accounts.find_by_handle(handle)
+        if there is not None:
+            await _require_same_account(services, there, options)
+            return f"@{handle} exists already; nothing changed."
+        if options["dry_run"]:
+            return f"Would create @{handle}."
+        account = await services.accounts.sign_up(
+            handle=handle,
+            password=options["chosen"],
+            now_ms=services.clock.now_ms(),
+            staff=options["staff"],
+            allow_reserved=True,
+        )
+        return f"Created @{handle} (id {account.id})."
+
+
+async def _require_same_account(services: Services, account: Account, options: dict[str, Any]) -> None:
+    """A repeat succeeds only if it would make the account that is there. Raises CommandError."""
+    same = account.is_active and account.is_staff == options["staff"]
+    if not same or not await services.accounts.check_password(account, options["chosen"]):
+        raise CommandError(f"@{account.handle}: This handle is taken.")

@@ -1,0 +1,95 @@
+"""manage.py deadletters [list | retry ID…|--all | drop ID…|--all]: jobs that were given up.
+
+A dead letter is work still owed: look at its reason, mend the cause, then let it be tried again. Retrying is
+safe: jobs may run any number of times.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import msgspec
+from django.core.management.base import CommandError, CommandParser
+
+from socialsite.management.operator_command import OperatorCommand
+from socialsite.recipes.jobs import STREAM_ID, DeadLetter
+from socialsite.services import Services
+from timelines.jobs import FadeBoosts, PurgeAccount, SyndicatePost, decode_job
+
+DEAD_LETTERS_PER_PAGE = 100
+DEFAULT_LIST_LIMIT = 50
+
+
+class Command(OperatorCommand):
+    help = "List, retry or drop jobs that were given up."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("action", nargs="?", choices=("list", "retry", "drop"), default="list")
+        parser.add_argument("ids", nargs="*", metavar="ID", help="as `list` shows them")
+        parser.add_argument("--all", action="store_true", help="every dead letter")
+        parser.add_argument(
+            "--limit", type=int, default=DEFAULT_LIST_LIMIT, help=f"of list; default {DEFAULT_LIST_LIMIT}"
+        )
+        parser.add_argument("--dry-run", action="store_true", help="say what would be done")
+
+    def prepare_options(self, options: dict[str, Any]) -> None:
+        if options["action"] == "list":
+            return
+        if bool(options["ids"]) == options["all"]:
+            raise CommandError(f"Name the dead letters to {options['action']}, or say --all.")
+        for each in options["ids"]:
+            if not STREAM_ID.fullmatch(each):
+                raise CommandError(f"{each} is not the id of a dead letter.")
+
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
+        if options["action"] == "list":
+            await self._list(services, options["limit"])
+        elif options["action"] == "retry":
+            await self._apply_to_each(services, options, services.outbox.retry_dead_letter, "retried")
+        else:
+            await self._apply_to_each(services, options, services.outbox.delete_dead_letter, "dropped")
+
+    async def _list(self, services: Services, limit: int) -> None:
+        shown = 0
+        async for letter in iterate_dead_letters(services):
+            if shown == limit:
+                self.print_line("There are more: --limit.")
+                return
+            shown += 1
+            self.print_line(f"{letter.id} {describe_job(letter)}, {letter.tries} tries: {letter.reason}")
+        self.print_line(f"{shown} dead letters.")
+
+    async def _apply_to_each(
+        self, services: Services, options: dict[str, Any], act: Callable[[str], Awaitable[bool]], done: str
+    ) -> None:
+        ids = options["ids"] or [letter.id async for letter in iterate_dead_letters(services)]
+        if options["dry_run"]:
+            self.print_line(f"{len(ids)} dead letters would be {done}.")
+            return
+        absent = [each for each in ids if not await act(each)]
+        self.print_line(f"{len(ids) - len(absent)} dead letters {done}.")
+        if absent and options["ids"]:
+            raise CommandError(f"There is no dead letter {', '.join(absent)}.")
+
+
+async def iterate_dead_letters(services: Services) -> AsyncIterator[DeadLetter]:
+    """All of them, newest first."""
+    cursor: str | None = None
+    while page := await services.outbox.read_dead_letters(DEAD_LETTERS_PER_PAGE, cursor):
+        for letter in page:
+            yield letter
+        cursor = page[-1].id
+
+
+def describe_job(letter: DeadLetter) -> str:
+    """What the job was about; the text of a post is nobody's business here."""
+    try:
+        job = decode_job(letter.payload)
+    except msgspec.DecodeError:
+        return "unknown job"
+    if isinstance(job, PurgeAccount):
+        return f"sweep of account {job.account_id}"
+    if isinstance(job, SyndicatePost):
+        return f"post {job.post.id}"
+    if isinstance(job, FadeBoosts):
+        return f"boosts of post {job.post_id}"
+    return f"pass of post {job.post_id}"

@@ -1,0 +1,36 @@
+"""manage.py delete_account HANDLE --no-input"""
+
+import sys
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from accounts.domain import DELETED, AccountId
+from socialsite.management.account_command import AccountCommand
+from socialsite.services import Services
+
+
+class Command(AccountCommand):
+    help = "Delete an account for good: its posts, follows and lists go, its handle is never given out again."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--no-input", "--noinput", action="store_false", dest="interactive", help="do not ask")
+
+    def prepare_options(self, options: dict[str, Any]) -> None:
+        if options["dry_run"] or not options["interactive"]:
+            return
+        if not sys.stdin.isatty():
+            raise CommandError("Nobody can be asked here: give --no-input.")
+        if input(f"Type {options['handle']} to delete it for good: ") != options["handle"]:
+            raise CommandError("Nothing was deleted.")
+
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> str:
+        account = await services.accounts.find_by_handle(options["handle"])
+        if account is None:
+            raise CommandError(f"There is no account @{options['handle']}.")
+        if options["dry_run"]:
+            done = account.state == DELETED
+            return f"@{account.handle} is deleted already." if done else f"Would delete @{account.handle}."
+        changed = await services.accounts.delete(account_id=AccountId(account.id), now_ms=services.clock.now_ms())
+        return f"Deleted @{account.handle}." if changed else f"@{account.handle} was deleted; swept it again."

@@ -1,0 +1,47 @@
+"""manage.py flush_buffers [--dry-run]: write all buffered counts to their totals now.
+
+The worker does it every 10 s; this is for a site without one, and before a shutdown. Safe beside it, and to
+repeat: a count is added once, however many flush.
+"""
+
+import asyncio
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from socialsite.management.site_command import SiteCommand
+from socialsite.recipes.buffer import BATCH_LEASE_MS
+from socialsite.services import Services, open_services
+from socialsite.store.errors import StoreError
+
+
+class Command(SiteCommand):
+    help = "Write buffered counts (views, last visits) to their totals."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--dry-run", action="store_true", help="say how many buffers wait")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            line = asyncio.run(self._run(dry_run=options["dry_run"]))
+        except StoreError as error:
+            raise CommandError(f"The store cannot be used: {error}") from error
+        if options["verbosity"] > 0:
+            self.stdout.write(line)
+
+    async def _run(self, *, dry_run: bool) -> str:
+        async with open_services() as services:
+            if dry_run:
+                return f"{await services.statistics.buffers.count_waiting()} buffers wait."
+            return await _flush_buffers(services)
+
+
+async def _flush_buffers(services: Services) -> str:
+    statistics, waiting = services.statistics, await services.statistics.buffers.count_waiting()
+    flushed = await statistics.flusher.flush(services.clock.now_ms(), limit=max(1, 2 * waiting))
+    if flushed.error is not None:
+        raise flushed.error
+    left = await statistics.buffers.count_waiting()
+    later = f" {left} are in another flusher's hand for at most {BATCH_LEASE_MS // 1000} s." if left else ""
+    return f"{flushed.applied} buffers flushed.{later}"

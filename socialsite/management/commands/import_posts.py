@@ -1,0 +1,45 @@
+"""manage.py import_posts FILE [--unescape] [--max-length N] [--assign-to-graph] [--dry-run] [--report F]"""
+
+from django.core.management.base import CommandError, CommandParser
+
+from socialsite.management.import_command import ImportCommand
+from socialsite.services import Services
+from timelines.importing.authors import NoGraph
+from timelines.importing.lines import LineFile, Tally
+from timelines.importing.posts import PostsImport, PostsOptions, shift_to
+from timelines.importing.rows import RowRules
+
+
+class Command(ImportCommand):
+    help = (
+        "Import posts: a JSON object a line with id, author, created_at, text, in_reply_to. They keep their "
+        "times and are not syndicated. Safe to stop and to repeat."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--unescape", action="store_true", help="texts hold entities (&amp;)")
+        parser.add_argument("--max-length", type=int, metavar="N",
+                            help="longer texts are refused lines; default POST_MAX_LENGTH")  # fmt: skip
+        parser.add_argument("--assign-to-graph", action="store_true",
+                            help="give authors to accounts of the imported graph, by rank")  # fmt: skip
+
+        parser.add_argument("--shift-to-now", action="store_true",
+                            help="for demonstrations: the newest becomes three minutes old")  # fmt: skip
+
+    async def run_import(self, services: Services, file: LineFile, tally: Tally) -> None:
+        longest = self.options["max_length"]
+        if longest is not None and longest < 1:
+            raise CommandError("--max-length takes a number from 1.")
+        now_ms = services.clock.now_ms()
+        rules = RowRules(
+            max_graphemes=longest or services.config.post_max_length,
+            latest_ms=now_ms,
+            unescape=self.options["unescape"],
+            shift_ms=shift_to(file, now_ms) if self.options["shift_to_now"] else 0,
+        )
+        options = PostsOptions(rules, self.options["assign_to_graph"], self.options["dry_run"])
+        try:
+            await PostsImport.over(services).run(file, options, tally, now_ms)
+        except NoGraph:
+            raise CommandError("--assign-to-graph needs a graph: run import_graph first.") from None

@@ -1,0 +1,31 @@
+"""manage.py set_password HANDLE [--password P|--password-stdin]"""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from socialsite.management.account_command import (
+    AccountCommand,
+    add_password_arguments,
+    get_existing_account,
+    read_password,
+)
+from socialsite.services import Services
+
+
+class Command(AccountCommand):
+    help = "Give an account another password; its open sessions end."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        add_password_arguments(parser)
+
+    def prepare_options(self, options: dict[str, Any]) -> None:
+        options["chosen"] = read_password(self, options)
+
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> str:
+        account = await get_existing_account(services, options["handle"])
+        if options["dry_run"]:
+            return f"Would set the password of @{account.handle} and end its sessions."
+        await services.accounts.set_password(account=account, new=options["chosen"])
+        return f"The password of @{account.handle} is set; its sessions ended."

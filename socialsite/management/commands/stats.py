@@ -1,0 +1,107 @@
+"""manage.py stats [--hours N] [--json]: what the site did lately, from its time series.
+
+Counts are at most a second old. JSON: see `report`; times are Unix ms, latencies ms.
+"""
+
+import asyncio
+import json
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from accounts.domain import AccountId
+from socialsite.analytics.metrics import ACCOUNTS_BY_POSTS, ACCOUNTS_BY_REQUESTS, ERRORS, REFUSALS
+from socialsite.management.site_command import SiteCommand
+from socialsite.recipes.series import RankedMetric
+from socialsite.services import Services, open_services
+from socialsite.store.errors import StoreError
+
+HOUR_MS = 3_600_000
+MAX_HOURS = 24 * 730
+ACCOUNTS_SHOWN = 10  # accounts
+ERROR_STATUSES = ("500", "502", "503", "504")
+
+
+class Command(SiteCommand):
+    help = "Show what happened: posts, deliveries, visits, limits, errors, how late posts reached homes."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--hours", type=int, default=24, metavar="N", help="how far back; default 24")
+        parser.add_argument("--json", action="store_true", help="for programs; with the points over time")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not 1 <= options["hours"] <= MAX_HOURS:
+            raise CommandError(f"--hours takes 1 to {MAX_HOURS}.")
+        try:
+            found = asyncio.run(self._run(options["hours"]))
+        except StoreError as error:
+            raise CommandError(f"The store cannot be used: {error}") from error
+        if options["json"]:
+            self.stdout.write(json.dumps(found))
+        elif options["verbosity"] > 0:
+            self.stdout.write("\n".join(format_text(found)))
+
+    async def _run(self, hours: int) -> dict[str, Any]:
+        async with open_services() as services:
+            return await build_report(services, hours)
+
+
+async def build_report(services: Services, hours: int) -> dict[str, Any]:
+    """Sums of the last hours and their points, latencies, accounts, what is owed."""
+    figures, now_ms = services.statistics.stats, services.clock.now_ms()
+    start_ms = now_ms - hours * HOUR_MS
+    latency = await figures.latency(start_ms, now_ms, now_ms=now_ms)
+    depth = await services.outbox.read_depth()
+    trends = await figures.trends(start_ms, now_ms, now_ms=now_ms)
+    return {
+        "at": now_ms,
+        "hours": hours,
+        "totals": await figures.site_totals(start_ms, now_ms, now_ms=now_ms),
+        "latency": {"p50_ms": latency.p50_ms, "p99_ms": latency.p99_ms},
+        "refusals": await figures.totals_by_member(REFUSALS, [*services.rules], start_ms, now_ms, now_ms=now_ms),
+        "errors": await figures.totals_by_member(ERRORS, ERROR_STATUSES, start_ms, now_ms, now_ms=now_ms),
+        "active_accounts": {
+            name: await figures.count_active_accounts(days, now_ms=now_ms)
+            for name, days in (("day", 1), ("week", 7), ("month", 30))
+        },
+        "most_active": await _most_active(services, ACCOUNTS_BY_REQUESTS, start_ms, now_ms),
+        "posters": await _most_active(services, ACCOUNTS_BY_POSTS, start_ms, now_ms),
+        "outbox": {
+            "waiting": depth.waiting, "pending": depth.pending, "dead": depth.dead,
+            "oldest_ms": depth.oldest_ms,
+        },
+        "buffers": await services.statistics.buffers.count_waiting(),
+        "points": {name: [[p.at_ms, p.count] for p in points] for name, points in trends.items()},
+    }  # fmt: skip
+
+
+async def _most_active(services: Services, kind: RankedMetric, start_ms: int, now_ms: int) -> list[dict[str, Any]]:
+    """The most active accounts; those that are gone are left out."""
+    figures = services.statistics.stats
+    best = await figures.most_active(start_ms, now_ms, ACCOUNTS_SHOWN, now_ms=now_ms, kind=kind)
+    authors = await services.accounts.find_authors([AccountId(id) for id, _ in best]) if best else {}
+    return [
+        {"account": authors[AccountId(id)].handle, "count": count} for id, count in best if AccountId(id) in authors
+    ]
+
+
+def format_text(found: dict[str, Any]) -> list[str]:
+    """For people."""
+    latency, active, outbox = found["latency"], found["active_accounts"], found["outbox"]
+    posters = ", ".join(f"@{each['account']} {each['count']}" for each in found["posters"])
+    lines = [f"In the last {found['hours']} hours:"]
+    lines += [f"  {name:<12} {count:>12,}" for name, count in found["totals"].items()]
+    lines += [f"  {'refused':<12} {count:>12,} by {rule}" for rule, count in found["refusals"].items()]
+    lines += [f"  {'failed':<12} {count:>12,} with {status}" for status, count in found["errors"].items()]
+    lines += [f"Post to home: {_format_latency(latency['p50_ms'], latency['p99_ms'])}."]
+    lines += [f"Active accounts: {active['day']} today, {active['week']} in 7 days, {active['month']} in 30."]
+    lines += [f"Most posts: {posters or 'none'}."]
+    lines += [f"Outbox: {outbox['waiting']} waiting, {outbox['pending']} pending, {outbox['dead']} dead letters."]
+    return [*lines, f"Buffers: {found['buffers']} to flush."]
+
+
+def _format_latency(p50_ms: float | None, p99_ms: float | None) -> str:
+    if p50_ms is None or p99_ms is None:
+        return "nothing was delivered"
+    return f"median {p50_ms:,.0f} ms, 99% within {p99_ms:,.0f} ms"

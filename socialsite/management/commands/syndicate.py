@@ -1,0 +1,112 @@
+"""manage.py syndicate [--once] [--concurrency N] [--dry-run]: the worker.
+
+Brings published posts to home and list timelines, and flushes buffers every 10 s. Any number may run, on any
+machines; what one that died had in hand, the others take over. SIGTERM or Ctrl-C: finish what is in hand,
+leave the rest, exit 0.
+"""
+
+import asyncio
+import signal
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from socialsite.management.site_command import SiteCommand
+from socialsite.recipes.periodic_tasks import PeriodicTask, PeriodicTasks
+from socialsite.recipes.task_supervisor import TaskSupervisor
+from socialsite.recipes.worker import DEFAULT_CONCURRENCY, Worker
+from socialsite.services import Services, open_services
+from socialsite.store.errors import StoreError
+from socialsite.web.gc_tuning import freeze_startup_objects
+from timelines.audit.sampler import AuditSampler
+
+PROGRESS_INTERVAL_S = 5.0
+MAX_CONCURRENCY = 64
+
+
+class Command(SiteCommand):
+    help = "Bring published posts to their followers (the worker)."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--once", action="store_true", help="exit 0 when nothing is undelivered or pending")
+        parser.add_argument("--concurrency", type=int, default=DEFAULT_CONCURRENCY, metavar="N",
+                            help=f"jobs at once, 1 to {MAX_CONCURRENCY}; default {DEFAULT_CONCURRENCY}")  # fmt: skip
+        parser.add_argument("--dry-run", action="store_true", help="say what is owed, perform nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not 1 <= options["concurrency"] <= MAX_CONCURRENCY:
+            raise CommandError(f"--concurrency takes 1 to {MAX_CONCURRENCY}.")
+        self.verbosity: int = options["verbosity"]
+        try:
+            is_done = asyncio.run(self._run(options))
+        except StoreError as error:
+            raise CommandError(f"The store cannot be used: {error}") from error
+        if not is_done:
+            raise CommandError("Stopped before everything was done.")
+
+    async def _run(self, options: dict[str, Any]) -> bool:
+        async with open_services() as services:
+            if options["dry_run"]:
+                self._print_line(await _describe_backlog(services))
+                return True
+            worker = Worker(services.outbox, services.syndication.handle, concurrency=options["concurrency"])
+            _stop_on_signals(worker)
+            freeze_startup_objects()
+            return await self._run_worker(services, worker, once=options["once"])
+
+    async def _run_worker(self, services: Services, worker: Worker, *, once: bool) -> bool:
+        """True unless `--once` was cut short."""
+        self._print_line(f"Worker {worker.name} syndicates.")
+        telling = asyncio.create_task(self._print_progress(services, at_verbosity=1 if once else 2))
+        upkeep, schedule = TaskSupervisor(), PeriodicTasks(services.store, _periodic_tasks(services))
+        if not once:
+            upkeep.start(AuditSampler.over(services).run)
+            schedule.start()
+        try:
+            is_done = await _run_jobs(worker, once=once)
+        finally:
+            await schedule.close()
+            await upkeep.close()
+            telling.cancel()
+            await asyncio.gather(telling, return_exceptions=True)
+        self._print_line(f"Worker {worker.name} stops after {worker.performed_jobs} jobs.")
+        return is_done
+
+    async def _print_progress(self, services: Services, at_verbosity: int) -> None:
+        """One line every few seconds while something is owed."""
+        while self.verbosity >= at_verbosity:
+            await asyncio.sleep(PROGRESS_INTERVAL_S)
+            try:
+                self._print_line(await _describe_backlog(services))
+            except StoreError as error:
+                self._print_line(f"The store is away: {error}")
+
+    def _print_line(self, line: str) -> None:
+        if self.verbosity > 0:
+            self.stdout.write(line)
+            self.stdout.flush()
+
+
+def _periodic_tasks(services: Services) -> tuple[PeriodicTask, ...]:
+    """The regular work of every worker."""
+    return (*services.statistics.periodic_tasks, *services.indexing.turns, *services.owed_notices.turns)
+
+
+async def _run_jobs(worker: Worker, *, once: bool) -> bool:
+    if once:
+        return await worker.run_until_empty()
+    await worker.run()
+    return True
+
+
+async def _describe_backlog(services: Services) -> str:
+    depth = await services.outbox.read_depth()
+    age = "" if depth.is_empty else f"; the oldest is {depth.oldest_ms / 1000:.1f} s old"
+    return f"{depth.waiting} waiting, {depth.pending} pending, {depth.dead} dead letters{age}."
+
+
+def _stop_on_signals(worker: Worker) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, worker.stop)

@@ -1,0 +1,25 @@
+"""manage.py trim: apply every cap, take away what expiry and crashes left behind."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from socialsite.maintenance.scanning import count_keys
+from socialsite.management.operator_command import OperatorCommand
+from socialsite.services import Services
+from timelines.audit.trimming import Trimming
+
+
+class Command(OperatorCommand):
+    help = "Cut timelines and dead letters back to their caps; drop leftovers of sessions and lists."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--dry-run", action="store_true", help="count, take nothing away")
+
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
+        with self.progress_bar("Keys", await count_keys(services.store)) as step:
+            done = await Trimming.over(services).trim(step, dry_run=options["dry_run"])
+        for kind, count in done.most_common():
+            self.print_line(f"{kind}: {count}")
+        verb = "Would take away" if options["dry_run"] else "Took away"
+        self.print_line(f"{verb} {done.total()}.")

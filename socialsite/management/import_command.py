@@ -1,0 +1,106 @@
+"""What the import commands share: the progress bar, the refused lines, the summary, one line on trouble."""
+
+import asyncio
+import contextlib
+import itertools
+import sys
+import zlib
+from abc import abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from django.core.management.base import CommandError, CommandParser
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+
+from socialsite.management.site_command import SiteCommand
+from socialsite.services import Services, open_services
+from socialsite.store.errors import StoreError
+from timelines.importing.lines import LineFile, Tally
+
+REFUSED_LINES_SHOWN = 20
+"""Refused lines on the terminal, unless it is asked for all of them."""
+
+
+class ImportCommand(SiteCommand):
+    """Subclasses say in `run_import` what is done with the file."""
+
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE", help="plain or gzipped")
+        parser.add_argument("--dry-run", action="store_true", help="read and check everything, write nothing")
+        parser.add_argument("--report", type=Path, metavar="FILE",
+                            help="write each refused line there: number, tab, reason")  # fmt: skip
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.options = options
+        try:
+            self.size = options["file"].stat().st_size
+            with self._open_report() as report:
+                tally = Tally(on_refused=self._refused_line_reporter(report))
+                asyncio.run(self._import(tally))
+        except StoreError as error:
+            raise CommandError(f"The store cannot be used: {error}. Run it again to go on.") from error
+        except (OSError, EOFError, zlib.error) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            raise CommandError(f"{options['file']}: {reason}") from error
+        except KeyboardInterrupt:
+            raise CommandError("Stopped. Run it again to go on; nothing comes twice.") from None
+        if options["verbosity"] > 0:
+            self._print_summary(tally)
+
+    @abstractmethod
+    async def run_import(self, services: Services, file: LineFile, tally: Tally) -> None:
+        """Do it, or with options["dry_run"] only look."""
+
+    async def _import(self, tally: Tally) -> None:
+        path: Path = self.options["file"]
+        async with open_services() as services:
+            with self._progress() as progress:
+                task = progress.add_task(path.name, total=self.size)
+                file = LineFile(path, on_bytes=lambda at: progress.update(task, completed=at))
+                await self.run_import(services, file, tally)
+
+    def _progress(self) -> Progress:
+        columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn()
+        console = Console(stderr=True)
+        quiet = self.options["verbosity"] == 0 or not console.is_terminal
+        return Progress(*columns, console=console, disable=quiet)
+
+    @contextlib.contextmanager
+    def _open_report(self) -> Iterator[IO[str] | None]:
+        path: Path | None = self.options["report"]
+        if path is None:
+            yield None
+            return
+        with path.open("w", encoding="utf-8") as report:
+            yield report
+
+    def _refused_line_reporter(self, report: IO[str] | None) -> Any:
+        numbers = itertools.count(1)
+        most = {0: 0, 1: REFUSED_LINES_SHOWN}.get(self.options["verbosity"], sys.maxsize)
+
+        def tell(number: int, reason: str) -> None:
+            if report is not None:
+                report.write(f"{number}\t{reason}\n")
+            if next(numbers) <= most:
+                self.stderr.write(f"line {number}: {reason}")
+
+        return tell
+
+    def _print_summary(self, tally: Tally) -> None:
+        """What became of the lines, one count a line."""
+        if self.options["dry_run"]:
+            self.stdout.write("Dry run: nothing was written.")
+        for name, count in tally.counts.items():
+            self.stdout.write(f"{name}: {count}")
+        self.stdout.write(f"refused: {tally.refused.total()}")
+        for reason, count in tally.refused.most_common():
+            self.stdout.write(f"  {reason}: {count}")
+        left_out = tally.refused.total() - REFUSED_LINES_SHOWN
+        if self.options["verbosity"] == 1 and left_out > 0:
+            report = self.options["report"]
+            others = f"{report} has them all" if report else "--report FILE keeps them all"
+            self.stderr.write(f"{left_out} more refused lines: {others}, --verbosity 2 shows them.")

@@ -1,0 +1,76 @@
+"""What must stand before the settings are read: the data directory, its secret key, the environment.
+
+manage.py calls this first; the children inherit the result.
+"""
+
+import argparse
+import contextlib
+import os
+import resource
+import secrets
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from socialsite.settings_parsers import COMPONENTS
+
+DEFAULT_DATA_DIRECTORY = Path(__file__).resolve().parents[2] / "data"
+SECRET_KEY_FILE = "secret_key"  # noqa: S105  (a file's name)
+OPEN_FILE_LIMITS = (65536, 10240, 4096)
+"""Soft limits to try, highest first: every websocket is one; macOS refuses above 10,240."""
+
+
+def prepare_environment(arguments: Sequence[str]) -> None:
+    """Set the environment of a quickstart with these command-line arguments."""
+    if {"-h", "--help"} & set(arguments):
+        os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(50))
+        return
+    directory = parse_data_directory(arguments)
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        key = load_secret_key(directory)
+    except OSError as error:
+        sys.exit(f"quickstart: {directory} cannot be used: {error.strerror}.")
+    os.environ.setdefault("SECRET_KEY", key)
+    os.environ.setdefault("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+    os.environ.setdefault("LOG_LEVEL", "WARNING")
+    # One machine and one server: what places the data elsewhere is for production, and `.env` may say so.
+    os.environ |= {
+        "REDIS_URL": f"embedded://{directory}",
+        "STATIC_ROOT": str(directory / "static"),
+        "METRICS_DIR": str(directory / "metrics"),
+        "HTTPS": "0",
+        **{f"REDIS_{component.upper()}_URL": "" for component in COMPONENTS},
+    }
+
+
+def parse_data_directory(arguments: Sequence[str]) -> Path:
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    parser.add_argument("--data", type=Path, default=DEFAULT_DATA_DIRECTORY)
+    with contextlib.suppress(argparse.ArgumentError):  # the command's own parser says what is wrong
+        return Path(parser.parse_known_args(arguments)[0].data).expanduser().resolve()
+    return DEFAULT_DATA_DIRECTORY
+
+
+def load_secret_key(directory: Path) -> str:
+    """The directory's key, made at its first use; sessions stay valid from one start to the next."""
+    file = directory / SECRET_KEY_FILE
+    try:
+        with open(file, "x", opener=lambda path, flags: os.open(path, flags, 0o600)) as fresh:
+            fresh.write(secrets.token_urlsafe(50))
+    except FileExistsError:
+        pass
+    return file.read_text().strip()
+
+
+def raise_file_limit() -> None:
+    """Raise the soft limit of open files as far as the system lets us."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for wanted in OPEN_FILE_LIMITS:
+        if hard != resource.RLIM_INFINITY and wanted > hard:
+            wanted = hard
+        if soft == resource.RLIM_INFINITY or wanted <= soft:
+            return
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            return

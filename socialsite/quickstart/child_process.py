@@ -1,0 +1,45 @@
+"""A child process of quickstart: `python -m socialsite.quickstart.child_process FD web|worker ARGUMENT...`.
+
+FD is the reading end of a pipe whose writing end only the supervisor holds. When the supervisor is gone,
+however it went, the pipe closes and the child ends.
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+
+TERMINATION_GRACE_S = 3.0
+"""To end by SIGTERM, before the process is cut short."""
+
+
+def exit_with_supervisor(fd: int) -> None:
+    """End this process when the pipe closes."""
+
+    def wait() -> None:
+        os.read(fd, 1)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(TERMINATION_GRACE_S)
+        os._exit(1)
+
+    threading.Thread(target=wait, name="supervisor-watch", daemon=True).start()
+
+
+def main() -> None:
+    fd, role, *arguments = sys.argv[1:]
+    exit_with_supervisor(int(fd))
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
+    sys.argv = [role, *arguments]
+    if role == "web":
+        from daphne.cli import CommandLineInterface
+
+        CommandLineInterface.entrypoint()  # type: ignore[no-untyped-call]
+    else:
+        from django.core.management import execute_from_command_line
+
+        execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""Background work of a process that has to go on: each task has an owner, and a defect does not end it."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+
+TaskFactory = Callable[[], Coroutine[None, None, None]]
+RESTART_DELAY_S = 0.1
+
+log = logging.getLogger(__name__)
+
+
+class TaskSupervisor:
+    """Tasks that run until `close`. One that stumbles is logged and begun again, one that returns is done."""
+
+    def __init__(self, on_crash: Callable[[], None] | None = None) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._on_crash = on_crash
+
+    def start(self, work: TaskFactory) -> None:
+        self._run(work, work())
+
+    async def close(self) -> None:
+        tasks, self._tasks = self._tasks, set()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _run(self, work: TaskFactory, running: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(running)
+        self._tasks.add(task)
+        task.add_done_callback(lambda ended: self._restart(ended, work))
+
+    def _restart(self, ended: asyncio.Task[None], work: TaskFactory) -> None:
+        if ended not in self._tasks or ended.cancelled():
+            return
+        self._tasks.discard(ended)
+        if ended.exception() is None:
+            return
+        log.error("background work stumbled and goes on", exc_info=ended.exception())
+        if self._on_crash is not None:
+            self._on_crash()
+        self._run(work, _run_after_delay(work))
+
+
+async def _run_after_delay(work: TaskFactory) -> None:
+    await asyncio.sleep(RESTART_DELAY_S)
+    await work()

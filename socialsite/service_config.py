@@ -1,0 +1,60 @@
+"""The settings that services are built with, as one value: small caps in tests come through here too."""
+
+from dataclasses import dataclass, field
+from typing import Self
+
+from django.conf import settings
+
+DAY_MS = 86_400_000
+PULL_GRACE_MS = 15_000
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceConfig:
+    """Caps, sizes and limits (`socialsite.settings` has their documentation)."""
+
+    post_max_length: int = 500
+    home_cap: int = 1000
+    home_ttl_ms: int = 30 * DAY_MS
+    read_ahead: int = 15
+    profile_cap: int = 20_000
+    public_cap: int = 1000
+    list_cap: int = 1000
+    list_members_cap: int = 1000
+    following_cap: int = 5000
+    posts_per_pass: int = 1000
+    time_slice_ms: int = 20
+    pull_threshold: int = 0
+    pull_grace_ms: int = PULL_GRACE_MS
+    follow_partitions: int = 16
+    profile_partitions: int = 1
+    require_replicas: int = 0
+    memory_reserve: int = 16 * 1024 * 1024
+    archive_url: str = ""
+    rate_limits: dict[str, int | None] = field(default_factory=dict)
+
+    @property
+    def immutable_settings(self) -> dict[str, int]:
+        """Numbers that are fixed at a site's birth, since its keys name them."""
+        return {"FOLLOW_PARTITIONS": self.follow_partitions, "PROFILE_PARTITIONS": self.profile_partitions}
+
+    @classmethod
+    def from_settings(cls) -> Self:
+        return cls(
+            post_max_length=settings.POST_MAX_LENGTH,
+            home_cap=settings.HOME_CAP,
+            home_ttl_ms=settings.HOME_TTL_DAYS * DAY_MS,
+            profile_cap=settings.PROFILE_CAP,
+            public_cap=settings.PUBLIC_CAP,
+            list_cap=settings.LIST_CAP,
+            list_members_cap=settings.LIST_MEMBERS_CAP,
+            following_cap=settings.FOLLOWING_CAP,
+            posts_per_pass=settings.POSTS_PER_PASS,
+            pull_threshold=settings.PULL_THRESHOLD,
+            follow_partitions=settings.FOLLOW_PARTITIONS,
+            profile_partitions=settings.PROFILE_PARTITIONS,
+            require_replicas=settings.REQUIRE_REPLICAS,
+            memory_reserve=settings.MEMORY_RESERVE,
+            archive_url=settings.ARCHIVE_URL,
+            rate_limits=dict(settings.RATE_LIMITS),
+        )

@@ -1,0 +1,163 @@
+"""How the values of the environment become typed settings.
+
+Pure functions of strings, so that settings.py stays a list and these are tested without a Django set up. Each
+refuses what it cannot read with one sentence that names the variable.
+"""
+
+import re
+from collections.abc import Iterable
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+Network = IPv4Network | IPv6Network
+
+DEFAULT_RATE_LIMITS = {
+    "post": "30/m",
+    "follow": "60/m",
+    "login": "10/m",
+    "signup": "20/m",
+    "search": "60/m",
+    "complete": "300/m",
+    "socket": "120/m",
+    "address": "1200/m",
+}
+"""Rule -> grants a minute, as RATE_LIMIT_<RULE> would say it."""
+
+MEMORY_UNITS = {"": 1, "b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30}
+"""The units of redis.conf."""
+
+COMPONENTS = (
+    "accounts", "sessions", "posts", "timelines", "public", "follows",
+    "limits", "jobs", "live", "series", "search", "cache",
+)  # fmt: skip
+"""Families of keys placed together; each may have its own REDIS_<COMPONENT>_URL."""
+
+SINGLE_SERVER_SCHEMES = ("redis", "rediss", "unix")
+REPLICA_PARAMETERS = ("replica", "replicas")
+"""Query parameters of our URLs that a plain client does not know."""
+
+
+def parse_rate(name: str, text: str) -> int | None:
+    """Grants a minute from "30/m"; None for "off"."""
+    if text.strip().lower() == "off":
+        return None
+    found = re.fullmatch(r"\s*([1-9]\d{0,6})/m\s*", text)
+    if not found:
+        raise ImproperlyConfigured(f'{name} must be like "30/m" or "off", not "{text}".')
+    return int(found[1])
+
+
+def parse_bytes(name: str, text: str) -> int:
+    """Bytes from "16mb", with the units of redis.conf."""
+    found = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", text.lower())
+    if not found or found[2] not in MEMORY_UNITS:
+        raise ImproperlyConfigured(f'{name} must be a number of bytes such as "16mb", not "{text}".')
+    return int(found[1]) * MEMORY_UNITS[found[2]]
+
+
+def parse_int(name: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ImproperlyConfigured(f'{name} must be a whole number, not "{text}".') from None
+
+
+def find_unknown_redis_variables(names: Iterable[str]) -> list[str]:
+    """Variables that look like REDIS_<COMPONENT>_URL and place nothing."""
+    found = ((name, re.fullmatch(r"REDIS_([A-Z_]+)_URL", name)) for name in names)
+    return sorted(name for name, match in found if match and match[1].lower() not in COMPONENTS)
+
+
+def require_at_least(name: str, number: int, lowest: int) -> int:
+    if number < lowest:
+        raise ImproperlyConfigured(f"{name} must be {lowest} or more, not {number}.")
+    return number
+
+
+def parse_networks(name: str, texts: Iterable[str]) -> list[Network]:
+    """The CIDRs of trusted proxies; a plain address is a network of one."""
+    try:
+        return [ip_network(text.strip()) for text in texts if text.strip()]
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} must be comma-separated networks: {error}.") from error
+
+
+def read_secret_key(url: str) -> str:
+    """The key that quickstart keeps in an embedded server's directory; "" where there is none."""
+    scheme, _, directory = url.partition("://")
+    file = Path(directory).expanduser() / "secret_key"
+    return file.read_text().strip() if scheme == "embedded" and file.is_file() else ""
+
+
+def default_archive_url(url: str, base: Path) -> str:
+    """ARCHIVE_URL where none is given: a file in the data directory, made at its first use."""
+    scheme, _, directory = url.partition("://")
+    data = Path(directory).expanduser() if scheme == "embedded" else base / "data"
+    return f"sqlite://{data / 'archive.sqlite3'}"
+
+
+def build_cache_settings(url: str, *, is_explicit: bool) -> dict[str, dict[str, Any]]:
+    """CACHES on `url` where django-redis can speak to it, else in the process's own memory.
+
+    `chosen`: the address was given for the cache itself, so one that cannot serve is an error.
+    The cache may vanish at any moment and holds no pickles.
+    """
+    name = "REDIS_CACHE_URL" if is_explicit else "REDIS_URL"
+    try:
+        scheme = urlsplit(url).scheme
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} cannot be read: its host is no name or address.") from error
+    if scheme in SINGLE_SERVER_SCHEMES:
+        return {"default": _redis_cache(_strip_replica_parameters(url))}
+    if scheme == "redis+sentinel":
+        return {"default": _sentinel_cache(url)}
+    if is_explicit:
+        raise ImproperlyConfigured(f'{name} must be a single server or Sentinel, not "{scheme}://".')
+    return {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+
+
+def _strip_replica_parameters(url: str) -> str:
+    parts = urlsplit(url)
+    query = [(key, value) for key, value in parse_qsl(parts.query) if key not in REPLICA_PARAMETERS]
+    return urlunsplit(parts._replace(query=urlencode(query)))
+
+
+def _redis_cache(location: str, **options: object) -> dict[str, Any]:
+    return {
+        "BACKEND": "django_redis.cache.RedisCache",
+        "LOCATION": location,
+        "KEY_PREFIX": "cache",
+        "OPTIONS": {
+            "SERIALIZER": "django_redis.serializers.json.JSONSerializer",
+            "SOCKET_CONNECT_TIMEOUT": 1,
+            "SOCKET_TIMEOUT": 1,
+            "IGNORE_EXCEPTIONS": True,
+            **options,
+        },
+    }
+
+
+def _sentinel_cache(url: str) -> dict[str, Any]:
+    parts = urlsplit(url)
+    credentials, _, addresses = parts.netloc.rpartition("@")
+    username, _, password = credentials.partition(":")
+    sentinels = [_parse_sentinel_address(text) for text in addresses.split(",")]
+    return _redis_cache(
+        f"redis://{parts.path.strip('/')}/0",
+        CLIENT_CLASS="django_redis.client.SentinelClient",
+        CONNECTION_FACTORY="django_redis.pool.SentinelConnectionFactory",
+        SENTINELS=sentinels,
+        **({"USERNAME": username} if username else {}),
+        **({"PASSWORD": password} if password else {}),
+    )
+
+
+def _parse_sentinel_address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit():
+        raise ImproperlyConfigured(f'A Sentinel address must be "host:port", not "{text}".')
+    return host.strip("[]"), int(port)

@@ -1,0 +1,144 @@
+"""From URLs to a store. A URL that cannot be used is refused here, in one sentence that says what to do."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+from socialsite.store.address import Address
+from socialsite.store.errors import StoreError
+from socialsite.store.partition import PARTITIONERS
+from socialsite.store.store import Topology
+from socialsite.store.topology.addresses import (
+    MultiServerUrl,
+    pop_parameter,
+    redact_credentials,
+    reject_unknown_parameters,
+    split_servers,
+)
+from socialsite.store.topology.cluster import Cluster
+from socialsite.store.topology.sentinel import Sentinel
+from socialsite.store.topology.shards import Shards
+from socialsite.store.topology.standalone import Standalone
+from socialsite.store.topology.twemproxy import Twemproxy
+
+COMPONENTS = (
+    "accounts", "sessions", "posts", "timelines", "public", "follows", "limits", "jobs", "live", "series",
+    "search",
+)  # fmt: skip
+
+
+class InvalidStoreUrl(StoreError):
+    """The URL names no topology, or not fully."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreUrls:
+    """`REDIS_URL` and the `REDIS_<COMPONENT>_URL`s (component -> URL)."""
+
+    default: str
+    component_urls: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for component in self.component_urls:
+            if component not in COMPONENTS:
+                raise InvalidStoreUrl(
+                    f"there is no component {component!r}; the components are {', '.join(COMPONENTS)}"
+                )
+
+
+def components_of_url(urls: StoreUrls, url: str) -> frozenset[str]:
+    """The components whose place is `url`."""
+    return frozenset(name for name in COMPONENTS if urls.component_urls.get(name, urls.default) == url)
+
+
+def create_topology(url: str, components: Collection[str] = COMPONENTS) -> Topology:
+    """The topology a URL names, for these components."""
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        raise InvalidStoreUrl(
+            f"{url!r} is not a Redis URL: write redis://host:port or unix:///path or embedded://directory"
+        )
+    if scheme == "embedded":
+        from socialsite.store.embedded import EmbeddedServer
+
+        if not rest:
+            raise InvalidStoreUrl(f"{url!r} names no place: say which directory, embedded://directory")
+        return Standalone(EmbeddedServer.ensure_running(Path(rest)).url)
+    if scheme in ("redis", "rediss", "unix"):
+        try:
+            return _create_standalone(url)
+        except ValueError as error:
+            raise InvalidStoreUrl(f"{redact_credentials(url)!r} is not a Redis URL: {error}") from error
+    if scheme in MULTI_SERVER_FACTORIES:
+        try:
+            return MULTI_SERVER_FACTORIES[scheme](url, components)
+        except ValueError as error:
+            raise InvalidStoreUrl(f"{redact_credentials(url)!r} is not a {scheme} URL: {error}") from error
+    schemes = ("redis", "rediss", "unix", "embedded", *MULTI_SERVER_FACTORIES)
+    raise InvalidStoreUrl(f"no topology is called {scheme!r}: use {', '.join(f'{each}://' for each in schemes)}")
+
+
+def _create_standalone(url: str) -> Topology:
+    """`redis://user:password@host:port/0?replica=host:port&replica=host:port`; the login holds for all."""
+    reject_unknown_parameters(url, "db", "replica")
+    own, replicas = pop_parameter(url, "replica")
+    master = Address.parse(own)
+    return Standalone(
+        own, [master.with_location(place) for place in split_servers(",".join(replicas))] if replicas else ()
+    )
+
+
+def _create_cluster(url: str, components: Collection[str]) -> Topology:
+    """`redis+cluster://user:password@h:p,h:p?replicas=1`"""
+    parts = MultiServerUrl.parse(url, "replicas")
+    wanted = parts.query.get("replicas", "0")
+    if wanted not in ("0", "1"):
+        raise ValueError("replicas=1 reads from replicas, replicas=0 does not")
+    if parts.path not in ("", "0"):
+        raise ValueError("a cluster has no numbered databases: take the number out")
+    if parts.servers[0].startswith("/"):
+        raise ValueError("a cluster is named by host:port, as its members name each other")
+    return Cluster([parts.address(place) for place in parts.servers], use_replicas=wanted == "1")
+
+
+def _create_shards(url: str, components: Collection[str]) -> Topology:
+    """`redis+shards://h:p,h:p?partitioner=hash|ring|range|list`"""
+    parts = MultiServerUrl.parse(url, "partitioner", "db")
+    kind = parts.query.get("partitioner")
+    if kind is not None and kind not in PARTITIONERS:
+        raise ValueError(f"there is no partitioner {kind!r}: use {', '.join(PARTITIONERS)}")
+    db = parts.query.get("db", parts.path) or "0"
+    return Shards([parts.address(place, db=db) for place in parts.servers], kind, components)
+
+
+def _create_sentinel(url: str, components: Collection[str]) -> Topology:
+    """`redis+sentinel://user:password@h:p,h:p/<master>?db=0&sentinel_password=...`"""
+    parts = MultiServerUrl.parse(url, "db", "sentinel_username", "sentinel_password")
+    if not parts.path or "/" in parts.path:
+        raise ValueError("the name of the master belongs behind the last Sentinel: .../<master>")
+    words = [quote(parts.query.get(f"sentinel_{word}", ""), safe="") for word in ("username", "password")]
+    credentials = ":".join(words) if any(words) else ""
+    sentinels = [parts.address(place, credentials=credentials) for place in parts.servers]
+    return Sentinel(sentinels, parts.path, parts.address(parts.servers[0], db=parts.query.get("db", "0")))
+
+
+def _create_twemproxy(url: str, components: Collection[str]) -> Topology:
+    """`redis+twemproxy://h:p?nodes=h:p,h:p`"""
+    parts = MultiServerUrl.parse(url, "nodes")
+    if len(parts.servers) > 1:
+        raise ValueError("one proxy only; several stand behind a balancer of their own")
+    if "nodes" not in parts.query:
+        raise ValueError("say which servers stand behind it: ?nodes=h:p,h:p")
+    if parts.path not in ("", "0"):
+        raise ValueError("Twemproxy knows no numbered databases: take the number out")
+    servers = [parts.address(place) for place in split_servers(parts.query["nodes"])]
+    return Twemproxy(parts.address(parts.servers[0]), servers)
+
+
+MULTI_SERVER_FACTORIES: dict[str, Callable[[str, Collection[str]], Topology]] = {
+    "redis+cluster": _create_cluster,
+    "redis+shards": _create_shards,
+    "redis+sentinel": _create_sentinel,
+    "redis+twemproxy": _create_twemproxy,
+}

@@ -1,0 +1,40 @@
+"""One server holds everything: embedded, or a Redis somebody runs; with replicas for reads that may lag."""
+
+import asyncio
+from collections.abc import Sequence
+
+from socialsite.store.connection import Address
+from socialsite.store.node import Node
+from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
+from socialsite.store.replicas import ReplicaNode, Replicas
+
+
+class Standalone:
+    """Every tag on one node."""
+
+    def __init__(self, url: str, replicas: Sequence[Address] = ()) -> None:
+        self._node = Node(Address.parse(url))
+        self._replicas = tuple(ReplicaNode(address, self._node) for address in replicas)
+        self._node.replicas = Replicas(self._replicas) if replicas else None
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return (self._node,)
+
+    def node_for(self, tag: str) -> Node:
+        return self._node
+
+    @property
+    def node_count(self) -> int:
+        return 1
+
+    def group_by_node(self, owners: Sequence[OwnerId], key_of: KeyBuilder) -> NodeGroups[OwnerId]:
+        return [(self._node, owners)]
+
+    async def open(self) -> None:
+        """Nothing to look at but replicas: the first command connects. Raises NotAReplica."""
+        await asyncio.gather(*(replica.check_role() for replica in self._replicas))
+
+    async def close(self) -> None:
+        for node in (*self._replicas, self._node):
+            await node.close()

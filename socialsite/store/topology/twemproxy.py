@@ -1,0 +1,158 @@
+"""Twemproxy (Debian's nutcracker): one entrance, the servers behind it placed by the proxy's own ring.
+
+It closes the connection on whatever it does not know, and everything in flight with it; so a command that is
+not on its list (proxy_commands.py) is refused here, before it is sent. Operators' commands (INFO, SCAN, TIME)
+go to the servers themselves, the `nodes` of the URL.
+"""
+
+import asyncio
+import secrets
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import hiredis
+
+from socialsite.store.connection import Address, PipelinedConnection
+from socialsite.store.errors import NotDurable, ScriptMissing, StoreError, StoreUnavailable
+from socialsite.store.key import Key
+from socialsite.store.node import Node, Reply, as_eval, encode
+from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
+from socialsite.store.scripts import Command, Script, routing_key
+from socialsite.store.topology.twemproxy_commands import require_supported, unsupported_error
+
+PROBE_TAG_COUNT = 128
+"""Tags tried at the start: a server that is not named goes unseen once in 10^16 of four, in 10^6 of ten."""
+PROBE_TTL_MS = 10_000
+
+
+class TwemproxyMisconfigured(StoreError):
+    """The proxy does not place keys as the site needs it. The message says what to do."""
+
+
+class TwemproxyNode(Node):
+    """The proxy. Commands of one pipeline keep their order for each key, as on a server."""
+
+    def __init__(self, address: Address, servers: Sequence[Node]) -> None:
+        super().__init__(address)
+        self._servers = servers
+
+    @property
+    def disconnect_count(self) -> int:
+        return super().disconnect_count + sum(server.disconnect_count for server in self._servers)
+
+    async def wait_for_aof(self) -> None:
+        """The servers know; which of them answered, only the proxy does. One that was away did not."""
+        await asyncio.gather(*(_wait_for_aof_if_reachable(server) for server in self._servers))
+
+    async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
+        raise unsupported_error("MULTI", commands[0])
+
+    async def blocking(self, *command: object, timeout_s: float) -> Reply:
+        raise unsupported_error(f"a waiting {command[0]}", command)
+
+    async def pipeline_with_wait(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
+        raise unsupported_error("WAIT", commands[0])
+
+    async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
+        if required_replicas:
+            raise unsupported_error("WAIT", ())
+        reader = hiredis.Reader()
+        reader.feed(payload)
+        while (command := reader.gets()) is not False:
+            require_supported((command[0].decode(), *command[1:]))
+        return await super().send_encoded(payload, replies)
+
+    async def _send_commands(self, commands: Sequence[Command]) -> list[Reply]:
+        for command in commands:
+            require_supported(command)
+        return await super()._send_commands(commands)
+
+    def _encode(self, connection: PipelinedConnection, commands: Sequence[Command]) -> tuple[int, bytes]:
+        """SCRIPT LOAD is not carried: a digest is tried, and the script sent where it is unknown.
+
+        Not in the company of other commands on its tag, which would overtake the second try: it goes whole.
+        """
+        company = Counter(routing_key(command).tag for command in commands) if len(commands) > 1 else {}
+        return 0, b"".join(encode(_script_command(command, company)) for command in commands)
+
+    async def _handle_error_replies(self, commands: Sequence[Command], replies: list[Reply]) -> list[Reply]:
+        """The scripts that servers had not seen are sent whole, all in one round trip."""
+        missing = [place for place, reply in enumerate(replies) if isinstance(reply, ScriptMissing)]
+        if missing:
+            sources = [as_eval(commands[place]) for place in missing]
+            for place, reply in zip(missing, await super()._send_commands(sources), strict=True):
+                replies[place] = reply
+        return await super()._handle_error_replies(commands, replies)
+
+
+async def _wait_for_aof_if_reachable(server: Node) -> None:
+    """Away is who cannot be connected to; who goes just now may have answered before."""
+    losses = server.disconnect_count
+    try:
+        await server.wait_for_aof()
+    except NotDurable:
+        raise
+    except StoreUnavailable:
+        if server.disconnect_count != losses:
+            raise
+
+
+def _script_command(command: Command, company: Mapping[str, int]) -> Command:
+    if not isinstance(command[1], Script):
+        return command
+    if company and company[routing_key(command).tag] > 1:
+        return as_eval(command)
+    return (command[0], command[1].sha, *command[2:])
+
+
+class Twemproxy:
+    """Every tag behind one proxy; `nodes` are the servers that hold the data."""
+
+    def __init__(self, address: Address, servers: Sequence[Address]) -> None:
+        self._servers = tuple(Node(server) for server in servers)
+        self._proxy = TwemproxyNode(address, self._servers)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return self._servers
+
+    def node_for(self, tag: str) -> Node:
+        return self._proxy
+
+    @property
+    def node_count(self) -> int:
+        return 1
+
+    def group_by_node(self, owners: Sequence[OwnerId], key_of: KeyBuilder) -> NodeGroups[OwnerId]:
+        return [(self._proxy, owners)]
+
+    async def close(self) -> None:
+        for node in (self._proxy, *self._servers):
+            await node.close()
+
+    async def open(self) -> None:
+        """Write a few keys and look where they went: a wrong configuration would lose data silently."""
+        tags = [f"t{secrets.randbelow(10**9)}" for _ in range(PROBE_TAG_COUNT)]
+        # Names far apart: without hash_tag the whole key is hashed, and some hashes keep neighbours together.
+        names = [f"probe:{secrets.token_hex(8)}" for _ in (0, 1)]
+        pairs = [[Key("map", tag=tag, name=name) for name in names] for tag in tags]
+        keys = [key for pair in pairs for key in pair]
+        await self._proxy.pipeline([("SET", key, 1, "PX", PROBE_TTL_MS) for key in keys])
+        looked = await asyncio.gather(*(server.pipeline([("EXISTS", key) for key in keys]) for server in self._servers))
+        for place in range(0, len(keys), 2):
+            self._check_placement([[number for number, found in enumerate(looked) if found[place + n]] for n in (0, 1)])
+        await self._proxy.pipeline([("DEL", key) for key in keys])
+
+    def _check_placement(self, holders: list[list[int]]) -> None:
+        """Of two keys with one tag: the servers that hold each."""
+        at = self._proxy.address
+        if not all(holders):
+            raise TwemproxyMisconfigured(
+                f"Twemproxy at {at} has servers that `nodes` does not name: name all of them in the URL"
+            )
+        if holders[0] != holders[1]:
+            raise TwemproxyMisconfigured(
+                f'Twemproxy at {at} does not place keys by their tag: put `hash_tag: "{{}}"` into its pool'
+            )
+        if len(holders[0]) > 1:
+            raise TwemproxyMisconfigured(f"`nodes` names a server behind Twemproxy at {at} twice: name each once")

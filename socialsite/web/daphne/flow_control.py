@@ -1,0 +1,159 @@
+"""Flow control for websockets on daphne, which has none: its `send` returns at once and buffers without end.
+
+The outlet registers itself as the push producer of Twisted's transport, in place of the HTTPChannel that the
+upgrade left there, so Twisted says when the reader stalls. Frames go to the transport as they are, past
+autobahn: they were encoded once for all sockets.
+"""
+
+import asyncio
+import functools
+from socket import SO_SNDBUF, SOL_SOCKET, socket
+from typing import Any, Final, Protocol
+
+from socialsite.web.socket_writer import (
+    CLOSE_CODE_TOO_SLOW,
+    STALL_TIMEOUT_S,
+    AsgiSocketWriter,
+    FlowGate,
+    Send,
+    SendQueue,
+    SocketWriter,
+    TextFrame,
+)
+
+TRANSPORT_BUFFER_BYTES = 16 * 1024
+"""What Twisted may hold before it pauses us (its own default is 64 kB)."""
+KERNEL_BUFFER_BYTES = 64 * 1024
+"""What the kernel may hold (it doubles the number); left alone it grows to 4 MB for a reader that stalls."""
+ABORT_DELAY_S = 1.0
+
+WEBSOCKET_STATE_OPEN: Final = 3
+"""autobahn's WebSocketProtocol.STATE_OPEN."""
+
+
+class Transport(Protocol):
+    """The part of Twisted's TCP and unix transports that is used here."""
+
+    connected: int
+    dataBuffer: bytes  # noqa: N815 - Twisted's name
+    bufferSize: int  # noqa: N815
+    _tempDataBuffer: list[bytes]  # noqa: N815
+
+    def write(self, data: bytes) -> None: ...
+    def writeSomeData(self, data: bytes) -> int | BaseException: ...  # noqa: N802
+    def registerProducer(self, producer: object, streaming: bool) -> None: ...  # noqa: N802
+    def unregisterProducer(self) -> None: ...  # noqa: N802
+    def getHandle(self) -> socket: ...  # noqa: N802
+    def abortConnection(self) -> None: ...  # noqa: N802
+    def pauseProducing(self) -> None: ...  # noqa: N802
+    def resumeProducing(self) -> None: ...  # noqa: N802
+
+
+class DaphneSocketWriter:
+    """Frames straight to Twisted's transport, with its back-pressure.
+
+    The names in camelCase are Twisted's IPushProducer: the transport calls them.
+    """
+
+    def __init__(self, protocol: Any) -> None:
+        self._protocol = protocol
+        self._transport: Transport = protocol.transport
+        self._loop = asyncio.get_running_loop()
+        self._queue = SendQueue()
+        self._flow_gate = FlowGate()
+        self._stall_timer: asyncio.TimerHandle | None = None
+        self._abort_timer: asyncio.TimerHandle | None = None
+        self.is_closed = False
+        # Only a plain socket may be written to directly; TLS has to see every byte.
+        self._is_plain = hasattr(self._transport, "writeSomeData") and not getattr(self._transport, "TLS", False)
+        if self._is_plain:
+            self._transport.getHandle().setsockopt(SOL_SOCKET, SO_SNDBUF, KERNEL_BUFFER_BYTES)
+        self._transport.bufferSize = TRANSPORT_BUFFER_BYTES
+        self._transport.unregisterProducer()  # HTTPChannel's, left over from before the upgrade
+        self._transport.registerProducer(self, True)
+
+    def send(self, frame: TextFrame) -> None:
+        if self.is_closed:
+            return
+        if self._flow_gate.is_open:
+            self._write_frame(frame.encoded)
+        elif not self._queue.append(frame):
+            self._close_too_slow()
+
+    def close(self, code: int) -> None:
+        """Close frame behind what was written; autobahn drops a peer that does not answer it within 1 s."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        self._queue.clear()
+        self._protocol.handle_reply({"type": "websocket.close", "code": code})
+
+    async def wait_until_drained(self) -> None:
+        await self._flow_gate.wait_until_open()
+
+    def detach(self) -> None:
+        """The connection is gone: forget timers, wake whoever waits."""
+        self.is_closed = True
+        self._queue.clear()
+        self._flow_gate.open()
+        for timer in (self._stall_timer, self._abort_timer):
+            if timer is not None:
+                timer.cancel()
+
+    def _write_frame(self, wire: bytes) -> None:
+        """Past the reactor where nothing is queued: one system call in place of three."""
+        transport = self._transport
+        if self._protocol.state != WEBSOCKET_STATE_OPEN:
+            return
+        if self._is_plain and not transport.dataBuffer and not transport._tempDataBuffer and transport.connected:
+            written = transport.writeSomeData(wire)
+            if written == len(wire):
+                return
+            if isinstance(written, int):
+                wire = wire[written:]
+        transport.write(wire)
+
+    def _close_too_slow(self) -> None:
+        """The close frame stands behind what the reader does not read: it may only ever see the abort."""
+        self.close(CLOSE_CODE_TOO_SLOW)
+        self._abort_timer = self._loop.call_later(ABORT_DELAY_S, self._transport.abortConnection)
+
+    # IPushProducer
+
+    def pauseProducing(self) -> None:  # noqa: N802
+        """The reader stalls. Nothing is read from it either: pongs and answers would pile up as well."""
+        self._flow_gate.close()
+        if self._stall_timer is None:
+            self._stall_timer = self._loop.call_later(STALL_TIMEOUT_S, self._close_too_slow)
+        if not self.is_closed:
+            self._transport.pauseProducing()
+
+    def resumeProducing(self) -> None:  # noqa: N802
+        """The transport's buffer is empty again."""
+        if self._stall_timer is not None:
+            self._stall_timer.cancel()
+            self._stall_timer = None
+        if self.is_closed:
+            self._flow_gate.open()
+            return
+        self._transport.resumeProducing()
+        self._flow_gate.open()
+        while self._queue and self._flow_gate.is_open:
+            self._write_frame(self._queue.popleft().encoded)
+
+    def stopProducing(self) -> None:  # noqa: N802
+        self.detach()
+
+
+def find_daphne_protocol(send: Send) -> Any | None:
+    """daphne's WebSocketProtocol, which its `send` carries as a partial; None under any other server."""
+    if not isinstance(send, functools.partial) or not send.args:
+        return None
+    protocol = send.args[0]
+    return protocol if hasattr(getattr(protocol, "transport", None), "abortConnection") else None
+
+
+def open_socket_writer(send: Send) -> SocketWriter:
+    """The outlet for an accepted socket."""
+    protocol = find_daphne_protocol(send)
+    return AsgiSocketWriter(send) if protocol is None else DaphneSocketWriter(protocol)

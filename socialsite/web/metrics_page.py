@@ -1,0 +1,128 @@
+"""`/metrics`: what the processes of this machine counted, and how the store stands at this moment.
+
+Not for the world: it is shown to who asks directly, from a network in METRICS_ALLOWED. A request that came
+through any proxy is somebody else's, whatever its address says: there it does not exist (404).
+"""
+
+import asyncio
+from collections.abc import Iterable
+from ipaddress import IPv6Address, ip_address
+
+from django.conf import settings
+from django.http import Http404, HttpResponse
+from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from socialsite.analytics import multiprocess as metrics_shared
+from socialsite.analytics import prometheus as metrics
+from socialsite.store.errors import StoreError
+from socialsite.store.info import parse_info
+from socialsite.store.node import Node
+from socialsite.web.health import OK, OPEN_TIMEOUT_S, READINESS_TIMEOUT_S, Readiness, check_readiness
+from socialsite.web.middleware.services import loop_services
+from socialsite.web.requests import SiteRequest
+
+FORWARDED_HEADERS = ("HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_FORWARDED", "HTTP_VIA")
+NodeInfo = tuple[str, dict[str, str]]
+
+
+async def metrics_page(request: SiteRequest) -> HttpResponse:
+    if not is_allowed_client(request):
+        raise Http404
+    metrics.flush_round_trips()
+    families = build_gauges(*await asyncio.gather(check_readiness(), read_node_infos()))
+    # In a thread: the files of many processes take a while to add up, and pages go on meanwhile.
+    page = await asyncio.to_thread(render_metrics, families)
+    return HttpResponse(page, content_type=CONTENT_TYPE_LATEST)
+
+
+def is_allowed_client(request: SiteRequest) -> bool:
+    """Asked directly, from a network that may know."""
+    if any(header in request.META for header in FORWARDED_HEADERS):
+        return False
+    try:
+        peer = ip_address(request.META.get("REMOTE_ADDR", ""))
+    except ValueError:
+        return False
+    mapped = peer.ipv4_mapped if isinstance(peer, IPv6Address) else None
+    return any((mapped or peer) in network for network in settings.METRICS_ALLOWED)
+
+
+def render_metrics(families: Iterable[Metric]) -> bytes:
+    """Prometheus's text: the counts, then `families`."""
+    figures = CollectorRegistry(auto_describe=False)
+    figures.register(PrebuiltCollector(families))
+    return render_counters() + generate_latest(figures)
+
+
+def render_counters() -> bytes:
+    """What all processes of METRICS_DIR counted, the dead ones too; without it, this one."""
+    metrics.sample_process()
+    place = metrics_shared.get_directory()
+    if place is None:
+        return generate_latest(REGISTRY)
+    with metrics_shared.lock_directory(place):
+        metrics_shared.merge_dead_processes(place)
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry, str(place))  # type: ignore[no-untyped-call]
+        return generate_latest(registry)
+
+
+class PrebuiltCollector(Collector):
+    """Families that were made already."""
+
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        return self._families
+
+
+async def read_node_infos() -> list[NodeInfo]:
+    """INFO memory of each node that answers in time."""
+    until = asyncio.get_running_loop().time() + READINESS_TIMEOUT_S
+    try:
+        async with asyncio.timeout(OPEN_TIMEOUT_S):
+            services = await loop_services.get()
+    except (StoreError, TimeoutError):
+        return []
+    found = await asyncio.gather(*(_read_memory_info(node, until) for node in services.store.nodes))
+    return [facts for facts in found if facts is not None]
+
+
+async def _read_memory_info(node: Node, until: float) -> NodeInfo | None:
+    try:
+        async with asyncio.timeout_at(until):
+            return str(node.address), parse_info(await node.execute("INFO", "memory"))
+    except (StoreError, TimeoutError):
+        return None
+
+
+def build_gauges(ready: Readiness, nodes: Iterable[NodeInfo]) -> list[Metric]:
+    """Gauges of this moment, the same whichever process is asked."""
+    up = GaugeMetricFamily(
+        "socialsite_component_up", "1 where a component answers and takes writes", labels=["component"]
+    )
+    for component, state in ready.components.items():
+        up.add_metric([component], float(state == OK))
+    used = GaugeMetricFamily("socialsite_redis_used_bytes", "Memory used, by node", labels=["node"])
+    most = GaugeMetricFamily("socialsite_redis_max_bytes", "maxmemory, by node; 0: no limit", labels=["node"])
+    for node, facts in nodes:
+        used.add_metric([node], float(facts.get("used_memory", 0)))
+        most.add_metric([node], float(facts.get("maxmemory", 0)))
+    return [up, used, most, *_build_outbox_gauges(ready)]
+
+
+def _build_outbox_gauges(ready: Readiness) -> list[Metric]:
+    if ready.outbox is None:
+        return []
+    depth, jobs = ready.outbox, "Jobs the workers owe, by what became of them"
+    owed = GaugeMetricFamily("socialsite_outbox_jobs", jobs, labels=["state"])
+    for state, count in (("waiting", depth.waiting), ("pending", depth.pending), ("dead", depth.dead)):
+        owed.add_metric([state], count)
+    age = GaugeMetricFamily("socialsite_outbox_oldest_seconds", "Age of the oldest job owed; 0: none")
+    age.add_metric([], depth.oldest_ms / 1000)
+    return [owed, age]

@@ -1,0 +1,57 @@
+"""Headers that every answer carries: what a browser may load, and what a cache may keep.
+
+HSTS, nosniff, referrer and opener policy are Django's SecurityMiddleware's (stock.py).
+"""
+
+from functools import lru_cache
+
+from django.core.exceptions import DisallowedHost
+from django.http.response import HttpResponseBase
+
+from socialsite.web.middleware.base import Middleware
+from socialsite.web.requests import SiteRequest
+
+VARY_HEADER = "Accept, Accept-Language, Cookie"
+PERMISSIONS_POLICY = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
+
+
+@lru_cache(maxsize=64)
+def content_security_policy(websocket_origin: str) -> str:
+    """Only this host, no inline script or style. 'self' does not cover ws: everywhere, so it is named."""
+    return "; ".join(
+        (
+            "default-src 'self'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "img-src 'self'",
+            f"connect-src 'self' {websocket_origin}".rstrip(),
+            "object-src 'none'",
+            "base-uri 'none'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+        )
+    )
+
+
+class HeadersMiddleware(Middleware):
+    """Content security, frames, and `private, no-store` for whatever a cookie had a part in."""
+
+    async def __call__(self, request: SiteRequest) -> HttpResponseBase:
+        response = await self.get_response(request)
+        headers = response.headers
+        headers["Content-Security-Policy"] = content_security_policy(_websocket_origin(request))
+        headers["X-Frame-Options"] = "DENY"
+        headers["Permissions-Policy"] = PERMISSIONS_POLICY
+        headers["Vary"] = VARY_HEADER
+        if "HTTP_COOKIE" in request.META or response.cookies or response.status_code >= 400:
+            headers["Cache-Control"] = "private, no-store"
+        else:
+            headers.setdefault("Cache-Control", "no-cache")
+        return response
+
+
+def _websocket_origin(request: SiteRequest) -> str:
+    try:
+        return f"{'wss' if request.is_secure() else 'ws'}://{request.get_host()}"
+    except DisallowedHost:
+        return ""

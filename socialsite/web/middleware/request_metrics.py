@@ -1,0 +1,25 @@
+"""What the site's statistics learn of an answer. Only memory is touched: the meter writes once a second."""
+
+from django.http.response import HttpResponseBase
+
+from socialsite.analytics import prometheus as metrics
+from socialsite.web.middleware.base import PROBE_PATHS
+from socialsite.web.requests import HTML_TYPE, SiteRequest
+
+
+def record_request(request: SiteRequest, response: HttpResponseBase, seconds: float) -> None:
+    """Count an answer; before there are services (the store is down from the start) for Prometheus only."""
+    if request.path_info in PROBE_PATHS:
+        return
+    match = request.resolver_match
+    account = getattr(request, "account", None)
+    view = (match and match.view_name) or "none"
+    metrics.observe_request(view, response.status_code, seconds, signed_in=account is not None)
+    services = getattr(request, "services", None)
+    if services is None:
+        return
+    services.statistics.meter.count_response(
+        response.status_code,
+        is_page=request.method == "GET" and response.headers.get("Content-Type", "").startswith(HTML_TYPE),
+        account_id=account.id if account else None,
+    )

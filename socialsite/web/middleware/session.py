@@ -1,0 +1,154 @@
+"""Who asks: session, account and the address's rate limit, in ONE round trip.
+
+Sets request.session, request.account (Account or None), request.user and request.auser, so that Django's
+alogin and alogout work. Afterwards it does what Django's SessionMiddleware does, without a thread: saves what
+was changed, sets or takes away the cookie.
+"""
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.sessions.backends.base import UpdateError
+from django.contrib.sessions.exceptions import SessionInterrupted
+from django.http.response import HttpResponseBase
+from django.utils.http import http_date
+
+from accounts.sessions.tokens import SessionToken
+from socialsite.errors import RateLimited
+from socialsite.recipes.rate_limit import hit_command, parse_decision
+from socialsite.store.errors import StoreUnavailable
+from socialsite.store.scripts import Command
+from socialsite.web.limits import address_identifier, get_rate_limit_rules
+from socialsite.web.middleware.base import PROBE_PATHS, Middleware
+from socialsite.web.middleware.errors import respond_to_error
+from socialsite.web.requests import SiteRequest, require_viewer_id, wants_json
+
+if TYPE_CHECKING:
+    from accounts.models import Account
+    from accounts.sessions.django_store import SessionStore
+
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+
+class SessionMiddleware(Middleware):
+    """A session or account that cannot be read is 503: never taken for "signed out"."""
+
+    async def __call__(self, request: SiteRequest) -> HttpResponseBase:
+        if request.path_info in PROBE_PATHS:
+            request.account = None
+            return await self.get_response(request)
+        try:
+            await load_session(request)
+        except (StoreUnavailable, RateLimited) as error:
+            return respond_to_error(request, error)
+        response = await self.get_response(request)
+        try:
+            await save_session(request, response)
+        except StoreUnavailable as error:
+            return respond_to_error(request, error)
+        return response
+
+
+async def load_session(request: SiteRequest) -> None:
+    """Read who asks and count the request for its address. Raises RateLimited, StoreUnavailable."""
+    services, now_ms = request.services, request.services.clock.now_ms()
+    cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+    reads = services.sessions.read_session_commands(cookie)
+    hits, badge = _rate_limit_commands(request, now_ms), _badge_commands(request, cookie)
+    try:
+        replies = await services.store.gather([*reads, *hits, *badge])
+    except StoreUnavailable:
+        if not (hits or badge) or request.method not in SAFE_METHODS:
+            raise
+        replies = await services.store.gather(
+            reads
+        )  # the limits and the badge may stand elsewhere: reading goes on without
+        hits, badge = [], []
+    account, session = services.sessions.parse_session_replies(cookie, replies[: len(reads)], now_ms)
+    _set_account(request, account, session)
+    for reply in replies[len(reads) : len(reads) + len(hits)]:
+        verdict = parse_decision(reply)
+        if not verdict.granted:
+            raise RateLimited(verdict.rule, verdict.retry_after_s)
+    if badge and account is not None:
+        await _set_badge(request, replies[-1])
+    try:
+        await services.sessions.touch(session, now_ms)
+    except StoreUnavailable:
+        if request.method not in SAFE_METHODS:
+            raise
+        # a store that refuses writes is still read; the use is noted another time
+
+
+def _rate_limit_commands(request: SiteRequest, now_ms: int) -> list[Command]:
+    rules = get_rate_limit_rules(request, "address")
+    return [hit_command(address_identifier(request.client_address), rules, now_ms)] if rules else []
+
+
+def _badge_commands(request: SiteRequest, cookie: str | None) -> list[Command]:
+    """The look at unread notifications, for pages: most often all that the badge costs."""
+    token = SessionToken.parse(cookie)
+    if token is None or request.method not in SAFE_METHODS or wants_json(request):
+        return []
+    return [request.services.notifications.unread_command(token.account_id)]
+
+
+async def _set_badge(request: SiteRequest, reply: Any) -> None:
+    """`reply`: to the last of the commands."""
+    try:
+        request.badge = await request.services.notifications.badge(require_viewer_id(request), reply)
+    except StoreUnavailable:
+        return  # the page goes without; what it is about may be in reach
+
+
+def _set_account(request: SiteRequest, account: "Account | None", session: "SessionStore") -> None:
+    request.account = account
+    request.session = session
+    request.user = account or AnonymousUser()
+
+    async def auser() -> "Account | AnonymousUser":
+        return request.user  # alogin and alogout replace it
+
+    request.auser = auser
+
+
+async def save_session(request: SiteRequest, response: HttpResponseBase) -> None:
+    """Save a changed session and give its cookie; take the cookie away where no session stands behind it."""
+    session = request.session
+    if session.is_empty():
+        if settings.SESSION_COOKIE_NAME in request.COOKIES:
+            _delete_cookie(response)
+        return
+    if not session.modified or response.status_code >= 500:
+        return
+    try:
+        await session.asave()
+    except UpdateError as error:
+        raise SessionInterrupted("the session ended while the request ran") from error
+    if session.session_key:  # only an account's session is stored
+        _set_cookie(response, session.session_key, session.get_expiry_age())
+
+
+def _delete_cookie(response: HttpResponseBase) -> None:
+    response.delete_cookie(
+        settings.SESSION_COOKIE_NAME,
+        path=settings.SESSION_COOKIE_PATH,
+        domain=settings.SESSION_COOKIE_DOMAIN,
+        samesite=settings.SESSION_COOKIE_SAMESITE,  # type: ignore[arg-type]
+    )
+
+
+def _set_cookie(response: HttpResponseBase, key: str, max_age_s: int) -> None:
+    response.set_cookie(
+        settings.SESSION_COOKIE_NAME,
+        key,
+        max_age=max_age_s,
+        expires=http_date(time.time() + max_age_s),
+        domain=settings.SESSION_COOKIE_DOMAIN,
+        path=settings.SESSION_COOKIE_PATH,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=settings.SESSION_COOKIE_HTTPONLY,
+        samesite=settings.SESSION_COOKIE_SAMESITE,  # type: ignore[arg-type]
+    )

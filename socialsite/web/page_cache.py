@@ -1,0 +1,171 @@
+"""Pages from kept shells: a template rendered once, cut where requests differ, joined with what differs.
+
+Rendering the frame of a page (navigation, words, forms) costs a millisecond, five times what its 30 kept
+entries cost. A view marks what differs from request to request as a `Placeholder`; the rest of the context is the
+shell's key, so a shell is used only for exactly the values it was rendered with. A context that holds
+anything but plain values is rendered as ever. A slot under a filter cannot be cut out; such a template is
+rendered as ever, too.
+"""
+
+import re
+import secrets
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from threading import Lock
+from typing import Any
+
+import msgspec
+from django.template import loader
+from django.utils.functional import Promise
+from django.utils.html import conditional_escape
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
+
+from accounts.domain import Author
+
+MAX_CACHED_PAGES = 2_048
+"""Some kB each; one for a reader's home, one for each profile a reader looks at."""
+PLAIN_BASE_TYPES = (str, int, type(None))
+PLAIN_TYPES = frozenset((*PLAIN_BASE_TYPES, bool, SafeString))
+
+
+class RenderedBytes(bytes):
+    """HTML as it is sent, ready to be joined: what a page is full of, encoded once and kept."""
+
+    __slots__ = ()
+
+    def __html__(self) -> SafeString:
+        return SafeString(self.decode())
+
+
+Context = Mapping[str, Any]
+PlaceholderValue = str | RenderedBytes
+PlaceholderValues = dict[str, PlaceholderValue]
+CacheKey = tuple[str, str | None, Hashable]
+CACHE_MISS: list[Any] = []
+"""Stands for "not looked for yet": None says that there can be no such shell."""
+
+_MARK_SECRET = secrets.token_hex(8)  # nobody can write a mark into a text
+_MARK_PATTERN = re.compile(rf"{{\|{_MARK_SECRET} ([^|]*)\|}}")
+
+
+class Placeholder(msgspec.Struct, frozen=True):
+    """A text that differs between requests. That there is one belongs to the shell, which one does not."""
+
+    value: PlaceholderValue
+
+
+class PageViewer(msgspec.Struct, frozen=True, gc=False):
+    """What the frame of a page shows of the reader. Not the Account, whose equality is its id alone."""
+
+    id: int
+    handle: str
+    display_name: str
+    is_staff: bool
+
+
+class _NotCacheable(Exception):
+    """The context holds something that a shell cannot be kept for."""
+
+
+class PageCache:
+    """The kept ones of a process, the ones used last."""
+
+    def __init__(self, max_pages: int = MAX_CACHED_PAGES) -> None:
+        self._max_pages = max_pages
+        self._parts_by_key: OrderedDict[CacheKey, list[Any] | None] = OrderedDict()
+        self._lock = Lock()  # error pages may be rendered in a thread
+
+    def __len__(self) -> int:
+        return len(self._parts_by_key)
+
+    def render(self, template: str, context: Context, *, use_cache: bool = True) -> bytes:
+        """The page as it is sent, from its shell where one can be kept."""
+        values: PlaceholderValues = {}
+        try:
+            key = (template, get_language(), _make_cache_key(context, "", values)) if use_cache else None
+        except _NotCacheable:
+            key = None
+        parts = self._get_parts(key, context) if key else None
+        if parts is None:
+            return loader.get_template(template).render(_with_values(context)).encode()
+        return b"".join([part if type(part) is bytes else _encode_value(values[part]) for part in parts])
+
+    def _get_parts(self, key: CacheKey, context: Context) -> list[Any] | None:
+        """Bytes, name of a slot, bytes, name of a slot, … bytes. None: a slot stands under a filter."""
+        with self._lock:
+            found = self._parts_by_key.get(key, CACHE_MISS)
+            if found is not CACHE_MISS:
+                self._parts_by_key.move_to_end(key)
+                return found
+        parts = _split(loader.get_template(key[0]).render(_with_marks(context, "")))
+        with self._lock:
+            self._parts_by_key[key] = parts
+            if len(self._parts_by_key) > self._max_pages:
+                self._parts_by_key.popitem(last=False)
+        return parts
+
+
+def _encode_value(value: PlaceholderValue) -> bytes:
+    return value if isinstance(value, bytes) else conditional_escape(value).encode()
+
+
+def _split(html: str) -> list[Any] | None:
+    parts = _MARK_PATTERN.split(html)
+    if any(_MARK_SECRET in part for part in parts):
+        return None
+    return [part if at % 2 else part.encode() for at, part in enumerate(parts)]
+
+
+def _make_cache_key(context: Context, prefix: str, values: PlaceholderValues) -> Hashable:
+    """All that the shell depends on; fills `values` with the slots'.
+
+    Types count: a safe text is another text.
+    """
+    key: list[Hashable] = []
+    for name, value in context.items():
+        if isinstance(value, Placeholder):
+            values[prefix + name] = value.value
+            key.append(name)
+        elif (kind := type(value)) in PLAIN_TYPES:
+            key.append((name, kind, value))
+        elif isinstance(value, dict):
+            key.append((name, _make_cache_key(value, f"{prefix}{name}.", values)))
+        else:
+            key.append((name, _make_plain_key(value)))
+    return tuple(key)
+
+
+def _make_plain_key(value: object) -> Hashable:
+    if isinstance(value, PLAIN_BASE_TYPES):
+        return type(value), value
+    if isinstance(value, (PageViewer, Author)):
+        return value
+    if isinstance(value, Promise):
+        return str(value)
+    if isinstance(value, (list, tuple)) and all(isinstance(each, Author) for each in value):
+        return tuple(value)
+    raise _NotCacheable
+
+
+def _with_marks(context: Context, prefix: str) -> dict[str, Any]:
+    marked: dict[str, Any] = {}
+    for name, value in context.items():
+        if isinstance(value, Placeholder):
+            marked[name] = f"{{|{_MARK_SECRET} {prefix}{name}|}}"
+        else:
+            marked[name] = _with_marks(value, f"{prefix}{name}.") if isinstance(value, dict) else value
+    return marked
+
+
+def _with_values(context: Context) -> dict[str, Any]:
+    return {name: _unwrap_value(value) for name, value in context.items()}
+
+
+def _unwrap_value(value: object) -> object:
+    if isinstance(value, Placeholder):
+        return value.value.__html__() if isinstance(value.value, RenderedBytes) else value.value
+    return _with_values(value) if isinstance(value, dict) else value
+
+
+render_page = PageCache().render

@@ -1,0 +1,90 @@
+"""The site's own addresses, for proxies, robots and browsers, and the pages of last resort.
+
+An error handler is called by Django for what no table knows; it never tells more than its status.
+"""
+
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import cast
+
+from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
+from django.templatetags.static import static
+from django.utils.translation import gettext as _
+
+from socialsite.web.health import check_readiness
+from socialsite.web.middleware.errors import DEFAULT_MESSAGES, error_response
+from socialsite.web.requests import SiteRequest, json_response
+
+SECURITY_TXT_VALIDITY = timedelta(days=180)
+
+
+async def livez(request: SiteRequest) -> HttpResponse:
+    """This process answers; the store has no part in it."""
+    return json_response({"status": "ok"})
+
+
+async def readyz(request: SiteRequest) -> HttpResponse:
+    """Whether every component answers and takes writes. 503 tells a proxy to wait.
+
+    `outbox` only informs: posts that wait for the workers are no reason to turn readers away.
+    """
+    ready = await check_readiness()
+    status = HTTPStatus.OK if ready.is_ready else HTTPStatus.SERVICE_UNAVAILABLE
+    headers = {} if ready.is_ready else {"Retry-After": "2"}
+    word = "ok" if ready.is_ready else "down"
+    return json_response({"status": word, "components": ready.components, "outbox": ready.outbox}, status, headers)
+
+
+async def robots_txt(request: SiteRequest) -> HttpResponse:
+    lines = ("User-agent: *", "Disallow: /accounts/", "Disallow: /lists/", "Disallow: /search/", "")
+    return HttpResponse("\n".join(lines), content_type="text/plain; charset=utf-8")
+
+
+async def security_txt(request: SiteRequest) -> HttpResponse:
+    """RFC 9116. The contact is the site's own staff, reached where everybody else reaches them."""
+    expires = (datetime.now(UTC) + SECURITY_TXT_VALIDITY).replace(microsecond=0, tzinfo=None).isoformat() + "Z"
+    lines = (
+        f"Contact: {request.build_absolute_uri('/')}",
+        f"Expires: {expires}",
+        "Preferred-Languages: en, de",
+        "",
+    )
+    return HttpResponse("\n".join(lines), content_type="text/plain; charset=utf-8")
+
+
+async def favicon(request: SiteRequest) -> HttpResponse:
+    """Where browsers ask without having read a page."""
+    return HttpResponsePermanentRedirect(static("favicon.ico"))
+
+
+async def manifest(request: SiteRequest) -> HttpResponse:
+    return HttpResponsePermanentRedirect(static("manifest.webmanifest"))
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _render_error_page(request, HTTPStatus.BAD_REQUEST)
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _render_error_page(request, HTTPStatus.FORBIDDEN)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _render_error_page(request, HTTPStatus.NOT_FOUND)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    return _render_error_page(request, HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """CSRF_FAILURE_VIEW. The reason is in the log."""
+    message = _("This form has grown old, or came from another site. Please reload the page and send it again.")
+    return error_response(
+        cast(SiteRequest, request), HTTPStatus.FORBIDDEN, "csrf", message, template="errors/csrf.html"
+    )
+
+
+def _render_error_page(request: HttpRequest, status: HTTPStatus) -> HttpResponse:
+    code, message = DEFAULT_MESSAGES[status]
+    return error_response(cast(SiteRequest, request), status, code, message)

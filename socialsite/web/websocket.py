@@ -1,0 +1,142 @@
+"""Before a websocket is accepted: where it comes from, and who comes.
+
+Browsers send cookies with a websocket from any page, so the Origin is checked first; without one, or with
+another, the handshake ends with 403. The session is read from the store; trouble with it is 503, never
+"signed out".
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from http.cookies import CookieError
+from typing import Any
+from urllib.parse import urlsplit
+
+import structlog
+from django.conf import settings
+from django.http import HttpRequest
+from django.http.cookie import parse_cookie
+from django.http.request import split_domain_port, validate_host
+from django.utils.http import is_same_domain
+from django.utils.translation import get_language_from_request
+
+from accounts.domain import AccountId
+from socialsite.services import Services
+from socialsite.web.daphne.flow_control import find_daphne_protocol
+from socialsite.web.middleware.address import find_client_address
+from socialsite.web.socket_writer import Send
+
+HEADER_LOG_MAX_LENGTH = 200  # characters
+log = structlog.stdlib.get_logger("accounts.security")
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class OriginMiddleware:
+    """Lets only this site's own pages through (and CSRF_TRUSTED_ORIGINS)."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if is_own_origin(get_header(scope, b"origin"), get_header(scope, b"host")):
+            await self._application(scope, receive, send)
+        else:
+            origin, host = (
+                get_header(scope, b"origin")[:HEADER_LOG_MAX_LENGTH],
+                get_header(scope, b"host")[:HEADER_LOG_MAX_LENGTH],
+            )
+            log.info("origin_refused", origin=origin, host=host, client=_find_client_address(scope))
+            await reject_handshake(scope, receive, send)
+
+
+def is_own_origin(origin: str, host: str) -> bool:
+    """http or https, as HTTPS says, with the request's Host, itself an allowed one; or a trusted origin."""
+    origin, host = origin.lower(), host.lower()
+    domain, _ = split_domain_port(host)
+    if not origin or not domain or not validate_host(domain, settings.ALLOWED_HOSTS):
+        return False
+    scheme = "https" if settings.HTTPS else "http"
+    return origin == f"{scheme}://{host}" or any(
+        _is_trusted(origin, trusted) for trusted in settings.CSRF_TRUSTED_ORIGINS
+    )
+
+
+def _is_trusted(origin: str, trusted: str) -> bool:
+    """Django's reading of CSRF_TRUSTED_ORIGINS: `https://*.example.org` stands for every subdomain."""
+    if "*" not in trusted:
+        return origin == trusted.lower().rstrip("/")
+    pattern, found = urlsplit(trusted.lower()), urlsplit(origin)
+    return pattern.scheme == found.scheme and is_same_domain(found.netloc, pattern.netloc.lstrip("*"))
+
+
+@dataclass(frozen=True, slots=True)
+class SocketViewer:
+    """Who opens a socket. `session_id`: hex digest of the token; both None where nobody is signed in."""
+
+    account_id: AccountId | None
+    session_id: str | None
+    language: str
+    address: str
+
+
+async def authenticate_socket(scope: Scope, services: Services) -> SocketViewer:
+    """Raises StoreUnavailable."""
+    cookies = _parse_cookies(scope)
+    cookie = cookies.get(settings.SESSION_COOKIE_NAME)
+    account, session = await services.sessions.load(cookie, services.clock.now_ms())
+    return SocketViewer(
+        account_id=AccountId(account.id) if account else None,
+        session_id=session.session_id if account else None,
+        language=_choose_language(cookies, get_header(scope, b"accept-language")),
+        address=_find_client_address(scope),
+    )
+
+
+def get_header(scope: Scope, name: bytes) -> str:
+    """The header's only value; "" where it is absent or comes twice."""
+    values = [value for key, value in scope["headers"] if key == name]
+    return values[0].decode("latin-1") if len(values) == 1 else ""
+
+
+async def reject_handshake(scope: Scope, receive: Receive, send: Send) -> None:
+    """End the handshake with 403."""
+    await receive()  # websocket.connect
+    await send({"type": "websocket.close", "code": 1000})
+
+
+async def reject_unavailable(send: Send) -> None:
+    """End the handshake with 503 where daphne lets us; ASGI itself knows only 403."""
+    protocol = find_daphne_protocol(send)
+    if protocol is None or not hasattr(protocol, "handshake_deferred"):
+        await send({"type": "websocket.close", "code": 1000})
+        return
+    from autobahn.websocket.types import ConnectionDeny
+
+    deferred = protocol.handshake_deferred
+    del protocol.handshake_deferred
+    denied = ConnectionDeny(503, "Service Unavailable")  # type: ignore[no-untyped-call]
+    deferred.errback(denied)
+    protocol.server.protocol_disconnected(protocol)
+
+
+def _parse_cookies(scope: Scope) -> dict[str, str]:
+    try:
+        return parse_cookie(get_header(scope, b"cookie"))
+    except CookieError:
+        return {}
+
+
+def _choose_language(cookies: dict[str, str], accept_language: str) -> str:
+    """As Django's LocaleMiddleware finds it: the cookie, then Accept-Language, then the site's own."""
+    request = HttpRequest()
+    request.COOKIES = cookies
+    request.META["HTTP_ACCEPT_LANGUAGE"] = accept_language
+    return get_language_from_request(request)
+
+
+def _find_client_address(scope: Scope) -> str:
+    client = scope.get("client")
+    forwarded_for = ",".join(value.decode("latin-1") for key, value in scope["headers"] if key == b"x-forwarded-for")
+    return find_client_address(client[0] if client else None, forwarded_for, settings.TRUSTED_PROXIES)

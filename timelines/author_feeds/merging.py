@@ -1,0 +1,54 @@
+"""Scatter and gather over profiles: the nearest posts of many authors beyond an edge (seed listing 10.14).
+
+Rounds of a few ids each: an author is asked again only while an answer of theirs may still come before the
+last one wanted, so a reader who follows a thousand quiet accounts costs one small read of each.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+
+FEWEST = 3  # ids asked of one author in the first round
+MOST_READS = 1_000  # profiles in one round trip: bounds what one reader asks of a node at once
+
+
+class Profiles(Protocol):
+    async def read_many(self, parts: Sequence[tuple[AccountId, int, int]], *, upward: bool) -> list[list[PostId]]: ...
+
+
+async def nearest(
+    profiles: Profiles, authors: Sequence[AccountId], edge: int, wanted: int, *, upward: bool = False
+) -> list[PostId]:
+    """Up to `wanted` ids of `authors` beyond `edge`, nearest first: newest downward, oldest upward."""
+    if not authors or wanted < 1:
+        return []
+    found: list[PostId] = []
+    batch = min(wanted, max(FEWEST, 2 * wanted // len(authors)))
+    frontier: dict[AccountId, int] = dict.fromkeys(authors, edge)
+    while frontier:
+        for part in _parts(frontier, batch):
+            answers = await profiles.read_many(part, upward=upward)
+            for (author, _, asked), ids in zip(part, answers, strict=True):
+                found += ids
+                if len(ids) < asked:
+                    del frontier[author]
+                else:
+                    frontier[author] = ids[-1]
+        found.sort(reverse=not upward)
+        del found[wanted:]
+        if len(found) == wanted:
+            frontier = _still_near(frontier, found[-1], upward=upward)
+        batch = min(wanted, batch * 4)
+    return found
+
+
+def _still_near(frontier: dict[AccountId, int], last: int, *, upward: bool) -> dict[AccountId, int]:
+    """Authors whose next id may still come before the last one found."""
+    return {author: at for author, at in frontier.items() if (at < last if upward else at > last)}
+
+
+def _parts(frontier: dict[AccountId, int], batch: int) -> list[list[tuple[AccountId, int, int]]]:
+    asks = [(author, at, batch) for author, at in frontier.items()]
+    return [asks[start : start + MOST_READS] for start in range(0, len(asks), MOST_READS)]

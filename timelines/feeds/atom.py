@@ -1,0 +1,107 @@
+"""Timelines as Atom: what readers without an account subscribe to (RFC 4287, ids as in RFC 4151).
+
+Everything here is what an anonymous visitor sees, so a feed is the same for everybody; addresses are absolute
+because a feed is read far from the site.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import regex
+from django.utils.feedgenerator import Atom1Feed
+from django.utils.xmlutils import SimplerXMLGenerator
+
+from accounts.models import Account
+from socialsite.ids import EPOCH_MS
+from timelines.pages.page import HydratedPost
+from timelines.pages.presenters import hashtag_url, post_html, post_url, profile_url
+from timelines.text.linkify import hashtags
+
+TITLE_PATTERN = regex.compile(r"\X{0,80}")
+"""Posts have no title and Atom wants one: so much of the first line, in whole graphemes."""
+HASHTAG_FEED_DATE = "2026-01-01"
+"""The date in the id of a hashtag's feed. A hashtag has no beginning, and an id must never change."""
+
+
+def render_account_feed(site_url: str, account: Account, entries: Sequence[HydratedPost]) -> bytes:
+    """`site_url` has no slash at its end: https://example.org"""
+    name = account.display_name or account.handle
+    feed = SiteFeed(
+        title=f"{name} (@{account.handle})",
+        link=site_url + profile_url(account.handle),
+        description=account.bio or None,
+        author_name=name,
+        author_link=site_url + profile_url(account.handle),
+        feed_url=f"{site_url}{profile_url(account.handle)}feed.atom",
+        feed_guid=tag_uri(site_url, _utc_date(account.created_ms), f"accounts/{account.id}"),
+        begun=_utc_datetime(account.created_ms),
+    )
+    return _serialize_feed(feed, site_url, entries)
+
+
+def render_hashtag_feed(site_url: str, site_name: str, tag: str, entries: Sequence[HydratedPost]) -> bytes:
+    feed = SiteFeed(
+        title=f"#{tag} · {site_name}",
+        link=site_url + hashtag_url(tag),
+        description=None,
+        feed_url=f"{site_url}{hashtag_url(tag)}feed.atom",
+        feed_guid=tag_uri(site_url, HASHTAG_FEED_DATE, f"tags/{quote(tag, safe='')}"),
+        begun=_utc_datetime(EPOCH_MS),
+    )
+    return _serialize_feed(feed, site_url, entries)
+
+
+def tag_uri(site_url: str, date: str, specific: str) -> str:
+    """A name that outlives moves between http and https: tag:example.org,2026-11-20:posts/7"""
+    return f"tag:{urlsplit(site_url).hostname},{date}:{specific}"
+
+
+class SiteFeed(Atom1Feed):
+    """Django's Atom, with whole posts as content, and a time where there is no entry (`begun`)."""
+
+    def latest_post_date(self) -> datetime:
+        begun: datetime = self.feed["begun"]
+        return max((item["updateddate"] for item in self.items), default=begun)
+
+    def add_item_elements(self, handler: SimplerXMLGenerator, item: dict[str, Any]) -> None:
+        super().add_item_elements(handler, {**item, "description": None})
+        handler.addQuickElement("content", item["description"], {"type": "html"})
+
+
+def _serialize_feed(feed: SiteFeed, site_url: str, entries: Sequence[HydratedPost]) -> bytes:
+    """As it is sent."""
+    for entry in entries:
+        _add_entry(feed, site_url, entry)
+    return bytes(feed.writeString("utf-8").encode())
+
+
+def _add_entry(feed: SiteFeed, site_url: str, entry: HydratedPost) -> None:
+    post, author = entry.post, entry.author
+    feed.add_item(
+        title=_entry_title(post.text),
+        link=site_url + post_url(post.id, author),
+        # Our own links begin with a slash; a quotation mark in a text is escaped, so it is none of theirs.
+        description=post_html(post.text).replace('href="/', f'href="{site_url}/'),
+        author_name=author.display_name or author.handle,
+        author_link=site_url + profile_url(author.handle),
+        unique_id=tag_uri(site_url, _utc_date(post.created_ms), f"posts/{post.id}"),
+        pubdate=_utc_datetime(post.created_ms),
+        updateddate=_utc_datetime(post.created_ms),
+        categories=hashtags(post.text),
+    )
+
+
+def _entry_title(text: str) -> str:
+    line = text.partition("\n")[0]
+    shown: str = TITLE_PATTERN.match(line)[0]
+    return shown if shown == line else f"{shown.rstrip()}…"
+
+
+def _utc_datetime(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms // 1000, UTC)
+
+
+def _utc_date(ms: int) -> str:
+    return f"{_utc_datetime(ms):%Y-%m-%d}"

@@ -1,0 +1,39 @@
+"""Atom feeds, as an anonymous visitor would see them; feed readers ask often, so most answers are 304."""
+
+import hashlib
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.cache import get_conditional_response
+from django.utils.http import quote_etag
+
+from accounts.domain import AccountId
+from socialsite.web.requests import SiteRequest
+from timelines.feeds.atom import SiteFeed, render_account_feed, render_hashtag_feed
+from timelines.hashtags.views import with_canonical_hashtag
+from timelines.pages.handles import with_canonical_handle
+
+
+@with_canonical_handle
+async def account_atom(request: SiteRequest, handle: str) -> HttpResponseBase:
+    found = await request.services.accounts.get_by_handle(handle)
+    page = await request.services.reading.feed(AccountId(found.id), may_lag=True)
+    return _feed_response(request, render_account_feed(_site_url(request), found, page.entries))
+
+
+@with_canonical_hashtag
+async def hashtag_atom(request: SiteRequest, tag: str) -> HttpResponseBase:
+    page = await request.services.reading.tag(tag, viewer_id=None, may_lag=True)
+    return _feed_response(request, render_hashtag_feed(_site_url(request), settings.SITE_NAME, tag, page.entries))
+
+
+def _site_url(request: SiteRequest) -> str:
+    return request.build_absolute_uri("/").removesuffix("/")
+
+
+def _feed_response(request: SiteRequest, feed: bytes) -> HttpResponseBase:
+    """The feed, or 304 to a reader that has it. Its time tells nobody: what was deleted changes none."""
+    etag = quote_etag(hashlib.sha256(feed).hexdigest()[:32])
+    response = HttpResponse(feed, content_type=SiteFeed.content_type, headers={"ETag": etag})
+    return get_conditional_response(request, etag, None, response) or response

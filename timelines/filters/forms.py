@@ -1,0 +1,58 @@
+"""What is sent about mutes, filters and audiences, read from the fields of a body."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.utils.translation import gettext_lazy as _
+
+from timelines.errors import FilterInvalid
+from timelines.visibility.filter import Action, Filter
+
+MAX_DURATION_S = 366 * 86_400
+_SECONDS_PATTERN = re.compile(r"[0-9]{1,9}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class FilterForm:
+    """A filter as it was sent. `until_ms` None: for ever."""
+
+    phrase: str
+    action: Action
+    until_ms: int | None
+    whole_word: bool
+
+    @classmethod
+    def parse(cls, fields: Mapping[str, str], now_ms: int, existing_filter: Filter | None = None) -> "FilterForm":
+        """`standing`: the filter that is changed; what is not sent stays. Raises FilterInvalid."""
+        action = fields.get("action", existing_filter.action if existing_filter else "warn")
+        if action not in ("warn", "hide"):
+            raise FilterInvalid({"action": _("This is none of: warn, hide.")})
+        whole = fields.get("whole_word")
+        kept = existing_filter.whole_word if existing_filter else True
+        return cls(
+            fields.get("phrase", existing_filter.phrase if existing_filter else ""),
+            "hide" if action == "hide" else "warn",
+            cls._parse_expiry(fields, now_ms, existing_filter),
+            kept if whole is None else whole in ("1", "on"),
+        )
+
+    @staticmethod
+    def _parse_expiry(fields: Mapping[str, str], now_ms: int, existing_filter: Filter | None) -> int | None:
+        """`expires_in` in seconds; "keep" (or nothing, in an edit) leaves the end where it was."""
+        text = fields.get("expires_in", "keep" if existing_filter else "")
+        if text == "keep" and existing_filter is not None:
+            return existing_filter.until_ms
+        try:
+            return _parse_end_ms(text, now_ms)
+        except ValueError:
+            raise FilterInvalid({"expires_in": _("This is not a number of seconds.")}) from None
+
+
+def _parse_end_ms(text: str, now_ms: int) -> int | None:
+    """None for "" and "0". Raises ValueError."""
+    if text in ("", "0"):
+        return None
+    if not _SECONDS_PATTERN.fullmatch(text):
+        raise ValueError("not a number of seconds")
+    return now_ms + 1000 * min(int(text), MAX_DURATION_S)

@@ -1,0 +1,48 @@
+"""Keyword filters, `timelines:{<account>}:filters`; read whole with each page of their owner."""
+
+from msgspec.structs import replace
+
+from accounts.domain import AccountId
+from socialsite.store import Store, load_script
+from timelines import keys
+from timelines.visibility.filter import Filter, decode_filter, encode_filter
+
+REPLACE = load_script("replace_filter.lua", __package__)
+
+
+class Filters:
+    def __init__(self, store: Store) -> None:
+        self._timelines = store.component("timelines")
+
+    async def all(self, account_id: AccountId) -> list[Filter]:
+        """In the order they were made, those that are over among them."""
+        key = keys.filters(account_id)
+        values = await self._timelines[key].execute("HVALS", key)
+        return sorted(map(decode_filter, values), key=lambda each: each.id)
+
+    async def add(self, account_id: AccountId, drafted: Filter) -> Filter:
+        """Under the next number; whoever comes second with one takes another."""
+        key = keys.filters(account_id)
+        while True:
+            numbers = await self._timelines[key].execute("HKEYS", key)
+            made = replace(drafted, id=max(map(int, numbers), default=0) + 1)
+            (is_new,) = await self._timelines.write(key, ("HSETNX", key, made.id, encode_filter(made)))
+            if is_new:
+                return made
+
+    async def replace(self, account_id: AccountId, changed: Filter) -> bool:
+        """False where there is none of its number."""
+        key = keys.filters(account_id)
+        command = REPLACE.command((key,), (changed.id, encode_filter(changed)))
+        (replaced,) = await self._timelines.write(key, command)
+        return bool(replaced)
+
+    async def remove(self, account_id: AccountId, number: int) -> bool:
+        key = keys.filters(account_id)
+        (removed,) = await self._timelines.write(key, ("HDEL", key, number))
+        return bool(removed)
+
+    async def forget(self, account_id: AccountId) -> None:
+        """Of a deleted account."""
+        key = keys.filters(account_id)
+        await self._timelines.write(key, ("DEL", key))

@@ -1,0 +1,76 @@
+"""Keyword filters as their owner makes them; held against texts at every read (services/looking_up.py)."""
+
+import unicodedata
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.domain import AccountId
+from timelines.errors import FilterInvalid, FilterNotFound, FiltersCapReached
+from timelines.filters.repository import Filters
+from timelines.text.tokenizer import folded
+from timelines.visibility.filter import FILTERS_CAP, PHRASE_MAX, Action, Filter
+
+
+class FilterService:
+    """`cap` may be passed by as many as there are concurrent requests."""
+
+    def __init__(self, *, filters: Filters, cap: int = FILTERS_CAP) -> None:
+        self._filters = filters
+        self._cap = cap
+
+    async def all(self, account_id: AccountId) -> list[Filter]:
+        """In the order they were made; those that are over stand until they are changed or deleted."""
+        return await self._filters.all(account_id)
+
+    async def add(
+        self,
+        *,
+        account_id: AccountId,
+        phrase: str,
+        action: Action = "warn",
+        until_ms: int | None = None,
+        whole_word: bool = True,
+    ) -> Filter:
+        """Raises FilterInvalid, FiltersCapReached."""
+        phrase = checked(phrase)
+        if len(await self._filters.all(account_id)) >= self._cap:
+            raise FiltersCapReached
+        return await self._filters.add(account_id, Filter(0, phrase, action, until_ms, whole_word))
+
+    async def edit(
+        self,
+        *,
+        account_id: AccountId,
+        number: int,
+        phrase: str,
+        action: Action,
+        until_ms: int | None,
+        whole_word: bool,
+    ) -> Filter:
+        """Raises FilterInvalid, FilterNotFound."""
+        changed = Filter(number, checked(phrase), action, until_ms, whole_word)
+        if not await self._filters.replace(account_id, changed):
+            raise FilterNotFound
+        return changed
+
+    async def delete(self, *, account_id: AccountId, number: int) -> bool:
+        """What it hid is back at the next read. False: there was none of the number."""
+        return await self._filters.remove(account_id, number)
+
+
+def checked(phrase: str) -> str:
+    """The phrase as it is stored. Raises FilterInvalid."""
+    phrase = " ".join(unicodedata.normalize("NFC", phrase).split())
+    if not folded(phrase).split():
+        raise FilterInvalid({"phrase": _("Enter a word or a phrase.")})
+    if len(phrase) > PHRASE_MAX:
+        text = ngettext(
+            "A phrase has at most %(most)d character.",
+            "A phrase has at most %(most)d characters.",
+            PHRASE_MAX,
+        )
+        raise FilterInvalid({"phrase": text % {"most": PHRASE_MAX}})
+    if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in phrase):
+        raise FilterInvalid({"phrase": _("This phrase has characters that cannot be shown.")})
+    return phrase

@@ -1,0 +1,185 @@
+"""Keeping others away: blocks, mutes, hidden boosts, followers sent off; and the pages that list them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+
+from accounts.domain import AccountId
+from accounts.models import Account
+from socialsite.web.limits import RefundableLimit
+from socialsite.web.requests import (
+    SiteRequest,
+    done,
+    format_iso_time,
+    get_form_data,
+    json_response,
+    page_response,
+    require_viewer_id,
+    wants_json,
+)
+from timelines.following.forms import parse_mute_end
+from timelines.graph.follow import FollowPage
+from timelines.pages.handles import HandleView, with_canonical_handle
+from timelines.pages.presenters import author_json, profile_url
+from timelines.pages.queries import parse_follow_cursor, parse_limit
+from timelines.pages.responses import TemplateContext, url_with_query
+from timelines.visibility.rights import FOREVER
+
+RelationAction = Callable[[SiteRequest, AccountId, AccountId], Awaitable[object]]
+
+
+def relation_view(action: RelationAction, *, redirect_to: str | None = None) -> HandleView:
+    """An action on the account of a handle, which may be suspended: one may turn away from those, too."""
+
+    @with_canonical_handle
+    async def view(request: SiteRequest, handle: str) -> HttpResponseBase:
+        me = require_viewer_id(request)
+        account = await request.services.accounts.get_undeleted_by_handle(handle)
+        await action(request, me, AccountId(account.id))
+        return await relation_response(request, account, redirect_to=redirect_to)
+
+    return view
+
+
+async def _block(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
+    now_ms = request.services.clock.now_ms()
+    await request.services.relations.block(account_id=me, other_id=other_id, now_ms=now_ms)
+
+
+async def _unblock(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
+    await request.services.relations.unblock(account_id=me, other_id=other_id)
+
+
+async def _mute(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
+    """`duration`: seconds, none for good."""
+    now_ms = request.services.clock.now_ms()
+    until_ms = parse_mute_end(get_form_data(request), now_ms)
+    await request.services.relations.mute(account_id=me, other_id=other_id, now_ms=now_ms, until_ms=until_ms)
+
+
+async def _unmute(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
+    await request.services.relations.unmute(account_id=me, other_id=other_id)
+
+
+async def _hide_boosts(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
+    now_ms = request.services.clock.now_ms()
+    await request.services.relations.quiet(account_id=me, other_id=other_id, now_ms=now_ms)
+
+
+async def _show_boosts(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
+    await request.services.relations.unquiet(account_id=me, other_id=other_id)
+
+
+async def _remove_follower(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
+    await request.services.relations.remove_follower(account_id=me, follower_id=other_id)
+
+
+async def _accept_follow_request(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
+    now_ms = request.services.clock.now_ms()
+    await request.services.requests.accept(account_id=me, requester_id=other_id, now_ms=now_ms)
+
+
+async def _refuse_follow_request(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
+    await request.services.requests.refuse(account_id=me, requester_id=other_id)
+
+
+FOLLOW_REQUESTS_URL = "/accounts/requests/"
+block, unblock = relation_view(_block), relation_view(_unblock)
+mute, unmute = relation_view(_mute), relation_view(_unmute)
+hide_boosts, show_boosts = relation_view(_hide_boosts), relation_view(_show_boosts)
+remove_follower = relation_view(_remove_follower)
+accept_follow_request, refuse_follow_request = (
+    relation_view(_accept_follow_request, redirect_to=FOLLOW_REQUESTS_URL),
+    relation_view(_refuse_follow_request, redirect_to=FOLLOW_REQUESTS_URL),
+)
+
+
+async def list_blocked(request: SiteRequest) -> HttpResponseBase:
+    """Whom the viewer blocks."""
+    page = await request.services.relations.blocked(
+        require_viewer_id(request), parse_follow_cursor(request.GET), parse_limit(request.GET)
+    )
+    return _accounts_response(request, page, await _load_accounts_json(request, page), "blocked", _("Blocked accounts"))
+
+
+async def list_muted(request: SiteRequest) -> HttpResponseBase:
+    """Whom the viewer has muted, and until when."""
+    me, services = require_viewer_id(request), request.services
+    page = await services.relations.muted(
+        me, parse_follow_cursor(request.GET), parse_limit(request.GET), now_ms=services.clock.now_ms()
+    )
+    shown = await _load_accounts_json(request, page)
+    until = await services.relations.muted_until(me, page.account_ids)
+    for account in shown:
+        ends_ms = until.get(AccountId(int(account["id"])), FOREVER)
+        account["until_ms"] = None if ends_ms == FOREVER else ends_ms
+    return _accounts_response(request, page, shown, "muted", _("Muted accounts"))
+
+
+async def list_follow_requests(request: SiteRequest) -> HttpResponseBase:
+    """Who asks to follow the viewer."""
+    page = await request.services.requests.page(
+        require_viewer_id(request), parse_follow_cursor(request.GET), parse_limit(request.GET)
+    )
+    return _accounts_response(request, page, await _load_accounts_json(request, page), "requests", _("Follow requests"))
+
+
+async def _load_accounts_json(request: SiteRequest, page: FollowPage) -> list[TemplateContext]:
+    authors = await request.services.accounts.find_authors(page.account_ids) if page.account_ids else {}
+    return [author_json(authors[id]) for id in page.account_ids if id in authors]
+
+
+def _accounts_response(
+    request: SiteRequest, page: FollowPage, accounts: list[TemplateContext], kind: str, title: str
+) -> HttpResponseBase:
+    next_url = url_with_query(request, cursor=page.next.encode() if page.next else None)
+    if wants_json(request):
+        return json_response({"accounts": [_account_json(each) for each in accounts], "next": next_url})
+    shown = {"kind": kind, "title": title, "accounts": accounts, "next_url": next_url, "page_title": title}
+    return page_response(request, "timelines/relations.html", shown)
+
+
+def _account_json(account: TemplateContext) -> TemplateContext:
+    """Times as clients get them."""
+    if "until_ms" not in account:
+        return account
+    until_ms = account["until_ms"]
+    rest = {name: value for name, value in account.items() if name != "until_ms"}
+    return {**rest, "muted_until": format_iso_time(until_ms) if until_ms is not None else None}
+
+
+@with_canonical_handle
+async def follow(request: SiteRequest, handle: str) -> HttpResponseBase:
+    me, services = require_viewer_id(request), request.services
+    async with RefundableLimit(request, "follow"):
+        account = await services.accounts.get_by_handle(handle)
+        await services.following.follow(
+            follower_id=me, followed_id=AccountId(account.id), now_ms=services.clock.now_ms()
+        )
+    return await relation_response(request, account)
+
+
+@with_canonical_handle
+async def unfollow(request: SiteRequest, handle: str) -> HttpResponseBase:
+    me, services = require_viewer_id(request), request.services
+    async with RefundableLimit(request, "follow"):
+        account = await services.accounts.get_undeleted_by_handle(handle)  # one may turn away from a suspended account
+        await services.following.unfollow(follower_id=me, followed_id=AccountId(account.id))
+    return await relation_response(request, account)
+
+
+async def relation_response(
+    request: SiteRequest, account: Account, *, redirect_to: str | None = None
+) -> HttpResponseBase:
+    """How it stands. A private account is asked first: `requested` is there then, `following` is false."""
+    me, services, other_id = require_viewer_id(request), request.services, AccountId(account.id)
+    counts, relation = await asyncio.gather(
+        services.following.counts(other_id),
+        services.relations.relation(me, other_id, services.clock.now_ms()),
+    )
+    data = {"following": relation.follows, "followers": counts.followers}
+    if relation.requested and not relation.follows:
+        data["requested"] = True
+    return done(request, data, default=redirect_to or profile_url(account.handle))

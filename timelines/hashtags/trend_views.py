@@ -1,0 +1,36 @@
+"""Trending hashtags, for pages that show them as a small panel and for programs."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
+
+from socialsite.web.page_cache import Placeholder
+from socialsite.web.requests import SiteRequest
+from timelines.hashtags.trends import Trend
+from timelines.pages.presenters import Json, hashtag_json, hashtag_url
+
+
+async def trends_panel(request: SiteRequest) -> Placeholder | str:
+    """The panel; "" while nothing is talked about."""
+    trends = await request.services.trending.top()
+    return Placeholder(_render_panel(trends, get_language() or "")) if trends else ""
+
+
+def cached_trends_panel(request: SiteRequest) -> Placeholder | str:
+    """The panel of what was asked for last: for beside every page, where it must cost nothing."""
+    trends = request.services.trending.known
+    return Placeholder(_render_panel(trends, get_language() or "")) if trends else ""
+
+
+def trends_json(trends: Sequence[Trend]) -> Json:
+    return {"tags": [{**hashtag_json(each.tag), "accounts": each.accounts} for each in trends]}
+
+
+@lru_cache(maxsize=64)
+def _render_panel(trends: tuple[Trend, ...], language: str) -> SafeString:
+    """`language` is the active one; it stands in the key only."""
+    shown = [{"tag": each.tag, "url": hashtag_url(each.tag), "accounts": each.accounts} for each in trends]
+    return render_to_string("timelines/_trends.html", {"trends": shown})

@@ -1,0 +1,131 @@
+"""The timeline of a hashtag. A tag has one address, the normalized one; others lead there by 301."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any
+
+from django.http import HttpResponsePermanentRedirect
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+
+from socialsite.web.limits import RefundableLimit
+from socialsite.web.requests import (
+    SiteRequest,
+    done,
+    get_viewer_id,
+    json_response,
+    require_viewer_id,
+    respond,
+    wants_json,
+)
+from timelines.errors import HashtagNotFound
+from timelines.hashtags.trend_views import trends_json, trends_panel
+from timelines.markers.views import load_marker
+from timelines.pages.presenters import hashtag_json, hashtag_url
+from timelines.pages.queries import PageQuery
+from timelines.pages.responses import canonical_url, timeline_context, timeline_json
+from timelines.text.token_scanner import normalize_tag
+
+HashtagView = Callable[[SiteRequest, str], Coroutine[Any, Any, HttpResponseBase]]
+
+
+def with_canonical_hashtag(view: HashtagView) -> HashtagView:
+    """Hands over the normalized tag. Raises HashtagNotFound for what can be none."""
+
+    @wraps(view)
+    async def canonical(request: SiteRequest, tag: str) -> HttpResponseBase:
+        normal = normalize_tag(tag)
+        if normal is None:
+            raise HashtagNotFound
+        if normal != tag:
+            rest = request.path.removeprefix(f"/tags/{tag}/")
+            _path, mark, query = request.get_full_path().partition("?")
+            return HttpResponsePermanentRedirect(f"{hashtag_url(normal)}{rest}{mark}{query}")
+        return await view(request, normal)
+
+    return canonical
+
+
+@with_canonical_hashtag
+async def show(request: SiteRequest, tag: str) -> HttpResponseBase:
+    query, me, services = PageQuery.parse(request.GET), get_viewer_id(request), request.services
+    page, is_followed, place = await asyncio.gather(
+        services.reading.tag(
+            tag, viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
+        ),
+        _is_followed(request, tag),
+        load_marker(request, f"tag:{tag}"),
+    )
+    return respond(
+        request,
+        "timelines/tag.html",
+        page=lambda: {
+            "tag": tag,
+            "tag_url": hashtag_url(tag),
+            "is_followed": is_followed,
+            "timeline": timeline_context(request, query, page, f"tag:{tag}", place),
+            "feed_url": f"{hashtag_url(tag)}feed.atom",
+            "page_title": f"#{tag}",
+            "page_description": _("Posts with the hashtag #%(tag)s, newest first") % {"tag": tag},
+            "canonical_url": canonical_url(request, query),
+            "robots": "" if page.entries else "noindex",  # anything can be a hashtag
+        },
+        data=lambda: timeline_json(request, page),
+    )
+
+
+async def trending_hashtags(request: SiteRequest) -> HttpResponseBase:
+    """What is talked about now, for programs; as a page the timeline of the hashtag "trending"."""
+    if not wants_json(request):
+        return await show(request, "trending")
+    return json_response(trends_json(await request.services.trending.top()))
+
+
+async def followed_hashtags(request: SiteRequest) -> HttpResponseBase:
+    """The hashtags one follows, and their posts."""
+    me, query, services = require_viewer_id(request), PageQuery.parse(request.GET), request.services
+    tags = await services.tagging.followed(me)
+    page = await services.reading.tags(tags, viewer_id=me, before=query.before, after=query.after, limit=query.limit)
+    trends, place = await asyncio.gather(trends_panel(request), load_marker(request, "tags"))
+    shown = [hashtag_json(tag) for tag in tags]
+    return respond(
+        request,
+        "timelines/tags.html",
+        page=lambda: {
+            "tags": shown,
+            "timeline": timeline_context(request, query, page, "tags", place),
+            "trends_html": trends,
+            "page_title": _("Hashtags"),
+        },
+        data=lambda: {"tags": shown, **timeline_json(request, page)},
+    )
+
+
+async def follow(request: SiteRequest, tag: str) -> HttpResponseBase:
+    me, services, normal = require_viewer_id(request), request.services, _require_hashtag(tag)
+    async with RefundableLimit(request, "follow"):
+        await services.tagging.follow(account_id=me, tag=normal, now_ms=services.clock.now_ms())
+    return done(request, {"following": True}, default=hashtag_url(normal))
+
+
+async def unfollow(request: SiteRequest, tag: str) -> HttpResponseBase:
+    me, normal = require_viewer_id(request), _require_hashtag(tag)
+    async with RefundableLimit(request, "follow"):
+        await request.services.tagging.unfollow(account_id=me, tag=normal)
+    return done(request, {"following": False}, default=hashtag_url(normal))
+
+
+async def _is_followed(request: SiteRequest, tag: str) -> bool:
+    me = get_viewer_id(request)
+    if me is None or wants_json(request):
+        return False
+    return await request.services.tagging.is_following(me, tag)
+
+
+def _require_hashtag(tag: str) -> str:
+    """An action takes any spelling. Raises HashtagNotFound."""
+    normal = normalize_tag(tag)
+    if normal is None:
+        raise HashtagNotFound
+    return normal

@@ -1,0 +1,78 @@
+"""Home, the welcome page, and the public timeline."""
+
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+
+from accounts.errors import SignInRequired
+from socialsite.web.requests import (
+    SiteRequest,
+    get_viewer_id,
+    page_response,
+    require_viewer_id,
+    respond,
+    wants_json,
+)
+from timelines.following.suggestion_views import suggest_on_home
+from timelines.hashtags.trend_views import trends_panel
+from timelines.markers.views import load_marker
+from timelines.pages.queries import PageQuery
+from timelines.pages.responses import timeline_context, timeline_json
+from timelines.publishing.composer import composer_context, default_audience
+
+WELCOME_POSTS = 10  # public posts on the welcome page
+
+
+async def home(request: SiteRequest) -> HttpResponseBase:
+    """One's own home, or what this place is."""
+    if request.account is None:
+        return await welcome(request)
+    query = PageQuery.parse(request.GET)
+    asked = load_marker(request, "home")
+    page = await request.services.reading.home(
+        require_viewer_id(request), before=query.before, after=query.after, limit=query.limit
+    )
+    place = await asked
+    await request.services.trending.top()  # kept in the process; the panel beside every page shows it
+    suggested = await suggest_on_home(request, query, page)
+    return respond(
+        request,
+        "timelines/home.html",
+        page=lambda: {
+            "timeline": timeline_context(request, query, page, "home", place),
+            "suggestions": suggested or "",
+            "composer": composer_context(audience=default_audience(request)),
+        },
+        data=lambda: timeline_json(request, page),
+    )
+
+
+async def welcome(request: SiteRequest) -> HttpResponseBase:
+    if wants_json(request):
+        raise SignInRequired
+    query = PageQuery(None, None, WELCOME_POSTS)
+    page = await request.services.reading.public(viewer_id=None, limit=WELCOME_POSTS, may_lag=True)
+    taste = {
+        "timeline": timeline_context(request, query, page, "public"),
+        "trends_html": await trends_panel(request),
+    }
+    return page_response(request, "timelines/welcome.html", taste)
+
+
+async def public(request: SiteRequest) -> HttpResponseBase:
+    query, me = PageQuery.parse(request.GET), get_viewer_id(request)
+    asked = load_marker(request, "public")
+    page = await request.services.reading.public(
+        viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
+    )
+    place = await asked
+    trends = await trends_panel(request)
+    return respond(
+        request,
+        "timelines/public.html",
+        page=lambda: {
+            "timeline": timeline_context(request, query, page, "public", place),
+            "trends_html": trends if query.is_first else "",
+            "page_title": _("Public"),
+        },
+        data=lambda: timeline_json(request, page),
+    )

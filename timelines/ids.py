@@ -1,0 +1,5 @@
+"""Ids of this app."""
+
+from typing import NewType
+
+ListId = NewType("ListId", int)

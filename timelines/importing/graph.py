@@ -1,0 +1,139 @@
+"""Imports a follow graph: `source<TAB>target` lines become accounts and follows between them.
+
+Safe to stop and to repeat: accounts and edges that stand are left as they are. Nothing is syndicated; the
+homes that a batch touches are deleted before and after it, as a follow does, and the next read rebuilds them.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from accounts.accounts.service import AccountService
+from accounts.domain import AccountId
+from accounts.handles import InvalidHandle, normalize_handle
+from socialsite.batches import batches
+from timelines.cached_timelines.repository import CachedTimelines
+from timelines.graph.follow import Follow
+from timelines.graph.repository import Follows
+from timelines.importing.lines import LineFile, LineRefused, Tally
+from timelines.importing.repository import GraphRanks
+
+if TYPE_CHECKING:
+    from socialsite.services import Services
+
+EDGES_PER_BATCH = 20_000
+HOMES_PER_ROUND = 1_000
+
+Edge = tuple[str, str]  # handles: follower, followed
+
+
+@dataclass(frozen=True, slots=True)
+class GraphOptions:
+    """How a line is read. Plain: source follows target; `reverse`: target follows source; else both ways."""
+
+    handle_prefix: str = "n"
+    undirected: bool = False
+    reverse: bool = False
+    dry_run: bool = False
+
+
+class GraphImport:
+    """Counts `follows` (new ones), `standing` (already there), `self_loop`, `accounts`."""
+
+    def __init__(
+        self,
+        *,
+        accounts: AccountService,
+        follows: Follows,
+        homes: CachedTimelines,
+        ranks: GraphRanks,
+        following_cap: int,
+        edges_per_batch: int = EDGES_PER_BATCH,
+    ) -> None:
+        self._accounts = accounts
+        self._follows = follows
+        self._homes = homes
+        self._ranks = ranks
+        self._following_cap = following_cap
+        self._edges_per_batch = edges_per_batch
+
+    @classmethod
+    def over(cls, services: "Services", *, edges_per_batch: int = EDGES_PER_BATCH) -> Self:
+        at = services.repositories
+        return cls(
+            accounts=services.accounts,
+            follows=at.follows,
+            homes=at.homes,
+            ranks=GraphRanks(services.store),
+            following_cap=services.config.following_cap,
+            edges_per_batch=edges_per_batch,
+        )
+
+    async def run(self, file: LineFile, options: GraphOptions, tally: Tally, now_ms: int) -> None:
+        """Raises OSError, EOFError or zlib.error for the file, StoreError for the store."""
+        owners: dict[str, AccountId] = {}
+        followers: Counter[str] = Counter()
+        for batch in batches(self._edges(file, options, tally), self._edges_per_batch):
+            followers.update(followed for _, followed in batch)
+            if options.dry_run:
+                tally.counts["follows"] += len(batch)
+                owners.update((handle, AccountId(0)) for edge in batch for handle in edge)
+            else:
+                await self._add(batch, owners, tally, now_ms)
+        tally.counts["accounts"] = len(owners)
+        if not options.dry_run:
+            await self._ranks.record((owners[handle], count) for handle, count in followers.items())
+
+    def _edges(self, file: LineFile, options: GraphOptions, tally: Tally) -> Iterator[Edge]:
+        """The follows of the file; FOLLOWING_CAP is held over those that the file names."""
+        following: Counter[str] = Counter()
+        for number, line in file.lines(tally):
+            try:
+                edges = follows_of(line, options)
+            except LineRefused as refused:
+                tally.refuse(number, refused.reason)
+                continue
+            if not edges:
+                tally.counts["self_loop"] += 1
+            for follower, followed in edges:
+                if following[follower] >= self._following_cap:
+                    tally.refuse(number, "following_cap")
+                    continue
+                following[follower] += 1
+                yield follower, followed
+
+    async def _add(self, batch: list[Edge], owners: dict[str, AccountId], tally: Tally, now_ms: int) -> None:
+        unknown = {handle for edge in batch for handle in edge if handle not in owners}
+        owners |= await self._accounts.import_accounts(handles=sorted(unknown), now_ms=now_ms)
+        follows = [Follow(owners[follower], owners[followed], now_ms) for follower, followed in batch]
+        touched = sorted({follow.follower_id for follow in follows})
+        await self._forget(touched)
+        new = await self._follows.add_many(follows)
+        await self._forget(touched)
+        tally.counts["follows"] += new
+        tally.counts["standing"] += len(follows) - new
+
+    async def _forget(self, account_ids: list[AccountId]) -> None:
+        for some in batches(account_ids, HOMES_PER_ROUND):
+            await self._homes.forget_many(some)
+
+
+def follows_of(line: bytes, options: GraphOptions) -> list[Edge]:
+    """The follows of one line: none for a self-loop. Raises LineRefused."""
+    fields = line.split()
+    if len(fields) != 2:
+        raise LineRefused("columns")
+    source, target = (_handle(node, options.handle_prefix) for node in fields)
+    if source == target:
+        return []
+    if options.undirected:
+        return [(source, target), (target, source)]
+    return [(target, source)] if options.reverse else [(source, target)]
+
+
+def _handle(node: bytes, prefix: str) -> str:
+    try:
+        return normalize_handle(prefix + node.decode())
+    except (InvalidHandle, UnicodeDecodeError):
+        raise LineRefused("handle") from None

@@ -1,0 +1,51 @@
+"""Lists of accounts: a named group whose posts its owner reads together. `AccountList`, never `list`."""
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+from accounts.domain import AccountId
+from timelines.ids import ListId
+from timelines.text.post_text import grapheme_count, normalize_text
+
+TITLE_MAX_GRAPHEMES = 50
+TITLE_MAX_BYTES = 1000  # a grapheme has no length of its own: 50 of them could be a megabyte
+LISTS_PER_ACCOUNT = 100
+Replies = Literal["none", "members", "followed", "all"]
+"""Answers to whom a list shows: nobody, its members, accounts that its owner follows, anybody. An answer to
+oneself or to the owner is always shown."""
+REPLIES: Final[tuple[Replies, ...]] = ("all", "followed", "members", "none")
+Operation = Literal["union", "intersection", "difference"]
+OPERATIONS: Final[tuple[Operation, ...]] = ("union", "intersection", "difference")
+_LINE_END = re.compile(r"[\t\n\r\u2028\u2029]")
+
+
+@dataclass(frozen=True, slots=True)
+class AccountList:
+    """A list and its owner, the only one who sees it."""
+
+    id: ListId
+    owner_id: AccountId
+    title: str
+    created_ms: int
+    replies: Replies = "all"
+    operation: Operation | None = None
+    """How its members follow from those of `parts`; None: it has members of its own."""
+    parts: tuple[ListId, ...] = ()
+
+
+class ListPage(NamedTuple):
+    """Lists of one page, oldest first; `next` is the exclusive cursor, None on the last page."""
+
+    lists: tuple[AccountList, ...]
+    next: ListId | None
+
+
+def title_of(raw: str) -> str:
+    """The title as it is stored: one line of 1-50 graphemes, NFC. Raises ValueError for another."""
+    title = normalize_text(raw)
+    if _LINE_END.search(raw):
+        raise ValueError("more than one line")
+    if grapheme_count(title) > TITLE_MAX_GRAPHEMES or len(title.encode()) > TITLE_MAX_BYTES:
+        raise ValueError("too long")
+    return title

@@ -1,0 +1,119 @@
+"""One list as a page and as JSON: its timeline, its members, and a form that was refused."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+
+from django.http import HttpResponse
+
+from socialsite.errors import ApiError
+from socialsite.web.middleware.errors import get_error_status
+from socialsite.web.requests import SiteRequest, require_viewer_id, respond, set_page_path, wants_json
+from timelines.ids import ListId
+from timelines.lists.account_list import AccountList
+from timelines.lists.forms import apply_submitted_settings, mark_current_parts, mark_submitted_parts
+from timelines.lists.presenters import list_json
+from timelines.markers.views import load_marker
+from timelines.pages.page import DEFAULT_LIMIT
+from timelines.pages.presenters import Json, author_json
+from timelines.pages.queries import PageQuery, parse_follow_cursor
+from timelines.pages.responses import TemplateContext, timeline_context, timeline_json, url_with_query
+
+
+def list_url(list_id: ListId) -> str:
+    return f"/lists/{list_id}/"
+
+
+async def list_response(
+    request: SiteRequest,
+    found: AccountList,
+    query: PageQuery,
+    status: int = HTTPStatus.OK,
+    sent: Mapping[str, str] | None = None,
+    **refused: object,
+) -> HttpResponse:
+    """A list with its timeline and a page of its members. `sent`: settings that were refused."""
+    page, members, shown, place, choices = await asyncio.gather(
+        request.services.reading.list_timeline(
+            found.id,
+            viewer_id=require_viewer_id(request),
+            before=query.before,
+            after=query.after,
+            limit=query.limit,
+        ),
+        _members_json(request, found),
+        load_list_json(request, found),
+        load_marker(request, f"list:{found.id}"),
+        _part_choices(request, found),
+    )
+    return respond(
+        request,
+        "timelines/list.html",
+        page=lambda: {
+            "account_list": apply_submitted_settings(shown, sent or {}),
+            "timeline": timeline_context(request, query, page, f"list:{found.id}", place),
+            "members": members["accounts"],
+            "members_next_url": members["next"],
+            "choices": mark_submitted_parts(choices, sent or {}),
+            "page_title": found.title,
+            **refused,
+        },
+        data=lambda: {**timeline_json(request, page), "list": shown, "members": members},
+        status=status,
+    )
+
+
+async def redisplay_list(
+    request: SiteRequest,
+    list_id: ListId,
+    error: ApiError,
+    sent: Mapping[str, str] | None = None,
+    **refused: object,
+) -> HttpResponse:
+    """The list's page with what was wrong beside its form; in JSON the error itself."""
+    if wants_json(request):
+        raise error
+    mine = await request.services.lists.get(owner_id=require_viewer_id(request), list_id=list_id)
+    set_page_path(request, list_url(list_id))
+    query = PageQuery(None, None, DEFAULT_LIMIT)
+    return await list_response(
+        request, mine, query, get_error_status(error), sent, refused_status=dict(error.fields), **refused
+    )
+
+
+async def _members_json(request: SiteRequest, found: AccountList) -> Json:
+    """A page of those whom the list has, and the path of the next one."""
+    services, cursor = request.services, parse_follow_cursor(request.GET)
+    members = await services.lists.members(owner_id=require_viewer_id(request), list_id=found.id, cursor=cursor)
+    authors = await services.accounts.find_authors(members.account_ids)
+    return {
+        "accounts": [author_json(authors[id]) for id in members.account_ids if id in authors],
+        "next": url_with_query(request, cursor=members.next.encode() if members.next else None),
+    }
+
+
+async def _part_choices(request: SiteRequest, found: AccountList) -> list[TemplateContext]:
+    """What a list made of lists may be made of."""
+    if not found.operation or wants_json(request):
+        return []
+    return mark_current_parts(await load_list_choices(request), found)
+
+
+async def load_list_choices(request: SiteRequest) -> list[TemplateContext]:
+    """All one's lists, to make another one of."""
+    every = await request.services.lists.every(require_viewer_id(request))
+    return [{"id": str(each.id), "title": each.title} for each in every]
+
+
+async def load_list_json(request: SiteRequest, found: AccountList) -> Json:
+    return (await load_lists_json(request, [found]))[0]
+
+
+async def load_lists_json(request: SiteRequest, found: Iterable[AccountList]) -> list[Json]:
+    lists, found = request.services.lists, list(found)
+    counts, exclusive, missing = await asyncio.gather(
+        lists.member_counts(found), lists.exclusive(require_viewer_id(request)), lists.missing(found)
+    )
+    return [
+        list_json(each, counts[each.id], exclusive=each.id in exclusive, missing=missing[each.id]) for each in found
+    ]

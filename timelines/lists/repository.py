@@ -1,0 +1,190 @@
+"""Lists of accounts and their members: a list's hash, its owner's index, and pair edges list -> account.
+
+Membership is a pair edge like a follow (edges.py), so a post finds the lists that hold its author in passes.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+from accounts.domain import AccountId
+from socialsite.store.node import Reply
+from socialsite.store.read import Read
+from socialsite.store.scripts import load_script
+from socialsite.store.store import Store
+from timelines import keys
+from timelines.graph.edge_intersections import counts
+from timelines.graph.edges import PairEdges
+from timelines.graph.follow import FIRST_PASS, FollowCursor, FollowPage, PassCursor, PassPage
+from timelines.graph.repository import OVER_THE_CAP, page_of
+from timelines.ids import ListId
+from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListPage, Operation, Replies
+
+EDIT_LIST = load_script("edit_list.lua", __package__)
+ERASE_LIST = load_script("erase_list.lua", __package__)
+FIELDS = ("owner", "title", "created_ms", "deleted", "replies", "operation", "parts")
+TRACE_MS = 24 * 3_600_000
+"""So long a deleted list's hash says whose it was, as idempotency keys live: a deletion may be repeated."""
+
+
+class Lists:
+    """The lists themselves. A list marked deleted is found by nobody; `erase` takes it away at last."""
+
+    def __init__(self, store: Store) -> None:
+        self._timelines = store.component("timelines")
+
+    async def add(self, found: AccountList) -> AccountList:
+        """The list with an id of its own. The hash first, then the index: a crash between leaves nothing."""
+        found = replace(found, id=await self.next_id())
+        key, index = keys.account_list(found.id), keys.list_index(found.owner_id)
+        facts: dict[str, str | int] = {"owner": found.owner_id, "title": found.title}
+        facts |= {"created_ms": found.created_ms, **settings_of(found)}
+        await self._timelines[key].execute("HSET", key, *(part for pair in facts.items() for part in pair))
+        await self._timelines[index].execute("ZADD", index, found.id, found.id)
+        return found
+
+    async def next_id(self) -> ListId:
+        ids = keys.list_ids()
+        return ListId(await self._timelines[ids].execute("INCR", ids))
+
+    async def find(self, list_id: ListId) -> AccountList | None:
+        return (await self.find_many([list_id]))[0]
+
+    async def find_many(self, list_ids: Iterable[ListId]) -> list[AccountList | None]:
+        """In the given order; None for those absent or being deleted."""
+        list_ids = list(list_ids)
+        replies = await self._timelines.gather(("HMGET", keys.account_list(list_id), *FIELDS) for list_id in list_ids)
+        return [_list_of(list_id, reply) for list_id, reply in zip(list_ids, replies, strict=True)]
+
+    async def count(self, owner_id: AccountId) -> int:
+        index = keys.list_index(owner_id)
+        return int(await self._timelines[index].execute("ZCARD", index))
+
+    async def owned(self, owner_id: AccountId, after: ListId | None, limit: int) -> ListPage:
+        """Oldest first, behind `after`. An owner has few lists, so all behind the cursor are looked at."""
+        found = await self.find_many(await self.indexed(owner_id, after))
+        standing = [each for each in found if each is not None]
+        behind = standing[limit - 1].id if len(standing) > limit else None
+        return ListPage(tuple(standing[:limit]), behind)
+
+    async def indexed(self, owner_id: AccountId, after: ListId | None = None) -> list[ListId]:
+        """Ids in an owner's index, those of lists being deleted among them."""
+        index, bound = keys.list_index(owner_id), f"({after or 0}"
+        members = await self._timelines[index].execute(
+            "ZRANGE", index, bound, "+inf", "BYSCORE", "LIMIT", 0, LISTS_PER_ACCOUNT + OVER_THE_CAP
+        )
+        return [ListId(int(member)) for member in members]
+
+    async def edit(self, found: AccountList) -> bool:
+        """Title and settings as they stand in `found`; False where the list is another's, or gone."""
+        return await self._edit(found.owner_id, found.id, {"title": found.title, **settings_of(found)})
+
+    async def exclusive(self, owner_id: AccountId) -> set[ListId]:
+        """The owner's lists whose members leave home."""
+        key = keys.exclusive(owner_id)
+        return {ListId(int(member)) for member in await self._timelines[key].execute("SMEMBERS", key)}
+
+    async def set_exclusive(self, owner_id: AccountId, list_id: ListId, exclusive: bool) -> None:
+        key = keys.exclusive(owner_id)
+        await self._timelines.write(key, ("SADD" if exclusive else "SREM", key, list_id))
+
+    async def mark_deleted(self, owner_id: AccountId, list_id: ListId) -> bool:
+        """From now on nobody finds it. True also where marked already; False where another's, or gone."""
+        return await self._edit(owner_id, list_id, {"deleted": 1})
+
+    async def is_indexed(self, owner_id: AccountId, list_id: ListId) -> bool:
+        index = keys.list_index(owner_id)
+        return await self._timelines[index].execute("ZSCORE", index, list_id) is not None
+
+    async def erase(self, owner_id: AccountId, list_id: ListId) -> None:
+        """The last step of a deletion; the index goes last, so that a crash before leaves the way to it.
+
+        For TRACE_MS the hash keeps its owner beside the mark: found by nobody, deleted again by its owner.
+        """
+        key, index = keys.account_list(list_id), keys.list_index(owner_id)
+        await self._timelines[key].run(ERASE_LIST, (key,), (TRACE_MS,))
+        await self._timelines[index].pipeline([("SREM", keys.exclusive(owner_id), list_id), ("ZREM", index, list_id)])
+
+    async def _edit(self, owner_id: AccountId, list_id: ListId, facts: Mapping[str, str | int]) -> bool:
+        key = keys.account_list(list_id)
+        pairs = [part for pair in facts.items() for part in pair]
+        return bool(await self._timelines[key].run(EDIT_LIST, (key,), (owner_id, *pairs)))
+
+
+class ListMembers:
+    """Who is on which list."""
+
+    def __init__(self, store: Store, *, partitions: int, members_cap: int) -> None:
+        self._edges = PairEdges(
+            store.partitioned_component("follows", partitions), outgoing=keys.members, incoming=keys.listed
+        )
+        self._most = members_cap + OVER_THE_CAP
+
+    async def add(self, list_id: ListId, account_id: AccountId, at_ms: int) -> bool:
+        """False where the account was on the list already."""
+        return await self._edges.add(list_id, account_id, at_ms)
+
+    async def remove(self, list_id: ListId, account_id: AccountId) -> bool:
+        return await self._edges.remove(list_id, account_id)
+
+    async def has(self, list_id: ListId, account_id: AccountId) -> bool:
+        return await self._edges.has(list_id, account_id)
+
+    async def count(self, list_id: ListId) -> int:
+        return await self._edges.outgoing.count(list_id)
+
+    async def counts(self, list_ids: Sequence[ListId]) -> dict[ListId, int]:
+        """How many members each list has, in one round trip."""
+        sides = [(self._edges.outgoing, list_id) for list_id in list_ids]
+        return dict(zip(list_ids, await counts(*sides), strict=True)) if sides else {}
+
+    async def members(self, list_id: ListId, cursor: FollowCursor | None, limit: int) -> FollowPage:
+        """Newest members first, behind `cursor`."""
+        return await page_of(self._edges.outgoing, list_id, cursor, limit)
+
+    async def member_ids(self, list_id: ListId) -> list[AccountId]:
+        """Everybody on the list, in no order."""
+        return list(map(AccountId, await self._edges.outgoing.ids(list_id, self._most)))
+
+    def members_question(self, list_id: ListId, ids: Iterable[AccountId]) -> Read[dict[int, int]]:
+        """Those of `ids` that are on the list, and since when."""
+        return self._edges.outgoing.among_question(list_id, list(ids))
+
+    async def listed_on_pass(self, account_id: AccountId, cursor: PassCursor, limit: int) -> PassPage[ListId]:
+        """The next `limit` lists that hold the account, for syndication."""
+        return PassPage(*await self._edges.incoming.names_pass(account_id, cursor, limit))
+
+    async def remove_members(self, list_id: ListId, limit: int) -> int:
+        """One bounded round of a deleted list's members; repeat until it says 0."""
+        found = await self._edges.outgoing.next_pass(list_id, FIRST_PASS, limit)
+        await self._edges.remove_many((list_id, id) for id in found.ids)
+        return len(found.ids)
+
+    async def remove_listed(self, account_id: AccountId, limit: int) -> tuple[ListId, ...]:
+        """One bounded round of taking a deleted account off the lists it is on; repeat until it says ()."""
+        page = await self.listed_on_pass(account_id, FIRST_PASS, limit)
+        await self._edges.remove_many((list_id, account_id) for list_id in page.ids)
+        return page.ids
+
+
+def settings_of(found: AccountList) -> dict[str, str | int]:
+    """What a list is told beside its title, as its hash holds it; of lists of before it is absent."""
+    made: dict[str, str | int] = {"replies": found.replies}
+    if found.operation is not None:
+        made |= {"operation": found.operation, "parts": " ".join(map(str, found.parts))}
+    return made
+
+
+def _list_of(list_id: ListId, reply: Reply) -> AccountList | None:
+    owner, title, created_ms, deleted, replies, operation, parts = reply
+    if owner is None or deleted is not None:
+        return None
+    return AccountList(
+        list_id,
+        AccountId(int(owner)),
+        title.decode(),
+        int(created_ms),
+        replies=cast(Replies, replies.decode()) if replies else "all",
+        operation=cast(Operation, operation.decode()) if operation else None,
+        parts=tuple(ListId(int(part)) for part in parts.split()) if parts else (),
+    )

@@ -1,0 +1,132 @@
+"""What belongs on a list's timeline: whose posts, and which of their answers; of real lists and virtual ones.
+
+Everything is looked at with the page or the live entry that it decides about, never remembered.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from accounts.domain import AccountId
+from socialsite.store import Read, Reply
+from timelines.graph.repository import Follows
+from timelines.ids import ListId
+from timelines.lists.account_list import AccountList
+from timelines.lists.algebra import LEVELS_MOST, CannotBeMade, Made, expression
+from timelines.lists.repository import ListMembers, Lists
+from timelines.visibility.rights import Rights
+
+NOBODY = Made("union", ())
+
+
+class ListRules:
+    """Reads the rule of a list: one round trip, and one more for each level of lists made of lists."""
+
+    def __init__(self, lists: Lists, members: ListMembers, follows: Follows) -> None:
+        self._lists = lists
+        self._members = members
+        self._follows = follows
+
+    async def of_id(self, list_id: ListId) -> "ListRule":
+        """Of a list that does not stand: nobody's posts."""
+        found = await self._lists.find(list_id)
+        if found is None:
+            return ListRule(list_id, None, NOBODY, self._members, self._follows)
+        return await self.of(found)
+
+    async def of(self, found: AccountList) -> "ListRule":
+        made = None if found.operation is None else await self._made(found)
+        return ListRule(found.id, found, made, self._members, self._follows)
+
+    async def of_many(self, lists: Iterable[AccountList]) -> list["ListRule"]:
+        """Of lists of one owner, the parts of all of them read together."""
+        lists = list(lists)
+        known = await self._known(lists)
+        return [ListRule(each.id, each, _expression(each, known), self._members, self._follows) for each in lists]
+
+    async def _made(self, found: AccountList) -> Made:
+        return _expression(found, await self._known([found])) or NOBODY
+
+    async def _known(self, lists: Sequence[AccountList]) -> dict[ListId, AccountList]:
+        """The lists and what they are made of, level by level."""
+        known = {each.id: each for each in lists}
+        level = list(lists)
+        for _ in range(LEVELS_MOST):
+            wanted = {part for each in level for part in each.parts} - known.keys()
+            if not wanted:
+                break
+            level = [each for each in await self._lists.find_many(sorted(wanted)) if each is not None]
+            known |= {each.id: each for each in level}
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class ListRule:
+    """`made` is None for a list with members of its own."""
+
+    list_id: ListId
+    found: AccountList | None
+    made: Made | None
+    _members: ListMembers
+    _follows: Follows
+
+    @property
+    def leaves(self) -> tuple[ListId, ...]:
+        """The lists with members that it comes down to."""
+        return (self.list_id,) if self.made is None else self.made.leaves
+
+    @property
+    def missing(self) -> tuple[ListId, ...]:
+        """Lists it was made of that are deleted."""
+        return () if self.made is None else self.made.all_missing
+
+    def rights(self, authors: Collection[AccountId]) -> Read[set[AccountId]]:
+        """Those of `authors` whose posts belong here."""
+        questions = [self._members.members_question(leaf, authors) for leaf in self.leaves]
+
+        def understand(replies: Sequence[Reply]) -> set[AccountId]:
+            on: dict[ListId, set[AccountId]] = {}
+            start = 0
+            for leaf, question in zip(self.leaves, questions, strict=True):
+                end = start + len(question.commands)
+                on[leaf] = set(map(AccountId, question.parse(replies[start:end])))
+                start = end
+            return on[self.list_id] if self.made is None else self.made.members(on)
+
+        return Read([command for each in questions for command in each.commands], understand)
+
+    @property
+    def answering(self) -> Rights | None:
+        """Which of some accounts may be answered in posts that are shown here; None: all of them."""
+        match self.found.replies if self.found is not None else "all":
+            case "members":
+                return self.rights
+            case "followed":
+                return self._followed
+            case "none":
+                return nobody
+        return None
+
+    async def member_ids(self) -> list[AccountId]:
+        """Everybody on the list, in no order."""
+        if self.made is None:
+            return await self._members.member_ids(self.list_id)
+        on = {leaf: await self._members.member_ids(leaf) for leaf in self.leaves}
+        return list(self.made.members(on))
+
+    def _followed(self, accounts: Collection[AccountId]) -> Read[set[AccountId]]:
+        assert self.found is not None
+        return self._follows.followed_question(self.found.owner_id, accounts)
+
+
+def nobody(accounts: Collection[AccountId]) -> Read[set[AccountId]]:
+    """Rights that nobody has."""
+    return Read((), lambda _: set())
+
+
+def _expression(found: AccountList, known: dict[ListId, AccountList]) -> Made | None:
+    if found.operation is None:
+        return None
+    try:
+        return expression(found, known)
+    except CannotBeMade:  # two edits at once have made a circle: nobody, until it is edited again
+        return NOBODY

@@ -1,0 +1,233 @@
+"""Lists: a reader groups accounts and reads their posts apart from home. A list is its owner's secret."""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Protocol
+
+from accounts.domain import AccountId
+from accounts.errors import AccountNotFound
+from timelines.errors import ListMembersCapReached, ListNotFound, ListsCapReached
+from timelines.graph.follow import FollowCursor, FollowPage
+from timelines.ids import ListId
+from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListPage
+from timelines.lists.checks import (
+    check_has_members,
+    check_is_virtual,
+    check_may_be_exclusive,
+    checked_replies,
+    checked_title,
+    made_of,
+)
+from timelines.lists.repository import ListMembers, Lists
+from timelines.lists.rules import ListRule, ListRules
+from timelines.ports import Authors, ListTimelines
+from timelines.visibility.accounts import in_pages, require_visible, visible_page
+
+MEMBERS_PER_ROUND = 500
+NEW = ListId(0)
+"""Stands for the id of a list that has none yet."""
+
+
+class Telling(Protocol):
+    """LiveService."""
+
+    async def lists_changed(self, owner_id: AccountId) -> None: ...
+
+
+class ListService:
+    """`members_cap` and `lists_cap` may be passed by as many as there are concurrent requests."""
+
+    def __init__(
+        self,
+        *,
+        lists: Lists,
+        members: ListMembers,
+        accounts: Authors,
+        timelines: ListTimelines,
+        rules: ListRules,
+        live: Telling,
+        members_cap: int,
+        lists_cap: int = LISTS_PER_ACCOUNT,
+    ) -> None:
+        self._lists = lists
+        self._members = members
+        self._accounts = accounts
+        self._timelines = timelines
+        self._rules = rules
+        self._live = live
+        self._members_cap = members_cap
+        self._lists_cap = lists_cap
+
+    async def create(
+        self,
+        *,
+        owner_id: AccountId,
+        title: str,
+        now_ms: int,
+        operation: str | None = None,
+        parts: Sequence[ListId] = (),
+    ) -> AccountList:
+        """A list; with `operation`, a virtual one whose members follow from those of `parts`.
+
+        Raises ListTitleInvalid, ListInvalid, ListsCapReached.
+        """
+        found = AccountList(NEW, owner_id, checked_title(title), now_ms)
+        if operation is not None:
+            found = await self._made(found, operation, parts)
+        if await self._lists.count(owner_id) >= self._lists_cap:
+            raise ListsCapReached
+        return await self._lists.add(found)
+
+    async def edit(
+        self,
+        *,
+        owner_id: AccountId,
+        list_id: ListId,
+        title: str | None = None,
+        replies: str | None = None,
+        exclusive: bool | None = None,
+        operation: str | None = None,
+        parts: Sequence[ListId] | None = None,
+    ) -> AccountList:
+        """Change what is given; true of all pages from the answer on, as everything here is read with them.
+
+        Raises ListNotFound, ListTitleInvalid, ListInvalid.
+        """
+        checked = checked_title(title) if title is not None else None
+        found = await self.get(owner_id=owner_id, list_id=list_id)
+        if checked is not None:
+            found = replace(found, title=checked)
+        if replies is not None:
+            found = replace(found, replies=checked_replies(replies))
+        if operation is not None or parts is not None:
+            check_is_virtual(found)
+            made_by = operation if operation is not None else found.operation or ""
+            found = await self._made(found, made_by, found.parts if parts is None else parts)
+        if exclusive is not None:
+            check_may_be_exclusive(found, exclusive)
+        if not await self._lists.edit(found):
+            raise ListNotFound
+        if exclusive is not None:
+            await self._lists.set_exclusive(owner_id, list_id, exclusive)
+        if replies is not None or operation is not None or parts is not None:
+            await self._live.lists_changed(owner_id)
+        return found
+
+    async def exclusive(self, owner_id: AccountId) -> set[ListId]:
+        """The owner's lists whose members leave home."""
+        return await self._lists.exclusive(owner_id)
+
+    async def rule(self, found: AccountList) -> ListRule:
+        """What belongs on its timeline."""
+        return await self._rules.of(found)
+
+    async def missing(self, lists: Iterable[AccountList]) -> dict[ListId, tuple[ListId, ...]]:
+        """Of virtual lists of one owner, what they were made of and is deleted."""
+        return {rule.list_id: rule.missing for rule in await self._rules.of_many(lists)}
+
+    async def every(self, owner_id: AccountId) -> list[AccountList]:
+        """Every list of the owner, for choosing parts; bounded by LISTS_PER_ACCOUNT."""
+        found = await self._lists.find_many(await self._lists.indexed(owner_id))
+        return [each for each in found if each is not None]
+
+    async def delete(self, *, owner_id: AccountId, list_id: ListId) -> None:
+        """Delete a list. A crash on the way leaves it marked, found by nobody; repeating it does the rest.
+
+        Repeating it within a day is a success that changes nothing; later there is no such list.
+        """
+        marked = await self._lists.mark_deleted(owner_id, list_id)
+        if not marked and not await self._lists.is_indexed(owner_id, list_id):
+            raise ListNotFound
+        await self._erase(owner_id, list_id)
+
+    async def get(self, *, owner_id: AccountId, list_id: ListId) -> AccountList:
+        """One's own list. Raises ListNotFound for those of others, as for none."""
+        found = await self._lists.find(list_id)
+        if found is None or found.owner_id != owner_id:
+            raise ListNotFound
+        return found
+
+    async def owner_of(self, list_id: ListId) -> AccountId | None:
+        """Whose list it is; None where there is none."""
+        found = await self._lists.find(list_id)
+        return found.owner_id if found else None
+
+    async def lists(self, owner_id: AccountId, cursor: ListId | None = None, limit: int = 30) -> ListPage:
+        """One's own lists, oldest first."""
+        return await self._lists.owned(owner_id, cursor, limit)
+
+    async def add_member(self, *, owner_id: AccountId, list_id: ListId, account_id: AccountId, now_ms: int) -> bool:
+        """Put an account on a list, whether followed or not. False: it was on it already."""
+        check_has_members(await self.get(owner_id=owner_id, list_id=list_id))
+        await require_visible(self._accounts, account_id)
+        async with self._changing(list_id):
+            if await self._members.count(list_id) >= self._members_cap:
+                return await self._repeated(list_id, account_id)
+            return await self._add(owner_id, list_id, account_id, now_ms)
+
+    async def remove_member(self, *, owner_id: AccountId, list_id: ListId, account_id: AccountId) -> bool:
+        """Take an account off a list. False: it was not on it."""
+        check_has_members(await self.get(owner_id=owner_id, list_id=list_id))
+        async with self._changing(list_id):
+            return await self._members.remove(list_id, account_id)
+
+    async def members(
+        self, *, owner_id: AccountId, list_id: ListId, cursor: FollowCursor | None = None, limit: int = 30
+    ) -> FollowPage:
+        """Newest members first; of a virtual list, the newest accounts."""
+        found = await self.get(owner_id=owner_id, list_id=list_id)
+        read = partial(self._members.members, list_id)
+        if found.operation is not None:
+            read = partial(in_pages, await (await self._rules.of(found)).member_ids())
+        return await visible_page(self._accounts, read, cursor, limit)
+
+    async def member_counts(self, lists: Iterable[AccountList]) -> dict[ListId, int]:
+        """How many members each of one's lists has; suspended accounts count on."""
+        lists = list(lists)
+        counts = await self._members.counts([each.id for each in lists if each.operation is None])
+        rules = await self._rules.of_many(each for each in lists if each.operation is not None)
+        leaves = {leaf for rule in rules for leaf in rule.leaves}
+        on = {leaf: await self._members.member_ids(leaf) for leaf in leaves}  # once, however many are made of it
+        for rule in rules:
+            counts[rule.list_id] = len(rule.made.members(on)) if rule.made is not None else 0
+        return counts
+
+    async def _made(self, found: AccountList, operation: str, parts: Sequence[ListId]) -> AccountList:
+        """The list with what it is to be made of. Raises ListInvalid."""
+        known = {each.id: each for each in await self.every(found.owner_id)}
+        return made_of(found, operation, parts, known)
+
+    async def _erase(self, owner_id: AccountId, list_id: ListId) -> None:
+        while await self._members.remove_members(list_id, MEMBERS_PER_ROUND):
+            pass
+        await self._timelines.forget(list_id)
+        await self._lists.erase(owner_id, list_id)
+
+    async def _repeated(self, list_id: ListId, account_id: AccountId) -> bool:
+        """At the cap, a member that is on the list is no error, but a new one is."""
+        if not await self._members.has(list_id, account_id):
+            raise ListMembersCapReached
+        return False
+
+    async def _add(self, owner_id: AccountId, list_id: ListId, account_id: AccountId, now_ms: int) -> bool:
+        """Add the member, look again: what was deleted meanwhile may be swept of its edges already."""
+        if not await self._members.add(list_id, account_id, now_ms):
+            return False
+        try:
+            await self.get(owner_id=owner_id, list_id=list_id)
+            await require_visible(self._accounts, account_id)
+        except (ListNotFound, AccountNotFound):
+            await self._members.remove(list_id, account_id)
+            raise
+        return True
+
+    @asynccontextmanager
+    async def _changing(self, list_id: ListId) -> AsyncIterator[None]:
+        """Forget the list timeline before and after, also when nothing changed: the next read rebuilds it."""
+        await self._timelines.forget(list_id)
+        try:
+            yield
+        finally:
+            await self._timelines.forget(list_id)

@@ -1,0 +1,161 @@
+"""One's own lists: making, reading, editing them. Nobody else sees them."""
+
+import asyncio
+from http import HTTPStatus
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+
+from accounts.domain import AccountId
+from accounts.errors import AccountNotFound
+from socialsite.web.middleware.errors import get_error_status
+from socialsite.web.requests import (
+    SiteRequest,
+    done,
+    get_form_data,
+    json_response,
+    page_response,
+    redirect_to_next,
+    require_viewer_id,
+    respond,
+    wants_json,
+)
+from timelines.errors import ListInvalid, ListMembersCapReached, ListsCapReached, ListTitleInvalid
+from timelines.ids import ListId
+from timelines.lists.account_list import AccountList
+from timelines.lists.forms import ListForm, mark_submitted_parts, parse_list_cursor
+from timelines.lists.page_views import (
+    list_response,
+    list_url,
+    load_list_choices,
+    load_list_json,
+    load_lists_json,
+    redisplay_list,
+)
+from timelines.pages.presenters import Json
+from timelines.pages.queries import PageQuery, parse_limit
+from timelines.pages.responses import TemplateContext, url_with_query
+
+MIN_LISTS_FOR_VIRTUAL_LIST = 2
+"""So many lists are needed before one can be made of others."""
+
+
+async def index(request: SiteRequest) -> HttpResponseBase:
+    lists, next_url = await _load_lists_page(request)
+    choices = [] if wants_json(request) else await load_list_choices(request)
+    return respond(
+        request,
+        "timelines/lists.html",
+        page=lambda: _index_context(lists, next_url, choices),
+        data=lambda: {"lists": lists, "next": next_url},
+    )
+
+
+async def create(request: SiteRequest) -> HttpResponseBase:
+    me, services = require_viewer_id(request), request.services
+    try:
+        form = ListForm.parse(get_form_data(request))
+        made = await services.lists.create(
+            owner_id=me,
+            title=form.title or "",
+            now_ms=services.clock.now_ms(),
+            operation=form.operation,
+            parts=form.parts or (),
+        )
+    except (ListTitleInvalid, ListInvalid, ListsCapReached) as error:
+        return await _redisplay_index(request, error)
+    return done(request, await load_list_json(request, made), default=list_url(made.id), status=HTTPStatus.CREATED)
+
+
+async def show(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
+    """The list's timeline; `?cursor=` pages its members."""
+    me, query = require_viewer_id(request), PageQuery.parse(request.GET)
+    found = await request.services.lists.get(owner_id=me, list_id=list_id)
+    return await list_response(request, found, query)
+
+
+async def edit(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
+    me, lists = require_viewer_id(request), request.services.lists
+    try:
+        form = ListForm.parse(get_form_data(request))
+        edited = await lists.edit(
+            owner_id=me,
+            list_id=list_id,
+            title="" if form.is_empty else form.title,
+            replies=form.replies,
+            exclusive=form.exclusive,
+            operation=form.operation,
+            parts=form.parts,
+        )
+    except (ListTitleInvalid, ListInvalid) as error:
+        sent = get_form_data(request)
+        return await redisplay_list(request, list_id, error, sent, title=sent.get("title", ""))
+    return await _list_changed_response(request, edited)
+
+
+async def delete(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
+    await request.services.lists.delete(owner_id=require_viewer_id(request), list_id=list_id)
+    return json_response({}) if wants_json(request) else redirect_to_next(request, "/lists/")
+
+
+async def add_member(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
+    me, services, handle = require_viewer_id(request), request.services, _submitted_handle(request)
+    mine = await services.lists.get(owner_id=me, list_id=list_id)
+    try:
+        account = await services.accounts.get_by_handle(handle)
+        await services.lists.add_member(
+            owner_id=me, list_id=list_id, account_id=AccountId(account.id), now_ms=services.clock.now_ms()
+        )
+    except (AccountNotFound, ListMembersCapReached) as error:
+        return await redisplay_list(request, list_id, error, member_handle=handle, member_error=error.message)
+    return await _list_changed_response(request, mine)
+
+
+async def remove_member(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
+    me, services = require_viewer_id(request), request.services
+    mine = await services.lists.get(owner_id=me, list_id=list_id)
+    account = await services.accounts.get_undeleted_by_handle(_submitted_handle(request))
+    await services.lists.remove_member(owner_id=me, list_id=list_id, account_id=AccountId(account.id))
+    return await _list_changed_response(request, mine)
+
+
+def _submitted_handle(request: SiteRequest) -> str:
+    """The handle as people type it, with or without its @."""
+    return get_form_data(request).get("handle", "").strip().removeprefix("@").lower()
+
+
+async def _load_lists_page(request: SiteRequest) -> tuple[list[Json], str | None]:
+    """A page of one's lists with their numbers of members, and the path of the next one."""
+    me, lists = require_viewer_id(request), request.services.lists
+    page = await lists.lists(me, parse_list_cursor(request.GET), parse_limit(request.GET))
+    return await load_lists_json(request, page.lists), url_with_query(request, cursor=page.next)
+
+
+def _index_context(
+    lists: list[Json], next_url: str | None, choices: list[TemplateContext], **refused: object
+) -> TemplateContext:
+    page = {"lists": lists, "next_url": next_url, "page_title": _("Lists"), **refused}
+    return {**page, "choices": choices if len(choices) >= MIN_LISTS_FOR_VIRTUAL_LIST else []}
+
+
+async def _redisplay_index(
+    request: SiteRequest, error: ListTitleInvalid | ListInvalid | ListsCapReached
+) -> HttpResponse:
+    """The page of lists with what was wrong and what was sent; in JSON the error itself."""
+    if wants_json(request):
+        raise error
+    (lists, next_url), choices = await asyncio.gather(_load_lists_page(request), load_list_choices(request))
+    sent = get_form_data(request)
+    refused = {
+        "title": sent.get("title", ""),
+        "refused": dict(error.fields) or {"title": error.message},
+        "is_made": "operation" in sent,
+        "operation": sent.get("operation"),
+    }
+    page = _index_context(lists, next_url, mark_submitted_parts(choices, sent), **refused)
+    return page_response(request, "timelines/lists.html", page, get_error_status(error))
+
+
+async def _list_changed_response(request: SiteRequest, found: AccountList) -> HttpResponseBase:
+    return done(request, await load_list_json(request, found), default=list_url(found.id))

@@ -1,0 +1,173 @@
+"""From a message between processes to the sockets of this one.
+
+Rights are looked at here (spreading.py): the post still stands, and each reader may see it on the timeline
+that they have open. What finds no socket costs no read.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import assert_never
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from socialsite.store.errors import StoreError
+from socialsite.web.socket_writer import TextFrame
+from timelines.live import frames
+from timelines.live.broadcaster import SENDS_PER_SLICE, Broadcaster
+from timelines.live.channels import (
+    PUBLIC_TOPIC,
+    hashtag_topic,
+    home_topic,
+    list_topic,
+    notifications_topic,
+    profile_topic,
+)
+from timelines.live.messages import (
+    CountsChanged,
+    EntryDelivered,
+    EntryPublished,
+    EntryPulled,
+    ListsChanged,
+    LiveMessage,
+    Notified,
+    PostDeleted,
+    RelationChanged,
+    SessionsEnded,
+)
+from timelines.live.rendering import render_entry_frame
+from timelines.live.replacement_boosts import ReplacementBoosts
+from timelines.live.socket_registry import LiveSocket, SocketRegistry
+from timelines.notifications.service import NotificationService
+from timelines.reading.batch_hydration import Seat, hydrate_for
+from timelines.reading.hydration import Hydrator
+from timelines.visibility.rights import Place
+
+log = logging.getLogger(__name__)
+
+SIGNED_OUT_CLOSE_CODE = 4401
+COUNTS_INTERVAL_S = 0.5
+
+
+class LiveDispatcher:
+    """Tells the room."""
+
+    def __init__(
+        self,
+        registry: SocketRegistry,
+        hydrator: Hydrator,
+        notifications: NotificationService,
+        broadcaster: Broadcaster,
+        replacement_boosts: ReplacementBoosts,
+        resubscribe_lists: Callable[[AccountId], None],
+    ) -> None:
+        """`resubscribe_lists`: the lists that an account has open."""
+        self._registry = registry
+        self._resubscribe_lists = resubscribe_lists
+        self._hydrator = hydrator
+        self._notifications = notifications
+        self._broadcaster = broadcaster
+        self._replacement_boosts = replacement_boosts
+        self._changed_post_ids: set[PostId] = set()
+        self._counts_changed = asyncio.Event()
+
+    async def handle(self, message: LiveMessage) -> None:
+        """Raises StoreUnavailable where the readers' rights cannot be looked at."""
+        match message:
+            case EntryPublished():
+                await self._send_published(message)
+            case EntryDelivered():
+                await self._send_delivered(message)
+            case EntryPulled(post_id, author_id):
+                readers = tuple(filter(lambda id: self._registry.has_topic(home_topic(id)), self._registry.account_ids))
+                await self._send_delivered(EntryDelivered(post_id, author_id, readers))
+            case PostDeleted(post_id, boost_of, author_id):
+                self._registry.mark_deleted(post_id)
+                await self._send_frame(self._registry.sockets, frames.encode_deleted(post_id))
+                if boost_of is not None:
+                    self._replacement_boosts.check(post_id, boost_of, author_id=author_id)
+            case CountsChanged(post_id):
+                self._changed_post_ids.add(post_id)
+                self._counts_changed.set()
+            case Notified(told):
+                for account_id, notification_id in told:
+                    await self._send_notification(account_id, notification_id)
+            case RelationChanged(account_id, other_id):
+                self._registry.invalidate_relations(account_id, other_id)
+            case ListsChanged(owner_id):
+                self._registry.invalidate_relations(owner_id)
+                self._resubscribe_lists(owner_id)
+            case SessionsEnded():
+                self._close_ended_sessions(message)
+            case _:
+                assert_never(message)
+
+    async def send_counts_forever(self) -> None:
+        """For ever: a post that changes a thousand times a second is told twice a second."""
+        while True:
+            await self._counts_changed.wait()
+            await asyncio.sleep(COUNTS_INTERVAL_S)
+            self._counts_changed.clear()
+            changed, self._changed_post_ids = self._changed_post_ids, set()
+            try:
+                for post_id in changed:
+                    await self._send_counts(post_id)
+            except StoreError as error:
+                log.warning("new counts could not be read: %s", error)
+
+    async def _send_published(self, message: EntryPublished) -> None:
+        author_id = message.author_id
+        topics = [home_topic(author_id), profile_topic(author_id), *map(hashtag_topic, message.tags)]
+        topics += [PUBLIC_TOPIC] if message.public else []
+        await self._broadcaster.send(message.post_id, author_id, topics)
+
+    async def _send_delivered(self, message: EntryDelivered) -> None:
+        topics = [*map(home_topic, message.followers), *map(list_topic, message.lists)]
+        await self._broadcaster.send(message.post_id, message.author_id, topics)
+
+    async def _send_notification(self, account_id: AccountId, notification_id: PostId) -> None:
+        topic = notifications_topic(account_id)
+        if not self._registry.has_topic(topic):
+            return
+        noticed, moment = None, None
+        while moment is None or self._registry.have_relations_changed(account_id, moment):
+            moment = self._registry.relation_version
+            noticed = await self._notifications.find(account_id, notification_id)
+        if noticed is None:
+            return
+        for subscription in self._registry.subscriptions_at([topic]):
+            frame = render_entry_frame(subscription.name, noticed, subscription.socket.language)
+            subscription.send_or_queue(notification_id, frame)
+
+    async def _send_counts(self, post_id: PostId) -> None:
+        shown_on = (each.socket for each in self._registry.subscriptions_showing(post_id))
+        sockets = dict.fromkeys([*self._registry.sockets_watching(post_id), *shown_on])
+        if sockets:
+            await self._send_counts_to(post_id, list(sockets))
+
+    async def _send_counts_to(self, post_id: PostId, sockets: Sequence[LiveSocket]) -> None:
+        """What anybody may see is told to all of them; other counts to those who may see the post."""
+        anybody = Seat(None, Place.POST)
+        (entry,) = await hydrate_for(self._hydrator, post_id, None, [anybody])
+        if entry is not None:
+            await self._send_frame(sockets, frames.encode_counts(post_id, entry.counts))
+            return
+        seats = {id: Seat(id, Place.POST) for socket in sockets if (id := socket.account_id) is not None}
+        found = await hydrate_for(self._hydrator, post_id, None, list(seats.values()))
+        seen = {id: entry.counts for id, entry in zip(seats, found, strict=True) if entry is not None}
+        for account_id, numbers in seen.items():
+            theirs = [socket for socket in sockets if socket.account_id == account_id]
+            await self._send_frame(theirs, frames.encode_counts(post_id, numbers))
+
+    async def _send_frame(self, sockets: Iterable[LiveSocket], frame: TextFrame) -> None:
+        for number, socket in enumerate(list(sockets), start=1):
+            socket.writer.send(frame)
+            if number % SENDS_PER_SLICE == 0:
+                await asyncio.sleep(0)
+
+    def _close_ended_sessions(self, message: SessionsEnded) -> None:
+        for socket in self._registry.sockets_of_account(message.account_id):
+            if message.session in (None, socket.session_id) and (
+                message.but is None or message.but != socket.session_id
+            ):
+                socket.writer.close(SIGNED_OUT_CLOSE_CODE)

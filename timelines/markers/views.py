@@ -1,0 +1,43 @@
+"""Where a reader is: places kept, preferences, and the way to a day."""
+
+from collections.abc import Awaitable
+
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+
+from socialsite.errors import MalformedRequest
+from socialsite.ids import PostId, parse_id
+from socialsite.web.requests import (
+    SiteRequest,
+    done,
+    get_form_data,
+    get_viewer_id,
+    require_viewer_id,
+    wants_json,
+)
+from timelines.markers.marker import ReadingPlace
+
+
+def load_marker(request: SiteRequest, timeline: str) -> Awaitable[ReadingPlace]:
+    """How far the reader has read, asked now; programs keep that themselves."""
+    return request.services.positions.begin(None if wants_json(request) else get_viewer_id(request), timeline)
+
+
+async def save_marker(request: SiteRequest) -> HttpResponseBase:
+    """Keep how far a timeline was read: `timeline`, `post`; with `back` it may be less than before."""
+    me, fields = require_viewer_id(request), get_form_data(request)
+    post_id, timeline = parse_id(fields.get("post", "")), fields.get("timeline", "")
+    if post_id is None:
+        raise MalformedRequest(fields={"post": _("This is not the id of a post.")})
+    back = fields.get("back", "") not in ("", "0")
+    held = await request.services.positions.move(me, timeline, PostId(post_id), back=back)
+    return done(request, {"timeline": timeline, "post": str(held)}, default="/")
+
+
+async def save_reading_preference(request: SiteRequest) -> HttpResponseBase:
+    """How one likes to read: `scroll` is on (older posts come by themselves) or off."""
+    me, scroll = require_viewer_id(request), get_form_data(request).get("scroll", "")
+    if scroll not in ("on", "off"):
+        raise MalformedRequest(fields={"scroll": _("This is none of the choices.")})
+    await request.services.positions.prefer(me, scrolls=scroll == "on")
+    return done(request, {"scroll": scroll}, default="/")

@@ -1,0 +1,129 @@
+"""What accounts are told of: `timelines:{<account>}:notifications`, its read mark, and what is wanted."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from accounts.domain import DAY_MS, AccountId
+from socialsite.ids import PostId, id_at, ms_from_id
+from socialsite.store import Command, Key, Reply, Store, load_script
+from timelines import keys
+from timelines.notifications.notification import KINDS, RECURRING, WANTED, Kind, Notification, Wanted
+
+ADD, READ, UNREAD = (load_script(f"notice_{name}.lua", __package__) for name in ("add", "read", "unread"))
+NOTIFICATIONS_CAP = 1_000
+LOOKED_AT = 100
+"""Unread ones read at a time."""
+ANEW_AFTER_MS = DAY_MS
+"""A like taken back and given again is told again after so long, not at once: nobody rings a bell with it."""
+
+
+class Unread(NamedTuple):
+    """`newest`: the newest notification at all (0: none). `found`: unread ones, newest first; where `last` is
+    told, more may be below it.
+    """
+
+    newest: PostId
+    found: tuple[Notification, ...] = ()
+    last: PostId | None = None
+
+
+class Notifications:
+    """Knows members and ids; what of it may be seen is the service's matter."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._timelines = store.component("timelines")
+
+    async def add(self, reader_id: AccountId, new: Notification, since_ms: int | None = None) -> PostId | None:
+        """The id it was given; None where the reader was told before. `since_ms`: since when it is so."""
+        over = 0
+        if new.kind in RECURRING:
+            anew_ms = ms_from_id(new.id) - ANEW_AFTER_MS
+            over = id_at(anew_ms if since_ms is None else min(anew_ms, since_ms))
+        place, args = _places(reader_id), [new.member, new.id, over, NOTIFICATIONS_CAP]
+        (given,) = await self._timelines.write(place[0], ADD.command(place, args))
+        return None if given is None else PostId(int(given))
+
+    async def mark_read(self, reader_id: AccountId, up_to: PostId) -> PostId:
+        """The read mark as it stands then; it never goes back."""
+        place = _places(reader_id)
+        (mark,) = await self._timelines.write(place[0], READ.command(place, [up_to]))
+        return PostId(int(mark))
+
+    async def unread(self, reader_id: AccountId, below: PostId | None = None) -> Unread:
+        (reply,) = await self._timelines.gather([unread_command(reader_id, below)])
+        return unread_of(reply)
+
+    async def read(
+        self, reader_id: AccountId, edge: int, limit: int, *, upward: bool = False
+    ) -> tuple[PostId, list[Notification], PostId | None]:
+        """The read mark, those directly beyond `edge`, and the edge of what was looked at (None: the end)."""
+        key = keys.notifications(reader_id)
+        way, end = ("ZRANGEBYSCORE", "+inf") if upward else ("ZREVRANGEBYSCORE", "-inf")
+        part: Command = (way, key, f"({edge}", end, "WITHSCORES", "LIMIT", 0, limit)
+        mark, found = await self._timelines.gather([("GET", keys.notified(reader_id)), part])
+        last = PostId(int(float(found[-1]))) if len(found) == 2 * limit else None
+        return PostId(int(mark or 0)), list(_parsed(found)), last
+
+    async def liked_since_ms(self, post_id: PostId, account_id: AccountId) -> int | None:
+        """Since when the account likes the post (Unix ms); None where it does not."""
+        (score,) = await self._store.gather([("ZSCORE", keys.likes(post_id), account_id)])
+        return None if score is None else int(float(score))
+
+    # What is wanted
+
+    async def wishes(self, reader_ids: Sequence[AccountId]) -> dict[AccountId, dict[Kind, Wanted]]:
+        """For each account, from whom it wants to hear of each kind."""
+        commands = [("HMGET", keys.preferences(reader_id), *KINDS) for reader_id in reader_ids]
+        replies = await self._timelines.gather(commands)
+        return {
+            reader_id: {kind: _wanted(value) for kind, value in zip(KINDS, reply, strict=True)}
+            for reader_id, reply in zip(reader_ids, replies, strict=True)
+        }
+
+    async def wish(self, reader_id: AccountId, wishes: Mapping[Kind, Wanted]) -> None:
+        key = keys.preferences(reader_id)
+        fields = [part for kind, choice in wishes.items() for part in (kind, choice)]
+        if fields:
+            await self._timelines[key].execute("HSET", key, *fields)
+
+    async def forget(self, account_id: AccountId) -> None:
+        """Everything of a deleted account."""
+        key = keys.notifications(account_id)
+        gone = (key, keys.notified(account_id), keys.preferences(account_id))
+        await self._timelines[key].execute("UNLINK", *gone)
+
+
+def unread_command(reader_id: AccountId, below: PostId | None = None) -> Command:
+    """For a round trip that asks other things too; `unread_of` reads its reply."""
+    if below is None:
+        return _unread_command(reader_id)
+    return UNREAD.command(_places(reader_id), [f"({below}", LOOKED_AT])
+
+
+def unread_of(reply: Reply) -> Unread:
+    newest = PostId(int(float(reply[0])))
+    if len(reply) == 1:
+        return Unread(newest)
+    last = PostId(int(float(reply[-1]))) if len(reply) > 2 * LOOKED_AT else None
+    return Unread(newest, tuple(_parsed(reply[1:])), last)
+
+
+@lru_cache(maxsize=5_000)
+def _unread_command(reader_id: AccountId) -> Command:
+    return UNREAD.command(_places(reader_id), ["+inf", LOOKED_AT])
+
+
+def _places(reader_id: AccountId) -> tuple[Key, Key]:
+    return keys.notifications(reader_id), keys.notified(reader_id)
+
+
+def _parsed(flat: Sequence[bytes]) -> list[Notification]:
+    pairs = zip(flat[::2], flat[1::2], strict=True)
+    return [found for member, score in pairs if (found := Notification.parse(member, score)) is not None]
+
+
+def _wanted(value: bytes | None) -> Wanted:
+    text = value.decode() if value else "all"
+    return text if text in WANTED else "all"

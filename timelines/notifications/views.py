@@ -1,0 +1,109 @@
+"""What one was told of: the page, the mark of what is read, and what one wants to be told of."""
+
+from http import HTTPStatus
+from typing import Final, cast
+
+from django.contrib import messages
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from socialsite.errors import MalformedRequest
+from socialsite.ids import MAX_ID, PostId, parse_id
+from socialsite.web.page_cache import Placeholder
+from socialsite.web.requests import (
+    SiteRequest,
+    get_form_data,
+    json_response,
+    redirect_to_next,
+    require_viewer_id,
+    respond,
+    wants_json,
+)
+from timelines.notifications.forms import parse_notification_cursor
+from timelines.notifications.notification import KINDS, MENTIONS, WANTED, Kind, NoticePage, Wanted
+from timelines.notifications.presenters import notification_json, notification_rows_html
+from timelines.pages.page import MOST
+from timelines.pages.queries import parse_limit
+from timelines.pages.responses import TemplateContext, optional_placeholder, url_with_query
+
+NOTIFICATIONS_URL, NOTIFICATION_SETTINGS_URL = "/notifications/", "/accounts/notifications/"
+KIND_LABELS: Final = {
+    "mention": gettext_lazy("Mentions"),
+    "reply": gettext_lazy("Replies"),
+    "boost": gettext_lazy("Boosts of your posts"),
+    "like": gettext_lazy("Likes of your posts"),
+    "follow": gettext_lazy("New followers"),
+    "request": gettext_lazy("Requests to follow you"),
+}
+
+
+async def index(request: SiteRequest) -> HttpResponseBase:
+    """Newest first. The page reads more at once than JSON does by itself: its rows are groups."""
+    me, cursor = require_viewer_id(request), parse_notification_cursor(request.GET)
+    is_mentions = request.GET.get("tab") == "mentions"
+    limit = parse_limit(request.GET) if wants_json(request) or "limit" in request.GET else MOST
+    page = await request.services.notifications.page(
+        me, before=cursor, limit=limit, kinds=MENTIONS if is_mentions else None
+    )
+    tab = {"tab": "mentions"} if is_mentions else {}
+    next_url = url_with_query(request, cursor=page.next_before, **tab)
+    return respond(
+        request,
+        "timelines/notifications.html",
+        page=lambda: _page_context(page, next_url, is_mentions=is_mentions, is_first=cursor is None),
+        data=lambda: {"notifications": [notification_json(each) for each in page.entries], "next": next_url},
+    )
+
+
+def _page_context(page: NoticePage, next_url: str | None, *, is_mentions: bool, is_first: bool) -> TemplateContext:
+    return {
+        "rows_html": Placeholder(notification_rows_html(page.entries)),
+        "is_empty": not page.entries,
+        "newest": Placeholder(str(page.entries[0].id) if page.entries else "0"),
+        "has_unread": any(not each.is_read for each in page.entries),
+        "tab": "mentions" if is_mentions else "all",
+        "live": is_first,
+        "next_url": optional_placeholder(next_url),
+        "page_title": _("Notifications"),
+    }
+
+
+async def count_unread(request: SiteRequest) -> HttpResponseBase:
+    """For the page's script, which corrects its badge: `{"unread": n}`, 100 for more than 99."""
+    count = await request.services.notifications.unread(require_viewer_id(request))
+    return json_response({"unread": count})
+
+
+async def mark_read(request: SiteRequest) -> HttpResponseBase:
+    """Everything up to the notification `up_to` is read; without it everything there is."""
+    me, given = require_viewer_id(request), get_form_data(request).get("up_to", "")
+    up_to = parse_id(given) if given else MAX_ID
+    if up_to is None:
+        raise MalformedRequest(fields={"up_to": _("This is not the id of a notification.")})
+    left = await request.services.notifications.mark_read(me, PostId(up_to))
+    return json_response({"unread": left}) if wants_json(request) else redirect_to_next(request, NOTIFICATIONS_URL)
+
+
+async def show_settings(request: SiteRequest) -> HttpResponseBase:
+    wishes = await request.services.notifications.wishes(require_viewer_id(request))
+    return respond(
+        request,
+        "accounts/notifications.html",
+        page=lambda: {"choices": [{"kind": k, "label": KIND_LABELS[k], "wish": wishes[k]} for k in KINDS]},
+        data=lambda: {"notifications": wishes},
+    )
+
+
+async def edit_settings(request: SiteRequest) -> HttpResponseBase:
+    """Kinds that are not sent stay as they were. JSON: all of them as they are then."""
+    me, services, fields = require_viewer_id(request), request.services, get_form_data(request)
+    wrong: dict[str, str] = {kind: _("This is no choice.") for kind in KINDS if fields.get(kind, "all") not in WANTED}
+    if wrong:
+        raise MalformedRequest(fields=wrong)
+    wishes: dict[Kind, Wanted] = {kind: cast(Wanted, fields[kind]) for kind in KINDS if kind in fields}
+    await services.notifications.wish(me, wishes)
+    if wants_json(request):
+        return json_response({"notifications": await services.notifications.wishes(me)}, HTTPStatus.OK)
+    messages.success(request, _("Your choices are saved."), fail_silently=True)
+    return redirect_to_next(request, NOTIFICATION_SETTINGS_URL)

@@ -1,0 +1,224 @@
+"""What clients see of the domain: JSON dicts, and the HTML of entries (docs/reference/interface.md).
+
+An entry's HTML is rendered once a language and kept: it holds no viewer state, no token and no relative time.
+What differs between readers or moments stands in slots (comments in timelines/_post.html) and is joined in at
+each use. Ids are texts everywhere: browsers read numbers as doubles, clients in other languages as 32 bits.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
+
+from accounts.domain import Author
+from accounts.models import Account
+from socialsite.web.page_cache import RenderedBytes
+from socialsite.web.requests import format_iso_time
+from timelines.graph.follow import FollowCounts
+from timelines.graph.relation import Relation
+from timelines.pages.entry_actions import actions_html
+from timelines.pages.page import HydratedPost, ViewerState
+from timelines.posts.post import AUDIENCE_NAMES, Counts, Post
+from timelines.text.linkify import linkify
+from timelines.visibility.rights import FOREVER
+
+Json = dict[str, Any]
+
+FRAGMENT_CACHE_SIZE = 8_192
+"""Rendered entries in memory, a few kB each; the newest posts are what everybody reads."""
+ACTIONS_PLACEHOLDER, ENTRY_PLACEHOLDER = "<!--actions-->", "<!--entry-->"
+
+
+def profile_url(handle: str) -> str:
+    return f"/@{handle}/"
+
+
+def post_url(post_id: int, author: Author) -> str:
+    return f"/@{author.handle}/{post_id}/"
+
+
+def hashtag_url(tag: str) -> str:
+    """`tag` is normalized."""
+    return f"/tags/{quote(tag, safe='')}/"
+
+
+# JSON
+
+
+def hashtag_json(tag: str) -> Json:
+    """`tag` is normalized."""
+    return {"name": tag, "url": hashtag_url(tag)}
+
+
+def author_json(author: Author | Account) -> Json:
+    return {
+        "id": str(author.id),
+        "handle": author.handle,
+        "display_name": author.display_name,
+        "url": profile_url(author.handle),
+    }
+
+
+def profile_json(account: Account, counts: FollowCounts, posts: int) -> Json:
+    """An account as its own page shows it."""
+    return {
+        **author_json(account),
+        "bio": account.bio,
+        "link": account.link,
+        "created_at": format_iso_time(account.created_ms),
+        "private": account.is_private,
+        "followers": counts.followers,
+        "following": counts.following,
+        "posts": posts,
+    }
+
+
+def relation_json(relation: Relation) -> Json:
+    """What the viewer has to do with the account whose page it is."""
+    until_ms = relation.muted_until_ms
+    return {
+        "follows": relation.follows,
+        "is_followed": relation.is_followed,
+        "requested": relation.requested and not relation.follows,
+        "blocks": relation.blocks,
+        "is_blocked": relation.is_blocked,
+        "mutes": relation.mutes,
+        "muted_until": format_iso_time(until_ms) if until_ms is not None and until_ms != FOREVER else None,
+        "quiets": relation.quiets,
+    }
+
+
+def post_json(entry: HydratedPost) -> Json:
+    """A boost has its own id, author, address and time; all else is its original's."""
+    shown = entry.shown
+    return {
+        **(_viewer_independent_json(entry.post, entry.author) if shown is entry else _boost_json(entry)),
+        "counts": _counts_json(entry.counts),
+        "viewer": entry.viewer and _viewer_json(entry.viewer),
+        "audience": AUDIENCE_NAMES[shown.post.audience],
+        **({} if entry.filtered is None else {"filtered": entry.filtered}),
+    }
+
+
+def _boost_json(entry: HydratedPost) -> Json:
+    original = post_json(entry.shown)
+    said = {name: original[name] for name in ("text", "html")}
+    return {**_viewer_independent_json(entry.post, entry.author), **said, "boost_of": original}
+
+
+@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+def _viewer_independent_json(post: Post, author: Author) -> Json:
+    """What is the same for every reader until the author edits their profile. Never changed by its users."""
+    return {
+        "id": str(post.id),
+        "url": post_url(post.id, author),
+        "author": author_json(author),
+        "text": post.text,
+        "html": post_html(post.text),
+        "created_at": format_iso_time(post.created_ms),
+        "in_reply_to": str(post.in_reply_to) if post.in_reply_to else None,
+        "boost_of": None,
+    }
+
+
+def _counts_json(counts: Counts) -> Json:
+    return {"replies": counts.replies, "boosts": counts.boosts, "likes": counts.likes}
+
+
+def _viewer_json(viewer: ViewerState) -> Json:
+    return {
+        "own": viewer.own,
+        "liked": viewer.liked,
+        "boosted": viewer.boosted,
+        "bookmarked": viewer.bookmarked,
+    }
+
+
+def posts_json(entries: Iterable[HydratedPost]) -> list[msgspec.Raw]:
+    """Each as `post_json`, encoded."""
+    return [_encoded_json(entry) for entry in entries]
+
+
+@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+def _encoded_json(entry: HydratedPost) -> msgspec.Raw:
+    """The key holds all that it says, of its reader and of the moment, too."""
+    return msgspec.Raw(msgspec.json.encode(post_json(entry)))
+
+
+# HTML
+
+
+@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+def post_html(text: str) -> str:
+    """The linkified text. The same text is the same HTML, whoever wrote it."""
+    return linkify(text)
+
+
+def entry_html(entry: HydratedPost, language: str | None = None) -> str:
+    """One entry with its slots filled, in the active language if no other is said."""
+    language = language or get_language() or ""
+    shown = entry.original
+    if shown is None:
+        before, url, after = _entry_html_around_actions(entry.post, entry.author, None, None, language)
+        shown = entry
+    else:
+        before, url, after = _entry_html_around_actions(shown.post, shown.author, entry.post, entry.author, language)
+    actions = actions_html(shown, url, language)
+    own = _own_actions_html(shown.post.id, language) if shown.viewer is not None and shown.viewer.own else ""
+    html = f"{before}{actions}{own}{after}"
+    return html if entry.filtered is None else _filtered_html(entry.filtered, language).replace(ENTRY_PLACEHOLDER, html)
+
+
+def entries_html(entries: Sequence[HydratedPost]) -> RenderedBytes:
+    """The `<li>` items of a timeline: nothing but joined template output."""
+    language = get_language() or ""  # asking costs as much as joining an entry
+    return RenderedBytes(b"".join([_list_item_bytes(entry, language) for entry in entries]))
+
+
+@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+def _list_item_bytes(entry: HydratedPost, language: str) -> bytes:
+    """An entry as it is sent. The key holds all that it shows, of its reader and of the moment, too."""
+    return f"<li>{entry_html(entry, language)}</li>".encode()
+
+
+@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+def _entry_html_around_actions(
+    post: Post, author: Author, boost: Post | None, booster: Author | None, language: str
+) -> tuple[str, str, str]:
+    """An entry before and behind its actions, and the address of its post between.
+
+    The key holds all that it shows: a profile edit makes another `author`.
+    """
+    url = post_url(post.id, author)
+    html = render_to_string(
+        "timelines/_post.html",
+        {
+            "entry_id": boost.id if boost else post.id,
+            "original_id": post.id if boost else None,
+            "booster": booster,
+            "url": url,
+            "author": author,
+            "created_ms": post.created_ms,
+            "text_html": SafeString(post_html(post.text).replace("<br>", "\n")),
+            "in_reply_to": post.in_reply_to,
+            "audience": AUDIENCE_NAMES[post.audience],
+        },
+    )
+    before, _, after = html.partition(ACTIONS_PLACEHOLDER)
+    return before, url, after
+
+
+@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+def _filtered_html(phrase: str, language: str) -> str:
+    """What a filter puts around an entry."""
+    return render_to_string("timelines/_filtered.html", {"phrase": phrase})
+
+
+@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+def _own_actions_html(post_id: int, language: str) -> str:
+    return render_to_string("timelines/_own_actions.html", {"post_id": post_id})

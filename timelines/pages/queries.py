@@ -1,0 +1,73 @@
+"""What actions bring, read from the fields of their body and from the query.
+
+Rules of the domain are checked below.
+"""
+
+import re
+from dataclasses import dataclass
+
+from django.http import QueryDict
+from django.utils.translation import gettext_lazy as _
+
+from socialsite.errors import MalformedRequest
+from socialsite.ids import parse_id
+from timelines.graph.follow import FollowCursor
+from timelines.pages.page import DEFAULT_LIMIT, MOST
+
+_INTEGER_PATTERN = re.compile(r"-?[0-9]+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class PageQuery:
+    """`?before`, `?after`, `?limit` of a timeline page."""
+
+    before: int | None
+    after: int | None
+    limit: int
+
+    @classmethod
+    def parse(cls, query: QueryDict) -> "PageQuery":
+        """Raises Malformed where a cursor is no id, or both are given."""
+        before, after = _parse_id_cursor(query, "before"), _parse_id_cursor(query, "after")
+        if before is not None and after is not None:
+            raise MalformedRequest(_("A page has one cursor: before or after."))
+        return cls(before, after, parse_limit(query))
+
+    @property
+    def is_first(self) -> bool:
+        return self.before is None and self.after is None
+
+
+def parse_limit(query: QueryDict) -> int:
+    """`?limit=`, clamped to 1..100. Raises Malformed for what is no integer."""
+    text = query.get("limit")
+    if text is None:
+        return DEFAULT_LIMIT
+    if not _INTEGER_PATTERN.fullmatch(text):
+        raise MalformedRequest(fields={"limit": _("This is not a number.")})
+    return int(min(max(float(text), 1), MOST))  # a float, whose reading takes no longer for many digits
+
+
+def parse_follow_cursor(query: QueryDict) -> FollowCursor | None:
+    """`?cursor=` of a page of accounts. Raises Malformed."""
+    text = query.get("cursor")
+    if text is None:
+        return None
+    try:
+        return FollowCursor.decode(text)
+    except ValueError as error:
+        raise _cursor_error() from error
+
+
+def _parse_id_cursor(query: QueryDict, name: str) -> int | None:
+    text = query.get(name)
+    if text is None:
+        return None
+    number = parse_id(text)
+    if number is None:
+        raise MalformedRequest(fields={name: _("This is not the id of a post.")})
+    return number
+
+
+def _cursor_error() -> MalformedRequest:
+    return MalformedRequest(fields={"cursor": _("This cursor is none of ours.")})

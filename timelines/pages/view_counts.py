@@ -1,0 +1,54 @@
+"""Looks at posts and profiles, and links followed: counted for everybody else, shown to whom they belong."""
+
+from http import HTTPStatus
+
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.domain import AccountId
+from socialsite.analytics.stats import ViewCounts
+from socialsite.errors import MalformedRequest
+from socialsite.ids import PostId, parse_id
+from socialsite.recipes.buffer import Entity
+from socialsite.web.page_cache import Placeholder
+from socialsite.web.requests import SiteRequest, get_form_data, get_viewer_id, wants_json
+from timelines.templatetags.timelines_tags import number
+from timelines.text.linkify import has_links
+
+
+async def count_view(request: SiteRequest, entity: Entity, owner_id: AccountId) -> Placeholder | None:
+    """Count a look of somebody else; for the owner, how many there were, those not flushed yet included."""
+    statistics = request.services.statistics
+    if get_viewer_id(request) != owner_id:
+        if request.method == "GET":
+            statistics.meter.count_view(entity)
+        return None
+    if wants_json(request):
+        return None
+    visits = await statistics.stats.view_counts_if_available(entity)
+    return Placeholder(_view_counts_text(visits)) if visits else None
+
+
+def _view_counts_text(visits: ViewCounts) -> str:
+    text = ngettext("Seen %(shown)s time by others", "Seen %(shown)s times by others", visits.views)
+    words = text % {"shown": number(visits.views)}
+    if not visits.clicks:
+        return words
+    text = ngettext("links followed %(shown)s time", "links followed %(shown)s times", visits.clicks)
+    return f"{words} · {text % {'shown': number(visits.clicks)}}"
+
+
+async def count_click(request: SiteRequest) -> HttpResponse:
+    """The page's script says that somebody follows a link of the post `post`: 204. The link itself leads
+    straight to its target. The post is read, so that nobody makes counters of what is not there; whose
+    address says it too often is refused by the rule of addresses, as for any request.
+    """
+    post_id = parse_id(get_form_data(request).get("post", ""))
+    if post_id is None:
+        raise MalformedRequest(fields={"post": _("This is not the id of a post.")})
+    me = get_viewer_id(request)
+    entry = await request.services.reading.post(PostId(post_id), viewer_id=me)
+    if entry.author.id != me and has_links(entry.post.text):
+        request.services.statistics.meter.count_click(Entity("post", post_id))
+    return HttpResponse(status=HTTPStatus.NO_CONTENT)

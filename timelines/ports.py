@@ -1,0 +1,62 @@
+"""What the services of follows and lists ask of their neighbours, and no more."""
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from accounts.domain import AccountId, Author
+from timelines.ids import ListId
+from timelines.posts.post import Post
+
+
+class Authors(Protocol):
+    """AccountService."""
+
+    async def find_authors(self, ids: Iterable[AccountId]) -> Mapping[AccountId, Author]: ...
+
+
+class Homes(Protocol):
+    """The cached home timelines."""
+
+    async def forget(self, account_id: AccountId) -> object: ...
+
+
+class ListTimelines(Protocol):
+    """The cached list timelines."""
+
+    async def forget(self, list_id: ListId) -> object: ...
+
+
+class FollowNotices(Protocol):
+    """NotificationService, for whoever takes follows. What is taken back needs no word: it is looked at."""
+
+    async def followed(self, *, follower_id: AccountId, followed_id: AccountId) -> None: ...
+
+    async def asked(self, *, requester_id: AccountId, target_id: AccountId) -> None:
+        """`requester_id` wants to follow a private account."""
+        ...
+
+
+class PostMeter(Protocol):
+    """The meter of this process (socialsite/statistics)."""
+
+    def count_post(self, author_id: int) -> None:
+        """Told by whoever wrote the post: the publishing process or the worker, so it counts once."""
+        ...
+
+    def count_deliveries(self, entries: int, latency_ms: int) -> None:
+        """`entries` reached their timelines, `late_ms` after the post was published."""
+        ...
+
+
+class Noticing(Protocol):
+    """Notifications of reactions. Each may be told any number of times, also of what it knows already."""
+
+    async def liked(self, *, account_id: AccountId, post: Post, now_ms: int) -> None: ...
+
+    async def unliked(self, *, account_id: AccountId, post: Post) -> None: ...
+
+    async def boosted(self, *, boost: Post) -> None: ...
+
+    async def unboosted(self, *, boost: Post) -> None:
+        """Who wrote the original may be unknown by now."""
+        ...

@@ -1,0 +1,56 @@
+"""How many replies, boosts and likes a post has: the sizes of its sets, kept beside them by their scripts."""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from socialsite.ids import PostId
+from socialsite.store import Command, EncodedPipeline, Key, Read, load_script
+from socialsite.store.encoding import encoded_cache
+from socialsite.store.scripts import PreparedCommand, prepare_command
+from timelines import keys
+from timelines.posts.post import Counts
+
+JOIN = load_script("join_set.lua", __package__)
+LEAVE = load_script("leave_set.lua", __package__)
+NO_COUNTS = Counts()
+
+
+def counted_keys(post_id: PostId, changed: Callable[[int], Key]) -> list[Key]:
+    """The keys of join_set.lua and leave_set.lua: the set that changes, the counts, what they count."""
+    sets = keys.replies(post_id), keys.boosts(post_id), keys.likes(post_id)
+    return [changed(post_id), keys.counts(post_id), *sets]
+
+
+def join_command(
+    changed: Callable[[int], Key], post_id: PostId, member: int, score: int, *, stands: bool = False
+) -> Command:
+    """Puts a member into a set of the post: replies, boosts or likes. `stands`: where the post does."""
+    touched = counted_keys(post_id, changed)
+    return JOIN.command([*touched, keys.post(post_id)] if stands else touched, [member, score])
+
+
+@lru_cache(maxsize=10_000)
+def counts_of(reply: bytes | None) -> Counts:
+    """Counts as they stand in the store."""
+    return NO_COUNTS if reply is None else Counts(*map(int, reply.split()))
+
+
+def counts_question(post_ids: Sequence[PostId], *, may_lag: bool = False) -> Read[dict[PostId, Counts]]:
+    """How many replies, boosts and likes each post has."""
+    return Read(
+        EncodedPipeline(
+            b"".join(map(_counts_wire, post_ids)),
+            len(post_ids),
+            lambda: list(map(_counts_command, post_ids)),
+        ),
+        lambda replies: dict(zip(post_ids, map(counts_of, replies), strict=True)),
+        may_lag,
+    )
+
+
+@lru_cache(maxsize=20_000)
+def _counts_command(post_id: PostId) -> PreparedCommand:
+    return prepare_command("GET", keys.counts(post_id))
+
+
+_counts_wire = encoded_cache(_counts_command)

@@ -1,0 +1,67 @@
+"""A post: one immutable value. Edits would make a new version of the struct, never a change in place."""
+
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId, ms_from_id
+
+SCHEMA = 1
+PUBLIC: Final = 0
+"""Audience: everybody; shown in the public timeline, under its tags, in search and feeds."""
+UNLISTED: Final = 1
+"""Audience: everybody who comes by, but the post is in none of the places where strangers look."""
+FOLLOWERS: Final = 2
+"""Audience: the author's followers and the author."""
+AUDIENCES: Final = {"public": PUBLIC, "unlisted": UNLISTED, "followers": FOLLOWERS}
+"""By the names that clients give them."""
+AUDIENCE_NAMES: Final = {number: name for name, number in AUDIENCES.items()}
+KEPT = 20_000  # decoded posts, found again by their bytes and by their ids; about 20 MB when full
+
+
+class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What is stored under `posts:{<id>}:post`, as a MessagePack array of these fields, in this order.
+
+    A boost is a post, too: its text is empty, `boost_of` says what it shows (docs/reference/decisions).
+    """
+
+    id: PostId
+    author_id: AccountId
+    text: str
+    in_reply_to: PostId | None = None
+    schema: int = SCHEMA
+    audience: int = PUBLIC
+    boost_of: PostId | None = None
+    boosted_author: AccountId | None = None
+    reply_to_author: AccountId | None = None
+    root: PostId | None = None
+    """First post of the thread; None where it is this one, or unknown (imports of before)."""
+
+    @property
+    def created_ms(self) -> int:
+        """Unix milliseconds, from the id."""
+        return ms_from_id(self.id)
+
+    @property
+    def is_listed(self) -> bool:
+        """Belongs into the places where strangers look: public, tags, search, feeds."""
+        return self.audience == PUBLIC and self.boost_of is None
+
+    @property
+    def shown_id(self) -> PostId:
+        """The post whose text, counts and actions an entry shows: the original of a boost."""
+        return self.id if self.boost_of is None else self.boost_of
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Post)
+encode_post = _encoder.encode
+decode_post = lru_cache(maxsize=KEPT)(_decoder.decode)
+
+
+class Counts(msgspec.Struct, frozen=True, gc=False):
+    replies: int = 0
+    boosts: int = 0
+    likes: int = 0

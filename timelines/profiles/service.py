@@ -1,0 +1,172 @@
+"""Visiting: a profile as whoever looks meets it: the account, its posts, what the two have in common.
+
+Two round trips where this process knows whose the handle is: all that the account's id leads to; then its
+posts, and whom both know. A third where they know somebody: who these are.
+"""
+
+from collections.abc import Awaitable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from accounts.domain import AccountId, Author
+from accounts.errors import AccountNotFound
+from accounts.models import Account
+from socialsite.ids import PostId, TimeSource
+from socialsite.store import Read, Store
+from timelines.following.blocks_and_mutes import RelationsService
+from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.follow import Acquaintance, FollowCounts, Met
+from timelines.graph.relation import Relation
+from timelines.graph.repository import Follows
+from timelines.markers.marker import ReadingPlace
+from timelines.markers.repository import Positions
+from timelines.pages.page import Cut, TimelinePage
+from timelines.reading.service import ReadingService
+
+KNOWN = 3
+"""Followers whom the viewer knows are told by name, so many of them."""
+NOTHING = TimelinePage((), None, None)
+
+
+class Accounts(Protocol):
+    """AccountService."""
+
+    async def get_by_handle(self, handle: str) -> Account: ...
+
+    def cached_id(self, handle: str) -> AccountId | None: ...
+
+    def read_account(self, account_id: AccountId) -> Read[Account | None]: ...
+
+    def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """`posts`: how many there are. `relation`: the viewer's; None for a visitor and the account itself.
+
+    `both_follow`: how many accounts both follow. `known`: the newest followers whom the viewer follows.
+    """
+
+    account: Account
+    page: TimelinePage
+    posts: int
+    counts: FollowCounts
+    place: ReadingPlace
+    relation: Relation | None = None
+    both_follow: int = 0
+    known: tuple[Author, ...] = ()
+
+
+class First(NamedTuple):
+    """What the first round trip tells. `between`: nothing for a visitor and the account itself."""
+
+    account: Account | None
+    place: ReadingPlace
+    posts: int
+    ids: list[PostId]
+    counts: FollowCounts
+    between: tuple[Relation, Met] | None
+
+
+class Look(NamedTuple):
+    """Who looks at which part of which timeline. `reader_id`: whose reading place counts."""
+
+    cut: Cut
+    viewer_id: AccountId | None
+    reader_id: AccountId | None
+    timeline: str
+
+
+class VisitingService:
+    """Looks only."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        accounts: Accounts,
+        reading: ReadingService,
+        relating: RelationsService,
+        relations: Relations,
+        follows: Follows,
+        positions: Positions,
+        clock: TimeSource,
+    ) -> None:
+        self._store = store
+        self._accounts = accounts
+        self._reading = reading
+        self._relating = relating
+        self._relations = relations
+        self._follows = follows
+        self._positions = positions
+        self._clock = clock
+
+    async def visit(self, handle: str, cut: Cut, *, viewer_id: AccountId | None, keeps_place: bool = True) -> Visit:
+        """The account with a page of its posts. Raises AccountNotFound for one that is absent or suspended.
+
+        `keeps_place`: whether the viewer's reading place counts; programs keep it themselves.
+        """
+        timeline = f"profile:{handle}"
+        look = Look(cut, viewer_id, viewer_id if keeps_place else None, timeline)
+        account, first = await self._arrive(handle, look)
+        if viewer_id is None or first.between is None:
+            hidden = viewer_id is None and account.is_private
+            page = NOTHING if hidden else await self._page(account, first, look)
+            return Visit(account, page, first.posts, first.counts, first.place)
+        relation, met = first.between
+        together: Awaitable[Acquaintance] | None = None
+        if not relation.is_apart:
+            together = self._follows.begin_together(viewer_id, AccountId(account.id), met, KNOWN)
+        hidden = relation.is_apart or (account.is_private and not relation.follows)
+        page = NOTHING if hidden else await self._page(account, first, look)  # leaves with `together`
+        both, known = (0, ()) if together is None else await self._introduced(viewer_id, await together)
+        return Visit(account, page, first.posts, first.counts, first.place, relation, both, known)
+
+    async def _arrive(self, handle: str, look: Look) -> tuple[Account, First]:
+        """By the id that the handle had when this process last looked; it all counts only if that stands."""
+        known_id = self._accounts.cached_id(handle)
+        if known_id is not None:
+            first = await self._first(known_id, look)
+            if first.account is not None and first.account.is_active and first.account.handle == handle:
+                return first.account, first
+        account = await self._accounts.get_by_handle(handle)
+        first = await self._first(AccountId(account.id), look)
+        if first.account is None or not first.account.is_active:
+            raise AccountNotFound
+        return first.account, first
+
+    async def _first(self, account_id: AccountId, look: Look) -> First:
+        viewer_id, may_lag = look.viewer_id, look.viewer_id is None
+        questions: list[Read[Any]] = [
+            self._accounts.read_account(account_id),
+            self._positions.find_question(look.reader_id, look.timeline),
+            self._reading.post_count_question(account_id, may_lag=may_lag),
+            self._reading.profile_question(account_id, look.cut, may_lag=may_lag),
+        ]
+        if viewer_id is None or viewer_id == account_id:
+            questions.append(self._follows.counts_question(account_id, may_lag=may_lag))
+            account, place, posts, ids, counts = await self._store.read(*questions)
+            return First(account, place, posts, ids, counts, None)
+        questions += (
+            self._relating.relation_question(viewer_id, account_id, self._clock.now_ms()),
+            self._follows.met_question(viewer_id, account_id),
+        )
+        account, place, posts, ids, relation, met = await self._store.read(*questions)
+        return First(account, place, posts, ids, met.counts, (relation, met))
+
+    async def _page(self, account: Account, first: First, look: Look) -> TimelinePage:
+        viewer_id = look.viewer_id
+        return await self._reading.profile_of(
+            AccountId(account.id), look.cut, viewer_id=viewer_id, ids=first.ids, may_lag=viewer_id is None
+        )
+
+    async def _introduced(self, viewer_id: AccountId, found: Acquaintance) -> tuple[int, tuple[Author, ...]]:
+        """The known followers without those that are suspended, or that a block keeps apart."""
+        if not found.known:
+            return found.both_follow, ()
+        authors, apart = await self._store.read(
+            self._accounts.read_authors(found.known),
+            self._relations.apart_question(viewer_id, found.known),
+        )
+        known = (authors[id] for id in found.known if id in authors and id not in apart)
+        return found.both_follow, tuple(author for author in known if author.is_visible)

@@ -1,0 +1,105 @@
+"""Accounts as others see them: profile, followers, following; following them and no longer."""
+
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+
+from accounts.domain import AccountId
+from accounts.models import Account
+from socialsite.recipes.buffer import Entity
+from socialsite.web.requests import SiteRequest, get_viewer_id, respond, wants_json
+from timelines.graph.follow import FollowPage
+from timelines.pages.handles import with_canonical_handle
+from timelines.pages.page import Cut, TimelinePage
+from timelines.pages.presenters import profile_json, relation_json
+from timelines.pages.queries import PageQuery, parse_follow_cursor, parse_limit
+from timelines.pages.responses import (
+    accounts_response,
+    accounts_with_follow_state,
+    canonical_url,
+    profile_context,
+    timeline_context,
+    timeline_json,
+    url_with_query,
+)
+from timelines.pages.view_counts import count_view
+
+KNOWN = 3  # followers one knows, shown by name
+NOTHING = TimelinePage((), None, None)
+
+
+@with_canonical_handle
+async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
+    query, services, me = PageQuery.parse(request.GET), request.services, get_viewer_id(request)
+    cut = Cut(query.before, query.after, query.limit)
+    visit = await services.visiting.visit(handle, cut, viewer_id=me, keeps_place=not wants_json(request))
+    account, id = visit.account, AccountId(visit.account.id)
+    views = await count_view(request, Entity("account", id), id)
+    relation = {} if visit.relation is None else relation_json(visit.relation)
+    return respond(
+        request,
+        "timelines/profile.html",
+        page=lambda: {
+            "account": profile_context(account),
+            "timeline": timeline_context(request, query, visit.page, f"profile:{handle}", visit.place),
+            "followers": visit.counts.followers,
+            "following": visit.counts.following,
+            "posts": visit.posts,
+            "views": views,
+            "page_title": f"{account.display_name or handle} (@{handle})",
+            "page_description": account.bio or _("Posts by @%(handle)s, newest first") % {"handle": handle},
+            "canonical_url": canonical_url(request, query),
+            "og_type": "profile",
+            "is_self": me == id,
+            "is_following": visit.relation is not None and visit.relation.follows,
+            "both_follow": visit.both_follow,
+            "known": visit.known,
+            "relation": relation,
+        },
+        data=lambda: {
+            **timeline_json(request, visit.page),
+            "account": profile_json(account, visit.counts, visit.posts),
+            "viewer": relation or None,
+        },
+    )
+
+
+@with_canonical_handle
+async def followers(request: SiteRequest, handle: str) -> HttpResponseBase:
+    account, me = await _load_visible_account(request, handle)
+    page = await request.services.following.followers(
+        AccountId(account.id),
+        viewer_id=me,
+        cursor=parse_follow_cursor(request.GET),
+        limit=parse_limit(request.GET),
+    )
+    return await _accounts_response(request, account, page, "followers", _("Followers"))
+
+
+@with_canonical_handle
+async def following(request: SiteRequest, handle: str) -> HttpResponseBase:
+    account, me = await _load_visible_account(request, handle)
+    page = await request.services.following.following(
+        AccountId(account.id),
+        viewer_id=me,
+        cursor=parse_follow_cursor(request.GET),
+        limit=parse_limit(request.GET),
+    )
+    return await _accounts_response(request, account, page, "following", _("Following"))
+
+
+async def _load_visible_account(request: SiteRequest, handle: str) -> tuple[Account, AccountId | None]:
+    """The account, and who looks. Raises AccountNotFound where a block stands between them."""
+    account, me = await request.services.accounts.get_by_handle(handle), get_viewer_id(request)
+    if me is not None:
+        await request.services.relations.require_together(me, AccountId(account.id))
+    return account, me
+
+
+async def _accounts_response(
+    request: SiteRequest, account: Account, page: FollowPage, kind: str, title: str
+) -> HttpResponseBase:
+    found = await request.services.accounts.find_many(page.account_ids)
+    shown = await accounts_with_follow_state(request, [found[id] for id in page.account_ids if id in found])
+    next_url = url_with_query(request, cursor=page.next.encode() if page.next else None)
+    heading = {"title": title, "kind": kind, "page_title": f"{title} · @{account.handle}"}
+    return accounts_response(request, shown, next_url, account=profile_context(account), **heading)

@@ -1,0 +1,55 @@
+"""The box a post is written in, empty or with a refused post in it."""
+
+import secrets
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from django.urls import get_script_prefix, reverse
+
+from socialsite.ids import parse_id
+from socialsite.web.page_cache import Placeholder
+from socialsite.web.requests import SiteRequest
+from timelines.posts.post import AUDIENCE_NAMES, AUDIENCES, FOLLOWERS, PUBLIC
+
+
+def default_audience(request: SiteRequest) -> int | None:
+    """Of posts that do not say it: what a private account writes is for its followers."""
+    return FOLLOWERS if request.account is not None and request.account.is_private else None
+
+
+def composer_context(
+    *, in_reply_to: int | None = None, next_url: str | None = None, audience: int | None = None
+) -> dict[str, Any]:
+    """An empty box. Its key makes sending it twice publish once."""
+    return {
+        "text": "",
+        "error": "",
+        "idempotency_key": Placeholder(secrets.token_urlsafe(16)),
+        "max_length": settings.POST_MAX_LENGTH,
+        "in_reply_to": in_reply_to,
+        "audience": AUDIENCE_NAMES[audience or PUBLIC],
+        "action": _publish_url(get_script_prefix()),
+        "next": next_url,
+    }
+
+
+@cache
+def _publish_url(prefix: str) -> str:
+    """`prefix`: below which the site stands; Django's own answer takes as long as reading the home does."""
+    return reverse("timelines:publish")
+
+
+def refused_composer_context(fields: Mapping[str, str], error: str, *, keep_key: bool = True) -> dict[str, Any]:
+    """The box as it was sent, the reason beside it.
+
+    Its key stays, unless it is spent: a lost answer is then found, not repeated.
+    """
+    return {
+        **composer_context(in_reply_to=parse_id(fields.get("in_reply_to", "")), next_url=fields.get("next") or None),
+        "text": fields.get("text", ""),
+        "error": error,
+        **({"audience": audience} if (audience := fields.get("audience")) in AUDIENCES else {}),
+        **({"idempotency_key": Placeholder(key)} if keep_key and (key := fields.get("idempotency_key")) else {}),
+    }

@@ -1,0 +1,45 @@
+"""TODO."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.utils.translation import gettext_lazy as _
+
+from socialsite.ids import PostId, parse_id
+from timelines.errors import PostInvalid
+from timelines.posts.post import AUDIENCES
+
+
+def parse_audience(fields: Mapping[str, str]) -> int | None:
+    """`audience` of a post; None where it is left to the site. Raises PostInvalid."""
+    name = fields.get("audience", "")
+    if not name:
+        return None
+    if name not in AUDIENCES:
+        raise PostInvalid({"audience": _("This is none of: public, unlisted, followers.")})
+    return AUDIENCES[name]
+
+
+MAX_IDEMPOTENCY_KEY_LENGTH = 128  # characters of an idempotency key
+
+
+@dataclass(frozen=True, slots=True)
+class PostForm:
+    """A post as it was sent: `text` is checked by PublishingService."""
+
+    text: str
+    in_reply_to: PostId | None
+    idempotency_key: str | None
+    audience: int | None = None
+
+    @classmethod
+    def parse(cls, fields: Mapping[str, str]) -> "PostForm":
+        """Raises PostInvalid."""
+        answered, key = fields.get("in_reply_to", ""), fields.get("idempotency_key", "")
+        post_id = parse_id(answered)
+        if answered and post_id is None:
+            raise PostInvalid({"in_reply_to": _("This is not the id of a post.")})
+        if len(key) > MAX_IDEMPOTENCY_KEY_LENGTH:
+            raise PostInvalid({"idempotency_key": _("This key is longer than 128 characters.")})
+        parent = PostId(post_id) if post_id is not None else None
+        return cls(fields.get("text", ""), parent, key or None, parse_audience(fields))

@@ -1,0 +1,110 @@
+"""Intent first, for every kind of post: claim an id, tell the outbox, write the post, place it.
+
+Publishing and boosting agree on the id of a request each in their own way; what comes before and after that
+is the same, and stands here. Every step may run any number of times.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Protocol
+
+from socialsite.ids import PostId, PostIdGenerator, ms_from_id
+from timelines.errors import PostNotFound
+from timelines.jobs import SyndicatePost, encode_job
+from timelines.ports import PostMeter
+from timelines.posts.post import Post
+from timelines.posts.repository import PostRepository, Written
+from timelines.posts.stored_values import PostState
+from timelines.publishing.author_timelines import Placing
+
+GIVE_UP_AFTER_MS = 60_000  # an id claimed this long ago and never written would appear too deep in timelines
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """The id a request publishes under. `standing`: the post that is there, so it has its job, too."""
+
+    post_id: PostId
+    standing: Post | None = None
+
+
+class Outbox(Protocol):
+    async def add(self, payload: bytes) -> object: ...
+
+
+class Announcer(Protocol):
+    async def entry_published(self, post: Post) -> None: ...
+
+    async def post_deleted(self, post_id: PostId) -> None: ...
+
+    async def boost_withdrawn(self, boost: Post) -> None: ...
+
+    async def counts_changed(self, post_id: PostId) -> None: ...
+
+
+class Storing:
+    """Claims ids; writes posts, places them and tells of them."""
+
+    def __init__(
+        self,
+        *,
+        ids: PostIdGenerator,
+        posts: PostRepository,
+        placing: Placing,
+        outbox: Outbox,
+        live: Announcer,
+        meter: PostMeter,
+    ) -> None:
+        self._ids = ids
+        self._posts = posts
+        self._placing = placing
+        self._outbox = outbox
+        self._live = live
+        self._meter = meter
+
+    async def claimed_id(self) -> PostId:
+        post_id = self._ids.next_id()
+        while not await self._posts.claim(post_id):
+            post_id = self._ids.next_id()
+        return post_id
+
+    async def of_another(self, post_id: PostId, now_ms: int) -> Agreed | None:
+        """What became of the id of an earlier request; None where it was given up, by us now or before.
+
+        Raises PostNotFound where its post was deleted.
+        """
+        state = await self._posts.state(post_id)
+        if state is PostState.DELETED:
+            raise PostNotFound
+        if isinstance(state, Post):
+            return Agreed(post_id, state)
+        if state is not PostState.SUPERSEDED and now_ms - ms_from_id(post_id) <= GIVE_UP_AFTER_MS:
+            return Agreed(post_id)
+        answer = await self._posts.give_up(post_id)
+        if answer is Written.DELETED:
+            raise PostNotFound
+        return None if answer is Written.SUPERSEDED else Agreed(post_id, await self._posts.find(post_id))
+
+    async def write(self, post: Post, *, standing: bool) -> Written:
+        """`standing`: it was there; it is written again all the same, which has replicas confirm it."""
+        if standing:
+            return await self._posts.write(post)
+        # The intent goes first: the job carries the post, a worker can finish it.
+        await self._outbox.add(encode_job(SyndicatePost.of(post)))
+        written = await self._posts.write(post)
+        if written is Written.NEW:
+            self._meter.count_post(post.author_id)
+        return written
+
+    async def place(self, post: Post) -> None:
+        """Into its author's own timelines. Raises PostNotFound where it was deleted meanwhile."""
+        await self._placing.place(post)
+        # A word is a hint: whoever hears it reads the post, or its tombstone.
+        stands, _told = await asyncio.gather(self._placing.still_stands(post), self._tell(post))
+        if not stands:
+            raise PostNotFound
+
+    async def _tell(self, post: Post) -> None:
+        await self._live.entry_published(post)
+        if post.in_reply_to is not None:
+            await self._live.counts_changed(post.in_reply_to)

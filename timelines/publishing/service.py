@@ -1,0 +1,180 @@
+"""Publishing: intent first, so that an acknowledged post survives the death of any process.
+
+claim an id -> agree on the idempotency key -> outbox -> the post -> the author's own timelines -> answer.
+"""
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from django.utils.translation import gettext as _
+from msgspec.structs import replace
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from socialsite.store import NotDurable as NotConfirmed
+from timelines.errors import IdempotencyConflict, PostInvalid, PostNotFound, PostUnconfirmed
+from timelines.posts.post import FOLLOWERS, PUBLIC, Post
+from timelines.posts.repository import Agreement, PostRepository, Written
+from timelines.publishing.author_timelines import Placing
+from timelines.publishing.post_writer import Agreed, Announcer, Storing
+from timelines.text.post_text import TextRefused, check_post_text
+from timelines.text.refusals import text_refusal
+
+MOST_TRIES = 20
+NO_ID = PostId(0)
+
+
+class Boosts(Protocol):
+    """Takes back what deleting a boost means, or deleting what was boosted."""
+
+    async def withdraw(self, boost: Post) -> None: ...
+
+    async def fade(self, original_id: PostId) -> int: ...
+
+
+class PublishingService:
+    """Publishes and deletes posts."""
+
+    def __init__(
+        self,
+        *,
+        posts: PostRepository,
+        storing: Storing,
+        placing: Placing,
+        live: Announcer,
+        boosts: Boosts,
+        sees: Callable[[AccountId, PostId], Awaitable[bool]],
+        check_room: Callable[[], Awaitable[None]],
+        max_graphemes: int,
+    ) -> None:
+        self._posts = posts
+        self._storing = storing
+        self._placing = placing
+        self._live = live
+        self._boosts = boosts
+        self._sees = sees
+        self._check_room = check_room
+        self._max_graphemes = max_graphemes
+
+    async def publish(
+        self,
+        *,
+        author_id: AccountId,
+        text: str,
+        in_reply_to: PostId | None = None,
+        audience: int | None = None,
+        idempotency_key: str | None = None,
+        now_ms: int,
+    ) -> Post:
+        """Publish once, however often it is called with the same key.
+
+        `audience` None: everybody, or followers alone where that is whom the answered post is for.
+        Raises PostInvalid, IdempotencyConflict, PostNotFound (the key's post was deleted), StoreFull, and
+        Unconfirmed where required replicas did not confirm it in time: repeat it with the same key.
+        """
+        text = self._checked(text)
+        await self._check_room()
+        draft = await self._draft(author_id, text, in_reply_to, audience, idempotency_key)
+        try:
+            digest = request_digest(text, in_reply_to, PUBLIC if audience is None else audience)
+            return await self._publish(draft, digest, idempotency_key, now_ms)
+        except NotConfirmed as error:
+            raise PostUnconfirmed from error
+
+    async def _publish(self, draft: Post, digest: str, key: str | None, now_ms: int) -> Post:
+        """`draft` has everything but its id; `digest` is of what the request said."""
+        for _attempt in range(MOST_TRIES):
+            agreed = await self._agreed(draft.author_id, key, digest, now_ms)
+            post = agreed.standing or replace(draft, id=agreed.post_id)
+            written = await self._storing.write(post, standing=agreed.standing is not None)
+            if written is Written.DELETED:
+                raise PostNotFound
+            if written is not Written.SUPERSEDED:
+                await self._storing.place(post)
+                return post
+        raise IdempotencyConflict
+
+    async def delete(self, *, account_id: AccountId, post_id: PostId) -> None:
+        """Nobody sees it again from the answer on; a second time changes nothing that was done.
+
+        Raises PostNotFound where it never was, or is another's.
+        """
+        post = await self._posts.find(post_id)
+        if post is not None and post.author_id == account_id and post.boost_of is not None:
+            await self._boosts.withdraw(post)
+            return
+        if post is None or post.author_id != account_id or not await self._posts.delete(post_id, account_id):
+            post = await self._posts.grave(account_id, post_id)  # a stop may have left the rest undone
+            if post is None:
+                raise PostNotFound
+        await self._placing.withdraw(post)
+        await self._live.post_deleted(post_id)
+        await self._boosts.fade(post_id)
+        if post.in_reply_to is not None:
+            await self._live.counts_changed(post.in_reply_to)
+
+    async def _draft(
+        self,
+        author_id: AccountId,
+        text: str,
+        in_reply_to: PostId | None,
+        audience: int | None,
+        key: str | None,
+    ) -> Post:
+        """The post without its id; what answers a boost answers the original."""
+        parent = await self._answered(author_id, in_reply_to, key)
+        if parent is None:
+            return Post(NO_ID, author_id, text, in_reply_to, audience=audience or PUBLIC)
+        if audience is None:
+            audience = FOLLOWERS if parent.audience == FOLLOWERS else PUBLIC
+        root = parent.root or parent.id
+        return Post(NO_ID, author_id, text, parent.id, audience=audience, reply_to_author=parent.author_id, root=root)
+
+    async def _answered(self, author_id: AccountId, in_reply_to: PostId | None, key: str | None) -> Post | None:
+        """The post that is answered: it stands, or stood when a request with this key came first."""
+        if in_reply_to is None:
+            return None
+        found = await self._posts.find(in_reply_to)
+        if found is not None and found.boost_of is not None:
+            found = await self._posts.find(found.boost_of)
+        if found is not None and not await self._sees(author_id, found.id):
+            found = None  # as if it were not there: who blocks the writer, or lets only followers see
+        if found is None and (key is None or not await self._posts.is_agreed(author_id, digest_of_key(key))):
+            raise PostInvalid({"in_reply_to": _("The post you answer does not exist, or no longer does.")})
+        return found
+
+    def _checked(self, text: str) -> str:
+        try:
+            return check_post_text(text, self._max_graphemes)
+        except TextRefused as refused:
+            raise PostInvalid({"text": text_refusal(refused, self._max_graphemes)}) from refused
+
+    async def _agreed(self, author_id: AccountId, key: str | None, digest: str, now_ms: int) -> Agreed:
+        """The id of this request: a fresh one, or that of the first request with the same key."""
+        offered = Agreement(await self._storing.claimed_id(), digest)
+        if key is None:
+            return Agreed(offered.post_id)
+        key_digest = digest_of_key(key)
+        agreement = await self._posts.agree(author_id, key_digest, offered)
+        for _attempt in range(MOST_TRIES):
+            if agreement.digest != digest:
+                raise IdempotencyConflict
+            if agreement == offered:
+                return Agreed(offered.post_id)
+            found = await self._storing.of_another(agreement.post_id, now_ms)
+            if found is not None:
+                return found
+            agreement = await self._posts.agree_anew(author_id, key_digest, agreement, offered)
+        raise IdempotencyConflict
+
+
+def digest_of_key(key: str) -> str:
+    """What stands for an idempotency key in the store: user text never enters a key there."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def request_digest(text: str, in_reply_to: PostId | None, audience: int = PUBLIC) -> str:
+    """What makes two requests the same one."""
+    said = f"{in_reply_to}\n{text}" if audience == PUBLIC else f"{in_reply_to} {audience}\n{text}"
+    return hashlib.sha256(said.encode()).hexdigest()[:32]

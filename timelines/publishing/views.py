@@ -1,0 +1,43 @@
+"""A post's own page, publishing and deleting."""
+
+from http import HTTPStatus
+
+from django.http.response import HttpResponseBase
+
+from socialsite.ids import PostId
+from socialsite.web.limits import RefundableLimit
+from socialsite.web.requests import (
+    SiteRequest,
+    done,
+    get_form_data,
+    json_response,
+    redirect_to_next,
+    require_viewer_id,
+    wants_json,
+)
+from timelines.pages.presenters import post_json
+from timelines.publishing.composer import default_audience
+from timelines.publishing.forms import PostForm
+
+
+async def publish(request: SiteRequest) -> HttpResponseBase:
+    me, services = require_viewer_id(request), request.services
+    form = PostForm.parse(get_form_data(request))
+    async with RefundableLimit(request, "post"):
+        post = await services.publishing.publish(
+            author_id=me,
+            text=form.text,
+            in_reply_to=form.in_reply_to,
+            audience=form.audience if form.audience is not None else default_audience(request),
+            idempotency_key=form.idempotency_key,
+            now_ms=services.clock.now_ms(),
+        )
+    if not wants_json(request):
+        return redirect_to_next(request, "/")
+    entry = await services.reading.post(post.id, viewer_id=me)
+    return json_response(post_json(entry), HTTPStatus.CREATED)
+
+
+async def delete(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
+    await request.services.publishing.delete(account_id=require_viewer_id(request), post_id=post_id)
+    return done(request, {"deleted": str(post_id)}, default="/")

@@ -1,0 +1,223 @@
+"""Likes, boosts and bookmarks: what a reader does with a post. Acting on a boost acts on its original.
+
+Doing it takes the right to see the post; taking it back takes none. Repeating changes nothing and mends what
+a crash left half done. Every answer is the original with its counts as they are now.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
+
+from accounts.domain import AccountId, Author
+from socialsite.ids import PostId, TimeSource
+from socialsite.store import Store
+from timelines.errors import NotBoostable, PostNotFound
+from timelines.graph.follow import FollowCursor, FollowPage
+from timelines.notifications.pending import Owing
+from timelines.notifications.pending_repository import NoticeDebt
+from timelines.pages.page import DEFAULT_LIMIT, HydratedPost
+from timelines.ports import Noticing
+from timelines.posts.post import Post
+from timelines.posts.repository import PostRepository
+from timelines.publishing.post_writer import Announcer
+from timelines.reactions.bookmark_cursor import BookmarkCursor, BookmarksPage
+from timelines.reactions.bookmark_repository import Bookmarks
+from timelines.reactions.bookmarks import bookmarks_page
+from timelines.reactions.boosting import BoostingService
+from timelines.reactions.repository import Gone, Kind, Reactions
+from timelines.reading.hydration import Authors, Hydrator
+from timelines.visibility.accounts import Apart, visible_page
+from timelines.visibility.rights import Place, may_boost
+from timelines.visibility.viewer_state import state_question
+
+
+class ReactionsService:
+    """`check_room` raises StoreFull: nothing new is taken where memory ends."""
+
+    def __init__(
+        self,
+        *,
+        reactions: Reactions,
+        bookmarks: Bookmarks,
+        boosting: BoostingService,
+        hydrator: Hydrator,
+        posts: PostRepository,
+        seen: "SeenAccounts",
+        live: Announcer,
+        noticing: Noticing,
+        owing: Owing,
+        check_room: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._reactions = reactions
+        self._bookmarks = bookmarks
+        self._boosting = boosting
+        self._hydrator = hydrator
+        self._posts = posts
+        self._seen = seen
+        self._live = live
+        self._noticing = noticing
+        self._owing = owing
+        self._check_room = check_room
+
+    async def like(self, *, account_id: AccountId, post_id: PostId, now_ms: int) -> HydratedPost:
+        """Raises PostNotFound where the post is hidden or gone."""
+        original = (await self._seen_by(post_id, account_id)).post
+        await self._check_room()
+        async with self._owing(NoticeDebt("like", account_id, original.author_id, original.id)):
+            try:
+                await self._reactions.join(Kind.LIKE, original.id, account_id, now_ms)
+            except Gone as gone:
+                raise PostNotFound from gone
+            await self._reactions.note(Kind.LIKE, original.id, account_id)
+            await self._noticing.liked(account_id=account_id, post=original, now_ms=now_ms)
+        await self._live.counts_changed(original.id)
+        return await self._seen_by(original.id, account_id)
+
+    async def unlike(self, *, account_id: AccountId, post_id: PostId) -> HydratedPost:
+        """Raises PostNotFound where the post is hidden or gone: the like is gone all the same."""
+        original = await self._original(post_id)
+        await self._reactions.leave(Kind.LIKE, original.id, account_id)
+        await self._reactions.note(Kind.LIKE, original.id, account_id)
+        await self._noticing.unliked(account_id=account_id, post=original)
+        await self._live.counts_changed(original.id)
+        return await self._seen_by(original.id, account_id)
+
+    async def boost(self, *, account_id: AccountId, post_id: PostId, now_ms: int) -> HydratedPost:
+        """Raises NotBoostable for what not everybody may see, PostNotFound, StoreFull, Unconfirmed."""
+        entry = await self._seen_by(post_id, account_id)
+        await self._check_room()
+        is_boosted = entry.viewer is not None and entry.viewer.boosted
+        if not is_boosted and not may_boost(entry.post, entry.author):
+            raise NotBoostable
+        await self._boosting.boost(account_id, entry.post, now_ms)
+        return await self._seen_by(entry.post.id, account_id)
+
+    async def unboost(self, *, account_id: AccountId, post_id: PostId) -> HydratedPost:
+        """Raises PostNotFound as unlike does."""
+        original = await self._original(post_id)
+        await self._boosting.unboost(account_id, original.id)
+        return await self._seen_by(original.id, account_id)
+
+    async def bookmark(self, *, account_id: AccountId, post_id: PostId, now_ms: int) -> HydratedPost:
+        """For oneself alone: nobody is told. Raises PostNotFound, StoreFull."""
+        original = (await self._seen_by(post_id, account_id)).post
+        await self._check_room()
+        await self._bookmarks.add(account_id, original.id, now_ms)
+        return await self._seen_by(original.id, account_id)
+
+    async def unbookmark(self, *, account_id: AccountId, post_id: PostId) -> HydratedPost:
+        """Raises PostNotFound as unlike does."""
+        post = await self._posts.find(post_id)
+        original_id = post.shown_id if post else post_id
+        await self._bookmarks.remove(account_id, original_id)
+        return await self._seen_by(original_id, account_id)
+
+    async def bookmarks(
+        self, account_id: AccountId, *, cursor: BookmarkCursor | None = None, limit: int = DEFAULT_LIMIT
+    ) -> BookmarksPage:
+        """The last bookmarked first."""
+        return await bookmarks_page(self._bookmarks, self._hydrator, account_id, cursor, limit)
+
+    async def likers(
+        self,
+        post_id: PostId,
+        *,
+        viewer_id: AccountId | None,
+        cursor: FollowCursor | None = None,
+        limit: int = DEFAULT_LIMIT,
+    ) -> FollowPage:
+        """Who likes the post, the last first; who is hidden from the viewer is left out."""
+        return await self._accounts(Kind.LIKE, post_id, viewer_id, cursor, limit)
+
+    async def boosters(
+        self,
+        post_id: PostId,
+        *,
+        viewer_id: AccountId | None,
+        cursor: FollowCursor | None = None,
+        limit: int = DEFAULT_LIMIT,
+    ) -> FollowPage:
+        """As likers. A boost is a post: those of private accounts are told to their followers alone."""
+        apart = partial(self._unfollowed_private, viewer_id)
+        return await self._accounts(Kind.BOOST, post_id, viewer_id, cursor, limit, apart)
+
+    async def purge(self, account_id: AccountId, limit: int) -> bool:
+        """One round of taking back all that a deleted account did; True while something may be left."""
+        await self._bookmarks.forget(account_id)
+        likes = await self._reactions.indexed(Kind.LIKE, account_id, limit)
+        for post_id in likes:
+            await self._reactions.leave(Kind.LIKE, post_id, account_id)
+        await self._reactions.drop_indexed(Kind.LIKE, account_id, likes)
+        boosts = await self._reactions.indexed(Kind.BOOST, account_id, limit)
+        for post_id in boosts:
+            await self._boosting.unboost(account_id, post_id)
+        return bool(likes or boosts)
+
+    async def _accounts(
+        self,
+        kind: Kind,
+        post_id: PostId,
+        viewer_id: AccountId | None,
+        cursor: FollowCursor | None,
+        limit: int,
+        apart: Apart | None = None,
+    ) -> FollowPage:
+        entry = await self._seen_by(post_id, viewer_id)
+        read = partial(self._reactions.accounts, kind, entry.post.id)
+        return await visible_page(self._seen.by(viewer_id), read, cursor, limit, apart)
+
+    async def _unfollowed_private(self, viewer_id: AccountId | None, ids: Iterable[AccountId]) -> set[AccountId]:
+        authors = await self._seen.authors(ids, viewer_id)
+        private = {id for id, author in authors.items() if author.private and id != viewer_id}
+        if not private or viewer_id is None:
+            return private
+        return private - await self._hydrator.reach.follows.followed_among(viewer_id, private)
+
+    async def _seen_by(self, post_id: PostId, viewer_id: AccountId | None) -> HydratedPost:
+        """The original as the reader may see it. Raises PostNotFound."""
+        found = await self._hydrator.hydrate([post_id], viewer_id=viewer_id, place=Place.POST)
+        if not found:
+            raise PostNotFound
+        return found[0].shown
+
+    async def _original(self, post_id: PostId) -> Post:
+        """Whoever may see it: to take something back. Raises PostNotFound."""
+        post = await self._posts.find(post_id)
+        if post is not None and post.boost_of is not None:
+            post = await self._posts.find(post.boost_of)
+        if post is None:
+            raise PostNotFound
+        return post
+
+
+class SeenAccounts:
+    """Accounts as a viewer may see them in a row of names: blocked, blocking and muted ones are left out."""
+
+    def __init__(self, store: Store, accounts: Authors, clock: TimeSource) -> None:
+        self._store = store
+        self._accounts = accounts
+        self._clock = clock
+
+    def by(self, viewer_id: AccountId | None) -> "SeenBy":
+        return SeenBy(self, viewer_id)
+
+    async def authors(self, ids: Iterable[AccountId], viewer_id: AccountId | None) -> Mapping[AccountId, Author]:
+        asked = list(ids)
+        authors = self._accounts.read_authors(asked)
+        if viewer_id is None:
+            everybody: Mapping[AccountId, Author] = (await self._store.read(authors))[0]
+            return everybody
+        state = state_question(viewer_id, (), asked, self._clock.now_ms())
+        found, reader = await self._store.read(authors, state)
+        hidden = reader.blocks | reader.blocked_by | reader.muted
+        return {id: author for id, author in found.items() if id not in hidden}
+
+
+class SeenBy:
+    """The port that pages of accounts are read through."""
+
+    def __init__(self, seen: SeenAccounts, viewer_id: AccountId | None) -> None:
+        self._seen = seen
+        self._viewer_id = viewer_id
+
+    async def find_authors(self, ids: Iterable[AccountId]) -> Mapping[AccountId, Author]:
+        return await self._seen.authors(ids, self._viewer_id)

@@ -1,0 +1,133 @@
+"""Like, boost, bookmark and back; who liked and who boosted a post; one's bookmarks."""
+
+from collections.abc import Awaitable, Callable
+
+from django.http import HttpResponsePermanentRedirect
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+
+from socialsite.ids import PostId
+from socialsite.web.limits import RefundableLimit
+from socialsite.web.page_cache import Placeholder
+from socialsite.web.requests import SiteRequest, done, get_viewer_id, require_viewer_id, respond
+from timelines.graph.follow import FollowPage
+from timelines.pages.page import HydratedPost
+from timelines.pages.presenters import Json, entries_html, post_json, post_url, posts_json
+from timelines.pages.queries import parse_follow_cursor, parse_limit
+from timelines.pages.responses import (
+    TemplateContext,
+    accounts_response,
+    accounts_with_follow_state,
+    optional_placeholder,
+    url_with_query,
+)
+from timelines.reactions.bookmark_cursor import BookmarkCursor, BookmarksPage
+from timelines.reactions.forms import parse_bookmark_cursor
+
+AccountPageReader = Callable[..., Awaitable[FollowPage]]
+
+
+async def like(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
+    now_ms = request.services.clock.now_ms()
+    act = request.services.reactions.like
+    return _entry_response(request, await act(account_id=require_viewer_id(request), post_id=post_id, now_ms=now_ms))
+
+
+async def unlike(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
+    act = request.services.reactions.unlike
+    return _entry_response(request, await act(account_id=require_viewer_id(request), post_id=post_id))
+
+
+async def boost(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
+    """A boost reaches as many homes as a post, so it counts as one."""
+    me, services = require_viewer_id(request), request.services
+    async with RefundableLimit(request, "post"):
+        entry = await services.reactions.boost(account_id=me, post_id=post_id, now_ms=services.clock.now_ms())
+    return _entry_response(request, entry)
+
+
+async def unboost(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
+    act = request.services.reactions.unboost
+    return _entry_response(request, await act(account_id=require_viewer_id(request), post_id=post_id))
+
+
+async def bookmark(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
+    now_ms = request.services.clock.now_ms()
+    act = request.services.reactions.bookmark
+    return _entry_response(request, await act(account_id=require_viewer_id(request), post_id=post_id, now_ms=now_ms))
+
+
+async def unbookmark(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
+    act = request.services.reactions.unbookmark
+    return _entry_response(request, await act(account_id=require_viewer_id(request), post_id=post_id))
+
+
+def _entry_response(request: SiteRequest, entry: HydratedPost) -> HttpResponseBase:
+    return done(request, post_json(entry), default=post_url(entry.post.id, entry.author))
+
+
+async def bookmarks(request: SiteRequest) -> HttpResponseBase:
+    """The viewer's own, the last bookmarked first."""
+    page = await request.services.reactions.bookmarks(
+        require_viewer_id(request), cursor=parse_bookmark_cursor(request.GET), limit=parse_limit(request.GET)
+    )
+    return respond(
+        request,
+        "timelines/bookmarks.html",
+        page=lambda: {"timeline": _bookmarks_context(request, page), "page_title": _("Bookmarks")},
+        data=lambda: _bookmarks_json(request, page),
+    )
+
+
+def _bookmarks_context(request: SiteRequest, page: BookmarksPage) -> TemplateContext:
+    """What timelines/_timeline.html takes; nothing arrives here by itself."""
+    return {
+        "name": "bookmarks",
+        "entries_html": Placeholder(entries_html(page.entries)),
+        "is_empty": not page.entries,
+        "newest": "0",
+        "next_url": optional_placeholder(_cursor_url(request, page.next)),
+        "previous_url": optional_placeholder(_cursor_url(request, page.previous)),
+        "live": False,
+    }
+
+
+def _bookmarks_json(request: SiteRequest, page: BookmarksPage) -> Json:
+    return {
+        "posts": posts_json(page.entries),
+        "next": _cursor_url(request, page.next),
+        "previous": _cursor_url(request, page.previous),
+    }
+
+
+def _cursor_url(request: SiteRequest, cursor: BookmarkCursor | None) -> str | None:
+    return url_with_query(request, cursor=cursor.encode() if cursor else None)
+
+
+async def likes(request: SiteRequest, handle: str, post_id: PostId) -> HttpResponseBase:
+    """The accounts that like the post. A wrong handle before the id answers 301."""
+    read = request.services.reactions.likers
+    return await _accounts_response(request, handle, post_id, read, "likes", _("Liked by"))
+
+
+async def boosts(request: SiteRequest, handle: str, post_id: PostId) -> HttpResponseBase:
+    """The accounts that boost the post. A wrong handle before the id answers 301."""
+    read = request.services.reactions.boosters
+    return await _accounts_response(request, handle, post_id, read, "boosts", _("Boosted by"))
+
+
+async def _accounts_response(
+    request: SiteRequest, handle: str, post_id: PostId, read: AccountPageReader, kind: str, title: str
+) -> HttpResponseBase:
+    me, services = get_viewer_id(request), request.services
+    entry = (await services.reading.post(post_id, viewer_id=me)).shown
+    url = post_url(entry.post.id, entry.author)
+    if (entry.author.handle, entry.post.id) != (handle, post_id):
+        return HttpResponsePermanentRedirect(f"{url}{kind}/")
+    page = await read(post_id, viewer_id=me, cursor=parse_follow_cursor(request.GET), limit=parse_limit(request.GET))
+    found = await services.accounts.find_many(page.account_ids)
+    shown = await accounts_with_follow_state(request, [found[id] for id in page.account_ids if id in found])
+    next_url = url_with_query(request, cursor=page.next.encode() if page.next else None)
+    return accounts_response(
+        request, shown, next_url, title=title, page_title=title, kind=kind, account=None, post_url=url
+    )

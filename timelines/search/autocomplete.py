@@ -1,0 +1,114 @@
+"""Finding accounts and hashtags by how they begin: for the composer, and above the posts a search found."""
+
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
+from typing import Protocol
+
+from accounts.domain import AccountId, Author
+from socialsite.ids import TimeSource
+from socialsite.store import Read, Store
+from timelines.graph.repository import Follows
+from timelines.hashtags.repository import TagTimelines
+from timelines.pages.page import ABOVE_ALL
+from timelines.posts.repository import PostRepository
+from timelines.search.names import NameIndex
+from timelines.text.accents import plain
+from timelines.text.tokenizer import NAME_LENGTH_CAP, called, tokens_of
+from timelines.visibility.rights import Place, ReaderState, may_see
+from timelines.visibility.viewer_state import state_question
+
+LOOKED_AT = 20
+"""Names of one partition that begin so; the ones to show are chosen from these."""
+FIRST_LOOK, SECOND_LOOK = 3, 30
+"""Posts of a hashtag among which one for everybody is looked for: nearly always it is the newest."""
+
+
+class Authors(Protocol):
+    def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]: ...
+
+
+class CompletingService:
+    def __init__(
+        self,
+        *,
+        store: Store,
+        names: NameIndex,
+        tags: TagTimelines,
+        posts: PostRepository,
+        authors: Authors,
+        follows: Follows,
+        clock: TimeSource,
+    ) -> None:
+        self._store = store
+        self._names = names
+        self._tags = tags
+        self._posts = posts
+        self._authors = authors
+        self._follows = follows
+        self._clock = clock
+
+    async def accounts(self, prefix: str, *, viewer_id: AccountId | None, limit: int) -> list[Author]:
+        """Visible accounts whose handle or name begins so: the very one, followed ones, then by handle."""
+        start = called(tokens_of(prefix))[:NAME_LENGTH_CAP]
+        if not start:
+            return []
+        ids = await self._names.accounts([f"@{start}", start], LOOKED_AT)
+        authors, followed, reader = await self._known(viewer_id, ids)
+        shown = (each for each in authors.values() if each.is_visible and not _is_blocked(each, reader))
+        ranked = sorted(
+            shown, key=lambda each: (each.handle != start, each.id not in followed, *_nearness(each, start))
+        )
+        return ranked[:limit]
+
+    async def tags(self, prefix: str, *, limit: int) -> list[str]:
+        """Hashtags in use that begin so (it comes normalized): the very one, its spellings, the most used.
+
+        None that stands only where strangers do not see it, whoever asks: nobody's secret is completed.
+        """
+        bare = plain(prefix)
+        if not bare:  # nothing but marks
+            return []
+        found = await self._names.tags(prefix, LOOKED_AT)
+        sizes = await self._tags.sizes(found)
+        used = [tag for tag in found if sizes[tag]]
+        ranked = sorted(used, key=lambda tag: (tag != prefix, plain(tag) != bare, -sizes[tag], tag))
+        shown = await self._seen_by_strangers(ranked[:limit], FIRST_LOOK)
+        if len(shown) < limit and (rest := [tag for tag in ranked[:LOOKED_AT] if tag not in shown]):
+            shown |= await self._seen_by_strangers(rest, SECOND_LOOK)
+        return [tag for tag in ranked if tag in shown][:limit]
+
+    async def _seen_by_strangers(self, tags: Sequence[str], depth: int) -> set[str]:
+        """Those of `tags` of whose newest `depth` posts anybody may see one: three round trips."""
+        if not tags:
+            return set()
+        ids = await self._tags.read_many(tags, ABOVE_ALL, depth, upward=False)
+        posts = await self._posts.find_many(list(dict.fromkeys(chain.from_iterable(ids))))
+        (authors,) = await self._store.read(self._authors.read_authors({post.author_id for post in posts.values()}))
+        seen = {
+            id
+            for id, post in posts.items()
+            if post.author_id in authors
+            and may_see(post, authors[post.author_id], reader=None, follows=False, place=Place.TAG)
+        }
+        return {tag for tag, newest in zip(tags, ids, strict=True) if not seen.isdisjoint(newest)}
+
+    async def _known(
+        self, viewer_id: AccountId | None, ids: Sequence[AccountId]
+    ) -> tuple[dict[AccountId, Author], Collection[int], ReaderState | None]:
+        """The accounts, which of them the viewer follows, and what else there is between them."""
+        authors = self._authors.read_authors(ids)
+        if viewer_id is None:
+            (found,) = await self._store.read(authors)
+            return found, (), None
+        followed = self._follows.followed_question(viewer_id, ids)
+        state = state_question(viewer_id, [], ids, self._clock.now_ms())
+        found, following, reader = await self._store.read(authors, followed, state)
+        return found, following, reader
+
+
+def _is_blocked(author: Author, reader: ReaderState | None) -> bool:
+    return reader is not None and (author.id in reader.blocks or author.id in reader.blocked_by)
+
+
+def _nearness(author: Author, start: str) -> tuple[bool, int, str]:
+    return not author.handle.startswith(start), len(author.handle), author.handle

@@ -1,0 +1,120 @@
+"""Keeping the search index: posts under their terms, accounts and hashtags under what they are called.
+
+The index is a cache beside everything else. Where its servers are away nothing waits for it: what could not
+be put in is owed, what could not be taken out is hidden from readers, like all they may not see.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+
+import structlog
+
+from accounts.accounts.repository import AccountRepository
+from accounts.domain import AccountId, Author
+from socialsite.batches import batches
+from socialsite.ids import PostId
+from socialsite.recipes.periodic_tasks import PeriodicTask
+from socialsite.store import StoreUnavailable
+from socialsite.store.aof import wait_for_aof_at_exit
+from timelines.posts.post import Post
+from timelines.posts.repository import PostRepository
+from timelines.search.names import NameIndex
+from timelines.search.pending import SearchDebts
+from timelines.search.repository import PostIndex
+from timelines.text.linkify import hashtags
+from timelines.text.tokenizer import name_starts
+
+POSTS_AT_ONCE = 1_000
+"""In one round trip, some 60 ms of the index's servers, in scripts of a millisecond."""
+DEBTS_EVERY_S = 5.0
+
+log = structlog.get_logger("timelines.search")
+
+
+class Indexing:
+    """Every step may run any number of times."""
+
+    def __init__(
+        self,
+        *,
+        index: PostIndex,
+        names: NameIndex,
+        debts: SearchDebts,
+        posts: PostRepository,
+        accounts: AccountRepository,
+    ) -> None:
+        self._index = index
+        self._names = names
+        self._debts = debts
+        self._posts = posts
+        self._accounts = accounts
+
+    async def add(self, posts: Iterable[Post]) -> int:
+        """Put those posts in that strangers may find; the number of new postings. Raises StoreUnavailable.
+
+        Whose account is private or suspended is asked when they are read: that may change any time.
+        """
+        added = 0
+        for some in batches((post for post in posts if post.is_listed), POSTS_AT_ONCE):
+            added += await self._index.add(some)
+            await self._names.add_tags(chain.from_iterable(hashtags(post.text) for post in some))
+        return added
+
+    async def add_or_owe(self, post: Post) -> None:
+        """For the worker, who must not wait for search."""
+        try:
+            await self.add([post])
+        except StoreUnavailable as error:
+            log.warning("post_not_indexed", post=post.id, reason=type(error).__name__)
+            await self._debts.owe(post.id)
+
+    async def pay_debts(self) -> int:
+        """Put in what is owed; the number of posts. Raises StoreUnavailable."""
+        paid = 0
+        while ids := await self._debts.oldest(POSTS_AT_ONCE):
+            async with wait_for_aof_at_exit():
+                found = await self._posts.find_many(ids)
+                await self.add(found.values())
+                await self._remove_deleted(found)
+            await self._debts.pay(ids)
+            paid += len(found)
+        return paid
+
+    async def _remove_deleted(self, found: Mapping[PostId, Post]) -> None:
+        """A delete while they were put in may have found nothing to take out."""
+        standing = await self._posts.find_many(list(found))
+        for post_id in found.keys() - standing.keys():
+            await self._index.remove(found[post_id])
+
+    @property
+    def turns(self) -> tuple[PeriodicTask, ...]:
+        """The regular work of the workers."""
+        return (PeriodicTask("search", DEBTS_EVERY_S, self.pay_debts),)
+
+    async def remove(self, post: Post) -> None:
+        """After the tombstone stands: nobody sees what stays behind."""
+        if not post.is_listed:
+            return
+        try:
+            await self._index.remove(post)
+        except StoreUnavailable as error:
+            log.warning("post_not_unindexed", post=post.id, reason=type(error).__name__)
+
+    async def name(self, account_ids: Sequence[AccountId]) -> int:
+        """Find accounts by what they are called now, hidden ones by nothing. Raises StoreUnavailable."""
+        authors = await self._accounts.find_authors(account_ids)
+        return await self._names.set_names({id: names_of(authors.get(id)) for id in account_ids})
+
+    async def name_if_there(self, account_ids: Sequence[AccountId]) -> None:
+        """The same for those who do not wait for it: sign-up, settings, moderation."""
+        try:
+            await self.name(account_ids)
+        except StoreUnavailable as error:
+            log.warning("accounts_not_named", accounts=len(account_ids), reason=type(error).__name__)
+
+
+def names_of(author: Author | None) -> list[str]:
+    """The handle, marked as one, and the beginnings of the display name."""
+    if author is None or not author.is_visible:
+        return []
+    return [f"@{author.handle}", *name_starts(author.display_name)]

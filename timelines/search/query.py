@@ -1,0 +1,174 @@
+"""What somebody searches for: words, "phrases", #tags, @mentions, from:handle, since: and until: a day.
+
+Everything said has to hold of a post. A word that is cut into several tokens (don't, 日本語) is a phrase of
+them. Days are UTC, `until` includes its day.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from itertools import chain
+
+from accounts.handles import InvalidHandle, normalize_handle
+from socialsite.ids import EPOCH_MS, MAX_ID, id_at, ms_from_id
+from timelines.text.accents import plain
+from timelines.text.linkify import hashtags, mentions
+from timelines.text.tokenizer import analysed, called, joined, narrowing_terms, tokens_of
+
+LENGTH_CAP = 300  # characters of a query
+NARROWING_CAP = 12
+"""Terms that the index is asked for: the longest of a long query. The text decides about the rest."""
+DAY_MS = 86_400_000
+
+_QUOTES = str.maketrans("“”„‟＂", '"' * 5)
+_PART = re.compile(r'"([^"]*)"?|([^\s"]+)')
+_OPERATOR = re.compile(r"(from|since|until):(.*)", re.IGNORECASE | re.DOTALL)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+Phrase = tuple[str, ...]
+
+
+class QueryRefused(ValueError):
+    """`code`: "too_long", "nothing" (no word to look for), "day", "handle" or "authors" (more than one)."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(f"query refused: {code}")
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """`tags` are as written, accents included: the page puts the very one first.
+
+    `lowest` and `highest` are ids: the posts of the days asked for, both ends included.
+    """
+
+    phrases: tuple[Phrase, ...] = ()
+    tags: tuple[str, ...] = ()
+    mentions: tuple[str, ...] = ()
+    author: str | None = None
+    lowest: int = 0
+    highest: int = MAX_ID
+
+    def __post_init__(self) -> None:
+        if not (self.phrases or self.tags or self.mentions or self.author):
+            raise QueryRefused("nothing")
+
+    @property
+    def terms(self) -> list[str]:
+        """What to ask the index for; every post that `matches` stands under all of them."""
+        words = chain.from_iterable(narrowing_terms(phrase) for phrase in self.phrases)
+        terms = dict.fromkeys([*(f"#{plain(tag)}" for tag in self.tags), *self.mentions, *words])
+        return sorted(terms, key=lambda term: (term[0] != "#", -len(term)))[:NARROWING_CAP]
+
+    @property
+    def account_name(self) -> str:
+        """What accounts could be called by; "" where only posts are meant."""
+        if self._is_about_posts or self.tags:
+            return ""
+        if self.mentions:
+            return "" if self.phrases or len(self.mentions) > 1 else self.mentions[0]
+        return called(chain.from_iterable(self.phrases))
+
+    @property
+    def tag_name(self) -> str:
+        """What a hashtag could begin with; "" where only posts are meant."""
+        if self._is_about_posts or self.mentions or len(self.tags) + len(self.phrases) > 1:
+            return ""
+        return self.tags[0] if self.tags else "".join(self.phrases[0])
+
+    @property
+    def _is_about_posts(self) -> bool:
+        return self.author is not None or self.lowest > 0 or self.highest < MAX_ID
+
+    def matches(self, text: str) -> bool:
+        """Whether a text has all of it. Author and days are the caller's to compare."""
+        found = analysed(text)
+        return (
+            all(joined(phrase) in found.sequence for phrase in self.phrases)
+            and found.tags.issuperset(map(plain, self.tags))
+            and found.mentions.issuperset(self.mentions)
+        )
+
+
+def parsed(raw: str) -> Query:
+    """Raises QueryRefused."""
+    if len(raw) > LENGTH_CAP:
+        raise QueryRefused("too_long")
+    said = _Said()
+    for match in _PART.finditer(unicodedata.normalize("NFKC", raw.translate(_QUOTES))):
+        quoted, word = match.groups()
+        if quoted is not None:
+            said.phrases.append(tokens_of(quoted))
+        else:
+            said.take(word)
+    return said.query()
+
+
+class _Said:
+    """What was said so far."""
+
+    def __init__(self) -> None:
+        self.phrases: list[Phrase] = []
+        self._tags: list[str] = []
+        self._mentions: list[str] = []
+        self._authors: list[str] = []
+        self._lowest, self._highest = 0, MAX_ID
+
+    def take(self, word: str) -> None:
+        operator = _OPERATOR.fullmatch(word)
+        if operator is None:
+            self._take_word(word)
+        elif operator[1].lower() == "from":
+            self._authors.append(_handle(operator[2]))
+        else:
+            self._take_day(operator[1].lower(), _day_ms(operator[2]))
+
+    def _take_word(self, word: str) -> None:
+        tags = hashtags(word) if word[0] == "#" else []
+        named = mentions(word) if word[0] == "@" else []
+        self._tags += tags
+        self._mentions += named
+        if not (tags or named):
+            self.phrases.append(tokens_of(word))
+
+    def _take_day(self, operator: str, day_ms: int) -> None:
+        if operator == "since":
+            self._lowest = max(self._lowest, _id_at(day_ms))
+        else:
+            self._highest = min(self._highest, _id_at(day_ms + DAY_MS) - 1)
+
+    def query(self) -> Query:
+        if len(set(self._authors)) > 1:
+            raise QueryRefused("authors")
+        phrases = dict.fromkeys(phrase for phrase in self.phrases if phrase)
+        author = self._authors[0] if self._authors else None
+        ends = max(self._lowest, 0), min(self._highest, MAX_ID)
+        return Query(tuple(phrases), _once(self._tags), _once(self._mentions), author, *ends)
+
+
+def _once(words: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(words))
+
+
+def _handle(raw: str) -> str:
+    try:
+        return normalize_handle(raw.removeprefix("@"))
+    except InvalidHandle as error:
+        raise QueryRefused("handle") from error
+
+
+def _day_ms(raw: str) -> int:
+    if not _DAY.fullmatch(raw):
+        raise QueryRefused("day")
+    try:
+        day = date.fromisoformat(raw)
+    except ValueError as error:
+        raise QueryRefused("day") from error
+    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
+
+
+def _id_at(at_ms: int) -> int:
+    """The lowest id of a moment, within what ids can be."""
+    return 0 if at_ms < EPOCH_MS else int(id_at(min(at_ms, ms_from_id(MAX_ID) + 1)))

@@ -1,0 +1,143 @@
+"""The search index of posts: an inverted index (the book's chapter 7), partitioned by post.
+
+A term's postings are 7-byte ids (search_add.lua), sought by halving, cut at a floor; those of rare terms
+share hashes, since a key of its own costs more than they: a quarter of what sorted sets take. Each partition
+holds its posts under all of their terms, so it answers the whole query alone; all are asked at once. A
+cache: it narrows, the posts themselves decide.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from zlib import crc32
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from socialsite.store import Command, Key, Reply, Store, load_script
+from timelines import keys
+from timelines.posts.post import Post
+from timelines.text.tokenizer import terms_of
+
+SEARCH_PARTITIONS = 8
+"""Fixed: another number needs an empty index and `rebuild_timelines --search`."""
+TERM_CAP = 20_000
+"""Newest posts of a term that one partition keeps: 140 kB; a quarter more before they are cut."""
+STEPS_CAP = 1_000
+"""Of one partition in one round, about two milliseconds; the next round goes on (docs/reference/search.md)."""
+RARE_CAP = 8
+"""Posts of a term that is kept with other rare ones: 56 bytes, within what a listpack takes (64)."""
+RARE_HASHES = 1024
+"""Of one partition. Compact up to 128 terms in each, which is about a million rare terms in all."""
+TERMS_PER_SCRIPT = 400
+ID_BYTES = 7
+
+ADD = load_script("search_add.lua", __package__)
+REMOVE = load_script("search_remove.lua", __package__)
+FIND = load_script("search_find.lua", __package__)
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What is asked of every partition: posts under all of the terms, and of an author where one is named."""
+
+    terms: tuple[str, ...]
+    author_id: AccountId | None
+    lowest: int
+
+    @property
+    def digests(self) -> list[bytes]:
+        authors = [] if self.author_id is None else [by(self.author_id)]
+        return [digest(term) for term in (*authors, *self.terms)]
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a partition answered: ids, newest first; all from `edge` on are decided (0: it is done)."""
+
+    edge: int
+    ids: list[PostId]
+
+
+class PostIndex:
+    """`search:{s<p>}:term:<digest>` and `search:{s<p>}:rare:<n>`."""
+
+    def __init__(self, store: Store, cap: int = TERM_CAP, few: int = RARE_CAP, steps: int = STEPS_CAP) -> None:
+        self._place = store.component("search")
+        self._cap = cap
+        self._few = min(few, cap)
+        self._steps = steps
+
+    async def add(self, posts: Iterable[Post]) -> int:
+        """Put posts under their terms; the number of new postings. The caller says which may be found."""
+        replies = await self._place.gather(list(self._additions(posts)))
+        return sum(replies)
+
+    async def remove(self, post: Post) -> None:
+        """From under all of its terms."""
+        number, id = partition_of(post.id), packed([post.id])
+        parts = in_parts(digests_of(post), TERMS_PER_SCRIPT)
+        await self._place.gather([REMOVE.command(places(number, some), [id, *some]) for some in parts])
+
+    async def find(self, sought: Sought, asked: Sequence[tuple[int, int]], most: int) -> list[Round]:
+        """At most `most` ids of each (partition, highest id), in one round trip a node."""
+        terms = sought.digests
+        replies = await self._place.gather(
+            FIND.command(places(number, terms), [highest, sought.lowest, most, self._steps, *terms])
+            for number, highest in asked
+        )
+        return [round_of(reply) for reply in replies]
+
+    def _additions(self, posts: Iterable[Post]) -> Iterator[Command]:
+        ids: dict[int, dict[bytes, set[PostId]]] = defaultdict(lambda: defaultdict(set))
+        for post in posts:
+            for term in digests_of(post):
+                ids[partition_of(post.id)][term].add(post.id)
+        for number, under in ids.items():
+            for some in in_parts(list(under), TERMS_PER_SCRIPT):
+                postings = (part for term in some for part in (term, packed(sorted(under[term]))))
+                yield ADD.command(places(number, some), [self._cap, self._few, *postings])
+
+
+def partition_of(post_id: int) -> int:
+    return crc32(b"%d" % post_id) % SEARCH_PARTITIONS
+
+
+def digests_of(post: Post) -> list[bytes]:
+    """What a post stands under."""
+    return [digest(by(post.author_id)), *map(digest, terms_of(post.text))]
+
+
+def by(account_id: AccountId) -> str:
+    """The term of an author's posts; no term of a text has a colon."""
+    return f"from:{account_id}"
+
+
+def places(partition: int, terms: Iterable[bytes]) -> list[Key]:
+    """Two keys for each term: where it stands if it has many posts, and where if it has few."""
+    return [key for term in terms for key in _places(partition, term)]
+
+
+def _places(partition: int, term: bytes) -> tuple[Key, Key]:
+    number = int.from_bytes(term[:4], "big") % RARE_HASHES
+    return keys.search_term(partition, term.hex()), keys.search_rare(partition, number)
+
+
+@lru_cache(maxsize=20_000)
+def digest(term: str) -> bytes:
+    """User text never enters a key. 48 bits: two terms that share one only narrow less."""
+    return blake2b(term.encode(), digest_size=6).digest()
+
+
+def packed(post_ids: Iterable[int]) -> bytes:
+    return b"".join(post_id.to_bytes(ID_BYTES, "big") for post_id in post_ids)
+
+
+def in_parts(terms: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
+    return (terms[start : start + size] for start in range(0, len(terms), size))
+
+
+def round_of(reply: Reply) -> Round:
+    edge, *ids = reply
+    return Round(edge, [PostId(post_id) for post_id in ids])

@@ -1,0 +1,70 @@
+"""Searching posts: the index narrows, the posts decide, rights are checked as everywhere.
+
+A page is full unless the posts end. One whose words are rare together may come short, or empty, with a
+cursor: the work of a request is bounded, the next one goes on where it stopped.
+"""
+
+import asyncio
+from typing import Protocol
+
+from accounts.domain import AccountId
+from accounts.models import Account
+from socialsite.ids import MAX_ID, PostId
+from timelines.pages.page import DEFAULT_LIMIT, HydratedPost, TimelinePage
+from timelines.reading.hydration import Hydrator
+from timelines.search.partition_merge import Walk
+from timelines.search.query import Query
+from timelines.search.repository import PostIndex, Sought
+from timelines.visibility.rights import Place
+
+DEADLINE_S = 0.5
+"""After this a request asks for no further round."""
+MOST_ROUNDS = 20
+
+
+class Accounts(Protocol):
+    async def find_by_handle(self, handle: str) -> Account | None: ...
+
+
+class SearchService:
+    def __init__(self, *, index: PostIndex, hydrator: Hydrator, accounts: Accounts) -> None:
+        self._index = index
+        self._hydrator = hydrator
+        self._accounts = accounts
+
+    async def posts(
+        self,
+        query: Query,
+        *,
+        viewer_id: AccountId | None,
+        before: int | None = None,
+        limit: int = DEFAULT_LIMIT,
+    ) -> TimelinePage:
+        """Posts that match, newest first, below `before`."""
+        author_id = None
+        if query.author is not None:
+            account = await self._accounts.find_by_handle(query.author)
+            if account is None or not account.is_active:
+                return TimelinePage((), None, None)
+            author_id = AccountId(account.id)
+        sought = Sought(tuple(query.terms), author_id, query.lowest)
+        highest = min(query.highest, MAX_ID if before is None else before - 1)
+        return await self._page(query, Walk(self._index, sought, highest), viewer_id, limit)
+
+    async def _page(self, query: Query, walk: Walk, viewer_id: AccountId | None, limit: int) -> TimelinePage:
+        entries: list[HydratedPost] = []
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + DEADLINE_S
+        for _ in range(MOST_ROUNDS):
+            if walk.ended or len(entries) > limit or loop.time() > deadline:
+                break
+            ids = await walk.ids(limit + 1 - len(entries))
+            seen = await self._hydrator.hydrate(ids, viewer_id=viewer_id, place=Place.SEARCH)
+            entries += [entry for entry in seen if query.matches(entry.post.text)]
+        return TimelinePage(tuple(entries[:limit]), _next(entries, walk, limit), None)
+
+
+def _next(entries: list[HydratedPost], walk: Walk, limit: int) -> PostId | None:
+    if len(entries) > limit:
+        return entries[limit - 1].post.id
+    return None if walk.ended else PostId(walk.edge)

@@ -1,0 +1,151 @@
+"""Search, and the completion of handles and hashtags while somebody writes."""
+
+import asyncio
+from http import HTTPStatus
+
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from socialsite.errors import MalformedRequest
+from socialsite.web.limits import RefundableLimit
+from socialsite.web.page_cache import Placeholder
+from socialsite.web.requests import (
+    SiteRequest,
+    get_viewer_id,
+    json_response,
+    page_response,
+    respond,
+    wants_json,
+)
+from timelines.hashtags.trend_views import trends_panel
+from timelines.pages.page import TimelinePage
+from timelines.pages.presenters import Json, author_json, hashtag_json, posts_json
+from timelines.pages.queries import PageQuery
+from timelines.pages.responses import (
+    TemplateContext,
+    accounts_with_follow_state,
+    optional_placeholder,
+    timeline_context,
+    url_with_query,
+)
+from timelines.search.query import LENGTH_CAP, QueryRefused, parsed
+from timelines.text.token_scanner import normalize_tag
+
+ACCOUNTS_SHOWN, HASHTAGS_SHOWN = 5, 8
+COMPLETIONS_SHOWN = 8
+QUERY_ERROR_MESSAGES = {
+    "too_long": gettext_lazy("This is longer than 300 characters."),
+    "nothing": gettext_lazy("Say at least one word, a hashtag, or from: and a handle."),
+    "day": gettext_lazy("A day is written like 2026-01-31."),
+    "handle": gettext_lazy("After from: stands a handle, like from:alice."),
+    "authors": gettext_lazy("A post has one author: say from: once."),
+}
+
+
+async def search(request: SiteRequest) -> HttpResponseBase:
+    """Accounts, hashtags and posts; without a query, the form alone."""
+    text, cut = request.GET.get("q", ""), PageQuery.parse(request.GET)
+    if cut.after is not None:
+        raise MalformedRequest(fields={"after": _("Search goes back in time only: before.")})
+    if not text.strip():
+        trends = await trends_panel(request)
+        return _results_response(request, cut, text, TimelinePage((), None, None), [], [], trends)
+    try:
+        query = parsed(text)
+    except QueryRefused as refused:
+        return _invalid_query_response(request, text, refused)
+    async with RefundableLimit(request, "search"):
+        page, accounts, tags = await asyncio.gather(
+            request.services.search.posts(query, viewer_id=get_viewer_id(request), before=cut.before, limit=cut.limit),
+            _find_accounts(request, query.account_name if cut.is_first else ""),
+            _find_hashtags(request, query.tag_name if cut.is_first else ""),
+        )
+    return _results_response(request, cut, text, page, accounts, tags)
+
+
+async def autocomplete(request: SiteRequest) -> HttpResponseBase:
+    """`?q=@al` answers {accounts}, `?q=#re` {tags}."""
+    text = request.GET.get("q", "")
+    sign, prefix = text[:1], text[1 : LENGTH_CAP + 1]
+    completing = request.services.completing
+    if sign not in ("@", "＠", "#", "＃"):
+        raise MalformedRequest(fields={"q": _("This begins with neither @ nor #.")})
+    async with RefundableLimit(request, "complete"):
+        if sign in ("@", "＠"):
+            found = await completing.accounts(prefix, viewer_id=get_viewer_id(request), limit=COMPLETIONS_SHOWN)
+            return json_response({"accounts": [author_json(author) for author in found]})
+        tag = normalize_tag(prefix)
+        tags = await completing.tags(tag, limit=COMPLETIONS_SHOWN) if tag else []
+        return json_response({"tags": [hashtag_json(each) for each in tags]})
+
+
+async def _find_accounts(request: SiteRequest, name: str) -> list[TemplateContext]:
+    """As timelines/_account.html takes them."""
+    services = request.services
+    if not name:
+        return []
+    authors = await services.completing.accounts(name, viewer_id=get_viewer_id(request), limit=ACCOUNTS_SHOWN)
+    found = await services.accounts.find_many(author.id for author in authors)
+    return await accounts_with_follow_state(request, [found[author.id] for author in authors if author.id in found])
+
+
+async def _find_hashtags(request: SiteRequest, name: str) -> list[Json]:
+    tag = normalize_tag(name)
+    found = await request.services.completing.tags(tag, limit=HASHTAGS_SHOWN) if tag else []
+    return [hashtag_json(each) for each in found]
+
+
+def _results_response(
+    request: SiteRequest,
+    cut: PageQuery,
+    text: str,
+    page: TimelinePage,
+    accounts: list[TemplateContext],
+    tags: list[Json],
+    trends: Placeholder | str = "",
+) -> HttpResponseBase:
+    next_url = url_with_query(request, q=text, before=page.next_before)
+    return respond(
+        request,
+        "timelines/search.html",
+        page=lambda: {
+            **_form_context(text),
+            "timeline": {
+                **timeline_context(request, cut, page, "search"),
+                "next_url": optional_placeholder(next_url),
+                "live": False,
+            },
+            "accounts": accounts,
+            "tags": tags,
+            "trends_html": trends,
+            "newest_url": None if cut.is_first else optional_placeholder(url_with_query(request, q=text)),
+        },
+        data=lambda: {
+            "posts": posts_json(page.entries),
+            "accounts": accounts,
+            "tags": tags,
+            "next": next_url,
+            "previous": None,
+        },
+    )
+
+
+def _invalid_query_response(request: SiteRequest, text: str, refused: QueryRefused) -> HttpResponseBase:
+    """400 with the reason beside the field, which keeps what was typed."""
+    reason = QUERY_ERROR_MESSAGES[refused.code]
+    if wants_json(request):
+        raise MalformedRequest(fields={"q": reason}) from refused
+    return page_response(
+        request, "timelines/search.html", {**_form_context(text), "error": reason}, HTTPStatus.BAD_REQUEST
+    )
+
+
+def _form_context(text: str) -> TemplateContext:
+    return {
+        "query": Placeholder(text),
+        "is_asked": bool(text.strip()),
+        "max_length": LENGTH_CAP,
+        "page_title": _("Search"),
+        "robots": "noindex",
+    }

@@ -1,0 +1,163 @@
+"""Threads: what a post answers and everything that answers it, page by page, in the order of a conversation.
+
+A post that is deleted or hidden keeps its place as long as something visible answers it, so that nothing is
+cut off with it; what the reader may see is asked of the hydrator, as everywhere.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from enum import Enum
+
+from accounts.domain import AccountId
+from socialsite.ids import PostId
+from timelines.pages.page import DEFAULT_LIMIT, HydratedPost
+from timelines.posts.post import Post
+from timelines.posts.replies import Threads
+from timelines.reading.hydration import Hydrator
+from timelines.threads.thread import ANCESTORS_MOST, DEEPEST, Node, ThreadEntry, ThreadPage, Walk
+from timelines.visibility.rights import Place
+
+MOST_ROUNDS = 40
+"""Reads for one page where nearly everything is hidden; then it ends early, with a cursor."""
+PARENTS_KEPT = 200_000
+GUESSED_MOST = 200
+"""Parents looked at in one round trip, where this process has met them before."""
+
+
+class End(Enum):
+    """Why a way upward ends."""
+
+    TOP = "the thread's first post"
+    CUT = "as many as were asked for"
+    LOST = "a post of which nobody knows what it answered"
+
+
+class ThreadService:
+    """Pages of threads, for anybody who may see the post they are asked for."""
+
+    def __init__(self, threads: Threads, hydrator: Hydrator) -> None:
+        self._threads = threads
+        self._hydrator = hydrator
+        self._parents: dict[PostId, PostId] = {}
+        # What answers what never changes. Only a guess that saves round trips: each is looked at again.
+
+    async def page(
+        self, post: Post, *, viewer_id: AccountId | None, after: int = 0, limit: int = DEFAULT_LIMIT
+    ) -> ThreadPage:
+        """The thread of a post that the viewer may see: its ancestors, and the replies behind `after`."""
+        (ancestors, earlier), (replies, following) = await asyncio.gather(
+            self._ancestors(post, viewer_id), self._replies(post.id, viewer_id, after, limit)
+        )
+        return ThreadPage(ancestors, earlier, replies, following)
+
+    # Above
+
+    async def _ancestors(
+        self, post: Post, viewer_id: AccountId | None
+    ) -> tuple[tuple[ThreadEntry, ...], HydratedPost | None]:
+        """The nearest ones, the earliest first, and the one whose page shows what is above them."""
+        chain, is_all = await self._upward(post)
+        seen = await self._visible(chain, viewer_id)
+        entries = tuple(ThreadEntry(id, -at, seen.get(id)) for at, id in enumerate(chain, start=1))[::-1]
+        first = next((entry.entry for entry in entries if entry.entry is not None), None)
+        return entries, None if is_all else first
+
+    async def _upward(self, post: Post) -> tuple[list[PostId], bool]:
+        """What the post answers, nearest first, and whether that is all there is.
+
+        Where a post in between is not known any more (deleted long ago), the thread's first post is next.
+        """
+        if post.in_reply_to is None:
+            return [], True
+        chain, end = await self._climb(post.in_reply_to, ANCESTORS_MOST)
+        if end is End.LOST and post.root is not None and post.root not in chain:
+            chain.append(post.root)
+        return chain, end is not End.CUT
+
+    async def _climb(self, start: PostId, most: int, until: PostId | None = None) -> tuple[list[PostId], End]:
+        """From `start` upward, at most so many posts or up to `until`."""
+        chain = [start]
+        while chain[-1] != until:
+            guessed = self._guessed(chain[-1], most + 1 - len(chain))
+            known = await self._threads.parents(guessed)
+            for post_id in guessed:
+                if post_id != chain[-1] or post_id == until:
+                    break
+                if post_id not in known:
+                    return chain, End.LOST
+                parent = known[post_id]
+                if parent is None or parent in chain:
+                    return chain, End.TOP
+                self._note(post_id, parent)
+                if len(chain) == most:
+                    return chain, End.CUT
+                chain.append(parent)
+        return chain, End.CUT
+
+    def _guessed(self, post_id: PostId, most: int) -> list[PostId]:
+        """The post, and above it those it probably answers."""
+        guessed = [post_id]
+        while len(guessed) < min(most, GUESSED_MOST) and (parent := self._parents.get(guessed[-1])):
+            guessed.append(parent)
+        return guessed
+
+    def _note(self, post_id: PostId, parent: PostId) -> None:
+        if len(self._parents) >= PARENTS_KEPT:
+            self._parents.clear()
+        self._parents[post_id] = parent
+
+    # Below
+
+    async def _replies(
+        self, post_id: PostId, viewer_id: AccountId | None, after: int, limit: int
+    ) -> tuple[tuple[ThreadEntry, ...], PostId | None]:
+        """Read on until the page is full; one entry more tells whether there is a next one."""
+        walk = await self._walk(post_id, after)
+        entries: list[ThreadEntry] = []
+        hidden: list[Node] = []  # above the next one, not shown yet: perhaps nothing below them is visible
+        for _ in range(MOST_ROUNDS):
+            wanted = limit + 1 - len(entries)
+            nodes = await self._next(walk, wanted)
+            seen = await self._visible([node.id for node in nodes], viewer_id)
+            for node in nodes:
+                hidden = [each for each in hidden if each.depth < node.depth]
+                if node.id not in seen:
+                    hidden.append(node)
+                    continue
+                entries += [ThreadEntry(each.id, each.depth, None) for each in hidden]
+                entries.append(_entry(node, seen[node.id]))
+                hidden.clear()
+            if len(nodes) < wanted or len(entries) > limit:
+                break
+        else:
+            entries += [ThreadEntry(each.id, each.depth, None) for each in hidden]
+            return tuple(entries[:limit]), nodes[-1].id if len(entries) <= limit else entries[limit - 1].id
+        more = len(entries) > limit
+        return tuple(entries[:limit]), entries[limit - 1].id if more else None
+
+    async def _walk(self, post_id: PostId, after: int) -> Walk:
+        """Behind `after`; where that is nothing below the post, its direct replies with greater ids."""
+        if not after:
+            return Walk([post_id])
+        path, _ = await self._climb(PostId(after), DEEPEST, until=post_id)
+        if path[-1] != post_id:
+            return Walk([post_id], after)
+        return Walk(path[::-1])
+
+    async def _next(self, walk: Walk, wanted: int) -> list[Node]:
+        """The next nodes: fewer than wanted only where the thread ends."""
+        while ranges := walk.open(wanted):
+            answers = await self._threads.children(ranges)
+            for row, ids in zip(ranges, answers, strict=True):
+                for post_id in ids:
+                    self._note(post_id, row.parent)
+            walk.fill(ranges, answers)
+        return walk.take(wanted)
+
+    async def _visible(self, post_ids: Sequence[PostId], viewer_id: AccountId | None) -> dict[PostId, HydratedPost]:
+        found = await self._hydrator.hydrate(post_ids, viewer_id=viewer_id, place=Place.THREAD)
+        return {entry.post.id: entry for entry in found}
+
+
+def _entry(node: Node, entry: HydratedPost) -> ThreadEntry:
+    return ThreadEntry(node.id, node.depth, entry, goes_on=node.depth == DEEPEST and entry.counts.replies > 0)

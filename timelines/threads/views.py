@@ -1,0 +1,115 @@
+"""The two shapes of a thread: lists of entries with their depth, and JSON."""
+
+import asyncio
+from collections.abc import Sequence
+
+from django.http import HttpResponsePermanentRedirect
+from django.http.response import HttpResponseBase
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from socialsite.ids import PostId
+from socialsite.recipes.buffer import Entity
+from socialsite.web.page_cache import Placeholder
+from socialsite.web.requests import SiteRequest, get_viewer_id, respond
+from timelines.pages.page import HydratedPost
+from timelines.pages.presenters import Json, entry_html, post_json, post_url
+from timelines.pages.queries import PageQuery
+from timelines.pages.responses import TemplateContext, optional_placeholder, url_with_query
+from timelines.pages.view_counts import count_view
+from timelines.posts.post import FOLLOWERS
+from timelines.publishing.composer import composer_context, default_audience
+from timelines.threads.thread import ThreadEntry, ThreadPage
+
+MAX_INDENT_DEPTH = 6
+"""Deeper replies stand no further to the side: static/css/thread.css has one class for each step."""
+
+
+def thread_json(thread: ThreadPage) -> Json:
+    """Posts alone: what cannot be seen is left out, `in_reply_to` and `depth` say where it was."""
+    ancestors = [post_json(each.entry) for each in thread.ancestors if each.entry is not None]
+    return {
+        "parent": post_json(thread.parent) if thread.parent else None,
+        "ancestors": ancestors,
+        "replies": [
+            {**post_json(each.entry), "depth": each.depth} for each in thread.replies if each.entry is not None
+        ],
+    }
+
+
+def thread_context(thread: ThreadPage, next_url: str | None) -> TemplateContext:
+    """What timelines/post.html takes of a thread."""
+    earlier = thread.earlier
+    return {
+        "ancestors_html": Placeholder(_list_items_html(thread.ancestors)) if thread.ancestors else "",
+        "earlier_url": optional_placeholder(post_url(earlier.post.id, earlier.author) if earlier else None),
+        "replies_html": Placeholder(_list_items_html(thread.replies)) if thread.replies else "",
+        "next_url": optional_placeholder(next_url),
+    }
+
+
+def _list_items_html(entries: Sequence[ThreadEntry]) -> SafeString:
+    """Joined `<li>` items; a list item says its level to those who do not see how far in it stands."""
+    return SafeString("".join(map(_list_item_html, entries)))
+
+
+def _list_item_html(found: ThreadEntry) -> str:
+    if found.depth < 1:
+        return f"<li>{_item_content_html(found)}</li>"
+    step = min(found.depth, MAX_INDENT_DEPTH)
+    return f'<li class="depth-{step}" aria-level="{found.depth}">{_item_content_html(found)}</li>'
+
+
+def _item_content_html(found: ThreadEntry) -> str:
+    if found.entry is None:
+        return format_html('<p class="gone">{}</p>', _("This post is not available."))
+    html = entry_html(found.entry)
+    if not found.goes_on:
+        return html
+    url = post_url(found.entry.post.id, found.entry.author)
+    return html + format_html('<p class="gone"><a href="{}">{}</a></p>', url, _("This thread goes on"))
+
+
+MAX_DESCRIPTION_LENGTH = 200  # characters, for search engines and previews
+
+
+async def show(request: SiteRequest, handle: str, post_id: PostId) -> HttpResponseBase:
+    """The post, what it answers, and what answers it. A wrong handle before the id answers 301."""
+    query, services, me = PageQuery.parse(request.GET), request.services, get_viewer_id(request)
+    entry = await services.reading.post(post_id, viewer_id=me)
+    if entry.author.handle != handle:
+        return HttpResponsePermanentRedirect(post_url(post_id, entry.author))
+    views, thread = await asyncio.gather(
+        count_view(request, Entity("post", entry.shown.post.id), entry.shown.author.id),
+        services.threads.page(entry.shown.post, viewer_id=me, after=query.after or 0, limit=query.limit),
+    )
+    next_url = url_with_query(request, after=thread.next_after)
+    return respond(
+        request,
+        "timelines/post.html",
+        page=lambda: {**_page_context(request, entry), **thread_context(thread, next_url), "views": views},
+        data=lambda: {**post_json(entry), **thread_json(thread), "next": next_url},
+    )
+
+
+def _page_context(request: SiteRequest, entry: HydratedPost) -> TemplateContext:
+    url, shown = post_url(entry.post.id, entry.author), entry.shown
+    original = post_url(shown.post.id, shown.author)
+    return {
+        "author": entry.author,
+        "entry_html": Placeholder(SafeString(entry_html(entry))),
+        "likes_url": optional_placeholder(f"{original}likes/" if entry.counts.likes else None),
+        "boosts_url": optional_placeholder(f"{original}boosts/" if entry.counts.boosts else None),
+        "composer": _reply_composer_context(request, entry, url) if request.account else None,
+        "page_title": _("Post by %(name)s") % {"name": entry.author.display_name or entry.author.handle},
+        "page_description": Placeholder(entry.shown.post.text[:MAX_DESCRIPTION_LENGTH]),
+        "canonical_url": request.build_absolute_uri(url),
+        "og_type": "article",
+    }
+
+
+def _reply_composer_context(request: SiteRequest, entry: HydratedPost, url: str) -> TemplateContext:
+    """An answer to what only followers see is for followers, too, unless its writer says otherwise."""
+    audience = FOLLOWERS if entry.shown.post.audience == FOLLOWERS else default_audience(request)
+    return composer_context(in_reply_to=entry.post.id, next_url=url, audience=audience)

@@ -1,0 +1,43 @@
+"""Who boosts a post: `posts:{<original>}:boosts`, account -> id of its boost, which all agree on."""
+
+from collections.abc import Sequence
+
+from accounts.domain import DAY_MS, AccountId
+from socialsite.ids import PostId, id_at, ms_from_id
+from socialsite.store import Command, Read
+from timelines import keys
+
+BEFORE_MOST = 50
+"""Earlier boosts that are looked at before one is shown."""
+
+
+def earlier_question(boosts: Sequence[tuple[PostId, PostId]]) -> Read[dict[PostId, list[AccountId]]]:
+    """For (original, boost) pairs: who boosted directly before, at most 50 and 24 h, the last first."""
+    return Read(
+        [_earlier_command(original, boost) for original, boost in boosts],
+        lambda replies: {
+            boost: [AccountId(int(member)) for member in reply]
+            for (_, boost), reply in zip(boosts, replies, strict=True)
+        },
+    )
+
+
+def later_question(original: PostId, boost: PostId) -> Read[list[tuple[AccountId, PostId]]]:
+    """Who boosted directly after, the first first: all for whose boosts `earlier_question` found this one.
+
+    The boost itself may be gone by now.
+    """
+    beyond = id_at(ms_from_id(boost) + DAY_MS + 1)
+    window = f"({boost}", f"({beyond}", "WITHSCORES", "LIMIT", 0, BEFORE_MOST
+    return Read([("ZRANGEBYSCORE", keys.boosts(original), *window)], lambda replies: _boosts(replies[0]))
+
+
+def _boosts(members: Sequence[bytes]) -> list[tuple[AccountId, PostId]]:
+    """From (account, score, account, score, ...); scores below 2^53, however the server writes them."""
+    pairs = zip(members[::2], members[1::2], strict=True)
+    return [(AccountId(int(account)), PostId(int(float(at)))) for account, at in pairs]
+
+
+def _earlier_command(original: PostId, boost: PostId) -> Command:
+    oldest = id_at(max(ms_from_id(original), ms_from_id(boost) - DAY_MS))
+    return ("ZREVRANGEBYSCORE", keys.boosts(original), f"({boost}", oldest, "LIMIT", 0, BEFORE_MOST)

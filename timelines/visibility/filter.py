@@ -1,0 +1,64 @@
+"""Keyword filters: what a reader does not want to meet, until when, and whether to be asked or spared."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Literal
+
+import msgspec
+import regex
+
+from timelines.text.tokenizer import OF_WORDS, folded, is_unit
+
+Action = Literal["warn", "hide"]
+FILTERS_CAP = 50
+"""Filters of one account: every post of a page is held against all of them."""
+PHRASE_MAX = 100
+"""Characters of a phrase."""
+
+
+class Filter(msgspec.Struct, frozen=True, array_like=True):
+    """`until_ms` is Unix ms, None for ever."""
+
+    id: int
+    phrase: str
+    action: Action = "warn"
+    until_ms: int | None = None
+    whole_word: bool = True
+
+    def is_over(self, now_ms: int) -> bool:
+        return self.until_ms is not None and self.until_ms <= now_ms
+
+
+encode_filter = msgspec.msgpack.Encoder().encode
+decode_filter = msgspec.msgpack.Decoder(Filter).decode
+
+
+def matching(filters: Iterable[Filter], text: str, now_ms: int) -> Filter | None:
+    """The filter that a text runs into; of several, one that hides."""
+    looked_at: str | None = None
+    found: Filter | None = None
+    for each in filters:
+        if each.is_over(now_ms) or (found is not None and each.action == "warn"):
+            continue
+        looked_at = looked_at if looked_at is not None else folded(text)
+        if _pattern(each.phrase, each.whole_word).search(looked_at):
+            found = each
+            if each.action == "hide":
+                break
+    return found
+
+
+@lru_cache(maxsize=4_096)
+def _pattern(phrase: str, whole_word: bool) -> "regex.Pattern[str]":
+    """The phrase as written, any white space between its words. Linear: nothing in it repeats but spaces.
+
+    Scripts without spaces have no whole words: their characters may stand beside any others.
+    """
+    spelled = " ".join(folded(phrase).split())
+    if not spelled:
+        return regex.compile("(?!)")  # nothing visible: an earlier release took such phrases
+    words = r"\s+".join(map(regex.escape, spelled.split()))
+    if whole_word:
+        before = "" if is_unit(spelled[0]) else f"(?<!{OF_WORDS})"
+        words = before + words + ("" if is_unit(spelled[-1]) else f"(?!{OF_WORDS})")
+    return regex.compile(words, regex.VERSION1)
