@@ -17,8 +17,7 @@ from socialsite.store.errors import (
 from socialsite.store.factory import InvalidStoreUrl, StoreUrls
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
-from socialsite.store.pending_reply import LazyAwaitable, PendingReply
-from socialsite.store.read import Read, combine
+from socialsite.store.read import LazyAwaitable, PendingReply, Read, combine
 from socialsite.store.scripts import Command, PreparedCommand, Script, load_script, prepare_command
 from socialsite.store.store import Store
 

@@ -1,51 +1,110 @@
-"""A question: commands, and how their replies are understood. Several questions share one round trip."""
+"""Reads: commands together with the parser of their replies.
 
-from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+A repository returns reads. `await read` runs one read; `store.read(a, b, c)` runs several in one round trip per node.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
 from socialsite.store.encoding import PipelineChain
-from socialsite.store.node import Reply
+from socialsite.store.node import Node, Reply
 from socialsite.store.scripts import Command
 
 Result = TypeVar("Result")
+Mapped = TypeVar("Mapped")
+
+
+class CommandRunner(Protocol):
+    """A store, or a component of a store."""
+
+    async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]: ...
 
 
 class Read(msgspec.Struct, Generic[Result], frozen=True):
-    """`understand` gets the replies to `commands`, in their order.
+    """Commands and the function that turns their replies, in the same order, into the result.
 
-    `may_lag`: reads whose answer may be a second old, so a replica may give it (docs/reference/topologies.md).
+    `store` runs the read when it is awaited. A read without a store can only be passed to `Store.read`.
+    `may_lag`: a replica may answer, with data that is up to one second old (docs/reference/topologies.md).
     """
 
     commands: Sequence[Command]
     parse: Callable[[Sequence[Reply]], Result]
+    store: CommandRunner | None = None
     may_lag: bool = False
 
+    def __await__(self) -> Generator[Any, None, Result]:
+        return self._run().__await__()
 
-def combine(*questions: Read[Any]) -> Read[list[Any]]:
-    """Several questions as one; it may lag where each of them may."""
+    async def _run(self) -> Result:
+        if self.store is None:
+            raise TypeError("this read has no store: pass it to Store.read")
+        return self.parse(await self.store.gather(self.commands, may_lag=self.may_lag))
+
+    def map(self, convert: Callable[[Result], Mapped]) -> "Read[Mapped]":
+        """Return the same read with `convert` applied to its result."""
+        parse = self.parse
+        return Read(self.commands, lambda replies: convert(parse(replies)), self.store, self.may_lag)
+
+    def allow_lag(self, may_lag: bool = True) -> "Read[Result]":
+        """Return the same read; a replica may answer it if `may_lag` is true."""
+        return self if may_lag == self.may_lag else Read(self.commands, self.parse, self.store, may_lag)
+
+
+def combine(*reads: Read[Any]) -> Read[list[Any]]:
+    """Return one read whose result is the list of all results. A replica may answer if each read allows it."""
     return Read(
-        combine_commands(questions),
-        lambda replies: parse_replies(questions, replies),
-        all(question.may_lag for question in questions),
+        combine_commands(reads),
+        lambda replies: parse_replies(reads, replies),
+        reads[0].store,
+        all(read.may_lag for read in reads),
     )
 
 
-def combine_commands(questions: Sequence[Read[Any]]) -> PipelineChain:
-    """The commands of some questions; those of joined ones lie flat, so that their bytes are still seen."""
-    parts: list[Sequence[Command]] = []
-    for question in questions:
-        commands = question.commands
-        parts += commands.pipelines if type(commands) is PipelineChain else (commands,)
-    return PipelineChain(parts)
+def combine_commands(reads: Sequence[Read[Any]]) -> PipelineChain:
+    """Return the commands of all reads. Nested chains are flattened, so that their encoded bytes are used."""
+    pipelines: list[Sequence[Command]] = []
+    for read in reads:
+        commands = read.commands
+        pipelines += commands.pipelines if type(commands) is PipelineChain else (commands,)
+    return PipelineChain(pipelines)
 
 
-def parse_replies(questions: Sequence[Read[Any]], replies: Sequence[Reply]) -> list[Any]:
-    """What each of some questions gets of the replies to all of them, understood."""
-    answers, start = [], 0
-    for question in questions:
-        end = start + len(question.commands)
-        answers.append(question.parse(replies[start:end]))
+def parse_replies(reads: Sequence[Read[Any]], replies: Sequence[Reply]) -> list[Any]:
+    """Return the result of each read from the replies to the commands of all."""
+    results, start = [], 0
+    for read in reads:
+        end = start + len(read.commands)
+        results.append(read.parse(replies[start:end]))
         start = end
-    return answers
+    return results
+
+
+class PendingReply(Generic[Result]):
+    """The result of a read that was sent before it is awaited. An error is raised where it is awaited.
+
+    Await it at most once. If it is never awaited, the reply is dropped.
+    """
+
+    def __init__(self, read: Read[Result], node: Node, replies: "asyncio.Future[list[Reply]]") -> None:
+        self._read = read
+        self._node = node
+        self._replies = replies
+
+    def __await__(self) -> Generator[Any, None, Result]:
+        return self._result().__await__()
+
+    async def _result(self) -> Result:
+        return self._read.parse(await self._node.await_replies(self._read.commands, self._replies))
+
+
+class LazyAwaitable(Generic[Result]):
+    """A coroutine that starts when it is awaited. Await it at most once, or never."""
+
+    def __init__(self, start: Callable[[], Coroutine[Any, Any, Result]]) -> None:
+        self._start = start
+
+    def __await__(self) -> Generator[Any, None, Result]:
+        return self._start().__await__()

@@ -4,7 +4,7 @@ One store belongs to one event loop. It knows no application; where a key lives 
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import chain, repeat
 from typing import Any, Protocol
 
@@ -13,8 +13,7 @@ from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node, Reply
 from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
-from socialsite.store.pending_reply import PendingReply
-from socialsite.store.read import Read, Result, combine_commands, parse_replies
+from socialsite.store.read import PendingReply, Read, Result, combine_commands, parse_replies
 from socialsite.store.scripts import Command, routing_key
 from socialsite.store.topology.standalone import Standalone
 
@@ -157,9 +156,16 @@ class Store:
             replies = await self.gather(commands)
         return parse_replies(questions, replies)
 
-    def send_now(self, question: Read[Result]) -> PendingReply[Result]:
-        """As `ask`, sent at once where one server has everything; of commands without scripts."""
-        return PendingReply(question, None if question.may_lag else self._only_node, self.read)
+    def send_now(self, read: Read[Result]) -> Awaitable[Result]:
+        """Send a read without scripts at once; await the return value for its result.
+
+        The read is sent when it is awaited if several nodes have the data or no connection is open.
+        """
+        if self._only_node is not None and read.commands and not read.may_lag:
+            replies = self._only_node.send_now(read.commands)
+            if replies is not None:
+                return PendingReply(read, self._only_node, replies)
+        return read if read.store is not None else Read(read.commands, read.parse, self, read.may_lag)
 
     async def write(self, key: Key, *commands: Command) -> list[Reply]:
         """Commands on keys of one tag, answered once as many replicas as required have them.

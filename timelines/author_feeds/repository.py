@@ -84,11 +84,11 @@ class ProfileRepository(ScoredTimelines):
         def understand(replies: Sequence[Reply]) -> list[PostId]:
             return merged(list(map(ids_of, replies)), limit, upward=upward)
 
-        return Read(commands, understand, may_lag)
+        return Read(commands, understand, may_lag=may_lag)
 
     def count_question(self, account_id: AccountId, *, may_lag: bool = False) -> Read[int]:
         """How many posts there are."""
-        return Read([("ZCARD", key) for key in self.keys.all(account_id)], sum, may_lag)
+        return Read([("ZCARD", key) for key in self.keys.all(account_id)], sum, may_lag=may_lag)
 
     async def count(self, account_id: AccountId) -> int:
         (count,) = await self._store.read(self.count_question(account_id))

@@ -138,4 +138,4 @@ class EdgeQuestions:
         def commands() -> list[Command]:
             return [("ZCARD", key) for key in self.keys(owner)]
 
-        return Read(EncodedPipeline(sizes_wire(self._key, tags, owner), len(tags), commands), sum, may_lag)
+        return Read(EncodedPipeline(sizes_wire(self._key, tags, owner), len(tags), commands), sum, may_lag=may_lag)

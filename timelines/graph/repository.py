@@ -9,8 +9,7 @@ from typing import cast
 
 from accounts.domain import AccountId
 from socialsite.store.node import Reply
-from socialsite.store.pending_reply import LazyAwaitable
-from socialsite.store.read import Read, combine
+from socialsite.store.read import LazyAwaitable, Read, combine
 from socialsite.store.store import Store
 from timelines import keys
 from timelines.graph.edge_intersections import Sized, common_with_each
@@ -73,7 +72,7 @@ class Follows:
         """As `counts`, for a round trip that asks other things too."""
         sides = self._followers, self._following
         asked = combine(*(side.count_question(account_id, may_lag=may_lag) for side in sides))
-        return Read(asked.commands, lambda replies: FollowCounts(*asked.parse(replies)), may_lag)
+        return Read(asked.commands, lambda replies: FollowCounts(*asked.parse(replies)), may_lag=may_lag)
 
     async def following_count(self, account_id: AccountId) -> int:
         return await self._following.count(account_id)

@@ -1,10 +1,10 @@
 """How far timelines were read, and how their reader likes to read: `timelines:{<account>}:position`."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store import PendingReply, Read, Reply, Store, load_script
+from socialsite.store import Read, Reply, Store, load_script
 from timelines import keys
 from timelines.markers.marker import POSITIONS_CAP, ReadingPlace
 
@@ -23,7 +23,7 @@ class Positions:
         self._store = store
         self._timelines = store.component("timelines")
 
-    def begin(self, account_id: AccountId | None, timeline: str) -> PendingReply[ReadingPlace]:
+    def begin(self, account_id: AccountId | None, timeline: str) -> Awaitable[ReadingPlace]:
         """How far the timeline was read; in one round trip with what else is asked in the same moment."""
         return self._store.send_now(self.find_question(account_id, timeline))
 

@@ -44,7 +44,7 @@ def counts_question(post_ids: Sequence[PostId], *, may_lag: bool = False) -> Rea
             lambda: list(map(_counts_command, post_ids)),
         ),
         lambda replies: dict(zip(post_ids, map(counts_of, replies), strict=True)),
-        may_lag,
+        may_lag=may_lag,
     )
 
 
