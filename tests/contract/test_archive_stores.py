@@ -116,7 +116,7 @@ def test_the_checks_tell_of_an_archive_that_cannot_be(settings: Any) -> None:
 
 
 def test_a_missing_psycopg_is_told_with_the_file_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if "archive_postgres" in name]:
+    for name in [name for name in sys.modules if name.startswith("timelines.archive.postgres")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(BadArchiveUrl, match=r"-r requirements-postgres\.txt$"):

@@ -35,7 +35,7 @@ def events(fleet: DaphneFleet, name: str) -> list[Line]:
 
 async def test_a_day_of_a_reader_leaves_no_secret_in_the_log(fleet):
     cookies = await asyncio.to_thread(a_day, fleet.origin)
-    text = fleet.logged
+    text = fleet.log
     for secret in (PASSWORD, "wrong password", SECRET_TEXT, "a query", "the-key-of-a-post", *cookies):
         assert secret not in text, secret
     assert "signed_up" in text
@@ -75,8 +75,8 @@ async def test_nobody_writes_lines_of_their_own(fleet):
         await client.get("/%0A%7B%22event%22:%22forged%22%7D/%1B[2J%E2%80%A8/")
         await client.get("/public/", headers={"X-Request-ID": "forged", "User-Agent": "forged"})
     assert events(fleet, "forged") == []
-    assert "\x1b" not in fleet.logged
-    assert "\u2028" not in fleet.logged
+    assert "\x1b" not in fleet.log
+    assert "\u2028" not in fleet.log
     assert all(line.get("request_id") != "forged" for line in lines(fleet))
 
 

@@ -77,7 +77,7 @@ async def redisplay_list(
     set_page_path(request, list_url(list_id))
     query = PageQuery(None, None, DEFAULT_LIMIT)
     return await list_response(
-        request, mine, query, get_error_status(error), sent, refused_status=dict(error.fields), **refused
+        request, mine, query, get_error_status(error), sent, refused=dict(error.fields), **refused
     )
 
 

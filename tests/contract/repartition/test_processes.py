@@ -112,7 +112,7 @@ async def test_a_process_that_woke_up_goes_on_where_the_data_is(town: ActiveSite
     await run_migration(old, new)
     keeper = asleep.topology_follower
     assert keeper is not None
-    keeper._renew_task = asyncio.create_task(keeper._keep())
+    keeper._renew_task = asyncio.create_task(keeper._renew_forever())
     await eventually(lambda: asleep.node(key).execute("SET", key, "awake"))
     await asleep.close()
     assert await town.web.store.node(key).execute("GET", key) == b"awake"
