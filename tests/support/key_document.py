@@ -54,7 +54,7 @@ COMMON_ROWS = [
 
 
 @dataclass
-class Watch:
+class KeyWatch:
     """Compares the keys of a server with the lines; `wrong` are sentences."""
 
     client: "redis.Redis"
