@@ -37,7 +37,7 @@ async def measure(plan: Plan) -> list[Figure]:
             async def rebuild() -> float:
                 spent = 0.0
                 for _ in range(REBUILD_COUNT):
-                    await services.repositories.homes.forget(reader)
+                    await services.repositories.homes.invalidate(reader)
                     started = time.perf_counter()
                     page = await services.reading.home(reader)
                     spent += time.perf_counter() - started

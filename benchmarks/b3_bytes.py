@@ -46,9 +46,9 @@ async def _ours(url: str, client: Redis) -> float:
     owner = AccountId(1)
     async with open_services(url, ServiceConfig(home_cap=ENTRIES)) as services:
         homes = services.repositories.homes
-        token = await homes.begin(owner)
+        token = await homes.begin_build(owner)
         assert token is not None
-        await homes.finish(owner, token, old_ids(ENTRIES), 0)
+        await homes.finish_build(owner, token, old_ids(ENTRIES), 0)
         length = ENTRIES
         pushed = 0
         while pushed < 2 * ENTRIES or length != ENTRIES + 1:

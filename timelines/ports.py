@@ -14,16 +14,16 @@ class Authors(Protocol):
     async def find_authors(self, ids: Iterable[AccountId]) -> Mapping[AccountId, Author]: ...
 
 
-class Homes(Protocol):
+class HomeTimelines(Protocol):
     """The cached home timelines."""
 
-    async def forget(self, account_id: AccountId) -> object: ...
+    async def invalidate(self, account_id: AccountId) -> object: ...
 
 
 class ListTimelines(Protocol):
     """The cached list timelines."""
 
-    async def forget(self, list_id: ListId) -> object: ...
+    async def invalidate(self, list_id: ListId) -> object: ...
 
 
 class FollowNotices(Protocol):
@@ -31,7 +31,7 @@ class FollowNotices(Protocol):
 
     async def followed(self, *, follower_id: AccountId, followed_id: AccountId) -> None: ...
 
-    async def asked(self, *, requester_id: AccountId, target_id: AccountId) -> None:
+    async def follow_requested(self, *, requester_id: AccountId, target_id: AccountId) -> None:
         """`requester_id` wants to follow a private account."""
         ...
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from socialsite.ids import PostId
 from socialsite.store import Command, Key, Reply
 from timelines import keys
-from timelines.hashtags.repository import tag_key
+from timelines.hashtags.repository import hashtag_key
 from timelines.posts.post import Post
 from timelines.search.repository import ID_BYTES, digests_of, partition_of, places
 from timelines.text.linkify import hashtags
@@ -38,7 +38,7 @@ def list_shared_keys(post: Post, profiles: keys.ProfileKeys) -> Iterator[SharedK
         yield _timeline_key(keys.replies(post.in_reply_to), post.id)
     if post.is_listed:
         tags, speak_for = _sample_with_weight(list(dict.fromkeys(hashtags(post.text))))
-        yield from (_timeline_key(tag_key(tag), post.id, speak_for) for tag in tags)
+        yield from (_timeline_key(hashtag_key(tag), post.id, speak_for) for tag in tags)
         terms, speak_for = _sample_with_weight(digests_of(post))
         for term in terms:
             many, few = places(partition_of(post.id), [term])

@@ -22,19 +22,19 @@ from socialsite.services.people import (
 )
 from socialsite.services.repositories import AnyClock, Repositories
 from socialsite.store import Store
-from timelines.fanout.rebuilding import RebuildingService
-from timelines.fanout.service import SyndicationService
+from timelines.fanout.rebuilding import RebuildService
+from timelines.fanout.service import FanOutService
 from timelines.filters.service import FilterService
-from timelines.following.blocks_and_mutes import RelationsService
-from timelines.following.requests import RequestService
+from timelines.following.blocks_and_mutes import BlocksAndMutesService
+from timelines.following.requests import FollowRequestService
 from timelines.following.service import FollowingService
-from timelines.following.suggestions import SuggestingService
-from timelines.hashtags.service import TagService
-from timelines.hashtags.trends import TrendingService
+from timelines.following.suggestions import FollowSuggestionService
+from timelines.hashtags.service import FollowedHashtagService
+from timelines.hashtags.trends import TrendService
 from timelines.lists.service import ListService
 from timelines.live.service import LiveService
-from timelines.markers.service import PositionService
-from timelines.notifications.pending import NoticesOwed
+from timelines.markers.service import MarkerService
+from timelines.notifications.pending import PendingNotificationService
 from timelines.notifications.service import NotificationService
 from timelines.profiles.service import VisitingService
 from timelines.publishing.service import PublishingService
@@ -63,19 +63,19 @@ class Services:
     reading: ReadingService
     hydrator: Hydrator
     threads: ThreadService
-    positions: PositionService
-    suggesting: SuggestingService
+    positions: MarkerService
+    suggesting: FollowSuggestionService
     following: FollowingService
-    relations: RelationsService
+    relations: BlocksAndMutesService
     visiting: VisitingService
-    requests: RequestService
+    requests: FollowRequestService
     filters: FilterService
     lists: ListService
     notifications: NotificationService
-    tagging: TagService
-    trending: TrendingService
-    syndication: SyndicationService
-    rebuilding: RebuildingService
+    tagging: FollowedHashtagService
+    trending: TrendService
+    syndication: FanOutService
+    rebuilding: RebuildService
     outbox: JobQueue
     live: LiveService
     limits: RateLimiter
@@ -84,7 +84,7 @@ class Services:
     search: SearchService
     completing: CompletingService
     indexing: Indexing
-    owed_notices: NoticesOwed
+    owed_notices: PendingNotificationService
 
 
 def build_services(store: Store, clock: AnyClock, config: ServiceConfig) -> Services:
@@ -104,7 +104,7 @@ def build_services(store: Store, clock: AnyClock, config: ServiceConfig) -> Serv
         reading=ground.reading,
         hydrator=ground.hydrator,
         threads=ground.threads,
-        positions=PositionService(at.positions),
+        positions=MarkerService(at.positions),
         suggesting=build_suggesting(ground),
         following=build_following(ground),
         relations=relations,
@@ -113,7 +113,7 @@ def build_services(store: Store, clock: AnyClock, config: ServiceConfig) -> Serv
         filters=FilterService(filters=at.filters),
         lists=build_lists(ground),
         notifications=ground.notifications,
-        tagging=TagService(at.followed_tags),
+        tagging=FollowedHashtagService(at.followed_tags),
         trending=ground.trending,
         syndication=build_syndication(ground),
         rebuilding=build_rebuilding(ground),

@@ -1,9 +1,9 @@
 """The services that take posts in, bring them to their readers and build timelines anew."""
 
 from socialsite.services.ground import Ground
-from timelines.fanout.account_purge import Purging
-from timelines.fanout.rebuilding import RebuildingService
-from timelines.fanout.service import SyndicationService
+from timelines.fanout.account_purge import AccountPurge
+from timelines.fanout.rebuilding import RebuildService
+from timelines.fanout.service import FanOutService
 from timelines.publishing.service import PublishingService
 
 
@@ -20,15 +20,15 @@ def build_publishing(ground: Ground) -> PublishingService:
     )
 
 
-def build_syndication(ground: Ground) -> SyndicationService:
+def build_syndication(ground: Ground) -> FanOutService:
     at = ground.at
-    return SyndicationService(
+    return FanOutService(
         posts=at.posts,
-        placing=ground.placing,
-        purging=_purging(ground),
-        boosting=ground.boosting,
+        author_timelines=ground.placing,
+        account_purge=_purging(ground),
+        boosts=ground.boosting,
         indexing=ground.indexing,
-        pulling=ground.pulling,
+        fan_out_on_read=ground.pulling,
         follows=at.follows,
         members=at.members,
         homes=at.homes,
@@ -39,25 +39,25 @@ def build_syndication(ground: Ground) -> SyndicationService:
         meter=ground.statistics.meter,
         clock=ground.clock,
         posts_per_pass=ground.config.posts_per_pass,
-        turn_ms=ground.config.time_slice_ms,
-        noticing=(ground.notifications.notice, ground.trending.notice),
+        slice_ms=ground.config.time_slice_ms,
+        post_listeners=(ground.notifications.notify, ground.trending.count_post),
     )
 
 
-def _purging(ground: Ground) -> Purging:
+def _purging(ground: Ground) -> AccountPurge:
     at = ground.at
-    return Purging(
+    return AccountPurge(
         reactions=ground.reactions,
         boosts=ground.boosting,
-        relations=at.relations,
-        requests=at.requests,
+        blocks_and_mutes=at.relations,
+        follow_requests=at.requests,
         filters=at.filters,
         notifications=at.notifications,
-        followed_tags=at.followed_tags,
-        positions=at.positions,
+        followed_hashtags=at.followed_tags,
+        markers=at.positions,
         posts=at.posts,
         profiles=at.profiles,
-        placing=ground.placing,
+        author_timelines=ground.placing,
         follows=at.follows,
         lists=at.lists,
         members=at.members,
@@ -66,9 +66,9 @@ def _purging(ground: Ground) -> Purging:
     )
 
 
-def build_rebuilding(ground: Ground) -> RebuildingService:
+def build_rebuilding(ground: Ground) -> RebuildService:
     at = ground.at
-    return RebuildingService(
+    return RebuildService(
         reading=ground.reading,
         homes=at.homes,
         list_timelines=at.list_timelines,

@@ -14,17 +14,17 @@ from socialsite.service_config import ServiceConfig
 from socialsite.services.repositories import AnyClock, Repositories
 from socialsite.store import Store
 from timelines import keys
-from timelines.hashtags.trends import TrendingService
+from timelines.hashtags.trends import TrendService
 from timelines.jobs import PurgeAccount, encode_job
 from timelines.lists.rules import ListRules
 from timelines.live.service import LiveService
-from timelines.notifications.pending import NoticesOwed
+from timelines.notifications.pending import PendingNotificationService
 from timelines.notifications.service import NotificationService
-from timelines.notifications.visibility import NoticeRights
+from timelines.notifications.visibility import NotificationVisibility
 from timelines.publishing.author_timelines import Placing
 from timelines.publishing.post_writer import Storing
-from timelines.reactions.boosting import BoostingService
-from timelines.reactions.service import ReactionsService, SeenAccounts
+from timelines.reactions.boosting import BoostService
+from timelines.reactions.service import ReactionsService, VisibleAccounts
 from timelines.reading.fan_out_on_read import Pulling
 from timelines.reading.hydration import Hydrator
 from timelines.reading.service import ReadingService
@@ -44,7 +44,7 @@ class Ground:
         self.live = LiveService(store=store, clock=clock, lag=self.at.lag)
         totals = {"post": keys.post_totals, "account": account_keys.totals}
         self.statistics = Statistics.create(store, clock, totals)
-        self.trending = TrendingService(trends=self.at.trends, accounts=self.at.accounts, clock=clock)
+        self.trending = TrendService(trends=self.at.trends, accounts=self.at.accounts, clock=clock)
         self.rules = ListRules(self.at.lists, self.at.members, self.at.follows)
 
     @cached_property
@@ -92,7 +92,7 @@ class Ground:
 
     @cached_property
     def notifications(self) -> NotificationService:
-        rights = NoticeRights(
+        rights = NotificationVisibility(
             store=self.store,
             hydrator=self.hydrator,
             authors=self.accounts,
@@ -101,7 +101,7 @@ class Ground:
         )
         return NotificationService(
             notifications=self.at.notifications,
-            rights=rights,
+            visibility=rights,
             follows=self.at.follows,
             accounts=self.at.accounts,
             live=self.live,
@@ -109,12 +109,12 @@ class Ground:
         )
 
     @cached_property
-    def owed_notices(self) -> NoticesOwed:
-        return NoticesOwed(
-            debts=self.at.notice_debts,
+    def owed_notices(self) -> PendingNotificationService:
+        return PendingNotificationService(
+            pending=self.at.notice_debts,
             notifications=self.notifications,
             follows=self.at.follows,
-            requests=self.at.requests,
+            follow_requests=self.at.requests,
             clock=self.clock,
         )
 
@@ -142,15 +142,15 @@ class Ground:
         )
 
     @cached_property
-    def boosting(self) -> BoostingService:
-        return BoostingService(
+    def boosting(self) -> BoostService:
+        return BoostService(
             reactions=self.at.reactions,
             posts=self.at.posts,
-            storing=self.storing,
-            placing=self.placing,
+            post_writer=self.storing,
+            author_timelines=self.placing,
             outbox=self.outbox,
             live=self.live,
-            noticing=self.notifications,
+            notifications=self.notifications,
         )
 
     @cached_property
@@ -158,13 +158,13 @@ class Ground:
         return ReactionsService(
             reactions=self.at.reactions,
             bookmarks=self.at.bookmarks,
-            boosting=self.boosting,
+            boosts=self.boosting,
             hydrator=self.hydrator,
             posts=self.at.posts,
-            seen=SeenAccounts(self.store, self.accounts, self.clock),
+            visible_accounts=VisibleAccounts(self.store, self.accounts, self.clock),
             live=self.live,
-            noticing=self.notifications,
-            owing=self.owed_notices.owing,
+            notifications=self.notifications,
+            track_pending=self.owed_notices.track,
             check_room=self.memory.check,
         )
 

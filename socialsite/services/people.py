@@ -1,10 +1,10 @@
 """The services for what people have to do with each other."""
 
 from socialsite.services.ground import Ground
-from timelines.following.blocks_and_mutes import RelationsService
-from timelines.following.requests import RequestService
+from timelines.following.blocks_and_mutes import BlocksAndMutesService
+from timelines.following.requests import FollowRequestService
 from timelines.following.service import FollowingService
-from timelines.following.suggestions import SuggestingService
+from timelines.following.suggestions import FollowSuggestionService
 from timelines.lists.service import ListService
 from timelines.profiles.service import VisitingService
 from timelines.search.autocomplete import CompletingService
@@ -13,21 +13,21 @@ from timelines.search.autocomplete import CompletingService
 def build_following(ground: Ground) -> FollowingService:
     return FollowingService(
         follows=ground.at.follows,
-        relations=ground.at.relations,
-        requests=ground.at.requests,
+        blocks_and_mutes=ground.at.relations,
+        follow_requests=ground.at.requests,
         accounts=ground.accounts,
         homes=ground.at.homes,
-        cap=ground.config.following_cap,
-        notices=ground.notifications,
-        owing=ground.owed_notices.owing,
+        following_cap=ground.config.following_cap,
+        notifications=ground.notifications,
+        track_pending=ground.owed_notices.track,
     )
 
 
-def build_relations(ground: Ground) -> RelationsService:
-    return RelationsService(
+def build_relations(ground: Ground) -> BlocksAndMutesService:
+    return BlocksAndMutesService(
         store=ground.store,
-        relations=ground.at.relations,
-        requests=ground.at.requests,
+        blocks_and_mutes=ground.at.relations,
+        follow_requests=ground.at.requests,
         follows=ground.at.follows,
         accounts=ground.accounts,
         homes=ground.at.homes,
@@ -35,7 +35,7 @@ def build_relations(ground: Ground) -> RelationsService:
     )
 
 
-def build_visiting(ground: Ground, relating: RelationsService) -> VisitingService:
+def build_visiting(ground: Ground, relating: BlocksAndMutesService) -> VisitingService:
     return VisitingService(
         store=ground.store,
         accounts=ground.accounts,
@@ -48,14 +48,14 @@ def build_visiting(ground: Ground, relating: RelationsService) -> VisitingServic
     )
 
 
-def build_requests(ground: Ground) -> RequestService:
-    return RequestService(
-        requests=ground.at.requests,
-        relations=ground.at.relations,
+def build_requests(ground: Ground) -> FollowRequestService:
+    return FollowRequestService(
+        follow_requests=ground.at.requests,
+        blocks_and_mutes=ground.at.relations,
         follows=ground.at.follows,
         accounts=ground.accounts,
         homes=ground.at.homes,
-        cap=ground.config.following_cap,
+        following_cap=ground.config.following_cap,
     )
 
 
@@ -71,12 +71,12 @@ def build_lists(ground: Ground) -> ListService:
     )
 
 
-def build_suggesting(ground: Ground) -> SuggestingService:
+def build_suggesting(ground: Ground) -> FollowSuggestionService:
     at = ground.at
-    return SuggestingService(
+    return FollowSuggestionService(
         store=ground.store,
         follows=at.follows,
-        requests=at.requests,
+        follow_requests=at.requests,
         authors=ground.accounts,
         public=at.public,
         posts=at.posts,

@@ -11,18 +11,18 @@ from socialsite.store import Store
 from timelines import keys
 from timelines.archive.opening import archive_at
 from timelines.author_feeds.repository import ProfileRepository, PublicRepository
-from timelines.cached_timelines.repository import CachedKind, CachedTimelines
+from timelines.cached_timelines.repository import CachedTimelines, TimelineCacheSpec
 from timelines.filters.repository import Filters
-from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
-from timelines.hashtags.followed import FollowedTags
-from timelines.hashtags.repository import TagTimelines
+from timelines.hashtags.followed import FollowedHashtags
+from timelines.hashtags.repository import HashtagTimelines
 from timelines.hashtags.trends_repository import Trends
 from timelines.lists.repository import ListMembers, Lists
 from timelines.live.delivery_lag import DeliveryLag
-from timelines.markers.repository import Positions
-from timelines.notifications.pending_repository import NoticeDebts
+from timelines.markers.repository import Markers
+from timelines.notifications.pending_repository import PendingNotifications
 from timelines.notifications.repository import Notifications
 from timelines.posts.archive import Archive
 from timelines.posts.replies import Threads
@@ -47,7 +47,7 @@ class Repositories:
     posts: PostRepository
     profiles: ProfileRepository
     public: PublicRepository
-    tags: TagTimelines
+    tags: HashtagTimelines
     homes: CachedTimelines
     list_timelines: CachedTimelines
     follows: Follows
@@ -55,26 +55,26 @@ class Repositories:
     members: ListMembers
     lag: DeliveryLag
     notifications: Notifications
-    followed_tags: FollowedTags
+    followed_tags: FollowedHashtags
     trends: Trends
     reactions: Reactions
     bookmarks: Bookmarks
-    relations: Relations
+    relations: BlocksAndMutes
     requests: FollowRequests
     filters: Filters
     threads: Threads
-    positions: Positions
+    positions: Markers
     pulled: PulledAuthors
     index: PostIndex
     names: NameIndex
     search_debts: SearchDebts
-    notice_debts: NoticeDebts
+    notice_debts: PendingNotifications
 
     @classmethod
     def over(cls, store: Store, clock: AnyClock, config: ServiceConfig) -> Self:
         ttl_ms, ahead = config.home_ttl_ms, config.read_ahead
-        homes = CachedKind(keys.home_timeline, keys.HOME_PATTERN, config.home_cap, ttl_ms, ahead)
-        of_lists = CachedKind(keys.list_timeline, keys.LIST_PATTERN, config.list_cap, ttl_ms, ahead)
+        homes = TimelineCacheSpec(keys.home_timeline, keys.HOME_PATTERN, config.home_cap, ttl_ms, ahead)
+        of_lists = TimelineCacheSpec(keys.list_timeline, keys.LIST_PATTERN, config.list_cap, ttl_ms, ahead)
         partitions = config.follow_partitions
         archive = archive_at(config.archive_url)
         posts = PostRepository(store, archive)
@@ -85,7 +85,7 @@ class Repositories:
             posts=posts,
             profiles=ProfileRepository(store, config.profile_cap, config.profile_partitions),
             public=PublicRepository(store, config.public_cap),
-            tags=TagTimelines(store),
+            tags=HashtagTimelines(store),
             homes=CachedTimelines(store, clock, homes),
             list_timelines=CachedTimelines(store, clock, of_lists),
             follows=Follows(store, partitions=partitions, following_cap=config.following_cap),
@@ -93,18 +93,18 @@ class Repositories:
             members=ListMembers(store, partitions=partitions, members_cap=config.list_members_cap),
             lag=DeliveryLag(store),
             notifications=Notifications(store),
-            followed_tags=FollowedTags(store),
+            followed_tags=FollowedHashtags(store),
             trends=Trends(store),
             reactions=Reactions(store),
             bookmarks=Bookmarks(store),
-            relations=Relations(store),
+            relations=BlocksAndMutes(store),
             requests=FollowRequests(store),
             filters=Filters(store),
             threads=Threads(store, posts),
-            positions=Positions(store),
+            positions=Markers(store),
             pulled=PulledAuthors(store),
             index=PostIndex(store),
             names=NameIndex(store),
             search_debts=SearchDebts(store),
-            notice_debts=NoticeDebts(store),
+            notice_debts=PendingNotifications(store),
         )

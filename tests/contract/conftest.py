@@ -16,7 +16,7 @@ from tests.support.people import FakeAccountDirectory
 from tests.support.postgres import PostgresServer
 from tests.support.town import SampleSite
 from tests.support.world import World
-from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.repository import Follows
 
 
@@ -38,7 +38,7 @@ def follows(store: Store) -> Follows:
 
 
 @pytest.fixture
-def relations(services: Services) -> Relations:
+def relations(services: Services) -> BlocksAndMutes:
     return services.repositories.relations
 
 

@@ -36,7 +36,7 @@ async def test_a_bookmark_keeps_its_place_and_is_taken_back_once(bookmarks: Book
     assert await bookmarks.read(ALICE, None, 1, upward=False) == [OLDEST_FIRST[-1]]
     assert await bookmarks.remove(ALICE, PostId(3)) is True
     assert await bookmarks.remove(ALICE, PostId(3)) is False
-    await bookmarks.forget(ALICE)
+    await bookmarks.delete_all(ALICE)
     assert await bookmarks.read(ALICE, None, 9, upward=False) == []
 
 

@@ -15,7 +15,7 @@ from tests.support.world import World
 from timelines import keys
 from timelines.errors import NotBoostable
 from timelines.posts.post import FOLLOWERS, UNLISTED, Counts, Post
-from timelines.reactions.repository import Kind
+from timelines.reactions.repository import ReactionKind
 from timelines.reading.hydration_state import Lookup
 from timelines.visibility.rights import Place, ReaderState
 
@@ -134,11 +134,11 @@ async def test_fifty_boosts_are_looked_at_before_one_is_shown(world: World, acts
     assert first
     reactions = acts.services.repositories.reactions
     for number in range(49):
-        await reactions.join(Kind.BOOST, post.id, AccountId(1000 + number), first + 1 + number)
+        await reactions.add(ReactionKind.BOOST, post.id, AccountId(1000 + number), first + 1 + number)
     await acts.boosts(carol, post)
     await world.deliver_all()
     assert await dave.home_ids() == [first]
-    await reactions.join(Kind.BOOST, post.id, AccountId(2000), first + 50)
+    await reactions.add(ReactionKind.BOOST, post.id, AccountId(2000), first + 50)
     assert await dave.home_ids() == [await acts.boost_of(carol, post), first]
 
 

@@ -16,7 +16,7 @@ from timelines.jobs import SyndicatePost, encode_job
 from timelines.posts.post import Post
 from timelines.posts.stored_values import PostState
 from timelines.reactions.boosting import boost_post
-from timelines.reactions.repository import Kind
+from timelines.reactions.repository import ReactionKind
 
 
 async def undo(services: Services, person: Person, post: Post, boost_id: PostId, done: int) -> None:
@@ -25,7 +25,7 @@ async def undo(services: Services, person: Person, post: Post, boost_id: PostId,
     await node.execute("ZREM", keys.boosted(person.id), post.id)
     if done < 3:
         await at.profiles.remove(person.id, boost_id)
-        await at.homes.forget(person.id)
+        await at.homes.invalidate(person.id)
     if done < 2:
         await node.execute("SET", keys.post(boost_id), "pending", "EX", 3600)
     if done < 1:
@@ -82,7 +82,7 @@ async def test_a_boost_given_up_for_a_minute_takes_a_fresh_id(store: Store, gone
     dead = id_at(clock.now_ms() + 1, 7)
     if gone is PostState.PENDING:
         await services.repositories.posts.claim(dead)
-    await services.repositories.reactions.join(Kind.BOOST, post.id, bob.id, dead)
+    await services.repositories.reactions.add(ReactionKind.BOOST, post.id, bob.id, dead)
     clock.advance(61_000)
     answers = await asyncio.gather(*(acts.boosts(bob, post) for _ in range(5)))
     assert [answer.counts.boosts for answer in answers] == [1] * 5

@@ -9,12 +9,12 @@ from socialsite.store import Node, Reply, Store, StoreUnavailable
 from socialsite.store.node import BULK_MIN_COMMANDS
 from tests.support.nodes import SingleNodeTopology
 from timelines import keys
-from timelines.cached_timelines.repository import CachedPart, CachedTimelines
-from timelines.cached_timelines.spec import LATE_MS, CachedKind
+from timelines.cached_timelines.repository import CachedHead, CachedTimelines
+from timelines.cached_timelines.spec import LATE_MS, TimelineCacheSpec
 
 NOW_MS = 1_900_000_000_000
 CAP = 10
-HOMES = CachedKind(keys.home_timeline, keys.HOME_PATTERN, CAP, 30 * DAY_MS, ahead=15)
+HOMES = TimelineCacheSpec(keys.home_timeline, keys.HOME_PATTERN, CAP, 30 * DAY_MS, read_ahead=15)
 ALICE = 42
 
 
@@ -33,19 +33,19 @@ def at(ms_ago: int, low: int = 0) -> PostId:
 
 
 async def built(homes: CachedTimelines, ids: list[PostId], floor: int = 0) -> None:
-    token = await homes.begin(ALICE)
+    token = await homes.begin_build(ALICE)
     assert token is not None
-    assert await homes.finish(ALICE, token, ids, floor)
+    assert await homes.finish_build(ALICE, token, ids, floor)
 
 
-async def head(homes: CachedTimelines) -> CachedPart:
+async def head(homes: CachedTimelines) -> CachedHead:
     """The first five, as a reader gets them."""
     part = await homes.read(ALICE, 5)
     assert part is not None
     return part
 
 
-async def whole(homes: CachedTimelines) -> CachedPart:
+async def whole(homes: CachedTimelines) -> CachedHead:
     part = await homes.read_whole(ALICE)
     assert part is not None
     return part
@@ -68,7 +68,7 @@ async def test_a_push_goes_in_front(homes: CachedTimelines) -> None:
     await homes.push([ALICE, 43, 44], at(0))
     part = await head(homes)
     assert part.ids == (at(0), at(500))
-    assert part.whole
+    assert part.is_whole
 
 
 async def test_what_is_no_home_is_dropped_and_keeps_nothing_from_the_others(
@@ -169,27 +169,27 @@ async def test_a_push_whose_reply_is_lost_deletes_the_home_and_says_so(store: St
 async def test_what_arrives_during_a_build_is_merged_and_what_both_have_stands_once(
     homes: CachedTimelines, store: Store
 ) -> None:
-    token = await homes.begin(ALICE)
+    token = await homes.begin_build(ALICE)
     assert token is not None
     await homes.push([ALICE], at(0))
     await homes.push([ALICE], at(300))
     assert await homes.read(ALICE, 5) is None, "a home being built is read from the profiles"
-    assert await homes.finish(ALICE, token, [at(300), at(700)], 0)
+    assert await homes.finish_build(ALICE, token, [at(300), at(700)], 0)
     assert await elements(store) == [b"%d" % i for i in (at(0), at(300), at(700))] + [b"-0"]
 
 
 async def test_forgetting_defeats_a_build_in_flight(homes: CachedTimelines) -> None:
-    token = await homes.begin(ALICE)
+    token = await homes.begin_build(ALICE)
     assert token is not None
-    await homes.forget(ALICE)
-    assert not await homes.finish(ALICE, token, [at(300)], 0)
+    await homes.invalidate(ALICE)
+    assert not await homes.finish_build(ALICE, token, [at(300)], 0)
     assert await homes.read(ALICE, 5) is None
 
 
 async def test_a_second_builder_stands_back_and_cannot_finish_for_the_first(homes: CachedTimelines) -> None:
-    assert await homes.begin(ALICE) is not None
-    assert await homes.begin(ALICE) is None
-    assert not await homes.finish(ALICE, "0123456789abcdef", [at(1)], 0)
+    assert await homes.begin_build(ALICE) is not None
+    assert await homes.begin_build(ALICE) is None
+    assert not await homes.finish_build(ALICE, "0123456789abcdef", [at(1)], 0)
 
 
 async def test_a_build_keeps_at_most_the_cap_and_says_where_it_stopped(homes: CachedTimelines) -> None:
@@ -202,9 +202,9 @@ async def test_a_build_keeps_at_most_the_cap_and_says_where_it_stopped(homes: Ca
 
 async def test_an_abandoned_build_and_an_unread_home_expire(homes: CachedTimelines, store: Store) -> None:
     key = keys.home_timeline(ALICE)
-    assert await homes.begin(ALICE) is not None
+    assert await homes.begin_build(ALICE) is not None
     assert 0 < await store.node(key).execute("PTTL", key) <= 30_000
-    await homes.forget(ALICE)
+    await homes.invalidate(ALICE)
     await built(homes, [at(1)])
     assert await store.node(key).execute("PTTL", key) > 29 * DAY_MS
 

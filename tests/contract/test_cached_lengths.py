@@ -15,11 +15,11 @@ from timelines import keys
 from timelines.cached_timelines import pushing as cached_pushing
 from timelines.cached_timelines.pushing import PUSH_PART
 from timelines.cached_timelines.repository import CachedTimelines
-from timelines.cached_timelines.spec import LATE_MS, CachedKind
+from timelines.cached_timelines.spec import LATE_MS, TimelineCacheSpec
 
 NOW_MS = 1_900_000_000_000
 CAP, SLACK = 100, 10
-KIND = CachedKind(keys.home_timeline, keys.HOME_PATTERN, CAP, 30 * DAY_MS, ahead=15)
+KIND = TimelineCacheSpec(keys.home_timeline, keys.HOME_PATTERN, CAP, 30 * DAY_MS, read_ahead=15)
 ALICE = 42
 
 
@@ -48,7 +48,7 @@ async def test_a_read_takes_as_many_elements_as_it_names(homes: CachedTimelines,
     for limit, is_whole in ((1, False), (5, False), (6, False), (7, True)):
         part = await homes.read(ALICE, limit)
         assert part is not None
-        assert (part.ids, part.whole) == (ids[:limit], is_whole)
+        assert (part.ids, part.is_whole) == (ids[:limit], is_whole)
 
 
 @pytest.mark.parametrize("more", [0, 1])
@@ -58,7 +58,7 @@ async def test_everything_is_twice_the_cap_and_twice_the_slack(homes: CachedTime
     part = await homes.read_whole(ALICE)
     assert part is not None
     assert part.ids == ids
-    assert part.whole == (not more)
+    assert part.is_whole == (not more)
 
 
 @pytest.mark.parametrize("deliver", ["push", "insert"])

@@ -4,13 +4,13 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.store import Key, Store
 from timelines import keys
-from timelines.notifications.pending_repository import DEBTS_CAP as NOTICES_CAP
-from timelines.notifications.pending_repository import NoticeDebt, NoticeDebts
+from timelines.notifications.pending_repository import PENDING_CAP as NOTICES_CAP
+from timelines.notifications.pending_repository import PendingNotification, PendingNotifications
 from timelines.search.pending import DEBTS_CAP, SearchDebts
 
 POSTS = [PostId(4096 * n) for n in range(1, 5)]
-FOLLOWS = [NoticeDebt("follow", AccountId(n), AccountId(9)) for n in range(1, 4)]
-LIKE = NoticeDebt("like", AccountId(1), AccountId(9), POSTS[0])
+FOLLOWS = [PendingNotification("follow", AccountId(n), AccountId(9)) for n in range(1, 4)]
+LIKE = PendingNotification("like", AccountId(1), AccountId(9), POSTS[0])
 
 
 async def fill(store: Store, key: Key, prefix: str, count: int) -> None:
@@ -43,29 +43,29 @@ async def test_of_too_many_posts_the_newest_are_kept(store: Store) -> None:
 
 
 async def test_a_notice_is_owed_since_the_first_time(store: Store) -> None:
-    debts = NoticeDebts(store)
-    assert [await debts.owe(debt, 100 * n) for n, debt in enumerate(FOLLOWS, 1)] == [True, True, True]
-    assert await debts.owe(FOLLOWS[0], 900) is False
-    assert await debts.owe(LIKE, 250) is True
-    assert await debts.before(100, 9) == []
-    assert await debts.before(300, 9) == [FOLLOWS[0], FOLLOWS[1], LIKE]
-    assert await debts.before(10_000, 2) == FOLLOWS[:2]
-    await debts.pay([])
-    await debts.pay([FOLLOWS[0], LIKE])
-    assert await debts.before(10_000, 9) == FOLLOWS[1:]
+    debts = PendingNotifications(store)
+    assert [await debts.add(debt, 100 * n) for n, debt in enumerate(FOLLOWS, 1)] == [True, True, True]
+    assert await debts.add(FOLLOWS[0], 900) is False
+    assert await debts.add(LIKE, 250) is True
+    assert await debts.added_before(100, 9) == []
+    assert await debts.added_before(300, 9) == [FOLLOWS[0], FOLLOWS[1], LIKE]
+    assert await debts.added_before(10_000, 2) == FOLLOWS[:2]
+    await debts.complete([])
+    await debts.complete([FOLLOWS[0], LIKE])
+    assert await debts.added_before(10_000, 9) == FOLLOWS[1:]
 
 
 async def test_a_debt_of_another_release_is_left_out(store: Store) -> None:
-    debts, key = NoticeDebts(store), keys.notices_owed()
-    await debts.owe(LIKE, 5)
+    debts, key = PendingNotifications(store), keys.notices_owed()
+    await debts.add(LIKE, 5)
     await store.node(key).execute("ZADD", key, 1, "applause:1:9:4096")
     await store.node(key).execute("ZADD", key, 2, "rubbish", 3, "x:like:1:4096", 4, "12:rubbish")
-    assert await debts.before(100, 9) == [LIKE]
+    assert await debts.added_before(100, 9) == [LIKE]
 
 
 async def test_of_too_many_notices_the_newest_are_kept(store: Store) -> None:
-    debts, key = NoticeDebts(store), keys.notices_owed()
+    debts, key = PendingNotifications(store), keys.notices_owed()
     await fill(store, key, "x", NOTICES_CAP)
-    await debts.owe(LIKE, NOTICES_CAP + 1)
+    await debts.add(LIKE, NOTICES_CAP + 1)
     assert await store.node(key).execute("ZCARD", key) == NOTICES_CAP
     assert await store.node(key).execute("ZRANGE", key, 0, 0) == [b"x2"]

@@ -9,7 +9,7 @@ from socialsite.store import Command, KeyDataShardedConnection, Reply, Store
 from socialsite.store.connections import partition_of_pair
 from socialsite.store.errors import PartitionLayoutChanged
 from timelines import keys
-from timelines.graph.edge_list import EdgeSide
+from timelines.graph.edge_list import EdgeList
 from timelines.graph.edges import TURNS_MOST, PairEdges
 from timelines.graph.follow import FIRST_PASS, Follow, PassCursor
 from timelines.graph.repository import FIRST, Follows
@@ -96,7 +96,7 @@ async def test_a_pass_asks_again_only_where_ties_made_another_one_the_last(
         (id, ALICE, at_ms) for id, at_ms in ((2, 5), (3, 5), (4, 5), (5, 6), (6, 7), (7, 8))
     )
     pairs = WatchedPairs(store, 1)
-    assert await EdgeSide(pairs, keys.followers).next_pass(ALICE, cursor, limit) == (ids, next)
+    assert await EdgeList(pairs, keys.followers).next_pass(ALICE, cursor, limit) == (ids, next)
     assert pairs.trips == trips
 
 
@@ -118,7 +118,7 @@ class Growing:
             await self._edges.add_many((id, ALICE, at_ms) for at_ms, id in enumerate(self.come))
 
         pairs = WatchedPairs(self._store, self._count, come, after=3 + len(self.ids))
-        return await EdgeSide(pairs, keys.followers).next_pass(ALICE, FIRST_PASS, limit)
+        return await EdgeList(pairs, keys.followers).next_pass(ALICE, FIRST_PASS, limit)
 
 
 async def test_a_partition_that_has_no_room_any_more_is_left_to_the_next_pass(store: Store) -> None:
@@ -154,7 +154,7 @@ async def pass_over_four(
         await edges.remove_many((ids[at], ALICE) for at in gone)
 
     pairs = WatchedPairs(store, partitions, leave, after)
-    return await EdgeSide(pairs, keys.followers).next_pass(ALICE, FIRST_PASS, 2)
+    return await EdgeList(pairs, keys.followers).next_pass(ALICE, FIRST_PASS, 2)
 
 
 @pytest.mark.parametrize("gone", [(1,), (0, 1, 2, 3)])
@@ -205,9 +205,9 @@ async def test_of_those_whom_each_follows_the_last_are_told(store: Store) -> Non
     follows = Follows(store, partitions=1, following_cap=10)
     await follows.add_many(Follow(ALICE, AccountId(id), id) for id in range(10, 17))
     await follows.add_many(Follow(BOB, AccountId(id), id) for id in range(20, 23))
-    assert await follows.followed_by_each([], 5) == {}
-    assert await follows.followed_by_each([ALICE], 5) == {ALICE: [16, 15, 14, 13, 12]}
-    told = await follows.followed_by_each([CAROL, BOB, ALICE], 2)
+    assert await follows.recently_followed_by_each([], 5) == {}
+    assert await follows.recently_followed_by_each([ALICE], 5) == {ALICE: [16, 15, 14, 13, 12]}
+    told = await follows.recently_followed_by_each([CAROL, BOB, ALICE], 2)
     assert told == {CAROL: [], BOB: [22, 21], ALICE: [16, 15]}
 
 
@@ -217,13 +217,13 @@ async def test_each_partition_tells_its_share_of_them(store: Store, most: int, e
     parts = [of_partition(number, 2, 5) for number in range(2)]
     await follows.add_many(Follow(ALICE, AccountId(id), id) for part in parts for id in part)
     expected = [id for part, share in zip(parts, each, strict=True) for id in part[::-1][:share]]
-    assert await follows.followed_by_each([ALICE], most) == {ALICE: expected}
+    assert await follows.recently_followed_by_each([ALICE], most) == {ALICE: expected}
 
 
 @pytest.mark.parametrize(("count", "is_all"), [(FIRST - 1, True), (FIRST, False), (FIRST + 1, False)])
 async def test_a_reader_is_met_with_the_first_of_a_partition(store: Store, count: int, is_all: bool) -> None:
     follows = Follows(store, partitions=1, following_cap=100)
     await follows.add_many(Follow(ALICE, AccountId(id), id) for id in range(10, 10 + count))
-    (met,) = await store.read(follows.met_question(ALICE, BOB))
+    (met,) = await store.read(follows.read_viewer_graph(ALICE, BOB))
     assert met.followed == tuple(range(10, 10 + min(count, FIRST)))
     assert met.is_all == is_all

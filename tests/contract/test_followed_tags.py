@@ -6,7 +6,7 @@ from socialsite.services import Services
 from tests.support.world import World, ids_of, ids_on
 from timelines import keys
 from timelines.errors import FollowedHashtagsCapReached
-from timelines.hashtags.followed import FOLLOWED_TAGS_CAP
+from timelines.hashtags.followed import FOLLOWED_HASHTAGS_CAP
 
 
 async def test_following_is_said_once_and_taken_back(world: World, services: Services) -> None:
@@ -24,7 +24,7 @@ async def test_following_is_said_once_and_taken_back(world: World, services: Ser
 
 async def test_there_is_a_cap(world: World, services: Services) -> None:
     alice = await world.person("alice")
-    for number in range(FOLLOWED_TAGS_CAP):
+    for number in range(FOLLOWED_HASHTAGS_CAP):
         await services.tagging.follow(account_id=alice.id, tag=f"t{number}", now_ms=number + 1)
     with pytest.raises(FollowedHashtagsCapReached):
         await services.tagging.follow(account_id=alice.id, tag="more", now_ms=1)

@@ -154,9 +154,9 @@ async def test_of_two_accounts_each_may_follow_the_other(store: Store, follows: 
     for one, other, answer in (
         (ALICE, BOB, (True, False)), (BOB, ALICE, (False, True)), (ALICE, CAROL, (False, False)),
     ):  # fmt: skip
-        assert await store.read(follows.between_question(one, other)) == [answer]
-    assert await store.read(follows.followed_question(ALICE, [BOB, CAROL])) == [{BOB}]
-    assert await store.read(follows.followers_question(BOB, [ALICE, CAROL])) == [{ALICE: 5}]
+        assert await store.read(follows.read_follows_between(one, other)) == [answer]
+    assert await store.read(follows.read_followed_among(ALICE, [BOB, CAROL])) == [{BOB}]
+    assert await store.read(follows.read_followers_among(BOB, [ALICE, CAROL])) == [{ALICE: 5}]
 
 
 async def test_a_deleted_account_leaves_in_bounded_rounds(store: Store, follows: Follows) -> None:

@@ -11,7 +11,7 @@ from socialsite.store import Command, KeyDataShardedConnection, Reply, Store
 from tests.support.paging import ALICE, IDS, ON_ONE_SERVER, newest_first
 from tests.support.topologies import Deployment
 from timelines import keys
-from timelines.graph.edge_list import EdgeSide
+from timelines.graph.edge_list import EdgeList
 from timelines.graph.follow import FIRST_PASS, Follow, FollowCursor, PassCursor
 from timelines.graph.repository import Follows
 
@@ -98,7 +98,7 @@ async def test_those_who_go_while_a_pass_is_read_do_not_end_it_early(store: Stor
             gone.add(id)
             await follows.remove(AccountId(id), ALICE)
 
-    side = EdgeSide(RestlessPairs(store, leave), keys.followers)
+    side = EdgeList(RestlessPairs(store, leave), keys.followers)
     cursor: PassCursor | None = FIRST_PASS
     while cursor is not None:
         page, cursor = await side.next_pass(ALICE, cursor, 7)
@@ -118,7 +118,7 @@ async def test_who_goes_and_comes_back_while_a_pass_is_read_takes_nobody_along(s
             await follows.remove(AccountId(id), ALICE)
             await follows.add(Follow(AccountId(id), ALICE, 1_000_000))
 
-    side = EdgeSide(RestlessPairs(store, come_back), keys.followers)
+    side = EdgeList(RestlessPairs(store, come_back), keys.followers)
     cursor: PassCursor | None = FIRST_PASS
     for _ in range(400):
         page, cursor = await side.next_pass(ALICE, cursor, 7)
@@ -143,7 +143,7 @@ async def test_edges_of_before_that_come_while_a_pass_is_read_push_nobody_out(
             if (id := next(imported, None)) is not None:
                 await follows.add(Follow(AccountId(id), ALICE, 900))
 
-    side = EdgeSide(RestlessPairs(store, bring), keys.followers)
+    side = EdgeList(RestlessPairs(store, bring), keys.followers)
     cursor: PassCursor | None = FIRST_PASS
     while cursor is not None:
         page, cursor = await side.next_pass(ALICE, cursor, limit)
@@ -162,7 +162,7 @@ async def test_who_comes_back_behind_ties_takes_nobody_along(store: Store) -> No
         await follows.remove(AccountId(4), ALICE)
         await follows.add(Follow(AccountId(4), ALICE, 9))
 
-    side = EdgeSide(RestlessPairs(store, come_back, partitions=1), keys.followers)
+    side = EdgeList(RestlessPairs(store, come_back, partitions=1), keys.followers)
     found: list[int] = []
     cursor: PassCursor | None = PassCursor(0, 5, 10)
     for _ in range(5):

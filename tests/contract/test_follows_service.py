@@ -10,7 +10,7 @@ from socialsite.store import Store
 from tests.support.people import FakeAccountDirectory, RecordingTimelineCache
 from timelines.errors import CannotFollowSelf, FollowingCapReached
 from timelines.following.service import FollowingService
-from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow import Follow, FollowCounts
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
@@ -35,11 +35,11 @@ def service(
 ) -> FollowingService:
     return FollowingService(
         follows=follows,
-        relations=Relations(store),
-        requests=FollowRequests(store),
+        blocks_and_mutes=BlocksAndMutes(store),
+        follow_requests=FollowRequests(store),
         accounts=people,
         homes=homes,
-        cap=CAP,
+        following_cap=CAP,
     )
 
 

@@ -39,14 +39,14 @@ async def test_intersections_are_those_of_sets(
         for account in map(AccountId, PEOPLE):
             known = following[viewer] & followers[account]
             newest = sorted(known, key=lambda id: (graph[id, account], str(id)), reverse=True)
-            (met,) = await store.read(follows.met_question(viewer, account))
+            (met,) = await store.read(follows.read_viewer_graph(viewer, account))
             assert met.counts == FollowCounts(len(followers[account]), len(following[account]))
             assert set(met.followed) <= following[viewer]
             assert not met.is_all or set(met.followed) == following[viewer]
-            found = await follows.begin_together(viewer, account, met, 100)
-            assert list(found.known) == newest
-            assert (await follows.begin_together(viewer, account, met, 2)).known == tuple(newest[:2])
-            assert found.both_follow == len(following[viewer] & following[account])
+            found = await follows.send_known_followers(viewer, account, met, 100)
+            assert list(found.account_ids) == newest
+            assert (await follows.send_known_followers(viewer, account, met, 2)).account_ids == tuple(newest[:2])
+            assert found.followed_by_both == len(following[viewer] & following[account])
 
 
 async def test_a_star_with_many_followers_is_asked_not_walked(store: Store) -> None:
@@ -54,5 +54,5 @@ async def test_a_star_with_many_followers_is_asked_not_walked(store: Store) -> N
     star, viewer = AccountId(1), AccountId(2)
     await follows.add_many(Follow(AccountId(id), star, id) for id in range(3, 5_003))
     await follows.add_many(Follow(viewer, AccountId(id), 1) for id in range(4_990, 5_010))
-    (met,) = await store.read(follows.met_question(viewer, star))
-    assert (await follows.begin_together(viewer, star, met, 3)).known == (5_002, 5_001, 5_000)
+    (met,) = await store.read(follows.read_viewer_graph(viewer, star))
+    assert (await follows.send_known_followers(viewer, star, met, 3)).account_ids == (5_002, 5_001, 5_000)

@@ -28,7 +28,7 @@ async def test_a_list_loses_a_member_at_once(services: Services) -> None:
     alice, bob = await World(services).people("alice", "bob")
     made = await alice.makes_list(bob, title="Friends")
     rule = await services.lists.rule(made)
-    post, seat = await bob.publishes("hello"), Seat(alice.id, Place.LIST, rule.rights, rule.answering)
+    post, seat = await bob.publishes("hello"), Seat(alice.id, Place.LIST, rule.read_member_authors, rule.reply_rights)
     assert await visible_to(services, post, [seat]) == [True]
     await services.lists.remove_member(owner_id=alice.id, list_id=made.id, account_id=bob.id)
     assert await visible_to(services, post, [seat]) == [False]

@@ -13,7 +13,7 @@ from socialsite.store import Store, StoreUnavailable
 from tests.support.corpora import corpus_path
 from tests.support.importing import NOW_MS, RULES, import_posts, read_profile_posts, row, write_rows
 from tests.support.topologies import Deployment
-from timelines.fanout.affected_timelines import TouchedTimelines
+from timelines.fanout.affected_timelines import AffectedTimelines
 from timelines.importing.authors import NoGraph
 from timelines.importing.graph import GraphImport, GraphOptions
 from timelines.importing.lines import LineFile, Tally
@@ -132,7 +132,7 @@ def segments_of_20(services: Services, posts: ImportedPosts) -> PostsImport:
         accounts=services.accounts,
         posts=posts,
         public=at.public,
-        touched=TouchedTimelines(at.follows, at.members, at.homes, at.list_timelines),
+        touched=AffectedTimelines(at.follows, at.members, at.homes, at.list_timelines),
         ranks=GraphRanks(services.store),
         standing=at.posts,
         indexing=services.indexing,

@@ -35,7 +35,7 @@ from timelines.importing.lines import LineFile, Tally
 from timelines.importing.posts import PostsImport, PostsOptions
 from timelines.importing.rows import RowRules
 from timelines.live.delivery_lag import DeliveryLag
-from timelines.notifications.pending_repository import NoticeDebt
+from timelines.notifications.pending_repository import PendingNotification
 from timelines.posts.post import Post
 from timelines.search.repository import RARE_CAP, partition_of
 
@@ -111,7 +111,7 @@ async def use_lists(site: Services, world: World) -> None:
 async def use_search(site: Services) -> None:
     """A term with too many posts to stand among the rare ones, a post and a notification that are owed."""
     await site.repositories.search_debts.owe(PostId(1))
-    await site.repositories.notice_debts.owe(NoticeDebt("follow", AccountId(1), AccountId(2)), 1)
+    await site.repositories.notice_debts.add(PendingNotification("follow", AccountId(1), AccountId(2)), 1)
     ids = [PostId(number) for number in range(1, 1000) if partition_of(number) == 0]
     await site.indexing.add(Post(id, AccountId(1), "often") for id in ids[: RARE_CAP + 1])
 
@@ -120,7 +120,7 @@ async def use_notices(site: Services, world: World) -> None:
     erin, frank = await world.people("erin", "frank")
     await erin.follows(frank)
     await site.notifications.mark_read(frank.id, PostId(1 << 52))
-    await site.notifications.wish(frank.id, {"like": "none"})
+    await site.notifications.set_preferences(frank.id, {"like": "none"})
     await site.tagging.follow(account_id=erin.id, tag="words", now_ms=site.clock.now_ms())
     post, now_ms = await frank.publishes("#words"), site.clock.now_ms()
     for act in (site.reactions.like, site.reactions.boost, site.reactions.bookmark):
@@ -134,7 +134,7 @@ async def use_relations(site: Services, world: World) -> None:
     grace, heidi, ivan = await world.people("grace", "heidi", "ivan")
     await grace.blocks(heidi)
     await grace.mutes(ivan)
-    await site.relations.quiet(account_id=grace.id, other_id=ivan.id, now_ms=site.clock.now_ms())
+    await site.relations.hide_boosts(account_id=grace.id, other_id=ivan.id, now_ms=site.clock.now_ms())
     await site.filters.add(account_id=grace.id, phrase="tea")
     await ivan.locks()
     await grace.follows(ivan)

@@ -3,7 +3,7 @@
 from socialsite.services import Services
 from tests.support.relating import read_relation, service_with_cap_of_one
 from tests.support.world import World
-from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.visibility.rights import FOREVER
 
 HOUR_MS = 3_600_000
@@ -20,8 +20,8 @@ async def test_a_mute_ends_when_it_was_said_to(world: World, services: Services)
     alice, bob = await world.people("alice", "bob")
     now_ms = services.clock.now_ms()
     await alice.mutes(bob, now_ms + HOUR_MS)
-    before = await services.relations.relation(alice.id, bob.id, now_ms + HOUR_MS - 1)
-    after = await services.relations.relation(alice.id, bob.id, now_ms + HOUR_MS)
+    before = await services.relations.relationship(alice.id, bob.id, now_ms + HOUR_MS - 1)
+    after = await services.relations.relationship(alice.id, bob.id, now_ms + HOUR_MS)
     assert (before.muted_until_ms, after.mutes) == (now_ms + HOUR_MS, False)
     assert (await services.relations.muted(alice.id, now_ms=now_ms)).account_ids == (bob.id,)
     assert (await services.relations.muted(alice.id, now_ms=now_ms + HOUR_MS)).account_ids == ()
@@ -39,7 +39,9 @@ async def test_a_mute_for_good_replaces_one_for_a_time(world: World, services: S
     assert not await alice.unmutes(bob)
 
 
-async def test_mutes_for_good_come_first_and_in_pages(world: World, services: Services, relations: Relations) -> None:
+async def test_mutes_for_good_come_first_and_in_pages(
+    world: World, services: Services, relations: BlocksAndMutes
+) -> None:
     alice = await world.person("alice")
     others = [(await world.person(f"p{number}")).id for number in range(5)]
     now_ms = services.clock.now_ms()

@@ -78,7 +78,7 @@ async def test_with_the_account_its_notifications_go(three: ThreePeople, world: 
     alice, bob, _ = three
     await bob.follows(alice)
     await mark_all_read(alice)
-    await services.notifications.wish(alice.id, {"like": "none"})
+    await services.notifications.set_preferences(alice.id, {"like": "none"})
     await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
     await bob.publishes("goodbye @alice")
     await world.deliver_all()

@@ -34,7 +34,7 @@ async def test_a_repetition_is_no_second_one(three: ThreePeople, acts: PersonRea
     await mark_all_read(alice)
     await acts.likes(bob, post)
     for _ in range(3):
-        await world.services.notifications.notice(answer)
+        await world.services.notifications.notify(answer)
         await acts.unlikes(bob, post)
         await acts.likes(bob, post)
     assert await notification_texts(alice) == ["like by bob", "reply by bob"]
@@ -85,7 +85,7 @@ async def test_a_boost_that_an_earlier_release_told_of_is_seen_as_long_as_it_sta
     await acts.boosts(bob, post)
     boost = (await services.reading.profile(bob.id, viewer_id=bob.id)).entries[0].post
     notifications = services.repositories.notifications
-    await notifications.forget(alice.id)
+    await notifications.delete_all(alice.id)
     await notifications.add(alice.id, Notification(boost.id, "boost", bob.id, boost.id))
     assert await notification_texts(alice) == ["boost by bob"]
     await acts.unboosts(bob, post)
@@ -168,12 +168,12 @@ async def test_what_is_not_wanted_is_not_told(
 ) -> None:
     alice, bob, carol = three
     post = await alice.publishes("hello")
-    await services.notifications.wish(alice.id, {"like": "none", "mention": "followed"})
+    await services.notifications.set_preferences(alice.id, {"like": "none", "mention": "followed"})
     await alice.follows(carol)
     await acts.likes(bob, post)
     await bob.publishes("hello @alice")
     await carol.publishes("hello @alice")
     await world.deliver_all()
     assert await notification_texts(alice) == ["mention by carol"]
-    wishes = await services.notifications.wishes(alice.id)
+    wishes = await services.notifications.preferences(alice.id)
     assert (wishes["like"], wishes["mention"], wishes["follow"]) == ("none", "followed", "all")

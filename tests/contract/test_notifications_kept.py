@@ -7,14 +7,14 @@ from socialsite.ids import PostId, id_at
 from socialsite.store import Store
 from tests.support.scripting import run_command
 from timelines import keys
-from timelines.notifications.notification import RECURRING, Kind, Notification
-from timelines.notifications.repository import LOOKED_AT, Notifications, Unread
+from timelines.notifications.notification import RECURRING_KINDS, Notification, NotificationKind
+from timelines.notifications.repository import UNREAD_BATCH, Notifications, UnreadBatch
 
 NOW_MS = 1_790_000_000_000
 READER, BY, POST = AccountId(7), AccountId(8), PostId(4096)
 
 
-def heard(kind: Kind, at_ms: int) -> Notification:
+def heard(kind: NotificationKind, at_ms: int) -> Notification:
     return Notification(id_at(at_ms), kind, BY, POST)
 
 
@@ -26,8 +26,8 @@ async def fill(store: Store, count: int) -> list[Notification]:
     return likes
 
 
-@pytest.mark.parametrize("kind", sorted(RECURRING))
-async def test_what_can_be_done_again_is_told_again_after_a_day(store: Store, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", sorted(RECURRING_KINDS))
+async def test_what_can_be_done_again_is_told_again_after_a_day(store: Store, kind: NotificationKind) -> None:
     notifications, later_ms = Notifications(store), NOW_MS + DAY_MS
     assert await notifications.add(READER, heard(kind, NOW_MS)) == id_at(NOW_MS)
     assert await notifications.add(READER, heard(kind, later_ms)) is None
@@ -42,7 +42,7 @@ async def test_what_has_stood_since_then_is_not_told_again(store: Store) -> None
 
 
 @pytest.mark.parametrize("kind", ["mention", "reply"])
-async def test_what_happens_once_is_told_once(store: Store, kind: Kind) -> None:
+async def test_what_happens_once_is_told_once(store: Store, kind: NotificationKind) -> None:
     notifications = Notifications(store)
     assert await notifications.add(READER, heard(kind, NOW_MS)) == id_at(NOW_MS)
     assert await notifications.add(READER, heard(kind, NOW_MS + 9 * DAY_MS)) is None
@@ -71,15 +71,15 @@ async def test_a_page_tells_its_edge_where_more_may_follow(store: Store) -> None
 
 async def test_unread_ones_are_looked_at_a_hundred_at_a_time(store: Store) -> None:
     notifications = Notifications(store)
-    assert await notifications.unread(READER) == Unread(PostId(0))
-    few = await fill(store, LOOKED_AT - 1)
-    assert await notifications.unread(READER) == Unread(PostId(LOOKED_AT - 1), tuple(few))
-    likes = await fill(store, LOOKED_AT)
-    assert await notifications.unread(READER) == Unread(PostId(LOOKED_AT), tuple(likes), PostId(1))
-    likes = await fill(store, LOOKED_AT + 1)
-    newest = PostId(LOOKED_AT + 1)
-    assert await notifications.unread(READER) == Unread(newest, tuple(likes[:-1]), PostId(2))
-    assert await notifications.unread(READER, below=PostId(2)) == Unread(newest, tuple(likes[-1:]))
-    assert await notifications.unread(READER, below=PostId(1)) == Unread(newest)
+    assert await notifications.unread(READER) == UnreadBatch(PostId(0))
+    few = await fill(store, UNREAD_BATCH - 1)
+    assert await notifications.unread(READER) == UnreadBatch(PostId(UNREAD_BATCH - 1), tuple(few))
+    likes = await fill(store, UNREAD_BATCH)
+    assert await notifications.unread(READER) == UnreadBatch(PostId(UNREAD_BATCH), tuple(likes), PostId(1))
+    likes = await fill(store, UNREAD_BATCH + 1)
+    newest = PostId(UNREAD_BATCH + 1)
+    assert await notifications.unread(READER) == UnreadBatch(newest, tuple(likes[:-1]), PostId(2))
+    assert await notifications.unread(READER, below=PostId(2)) == UnreadBatch(newest, tuple(likes[-1:]))
+    assert await notifications.unread(READER, below=PostId(1)) == UnreadBatch(newest)
     await notifications.mark_read(READER, newest)
-    assert await notifications.unread(READER) == Unread(newest)
+    assert await notifications.unread(READER) == UnreadBatch(newest)

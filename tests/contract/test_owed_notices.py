@@ -11,7 +11,7 @@ from socialsite.services import Services
 from socialsite.services.ground import Ground
 from socialsite.services.people import build_following
 from tests.support.world import Person, World
-from timelines.notifications.pending import OVERDUE_MS, NoticesOwed
+from timelines.notifications.pending import OVERDUE_MS, PendingNotificationService
 from timelines.posts.post import Post
 
 KINDS = "follow", "request", "like"
@@ -61,7 +61,7 @@ class PendingNotificationScenario:
         return [each.kind for each in found]
 
     @property
-    def worker(self) -> NoticesOwed:
+    def worker(self) -> PendingNotificationService:
         """Its turn once what is owed now is overdue."""
         clock = FixedClock(self.now_ms + 2 * OVERDUE_MS)
         return Ground(self.services.store, clock, ServiceConfig()).owed_notices
@@ -88,27 +88,27 @@ async def test_what_a_dead_process_did_not_tell_a_worker_tells_once(
     scene: PendingNotificationScenario,
 ) -> None:
     await scene.done_by_one_who_dies()
-    assert await scene.services.owed_notices.tell() == 0  # the process may be at it yet
+    assert await scene.services.owed_notices.deliver_overdue() == 0  # the process may be at it yet
     for _ in range(2):
-        await scene.worker.tell()
+        await scene.worker.deliver_overdue()
         assert await scene.written() == [scene.kind]
 
 
 async def test_what_is_repeated_meanwhile_is_told_all_the_same(scene: PendingNotificationScenario) -> None:
     await scene.done_by_one_who_dies()
     await scene.done()
-    await scene.worker.tell()
+    await scene.worker.deliver_overdue()
     assert await scene.written() == [scene.kind]
 
 
 async def test_what_was_taken_back_is_not_told(scene: PendingNotificationScenario) -> None:
     await scene.done_by_one_who_dies()
     await scene.taken_back()
-    assert await scene.worker.tell() == 1
+    assert await scene.worker.deliver_overdue() == 1
     assert await scene.written() == []
 
 
 async def test_what_was_told_is_not_owed(scene: PendingNotificationScenario) -> None:
     await scene.done()
     assert await scene.written() == [scene.kind]
-    assert await scene.worker.tell() == 0
+    assert await scene.worker.deliver_overdue() == 0

@@ -128,7 +128,7 @@ async def test_the_worker_finishes_what_a_crash_cut_off(world: World, services: 
     post = await alice.publishes("hello")
     at = services.repositories
     if steps < 3:
-        await at.homes.forget(alice.id)
+        await at.homes.invalidate(alice.id)
     if steps < 2:
         await at.profiles.remove(alice.id, post.id)
         await at.public.remove(post.id)

@@ -9,7 +9,7 @@ from socialsite.ids import PostId, id_at
 from socialsite.store import Key, Store
 from timelines import keys
 from timelines.posts.post import Post
-from timelines.reactions.repository import MOST_LOOKS, Kind, Reactions
+from timelines.reactions.repository import MOST_LOOKS, ReactionKind, Reactions
 
 ALICE, BOB = AccountId(7), AccountId(8)
 NOW_MS = 1_795_000_000_000
@@ -25,8 +25,8 @@ class Interrupted(Reactions):
         self.meanwhile: list[Meanwhile] = []
         self.looks = 0
 
-    async def held_at(self, kind: Kind, post_id: PostId, account_id: AccountId) -> int | None:
-        found = await super().held_at(kind, post_id, account_id)
+    async def find_score(self, kind: ReactionKind, post_id: PostId, account_id: AccountId) -> int | None:
+        found = await super().find_score(kind, post_id, account_id)
         self.looks += 1
         if self.meanwhile:
             await self.meanwhile.pop(0)()
@@ -59,22 +59,22 @@ async def test_a_dead_boost_is_swapped_and_the_one_that_stands_is_told(store: St
         keys.boosts(POST),
         (id_at(NOW_MS + 2_000), id_at(NOW_MS + 3_000), id_at(NOW_MS + 4_000)),
     )
-    assert await reactions.swap_boost(POST, ALICE, dead, fresh) is None
+    assert await reactions.replace_boost(POST, ALICE, dead, fresh) is None
     assert await stands(store, key) == []
     await store.node(key).execute("ZADD", key, dead, ALICE)
-    assert await reactions.swap_boost(POST, ALICE, dead, fresh) == fresh
-    assert await reactions.swap_boost(POST, ALICE, dead, late) == fresh
+    assert await reactions.replace_boost(POST, ALICE, dead, fresh) == fresh
+    assert await reactions.replace_boost(POST, ALICE, dead, late) == fresh
     assert await stands(store, key) == [(ALICE, fresh)]
 
 
 async def test_a_note_tells_whether_the_reaction_stands(store: Store, reactions: Interrupted) -> None:
     index = keys.liked(ALICE)
-    assert await reactions.note(Kind.LIKE, POST, ALICE) is False
+    assert await reactions.sync_index(ReactionKind.LIKE, POST, ALICE) is False
     await liked(store)
-    assert await reactions.note(Kind.LIKE, POST, ALICE) is True
+    assert await reactions.sync_index(ReactionKind.LIKE, POST, ALICE) is True
     assert await stands(store, index) == [(POST, 5)]
     await unliked(store)
-    assert await reactions.note(Kind.LIKE, POST, ALICE) is False
+    assert await reactions.sync_index(ReactionKind.LIKE, POST, ALICE) is False
     assert await stands(store, index) == []
     assert reactions.looks == 3 * 2  # before the write and after it, and no more
 
@@ -82,21 +82,21 @@ async def test_a_note_tells_whether_the_reaction_stands(store: Store, reactions:
 async def test_a_boost_is_noted_by_the_moment_of_its_id(store: Store, reactions: Reactions) -> None:
     key = keys.boosts(POST)
     await store.node(key).execute("ZADD", key, id_at(NOW_MS + 2_000) + 1, ALICE)
-    assert await reactions.note(Kind.BOOST, POST, ALICE) is True
+    assert await reactions.sync_index(ReactionKind.BOOST, POST, ALICE) is True
     assert await stands(store, keys.boosted(ALICE)) == [(POST, NOW_MS + 2_000)]
 
 
 async def test_what_was_taken_back_while_it_was_noted_is_not_kept(store: Store, reactions: Interrupted) -> None:
     await liked(store)
     reactions.meanwhile = [lambda: unliked(store)]
-    assert await reactions.note(Kind.LIKE, POST, ALICE) is False
+    assert await reactions.sync_index(ReactionKind.LIKE, POST, ALICE) is False
     assert await stands(store, keys.liked(ALICE)) == []
     assert reactions.looks == 3
 
 
 async def test_what_came_back_while_it_was_noted_is_kept(store: Store, reactions: Interrupted) -> None:
     reactions.meanwhile = [lambda: liked(store, 5), lambda: unliked(store), lambda: liked(store, 9)]
-    assert await reactions.note(Kind.LIKE, POST, ALICE) is True
+    assert await reactions.sync_index(ReactionKind.LIKE, POST, ALICE) is True
     assert await stands(store, keys.liked(ALICE)) == [(POST, 9)]
     assert reactions.looks == 5
 
@@ -105,19 +105,19 @@ async def test_a_reaction_that_never_rests_is_noted_so_many_times_and_no_more(
     store: Store, reactions: Interrupted
 ) -> None:
     reactions.meanwhile = [lambda: liked(store), lambda: unliked(store)] * MOST_LOOKS
-    await reactions.note(Kind.LIKE, POST, ALICE)
+    await reactions.sync_index(ReactionKind.LIKE, POST, ALICE)
     assert reactions.looks == MOST_LOOKS + 1
 
 
 async def test_a_sweep_takes_the_first_of_an_index_as_many_as_it_asks_for(store: Store, reactions: Reactions) -> None:
     key, posts = keys.liked(ALICE), [PostId(POST + n) for n in range(4)]
     await store.node(key).execute("ZADD", key, *(part for n, id in enumerate(posts) for part in (9 - n, id)))
-    assert await reactions.indexed(Kind.LIKE, ALICE, 2) == [posts[3], posts[2]]
-    assert await reactions.indexed(Kind.LIKE, ALICE, 9) == posts[::-1]
-    await reactions.drop_indexed(Kind.LIKE, ALICE, [])
-    await reactions.drop_indexed(Kind.LIKE, ALICE, [posts[3], posts[1]])
-    assert await reactions.indexed(Kind.LIKE, ALICE, 9) == [posts[2], posts[0]]
-    assert await reactions.indexed(Kind.BOOST, ALICE, 9) == []
+    assert await reactions.reacted_post_ids(ReactionKind.LIKE, ALICE, 2) == [posts[3], posts[2]]
+    assert await reactions.reacted_post_ids(ReactionKind.LIKE, ALICE, 9) == posts[::-1]
+    await reactions.remove_from_index(ReactionKind.LIKE, ALICE, [])
+    await reactions.remove_from_index(ReactionKind.LIKE, ALICE, [posts[3], posts[1]])
+    assert await reactions.reacted_post_ids(ReactionKind.LIKE, ALICE, 9) == [posts[2], posts[0]]
+    assert await reactions.reacted_post_ids(ReactionKind.BOOST, ALICE, 9) == []
 
 
 async def test_the_newest_fading_boosts_come_first_and_the_rest_is_told_of(store: Store, reactions: Reactions) -> None:
@@ -125,9 +125,9 @@ async def test_the_newest_fading_boosts_come_first_and_the_rest_is_told_of(store
     for account_id, boost in enumerate(boosts, start=1):
         await store.node(key).execute("ZADD", key, boost, account_id)
     fading = [Post(id, AccountId(n), "", boost_of=POST) for n, id in enumerate(boosts, start=1)][::-1]
-    assert await reactions.fading(POST, 2) == (fading[:2], True)
-    assert await reactions.fading(POST, 3) == (fading, False)
-    assert await reactions.fading(POST, 4) == (fading, False)
-    await reactions.faded([])
-    await reactions.faded(fading[:2])
-    assert await reactions.fading(POST, 2) == (fading[2:], False)
+    assert await reactions.boosts_to_delete(POST, 2) == (fading[:2], True)
+    assert await reactions.boosts_to_delete(POST, 3) == (fading, False)
+    assert await reactions.boosts_to_delete(POST, 4) == (fading, False)
+    await reactions.mark_boosts_deleted([])
+    await reactions.mark_boosts_deleted(fading[:2])
+    assert await reactions.boosts_to_delete(POST, 2) == (fading[2:], False)

@@ -14,7 +14,7 @@ from timelines.errors import PostNotFound
 from timelines.posts.post import Counts
 from timelines.reactions.bookmark_cursor import BookmarkCursor
 from timelines.reactions.bookmark_repository import Bookmarks
-from timelines.reactions.repository import Gone, Kind, Reactions
+from timelines.reactions.repository import PostGone, ReactionKind, Reactions
 
 
 async def test_a_like_is_counted_at_once_and_once(world: World, acts: PersonReactions) -> None:
@@ -48,12 +48,12 @@ async def test_what_a_crash_cut_off_is_mended_by_repeating(
 ) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
-    await services.repositories.reactions.join(Kind.LIKE, post.id, bob.id, services.clock.now_ms())
+    await services.repositories.reactions.add(ReactionKind.LIKE, post.id, bob.id, services.clock.now_ms())
     assert await acts.read_indexes(bob) == (set(), set())
     await acts.likes(bob, post)
     assert (await acts.read_counts(post)).likes == 1
     assert await acts.read_indexes(bob) == ({post.id}, set())
-    await services.repositories.reactions.leave(Kind.LIKE, post.id, bob.id)
+    await services.repositories.reactions.remove(ReactionKind.LIKE, post.id, bob.id)
     assert await acts.read_indexes(bob) == ({post.id}, set())
     await acts.unlikes(bob, post)
     assert await acts.read_indexes(bob) == (set(), set())
@@ -76,8 +76,8 @@ async def test_a_like_finds_no_post_that_was_deleted_on_the_way(
     await acts.likes(bob, post)
     await alice.deletes(post)
     assert await acts.counts_text(post.id) is None
-    with pytest.raises(Gone):
-        await services.repositories.reactions.join(Kind.LIKE, post.id, alice.id, 1)
+    with pytest.raises(PostGone):
+        await services.repositories.reactions.add(ReactionKind.LIKE, post.id, alice.id, 1)
     for act in (acts.likes, acts.unlikes, acts.bookmarks, acts.boosts):
         with pytest.raises(PostNotFound):
             await act(bob, post)
@@ -133,7 +133,7 @@ async def test_likers_of_the_same_moment_are_each_met_once(
     post = await alice.publishes("hello")
     others = await world.people(*(f"p{n}" for n in range(12)))
     for person in others:
-        await services.repositories.reactions.join(Kind.LIKE, post.id, person.id, 5)
+        await services.repositories.reactions.add(ReactionKind.LIKE, post.id, person.id, 5)
     for limit in (1, 3, 5, 12, 13):
         assert sorted(await acts.likers(post, limit=limit)) == sorted(person.id for person in others)
 
@@ -222,6 +222,6 @@ async def test_scores_that_servers_write_in_other_ways_are_read(services: Servic
     reactions, post = Reactions(services.store), PostId(77)
     key = keys.boosts(post)
     await services.store.node(key).execute("ZADD", key, str((1 << 53) - 1), 5)
-    assert await reactions.held_at(Kind.BOOST, post, AccountId(5)) == (1 << 53) - 1
-    assert await reactions.leave(Kind.BOOST, post, AccountId(5), only_at=(1 << 53) - 2) is False
-    assert await reactions.leave(Kind.BOOST, post, AccountId(5), only_at=(1 << 53) - 1) is True
+    assert await reactions.find_score(ReactionKind.BOOST, post, AccountId(5)) == (1 << 53) - 1
+    assert await reactions.remove(ReactionKind.BOOST, post, AccountId(5), only_at=(1 << 53) - 2) is False
+    assert await reactions.remove(ReactionKind.BOOST, post, AccountId(5), only_at=(1 << 53) - 1) is True

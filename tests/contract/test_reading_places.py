@@ -9,21 +9,21 @@ from tests.support.topologies import Deployment
 from tests.support.world import Person, World
 from timelines import keys
 from timelines.errors import TimelineNotFound
-from timelines.markers.marker import POSITIONS_CAP, ReadingPlace
+from timelines.markers.marker import MARKERS_CAP, Marker
 
 ME = AccountId(7)
 
 
 async def test_a_place_moves_forward_and_back_only_when_told(services: Services) -> None:
     places = services.positions
-    assert await places.find(ME, "home") == ReadingPlace(PostId(0), True)
+    assert await places.find(ME, "home") == Marker(PostId(0), True)
     assert await places.move(ME, "home", PostId(50)) == 50
     assert await places.move(ME, "home", PostId(40)) == 50
     assert await places.move(ME, "home", PostId(60)) == 60
     assert await places.move(ME, "home", PostId(9), back=True) == 9
-    assert (await places.find(ME, "home")).read == 9
-    assert (await places.find(ME, "public")).read == 0
-    assert await places.find(None, "home") == ReadingPlace()
+    assert (await places.find(ME, "home")).last_read_id == 9
+    assert (await places.find(ME, "public")).last_read_id == 0
+    assert await places.find(None, "home") == Marker()
 
 
 @pytest.mark.parametrize(
@@ -35,20 +35,20 @@ async def test_places_are_kept_for_known_timelines_alone(services: Services, nam
 
 
 async def test_the_number_of_places_is_bounded(services: Services) -> None:
-    for number in range(1, POSITIONS_CAP + 1):
+    for number in range(1, MARKERS_CAP + 1):
         await services.positions.move(ME, f"list:{number}", PostId(5 + number))
     assert await services.positions.move(ME, "home", PostId(5)) == 5
     assert await services.positions.move(ME, f"list:{number + 1}", PostId(900)) == 900
-    kept = [(await services.positions.find(ME, f"list:{each}")).read for each in range(1, 5)]
+    kept = [(await services.positions.find(ME, f"list:{each}")).last_read_id for each in range(1, 5)]
     assert kept == [0, 0, 8, 9], "the lists read longest ago made room"
-    assert (await services.positions.find(ME, "home")).read == 5
+    assert (await services.positions.find(ME, "home")).last_read_id == 5
 
 
 async def test_scrolling_is_a_preference_beside_others(services: Services) -> None:
-    await services.notifications.wish(ME, {"like": "none"})
-    await services.positions.prefer(ME, scrolls=False)
+    await services.notifications.set_preferences(ME, {"like": "none"})
+    await services.positions.set_scroll_preference(ME, scrolls=False)
     assert not (await services.positions.find(ME, "home")).scrolls
-    await services.positions.prefer(ME, scrolls=True)
+    await services.positions.set_scroll_preference(ME, scrolls=True)
     assert (await services.positions.find(ME, "home")).scrolls
 
 
@@ -74,7 +74,7 @@ async def test_friends_of_most_friends_come_first(world: World, services: Servic
     await ann.follows(ben)
     found = await services.suggesting.suggestions(me.id, 10)
     assert [each.account_id for each in found] == [two.id, one.id]
-    assert set(found[0].known) == {ann.id, ben.id}
+    assert set(found[0].known_follower_ids) == {ann.id, ben.id}
     assert lone.id not in await suggested(services, me)
 
 

@@ -18,7 +18,7 @@ from timelines.errors import (
     PostNotFound,
 )
 from timelines.following.service import FollowingService
-from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow import FollowCursor
 
 HOUR_MS = 3_600_000
@@ -59,7 +59,7 @@ async def test_neither_side_of_a_block_follows_the_other(world: World, blocker: 
             await one.follows(other)
 
 
-async def test_nobody_blocks_mutes_or_quiets_themselves(world: World, services: Services) -> None:
+async def test_nobody_blocks_mutes_or_hides_the_boosts_of_themselves(world: World, services: Services) -> None:
     alice = await world.person("alice")
     now_ms = services.clock.now_ms()
     with pytest.raises(CannotBlockOrMuteSelf):
@@ -67,22 +67,22 @@ async def test_nobody_blocks_mutes_or_quiets_themselves(world: World, services: 
     with pytest.raises(CannotBlockOrMuteSelf):
         await alice.mutes(alice)
     with pytest.raises(CannotBlockOrMuteSelf):
-        await services.relations.quiet(account_id=alice.id, other_id=alice.id, now_ms=now_ms)
+        await services.relations.hide_boosts(account_id=alice.id, other_id=alice.id, now_ms=now_ms)
     with pytest.raises(CannotFollowSelf):
         await alice.follows(alice)
 
 
 async def test_a_follow_under_way_does_not_survive_a_block(
-    world: World, services: Services, relations: Relations
+    world: World, services: Services, relations: BlocksAndMutes
 ) -> None:
     """The block comes whole between the follow's first look and its edge."""
     alice, bob = await world.people("alice", "bob")
 
-    class Late(Relations):
+    class Late(BlocksAndMutes):
         looks = 0
 
-        async def apart(self, account_id: AccountId, others) -> set[AccountId]:
-            found = await super().apart(account_id, others)
+        async def blocked_either_way(self, account_id: AccountId, others) -> set[AccountId]:
+            found = await super().blocked_either_way(account_id, others)
             self.looks += 1
             if self.looks == 1:
                 await bob.blocks(alice)
@@ -90,8 +90,8 @@ async def test_a_follow_under_way_does_not_survive_a_block(
 
     at, late = services.repositories, Late(services.store)
     following = FollowingService(
-        follows=at.follows, relations=late, requests=at.requests, accounts=services.accounts,
-        homes=at.homes, cap=10,
+        follows=at.follows, blocks_and_mutes=late, follow_requests=at.requests, accounts=services.accounts,
+        homes=at.homes, following_cap=10,
     )  # fmt: skip
     with pytest.raises(AccountNotFound):
         await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=services.clock.now_ms())
@@ -119,11 +119,11 @@ async def test_a_side_that_a_crash_left_out_is_mended_by_repeating(world: World,
     assert (await read_relation(services, bob, alice)).is_blocked
     await services.store.node(key).execute("DEL", key)
     await alice.unblocks(bob)
-    assert not (await read_relation(services, bob, alice)).is_apart
+    assert not (await read_relation(services, bob, alice)).is_blocked_either_way
 
 
 async def test_blocked_accounts_come_in_pages_also_when_they_share_a_time(
-    world: World, services: Services, relations: Relations
+    world: World, services: Services, relations: BlocksAndMutes
 ) -> None:
     alice = await world.person("alice")
     others = [(await world.person(f"p{number}")).id for number in range(9)]
@@ -162,7 +162,7 @@ async def test_who_is_kept_away_is_on_no_page_of_followers(world: World, service
 async def test_caps_refuse_one_more(world: World, services: Services) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     capped, now_ms = service_with_cap_of_one(services), services.clock.now_ms()
-    for act in (capped.block, capped.mute, capped.quiet):
+    for act in (capped.block, capped.mute, capped.hide_boosts):
         await act(account_id=alice.id, other_id=bob.id, now_ms=now_ms)
         with pytest.raises(BlocksAndMutesCapReached):
             await act(account_id=alice.id, other_id=carol.id, now_ms=now_ms)
@@ -222,7 +222,7 @@ async def test_a_deleted_account_leaves_no_relation_behind(world: World, service
     await bob.locks()
     await alice.unblocks(bob)
     await alice.follows(bob)
-    await services.relations.quiet(account_id=alice.id, other_id=carol.id, now_ms=1)
+    await services.relations.hide_boosts(account_id=alice.id, other_id=carol.id, now_ms=1)
     await services.filters.add(account_id=alice.id, phrase="tea")
     await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
     await world.deliver_all()

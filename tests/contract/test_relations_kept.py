@@ -6,8 +6,8 @@ from accounts.domain import AccountId
 from socialsite.store import Key, Store
 from tests.support.scripting import run_command
 from timelines import keys
-from timelines.graph.blocks_and_mutes_repository import AT_ONCE, COUNTED, Relations
-from timelines.graph.relation import Relation
+from timelines.graph.blocks_and_mutes_repository import AT_ONCE, COUNTED, BlocksAndMutes
+from timelines.graph.relation import Relationship
 
 ALICE, BOB, CAROL = AccountId(7), AccountId(8), AccountId(9)
 
@@ -18,26 +18,26 @@ async def at(store: Store, key: Key) -> list[bytes]:
     return held
 
 
-async def related(store: Store, now_ms: int) -> Relation:
+async def related(store: Store, now_ms: int) -> Relationship:
     """What Alice has to do with Bob."""
-    (found,) = await store.read(Relations(store).relation_question(ALICE, BOB, now_ms))
-    assert isinstance(found, Relation)
+    (found,) = await store.read(BlocksAndMutes(store).read_relationship(ALICE, BOB, now_ms))
+    assert isinstance(found, Relationship)
     return found
 
 
-async def test_a_block_keeps_its_time_on_both_sides(store: Store, relations: Relations) -> None:
+async def test_a_block_keeps_its_time_on_both_sides(store: Store, relations: BlocksAndMutes) -> None:
     assert await relations.block(ALICE, BOB, 100) is True
     assert await relations.block(ALICE, BOB, 200) is False
     assert await at(store, keys.blocks(ALICE)) == [b"8", b"100"]
     assert await at(store, keys.blocked_by(BOB)) == [b"7", b"100"]
-    assert await relations.apart(ALICE, [BOB, CAROL]) == {BOB}
-    assert await relations.apart(BOB, [ALICE, CAROL]) == {ALICE}
+    assert await relations.blocked_either_way(ALICE, [BOB, CAROL]) == {BOB}
+    assert await relations.blocked_either_way(BOB, [ALICE, CAROL]) == {ALICE}
     assert await relations.unblock(ALICE, BOB) is True
     assert await relations.unblock(ALICE, BOB) is False
     assert await at(store, keys.blocked_by(BOB)) == []
 
 
-async def test_a_mute_is_new_where_it_ends_at_another_time(store: Store, relations: Relations) -> None:
+async def test_a_mute_is_new_where_it_ends_at_another_time(store: Store, relations: BlocksAndMutes) -> None:
     assert await relations.mute(ALICE, BOB, 500, 100) is True
     assert await relations.mute(ALICE, BOB, 500, 100) is False
     assert await relations.mute(ALICE, BOB, 600, 100) is True
@@ -50,45 +50,45 @@ async def test_a_mute_is_new_where_it_ends_at_another_time(store: Store, relatio
     assert await relations.unmute(ALICE, CAROL) is False
 
 
-async def test_hidden_boosts_keep_their_time(store: Store, relations: Relations) -> None:
-    assert await relations.quiet(ALICE, BOB, 100) is True
-    assert await relations.quiet(ALICE, BOB, 200) is False
+async def test_hidden_boosts_keep_their_time(store: Store, relations: BlocksAndMutes) -> None:
+    assert await relations.hide_boosts(ALICE, BOB, 100) is True
+    assert await relations.hide_boosts(ALICE, BOB, 200) is False
     assert await at(store, keys.quieted(ALICE)) == [b"8", b"100"]
-    assert await relations.unquiet(ALICE, BOB) is True
-    assert await relations.unquiet(ALICE, BOB) is False
+    assert await relations.show_boosts(ALICE, BOB) is True
+    assert await relations.show_boosts(ALICE, BOB) is False
 
 
-async def test_each_relation_is_told_by_itself(store: Store, relations: Relations) -> None:
-    assert await related(store, 100) == Relation()
+async def test_each_relation_is_told_by_itself(store: Store, relations: BlocksAndMutes) -> None:
+    assert await related(store, 100) == Relationship()
     await relations.block(ALICE, BOB, 1)
-    assert await related(store, 100) == Relation(blocks=True)
+    assert await related(store, 100) == Relationship(blocks=True)
     await relations.unblock(ALICE, BOB)
     await relations.block(BOB, ALICE, 1)
-    assert await related(store, 100) == Relation(is_blocked=True)
+    assert await related(store, 100) == Relationship(is_blocked=True)
     await relations.unblock(BOB, ALICE)
     await relations.mute(ALICE, BOB, 100, 1)
-    assert await related(store, 99) == Relation(muted_until_ms=100)
-    assert await related(store, 100) == Relation()
-    await relations.quiet(ALICE, BOB, 1)
-    assert await related(store, 100) == Relation(quiets=True)
+    assert await related(store, 99) == Relationship(muted_until_ms=100)
+    assert await related(store, 100) == Relationship()
+    await relations.hide_boosts(ALICE, BOB, 1)
+    assert await related(store, 100) == Relationship(hides_boosts=True)
     await run_command(store, "ZADD", keys.requested(ALICE), 1, BOB)
-    assert await related(store, 99) == Relation(requested=True, quiets=True, muted_until_ms=100)
+    assert await related(store, 99) == Relationship(requested=True, hides_boosts=True, muted_until_ms=100)
 
 
-async def test_mutes_that_are_over_are_not_counted(relations: Relations) -> None:
+async def test_mutes_that_are_over_are_not_counted(relations: BlocksAndMutes) -> None:
     await relations.block(ALICE, BOB, 1)
     await relations.block(ALICE, CAROL, 1)
     await relations.mute(ALICE, BOB, 100, 1)
     await relations.mute(ALICE, CAROL, 101, 1)
     assert await relations.counts(ALICE, 99) == (2, 2, 0)
     assert await relations.counts(ALICE, 100) == (2, 1, 0)
-    await relations.quiet(ALICE, BOB, 1)
+    await relations.hide_boosts(ALICE, BOB, 1)
     assert await relations.counts(ALICE, 101) == (2, 0, 1)
 
 
 @pytest.mark.parametrize("which", range(3))
 async def test_members_are_looked_at_in_parts_until_some_are_gone(
-    store: Store, relations: Relations, which: int
+    store: Store, relations: BlocksAndMutes, which: int
 ) -> None:
     key, members, parts = COUNTED[which](ALICE), range(1, 2 * AT_ONCE + 2), []
     await run_command(store, "ZADD", key, *(part for member in members for part in (member, member)))
@@ -98,23 +98,25 @@ async def test_members_are_looked_at_in_parts_until_some_are_gone(
         parts.append(some)
         return [member for member in some if member in dead]
 
-    assert await relations.forget_among(ALICE, which, gone) == 0
+    assert await relations.prune(ALICE, which, gone) == 0
     assert parts == [list(members[:AT_ONCE]), list(members[AT_ONCE:-1]), list(members[-1:])]
     parts.clear()
     dead |= {AT_ONCE + 1, 2 * AT_ONCE}
-    assert await relations.forget_among(ALICE, which, gone) == 2
+    assert await relations.prune(ALICE, which, gone) == 2
     assert parts == [list(members[:AT_ONCE]), list(members[AT_ONCE:-1])]
     assert await run_command(store, "ZCARD", key) == len(members) - 2
     assert await run_command(store, "ZMSCORE", key, *sorted(dead)) == [None, None]
 
 
-async def test_a_deleted_account_goes_from_both_sides_in_bounded_rounds(store: Store, relations: Relations) -> None:
+async def test_a_deleted_account_goes_from_both_sides_in_bounded_rounds(
+    store: Store, relations: BlocksAndMutes
+) -> None:
     for other in range(11, 16):
         await relations.block(ALICE, AccountId(other), other)
     for other in range(21, 24):
         await relations.block(AccountId(other), ALICE, other)
     await relations.mute(ALICE, BOB, 100, 1)
-    await relations.quiet(ALICE, BOB, 1)
+    await relations.hide_boosts(ALICE, BOB, 1)
     own, mirror, left = keys.blocks(ALICE), keys.blocked_by(ALICE), []
     while await relations.purge(ALICE, 2):
         left.append((await run_command(store, "ZCARD", own), await run_command(store, "ZCARD", mirror)))
@@ -125,12 +127,12 @@ async def test_a_deleted_account_goes_from_both_sides_in_bounded_rounds(store: S
     assert await run_command(store, "ZCARD", keys.blocks(AccountId(23))) == 0
 
 
-async def test_a_round_goes_on_while_others_block_a_deleted_account(store: Store, relations: Relations) -> None:
+async def test_a_round_goes_on_while_others_block_a_deleted_account(store: Store, relations: BlocksAndMutes) -> None:
     await relations.block(BOB, ALICE, 1)
     assert await relations.purge(ALICE, 2) is True
     assert await relations.purge(ALICE, 2) is False
 
 
-async def test_of_nobody_no_end_of_a_mute_is_told(relations: Relations) -> None:
+async def test_of_nobody_no_end_of_a_mute_is_told(relations: BlocksAndMutes) -> None:
     assert await relations.muted_until(ALICE, []) == {}
-    assert await relations.apart(ALICE, []) == set()
+    assert await relations.blocked_either_way(ALICE, []) == set()

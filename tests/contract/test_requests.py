@@ -11,9 +11,9 @@ from tests.support.relating import follow_request_sides, read_relation
 from tests.support.world import World
 from timelines import keys
 from timelines.errors import FollowRequestsCapReached, RequesterFollowingCapReached
-from timelines.following.requests import RequestService
+from timelines.following.requests import FollowRequestService
 from timelines.following.service import FollowingService
-from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow_requests_repository import FollowRequests
 
 
@@ -39,9 +39,9 @@ async def test_who_follows_as_many_as_may_be_is_not_let_in_and_waits_on(world: W
     await alice.follows(bob)
     await alice.follows(carol)
     at, now_ms = services.repositories, services.clock.now_ms()
-    requests = RequestService(
-        requests=at.requests, relations=at.relations, follows=at.follows, accounts=services.accounts,
-        homes=at.homes, cap=1,
+    requests = FollowRequestService(
+        follow_requests=at.requests, blocks_and_mutes=at.relations, follows=at.follows, accounts=services.accounts,
+        homes=at.homes, following_cap=1,
     )  # fmt: skip
     with pytest.raises(RequesterFollowingCapReached):
         await requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms)
@@ -128,14 +128,14 @@ async def test_a_follow_that_a_lock_overtakes_becomes_a_request(world: World, se
             locked.append(args)
             return await super().add(*args)  # type: ignore[arg-type]
 
-    class Late(Relations):
-        async def apart(self, account_id: AccountId, others) -> set[AccountId]:
+    class Late(BlocksAndMutes):
+        async def blocked_either_way(self, account_id: AccountId, others) -> set[AccountId]:
             await bob.locks()
-            return await super().apart(account_id, others)
+            return await super().blocked_either_way(account_id, others)
 
     following = FollowingService(
-        follows=at.follows, relations=Late(services.store), requests=Locking(services.store),
-        accounts=services.accounts, homes=at.homes, cap=10,
+        follows=at.follows, blocks_and_mutes=Late(services.store), follow_requests=Locking(services.store),
+        accounts=services.accounts, homes=at.homes, following_cap=10,
     )  # fmt: skip
     assert not await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=1)
     assert len(locked) == 1
@@ -149,8 +149,8 @@ async def test_more_requests_than_the_cap_are_refused(world: World, services: Se
     for other in (bob, carol):
         await other.locks()
     following = FollowingService(
-        follows=at.follows, relations=at.relations, requests=at.requests, accounts=services.accounts,
-        homes=at.homes, cap=10, requested_cap=1,
+        follows=at.follows, blocks_and_mutes=at.relations, follow_requests=at.requests, accounts=services.accounts,
+        homes=at.homes, following_cap=10, open_requests_cap=1,
     )  # fmt: skip
     await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=1)
     with pytest.raises(FollowRequestsCapReached):

@@ -57,11 +57,11 @@ async def let_in(scene: VisibilityScenario) -> None:
 
 
 async def quiet(scene: VisibilityScenario) -> None:
-    await scene.services.relations.quiet(account_id=scene.alice.id, other_id=scene.carol.id, now_ms=scene.now_ms)
+    await scene.services.relations.hide_boosts(account_id=scene.alice.id, other_id=scene.carol.id, now_ms=scene.now_ms)
 
 
 async def unquiet(scene: VisibilityScenario) -> None:
-    await scene.services.relations.unquiet(account_id=scene.alice.id, other_id=scene.carol.id)
+    await scene.services.relations.show_boosts(account_id=scene.alice.id, other_id=scene.carol.id)
 
 
 async def hide_word(scene: VisibilityScenario) -> None:
@@ -154,7 +154,7 @@ async def test_somebody_muted_is_met_on_no_profile_but_their_own(scene: Visibili
 
 async def test_a_lost_home_is_rebuilt_without_those_kept_away(scene: VisibilityScenario) -> None:
     await scene.alice.mutes(scene.bob)
-    await scene.services.repositories.homes.forget(scene.alice.id)
+    await scene.services.repositories.homes.invalidate(scene.alice.id)
     assert not await on_home(scene)
     await scene.alice.unmutes(scene.bob)
     assert await on_home(scene)

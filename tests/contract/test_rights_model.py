@@ -92,7 +92,7 @@ async def compare_sockets(site: RightsSite) -> None:
 async def list_seat(site: RightsSite, owner: Person) -> Seat:
     lists = site.services.lists
     rule = await lists.rule(await lists.get(owner_id=owner.id, list_id=site.lists[owner.id]))
-    return Seat(owner.id, Place.LIST, rule.rights, rule.answering)
+    return Seat(owner.id, Place.LIST, rule.read_member_authors, rule.reply_rights)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

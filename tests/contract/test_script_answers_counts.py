@@ -83,10 +83,10 @@ async def test_nobody_joins_what_does_not_stand(store: Store, state: str | None,
 
 async def test_a_day_of_hours_makes_trends_and_none_before(store: Store) -> None:
     trends, now_ms = Trends(store), await store.now_ms() // HOUR_MS * HOUR_MS
-    assert await trends.note(AccountId(1), [], now_ms) == 0
+    assert await trends.count_uses(AccountId(1), [], now_ms) == 0
     for tag, hours in (("first", HOURS - 1), ("gone", HOURS), ("now", 0)):
         for number in (1, 2):
-            await trends.note(AccountId(number), [tag], now_ms - hours * HOUR_MS)
+            await trends.count_uses(AccountId(number), [tag], now_ms - hours * HOUR_MS)
     assert await trends.top(now_ms, 9) == [("now", 2), ("first", 2)]
 
 
@@ -94,7 +94,7 @@ async def test_twice_as_many_four_hours_ago_weigh_as_much_as_now(store: Store) -
     trends, now_ms = Trends(store), await store.now_ms() // HOUR_MS * HOUR_MS
     for tag, accounts, hours in (("more", 9, 4), ("now", 4, 0), ("fewer", 7, 4)):
         for number in range(accounts):
-            await trends.note(AccountId(number), [tag], now_ms - hours * HOUR_MS)
+            await trends.count_uses(AccountId(number), [tag], now_ms - hours * HOUR_MS)
     assert await trends.top(now_ms, 9) == [("more", 9), ("now", 4), ("fewer", 7)]
     assert await trends.top(now_ms, 2) == [("more", 9), ("now", 4)]
 

@@ -11,7 +11,7 @@ from timelines.archive.service import TO_BODY, TO_MARKER
 from timelines.audit.quarantine import SET_ASIDE
 from timelines.filters.repository import REPLACE
 from timelines.graph.edges import ADD_EDGES, REMOVE_EDGES
-from timelines.hashtags.followed import FOLLOW, FOLLOWED_TAGS_CAP, FollowedTags
+from timelines.hashtags.followed import FOLLOW, FOLLOWED_HASHTAGS_CAP, FollowedHashtags
 from timelines.ids import ListId
 from timelines.lists.repository import EDIT_LIST, ERASE_LIST
 from timelines.markers.repository import MOVE
@@ -227,7 +227,7 @@ async def test_an_account_is_found_by_its_beginnings_alone(store: Store) -> None
 
 async def test_as_many_tags_are_read_as_may_be_followed(store: Store) -> None:
     key = keys.followed_tags(AccountId(1))
-    rows = [part for number in range(FOLLOWED_TAGS_CAP + 2) for part in (number, f"t{number}")]
+    rows = [part for number in range(FOLLOWED_HASHTAGS_CAP + 2) for part in (number, f"t{number}")]
     await run_command(store, "ZADD", key, *rows)
-    found = await FollowedTags(store).all(AccountId(1))
-    assert found == [f"t{number}" for number in range(FOLLOWED_TAGS_CAP + 1, 1, -1)]
+    found = await FollowedHashtags(store).all(AccountId(1))
+    assert found == [f"t{number}" for number in range(FOLLOWED_HASHTAGS_CAP + 1, 1, -1)]

@@ -126,7 +126,9 @@ async def test_a_list_is_told_by_its_members(town: ReplacementBoostScenario) -> 
     owner = await town.reader("owner")
     made = await owner.makes_list(bob, carol)
     rule = await town.services.lists.rule(made)
-    seen, _ = town.opens(owner, list_topic(made.id), Seat(owner.id, Place.LIST, rule.rights, rule.answering))
+    seen, _ = town.opens(
+        owner, list_topic(made.id), Seat(owner.id, Place.LIST, rule.read_member_authors, rule.reply_rights)
+    )
     await town.withdraws(0)
     town.surfacing.check(town.boosts[0], town.post.id, author_id=bob.id)
     await town.surfacing.send_pending()

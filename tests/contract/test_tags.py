@@ -11,7 +11,7 @@ from socialsite.store import Store
 from socialsite.store.key import KEY_PATTERN
 from tests.support.importing import import_old_post
 from tests.support.world import World, ids_of, ids_on
-from timelines.hashtags.repository import TagTimelines, tag_key
+from timelines.hashtags.repository import HashtagTimelines, hashtag_key
 from timelines.pages.page import ABOVE_ALL
 from timelines.posts.post import Post
 
@@ -32,7 +32,7 @@ async def test_a_post_stands_under_each_of_its_tags_at_once(world: World, servic
 async def test_the_worker_repeats_it_and_nothing_comes_twice(world: World, services: Services) -> None:
     alice = await world.person("alice")
     post = await alice.publishes("#redis")
-    await services.store.node(tag_key("redis")).execute("DEL", tag_key("redis"))
+    await services.store.node(hashtag_key("redis")).execute("DEL", hashtag_key("redis"))
     await world.deliver_all()
     assert await tagged(services, "redis") == [post.id]
 
@@ -51,7 +51,7 @@ async def test_what_was_deleted_leaves_the_tag_and_its_memory(world: World, serv
     post = await alice.publishes("#gone")
     await alice.deletes(post)
     assert await tagged(services, "gone") == []
-    assert await services.store.node(tag_key("gone")).execute("EXISTS", tag_key("gone")) == 0
+    assert await services.store.node(hashtag_key("gone")).execute("EXISTS", hashtag_key("gone")) == 0
 
 
 async def test_suspended_and_deleted_authors_are_hidden_and_the_page_is_full(world: World, services: Services) -> None:
@@ -71,19 +71,19 @@ async def test_suspended_and_deleted_authors_are_hidden_and_the_page_is_full(wor
 
 
 async def test_a_tag_keeps_its_newest(store: Store) -> None:
-    tags = TagTimelines(store, cap=3)
+    tags = HashtagTimelines(store, cap=3)
     for number in (5, 1, 2, 4, 3):
         await tags.add([Post(PostId(number), 7, "#few")])  # type: ignore[arg-type]
     assert await tags.read("few", ABOVE_ALL, 10, upward=False) == [5, 4, 3]
 
 
 async def test_no_tag_enters_a_key() -> None:
-    assert KEY_PATTERN.fullmatch(tag_key("日本"))
-    assert "redis" not in tag_key("redis")
+    assert KEY_PATTERN.fullmatch(hashtag_key("日本"))
+    assert "redis" not in hashtag_key("redis")
 
 
 async def test_a_tag_is_found_where_earlier_releases_put_it() -> None:
-    assert tag_key("redis") == "timelines:{34fb46c847bb9df96e5205a39d382f64}:tag"
+    assert hashtag_key("redis") == "timelines:{34fb46c847bb9df96e5205a39d382f64}:tag"
 
 
 async def test_imported_posts_stand_under_their_tags(services: Services, tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ async def test_lost_tags_come_back_the_same(world: World, services: Services) ->
         await people[n % 2].publishes(f"{n} #redis" + " #even" * (n % 2 == 0))
     before = [await tagged(services, tag) for tag in ("redis", "even")]
     for tag in ("redis", "even"):
-        await services.store.node(tag_key(tag)).execute("DEL", tag_key(tag))
+        await services.store.node(hashtag_key(tag)).execute("DEL", hashtag_key(tag))
     assert [await services.rebuilding.rebuild_tags(person.id) for person in people] == [6, 3]
     assert [await tagged(services, tag) for tag in ("redis", "even")] == before
 

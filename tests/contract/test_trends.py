@@ -6,7 +6,7 @@ from accounts.domain import AccountId
 from socialsite.services import Services
 from tests.support.world import World
 from timelines.hashtags.trends import Trend
-from timelines.hashtags.trends_repository import HALF_LIFE_HOURS, TAGS_CAP, Trends
+from timelines.hashtags.trends_repository import HALF_LIFE_HOURS, HASHTAGS_PER_HOUR_CAP, Trends
 from timelines.posts.post import FOLLOWERS
 
 HOUR_MS = 3_600_000
@@ -24,20 +24,20 @@ def now_ms(services: Services) -> int:
 
 async def used(trends: Trends, tag: str, accounts: int, at_ms: int) -> None:
     for number in range(1, accounts + 1):
-        await trends.note(AccountId(number), [tag], at_ms)
+        await trends.count_uses(AccountId(number), [tag], at_ms)
 
 
 async def test_one_account_makes_no_trend(trends: Trends, now_ms: int) -> None:
     for hours in range(20, 0, -1):
-        await trends.note(AccountId(1), ["alone"], now_ms - hours * HOUR_MS)
+        await trends.count_uses(AccountId(1), ["alone"], now_ms - hours * HOUR_MS)
     await used(trends, "together", 2, now_ms)
     assert await trends.top(now_ms, 10) == [("together", 2)]
 
 
 async def test_a_use_counts_once_a_day(trends: Trends, now_ms: int) -> None:
-    assert await trends.note(AccountId(1), ["one", "two"], now_ms) == 2
-    assert await trends.note(AccountId(1), ["one", "three"], now_ms + HOUR_MS) == 1
-    assert await trends.note(AccountId(1), ["one"], now_ms + 25 * HOUR_MS) == 1
+    assert await trends.count_uses(AccountId(1), ["one", "two"], now_ms) == 2
+    assert await trends.count_uses(AccountId(1), ["one", "three"], now_ms + HOUR_MS) == 1
+    assert await trends.count_uses(AccountId(1), ["one"], now_ms + 25 * HOUR_MS) == 1
 
 
 async def test_half_as_much_after_the_half_life(trends: Trends, now_ms: int) -> None:
@@ -50,8 +50,8 @@ async def test_half_as_much_after_the_half_life(trends: Trends, now_ms: int) -> 
 
 async def test_an_hour_keeps_what_is_used_most(trends: Trends, now_ms: int) -> None:
     await used(trends, "kept", 3, now_ms)
-    for number in range(2 * TAGS_CAP):
-        await trends.note(AccountId(7), [f"t{number}"], now_ms)
+    for number in range(2 * HASHTAGS_PER_HOUR_CAP):
+        await trends.count_uses(AccountId(7), [f"t{number}"], now_ms)
     assert await trends.top(now_ms, 10) == [("kept", 3)]
 
 

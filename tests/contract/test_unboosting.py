@@ -13,7 +13,7 @@ from timelines.fanout import account_purge as purging
 from timelines.jobs import FadeBoosts, PurgeAccount, encode_job
 from timelines.posts.post import Counts
 from timelines.reactions import boosting
-from timelines.reactions.repository import Gone, Kind
+from timelines.reactions.repository import PostGone, ReactionKind
 
 
 async def test_unboosting_takes_it_out_everywhere_and_no_job_revives_it(
@@ -53,9 +53,9 @@ async def test_repeating_finishes_an_unboost_that_a_crash_cut_off(
     if steps > 1:
         await at.profiles.remove(bob.id, boost_id)
     if steps > 2:
-        await at.reactions.leave(Kind.BOOST, post.id, bob.id, only_at=boost_id)
+        await at.reactions.remove(ReactionKind.BOOST, post.id, bob.id, only_at=boost_id)
     if steps > 3:
-        await at.reactions.note(Kind.BOOST, post.id, bob.id)
+        await at.reactions.sync_index(ReactionKind.BOOST, post.id, bob.id)
     assert (await acts.unboosts(bob, post)).counts == Counts()
     assert await bob.profile_ids() == await bob.home_ids() == []
     assert await acts.read_indexes(bob) == (set(), set())
@@ -123,8 +123,8 @@ async def test_a_boost_goes_with_its_original_and_its_author(
     await world.deliver_all()
     await alice.deletes(post)
     assert await carol.home_ids() == await bob.profile_ids() == [await acts.boost_of(bob, other)]
-    with pytest.raises(Gone):
-        await services.repositories.reactions.join(Kind.BOOST, post.id, carol.id, 1)
+    with pytest.raises(PostGone):
+        await services.repositories.reactions.add(ReactionKind.BOOST, post.id, carol.id, 1)
     await services.accounts.suspend(account_id=alice.id)
     assert await carol.home_ids() == await bob.profile_ids() == []
 
@@ -134,7 +134,7 @@ async def test_more_boosts_than_a_request_takes_along_go_by_the_worker(
     world: World, services: Services, acts: PersonReactions, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
     """In rounds, however many: the first with the deletion, and a stop in between is gone on from."""
-    monkeypatch.setattr(boosting, "FADING_MOST", 2)
+    monkeypatch.setattr(boosting, "BOOSTS_PER_ROUND", 2)
     alice, *boosters = await world.people("alice", *(f"booster{number}" for number in range(7)))
     post = await alice.publishes("hello")
     for booster in boosters:
@@ -163,7 +163,7 @@ async def test_more_boosts_than_a_request_takes_along_go_by_the_worker(
 async def test_a_round_of_a_purge_takes_few_boosts_along(
     world: World, services: Services, acts: PersonReactions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(purging, "ROUND", 2)
+    monkeypatch.setattr(purging, "ITEMS_PER_ROUND", 2)
     alice, *others = await world.people("alice", "bob", "carol", "dave")
     for post in [await alice.publishes(f"post {number}") for number in range(2)]:
         for booster in others:

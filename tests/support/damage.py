@@ -6,7 +6,7 @@ from accounts import keys as account_keys
 from accounts.domain import AccountId
 from tests.support.town import SampleSite
 from timelines import keys
-from timelines.hashtags.repository import tag_key
+from timelines.hashtags.repository import hashtag_key
 from timelines.ids import ListId
 
 Damage = Callable[[SampleSite], Awaitable[object]]
@@ -98,9 +98,9 @@ DAMAGE_BY_NAME: dict[str, Damage] = {
     "home_without_floor": lambda town: town.execute("RPOP", keys.home_timeline(town.bob.id)),
     "home_eternal": lambda town: town.execute("PERSIST", keys.home_timeline(town.bob.id)),
     "list_timeline_incomplete": lambda town: town.execute("LPOP", keys.list_timeline(town.list.id)),
-    "tag_of_nothing": lambda town: town.execute("ZADD", tag_key("many"), town.first.id, town.first.id),
-    "tag_misplaced": lambda town: town.execute("ZADD", tag_key("many"), 5, town.third.id),
-    "tag_incomplete": lambda town: town.execute("DEL", tag_key("many")),
+    "tag_of_nothing": lambda town: town.execute("ZADD", hashtag_key("many"), town.first.id, town.first.id),
+    "tag_misplaced": lambda town: town.execute("ZADD", hashtag_key("many"), 5, town.third.id),
+    "tag_incomplete": lambda town: town.execute("DEL", hashtag_key("many")),
     "public_of_nothing": lambda town: town.execute("ZADD", keys.public_timeline(), 999, 999),
     "public_incomplete": lambda town: town.execute("ZREM", keys.public_timeline(), town.first.id),
     "key_of_wrong_type": lambda town: town.services.store.gather(

@@ -31,7 +31,7 @@ class RecordingTimelineCache:
     def __init__(self) -> None:
         self.ids: list[int] = []
 
-    async def forget(self, id: int) -> None:
+    async def invalidate(self, id: int) -> None:
         self.ids.append(id)
 
 

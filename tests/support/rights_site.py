@@ -137,10 +137,10 @@ class RightsSite(RightsModel):
     async def do_quiet(self, one: Person, other: Person, number: int) -> None:
         if one is not other:
             now_ms = self.clock.now_ms()
-            await self.services.relations.quiet(account_id=one.id, other_id=other.id, now_ms=now_ms)
+            await self.services.relations.hide_boosts(account_id=one.id, other_id=other.id, now_ms=now_ms)
 
     async def do_unquiet(self, one: Person, other: Person, number: int) -> None:
-        await self.services.relations.unquiet(account_id=one.id, other_id=other.id)
+        await self.services.relations.show_boosts(account_id=one.id, other_id=other.id)
 
     async def do_lock(self, one: Person, other: Person, number: int) -> None:
         await one.locks()

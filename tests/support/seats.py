@@ -14,7 +14,7 @@ def home_viewer(services: Services, reader: Person) -> Seat:
 async def list_viewer(services: Services, owner: Person, *members: Person) -> Seat:
     """Before a new list of these."""
     rule = await services.lists.rule(await owner.makes_list(*members))
-    return Seat(owner.id, Place.LIST, rule.rights, rule.answering)
+    return Seat(owner.id, Place.LIST, rule.read_member_authors, rule.reply_rights)
 
 
 async def visible_to(services: Services, post: Post, seats: list[Seat]) -> list[bool]:

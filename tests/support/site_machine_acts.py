@@ -165,10 +165,10 @@ class PeopleActions(PageInvariants):
             return
         relations = self.services.relations
         if on:
-            self.run_coroutine(relations.quiet(account_id=one, other_id=another, now_ms=self.clock.now_ms()))
+            self.run_coroutine(relations.hide_boosts(account_id=one, other_id=another, now_ms=self.clock.now_ms()))
             self.model.quieted.add((one, another))
         else:
-            self.run_coroutine(relations.unquiet(account_id=one, other_id=another))
+            self.run_coroutine(relations.show_boosts(account_id=one, other_id=another))
             self.model.quieted.discard((one, another))
 
     @rule(who=PERSON_INDEXES, other=PERSON_INDEXES, on=st.booleans())

@@ -2,11 +2,11 @@
 
 import pytest
 
-from timelines.cached_timelines.spec import CachedKind
+from timelines.cached_timelines.spec import TimelineCacheSpec
 
 
-def kind(cap: int) -> CachedKind:
-    return CachedKind(key_of=lambda owner: None, pattern=b"", cap=cap, ttl_ms=0, ahead=0)  # type: ignore[arg-type, return-value]
+def kind(cap: int) -> TimelineCacheSpec:
+    return TimelineCacheSpec(key_of=lambda owner: None, key_pattern=b"", cap=cap, ttl_ms=0, read_ahead=0)  # type: ignore[arg-type, return-value]
 
 
 @pytest.mark.parametrize(("cap", "slack"), [(5, 1), (20, 2), (100, 10), (109, 10), (1_000, 100)])
@@ -15,5 +15,5 @@ def test_a_tenth_more_than_the_cap_may_stand_and_at_least_one(cap: int, slack: i
 
 
 def test_owners_are_trimmed_at_lengths_that_differ_by_their_last_digit() -> None:
-    assert [kind(100).most(owner) for owner in range(10)] == list(range(111, 121))
-    assert kind(100).most(1_234_567) == kind(100).most(7)
+    assert [kind(100).max_length(owner) for owner in range(10)] == list(range(111, 121))
+    assert kind(100).max_length(1_234_567) == kind(100).max_length(7)

@@ -5,38 +5,38 @@ import pytest
 from socialsite.ids import PostId, id_at
 from socialsite.store.errors import CommandRefused
 from timelines import keys
-from timelines.cached_timelines.pushing import pass_payload, require_length, shortest_first
-from timelines.cached_timelines.repository import part_of
-from timelines.cached_timelines.spec import MARGIN_MS
+from timelines.cached_timelines.pushing import encode_pushes, require_length, shortest_first
+from timelines.cached_timelines.repository import parse_cached_head
+from timelines.cached_timelines.spec import MAX_DISORDER_MS
 
 
 def test_a_head_is_believed_only_above_the_margin() -> None:
     """Two pushes may stand in the wrong order when their ids are less than 5 s apart."""
     oldest, early, late = (id_at(1_900_000_000_000 + ms) for ms in (0, 2000, 5000))
-    part = part_of([b"%d" % early, b"%d" % late, b"%d" % oldest], b"-0")
+    part = parse_cached_head([b"%d" % early, b"%d" % late, b"%d" % oldest], b"-0")
     assert part.ids == (late, early, oldest)
-    assert not part.whole
-    believed = [post_id for post_id in part.ids if post_id >= part.settled]
+    assert not part.is_whole
+    believed = [post_id for post_id in part.ids if post_id >= part.settled_id]
     assert believed == [late]
-    assert part.settled == oldest + (MARGIN_MS << 12)
+    assert part.settled_id == oldest + (MAX_DISORDER_MS << 12)
 
 
 def test_repeats_and_ids_below_the_floor_are_dropped_by_the_reader() -> None:
-    part = part_of([b"9", b"7", b"9", b"3", b"-4"], b"-4")
+    part = parse_cached_head([b"9", b"7", b"9", b"3", b"-4"], b"-4")
     assert part.ids == (9, 7)
-    assert part.whole
+    assert part.is_whole
 
 
 def test_what_stands_at_the_floor_is_below_it() -> None:
     """The newest that was left out: of those in the profile, it is the next one."""
-    assert part_of([b"9", b"4"], b"-4").ids == (9,)
-    assert part_of([b"4", b"9", b"3"], b"-4").ids == (9,)
+    assert parse_cached_head([b"9", b"4"], b"-4").ids == (9,)
+    assert parse_cached_head([b"4", b"9", b"3"], b"-4").ids == (9,)
 
 
 def test_a_whole_timeline_has_nothing_to_settle() -> None:
-    assert part_of([b"9", b"7", b"-4"], b"-4").settled == 0
-    assert part_of([b"-4"], b"-4").settled == 0
-    assert part_of([], b"-4").settled == 0
+    assert parse_cached_head([b"9", b"7", b"-4"], b"-4").settled_id == 0
+    assert parse_cached_head([b"-4"], b"-4").settled_id == 0
+    assert parse_cached_head([], b"-4").settled_id == 0
 
 
 def test_an_error_in_place_of_a_length_is_raised() -> None:
@@ -53,7 +53,7 @@ def test_the_patterns_of_passes_are_the_keys() -> None:
 
 
 def test_a_pass_is_encoded_as_the_server_reads_it() -> None:
-    payload = pass_payload(keys.HOME_PATTERN, shortest_first([b"7", b"1234", b"8"]), PostId(99))
+    payload = encode_pushes(keys.HOME_PATTERN, shortest_first([b"7", b"1234", b"8"]), PostId(99))
     first = b"*3\r\n$6\r\nLPUSHX\r\n$18\r\ntimelines:{7}:home\r\n$2\r\n99\r\n"
     second = b"*3\r\n$6\r\nLPUSHX\r\n$21\r\ntimelines:{1234}:home\r\n$2\r\n99\r\n"
     assert payload == first + first.replace(b"{7}", b"{8}") + second

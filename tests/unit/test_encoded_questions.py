@@ -9,7 +9,7 @@ from socialsite.store import EncodedPipeline, Read, Store
 from socialsite.store.encoding import PipelineChain, encode_pipeline
 from socialsite.store.scripts import Command
 from socialsite.store.topology.standalone import Standalone
-from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.repository import Follows
 from timelines.posts.counts import counts_question
 from timelines.posts.repository import PostRepository
@@ -27,11 +27,11 @@ def questions() -> dict[str, Read]:
         "posts": PostRepository(store).find_question(POSTS),
         "counts": counts_question(POSTS),
         "authors": AccountRepository(store).read_authors([*PEOPLE, *PEOPLE]),
-        "followed": follows.followed_question(AccountId(7), PEOPLE),
+        "followed": follows.read_followed_among(AccountId(7), PEOPLE),
         "sizes": side.count_question(7),
         "times": side.times_question(7, 50),
         "first": side.first_question(7, 20),
-        "relation": Relations(store).relation_question(AccountId(7), AccountId(42), 0),
+        "relation": BlocksAndMutes(store).read_relationship(AccountId(7), AccountId(42), 0),
         "state": state_question(AccountId(7), POSTS, PEOPLE, 1_732_100_000_000),
         "nothing": state_question(AccountId(7), (), (), 0),
     }

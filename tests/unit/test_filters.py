@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timelines.errors import FilterInvalid
-from timelines.filters.service import checked
+from timelines.filters.service import normalize_phrase
 from timelines.text.tokenizer import folded
 from timelines.visibility.filter import Filter, matching
 
@@ -143,8 +143,8 @@ def test_time_grows_with_the_text_and_no_faster() -> None:
 @pytest.mark.parametrize("phrase", ["", "  \n ", "x" * 101, "a\x07b", "\N{ZERO WIDTH SPACE}", "\N{SOFT HYPHEN} "])
 def test_what_is_no_phrase_is_refused(phrase: str) -> None:
     with pytest.raises(FilterInvalid):
-        checked(phrase)
+        normalize_phrase(phrase)
 
 
 def test_white_space_is_tidied() -> None:
-    assert checked("  green \n tea ") == "green tea"
+    assert normalize_phrase("  green \n tea ") == "green tea"

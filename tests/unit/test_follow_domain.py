@@ -4,7 +4,7 @@ import pytest
 
 from accounts.domain import AccountId
 from timelines.graph.follow import FIRST_PASS, FollowCursor, PassCursor
-from timelines.lists.account_list import TITLE_MAX_BYTES, title_of
+from timelines.lists.account_list import TITLE_MAX_BYTES, normalize_title
 
 
 def test_a_cursor_survives_its_way_through_a_link() -> None:
@@ -36,7 +36,7 @@ def test_the_first_pass_begins_before_every_edge() -> None:
     ],
 )
 def test_a_title_is_kept_as_normalized_text(raw: str, stored: str) -> None:
-    assert title_of(raw) == stored
+    assert normalize_title(raw) == stored
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_title_is_kept_as_normalized_text(raw: str, stored: str) -> None:
 )
 def test_a_title_that_nobody_could_read_is_refused(raw: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - any rule will do
-        title_of(raw)
+        normalize_title(raw)
 
 
 def test_a_title_has_a_cap_in_bytes_too() -> None:

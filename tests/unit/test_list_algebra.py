@@ -5,7 +5,7 @@ import pytest
 from accounts.domain import AccountId
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList, Operation
-from timelines.lists.algebra import LEAVES_MOST, CannotBeMade, Made, check, expression
+from timelines.lists.algebra import MAX_LEAVES, InvalidExpression, ListExpression, build_expression, validate_parts
 
 OWNER, OTHER = AccountId(1), AccountId(2)
 A, B, C, V, W = map(ListId, (1, 2, 3, 10, 11))
@@ -22,56 +22,56 @@ def known(*lists: AccountList) -> dict[ListId, AccountList]:
 
 @pytest.mark.parametrize(("operation", "members"), [("union", {1, 2, 3}), ("intersection", {2}), ("difference", {1})])
 def test_the_members_follow_from_the_parts(operation: Operation, members: set[int]) -> None:
-    assert expression(made(V, operation, A, B), known()).members(ON) == members
+    assert build_expression(made(V, operation, A, B), known()).members(ON) == members
 
 
 def test_a_part_may_be_made_of_others() -> None:
     inner = made(W, "union", B, C)
-    found = expression(made(V, "difference", A, W), known(inner))
+    found = build_expression(made(V, "difference", A, W), known(inner))
     assert found.members(ON) == {1}
     assert found.leaves == (A, B, C)
 
 
 def test_nobody_is_on_a_part_that_is_gone_or_anothers() -> None:
     for gone in (known(), known(made(W, owner=OTHER))):
-        assert expression(made(V, "difference", W, A), gone).members(ON) == set()
-        assert expression(made(V, "difference", A, W), gone).members(ON) == ON[A]
-        assert expression(made(V, "intersection", A, W), gone).members(ON) == set()
-        found = expression(made(V, "union", A, W), gone)
+        assert build_expression(made(V, "difference", W, A), gone).members(ON) == set()
+        assert build_expression(made(V, "difference", A, W), gone).members(ON) == ON[A]
+        assert build_expression(made(V, "intersection", A, W), gone).members(ON) == set()
+        found = build_expression(made(V, "union", A, W), gone)
         assert (found.members(ON), found.all_missing) == (ON[A], (W,))
 
 
 def test_a_list_cannot_be_made_of_itself_even_by_a_long_way() -> None:
-    with pytest.raises(CannotBeMade, match="circle"):
-        check(made(V, "union", A, V), known())
-    with pytest.raises(CannotBeMade, match="circle"):
-        check(made(V, "union", A, W), known(made(W, "union", B, V)))
+    with pytest.raises(InvalidExpression, match="circle"):
+        validate_parts(made(V, "union", A, V), known())
+    with pytest.raises(InvalidExpression, match="circle"):
+        validate_parts(made(V, "union", A, W), known(made(W, "union", B, V)))
 
 
 def test_a_circle_that_two_edits_made_ends() -> None:
-    with pytest.raises(CannotBeMade, match="levels"):
-        expression(made(V, "union", A, W), known(made(V, "union", A, W), made(W, "union", A, V)))
+    with pytest.raises(InvalidExpression, match="levels"):
+        build_expression(made(V, "union", A, W), known(made(V, "union", A, W), made(W, "union", A, V)))
 
 
 def test_what_it_is_made_of_is_bounded() -> None:
-    many = [made(ListId(number)) for number in range(20, 20 + 2 * LEAVES_MOST)]
+    many = [made(ListId(number)) for number in range(20, 20 + 2 * MAX_LEAVES)]
     ids = [each.id for each in many]
-    inner = made(W, "union", *ids[:LEAVES_MOST])
-    check(inner, known(*many))
-    with pytest.raises(CannotBeMade, match="leaves"):
-        check(made(V, "union", W, ids[-1]), known(*many, inner))
+    inner = made(W, "union", *ids[:MAX_LEAVES])
+    validate_parts(inner, known(*many))
+    with pytest.raises(InvalidExpression, match="leaves"):
+        validate_parts(made(V, "union", W, ids[-1]), known(*many, inner))
     small = made(W, "union", *ids[:2])
-    outer = made(V, "union", W, *ids[2:LEAVES_MOST])
-    check(outer, known(*many, small))
-    with pytest.raises(CannotBeMade, match="leaves"):
-        check(inner.__class__(W, OWNER, "t", 1, "all", "union", tuple(ids[-3:])), known(*many, small, outer))
+    outer = made(V, "union", W, *ids[2:MAX_LEAVES])
+    validate_parts(outer, known(*many, small))
+    with pytest.raises(InvalidExpression, match="leaves"):
+        validate_parts(inner.__class__(W, OWNER, "t", 1, "all", "union", tuple(ids[-3:])), known(*many, small, outer))
     for parts in ((A,), (A, A), tuple(ids[:9])):
-        with pytest.raises(CannotBeMade, match="parts"):
-            check(made(V, "union", *parts), known(*many))
+        with pytest.raises(InvalidExpression, match="parts"):
+            validate_parts(made(V, "union", *parts), known(*many))
 
 
 def test_of_no_parts_nobody_is_a_member() -> None:
-    assert Made("intersection", ()).members(ON) == set()
+    assert ListExpression("intersection", ()).members(ON) == set()
 
 
 def test_lists_that_many_are_made_of_are_worked_out_once() -> None:
@@ -81,7 +81,7 @@ def test_lists_that_many_are_made_of_are_worked_out_once() -> None:
     for start in (110, 120, 130):
         ids = [each.id for each in levels[-1]]
         levels.append([made(ListId(number), "union", *ids) for number in range(start, start + 8)])
-    found = expression(
+    found = build_expression(
         made(V, "union", *(each.id for each in levels[-1])),
         known(*(each for level in levels for each in level)),
     )
@@ -90,5 +90,7 @@ def test_lists_that_many_are_made_of_are_worked_out_once() -> None:
     level, worked = [found], 0
     while level:
         worked += len(level)
-        level = list({id(part): part for each in level for part in each.parts if isinstance(part, Made)}.values())
+        level = list(
+            {id(part): part for each in level for part in each.parts if isinstance(part, ListExpression)}.values()
+        )
     assert worked == 1 + 8 + 8 + 8

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from accounts.domain import AccountId
-from timelines.fanout.time_slice import AT_ONCE, beside, take_turn
+from timelines.fanout.time_slice import MAX_CONCURRENT_PASSES, run_concurrently, run_slice
 from timelines.graph.follow import PassCursor, PassPage
 
 Page = PassPage[AccountId]
@@ -50,16 +50,16 @@ def later(seconds: float) -> float:
 
 async def test_a_turn_delivers_every_page_once_and_reads_ahead() -> None:
     passes = Passes()
-    last = await take_turn(page(0), passes.read, passes.deliver, until=later(60))
+    last = await run_slice(page(0), passes.read, passes.deliver, until=later(60))
     assert last.next is None
     assert passes.delivered == list(range(PAGES))
-    assert passes.most == AT_ONCE
+    assert passes.most == MAX_CONCURRENT_PASSES
     assert passes.read_while_delivering > 0
 
 
 async def test_a_turn_whose_time_is_up_delivers_what_it_has_and_says_where_to_go_on() -> None:
     passes = Passes()
-    last = await take_turn(page(0), passes.read, passes.deliver, until=later(-1))
+    last = await run_slice(page(0), passes.read, passes.deliver, until=later(-1))
     assert last == page(0)
     assert passes.delivered == [0]
 
@@ -67,13 +67,13 @@ async def test_a_turn_whose_time_is_up_delivers_what_it_has_and_says_where_to_go
 async def test_a_failure_comes_out_when_nothing_is_under_way_any_more() -> None:
     passes = Passes(failing=1)
     with pytest.raises(ConnectionError):
-        await take_turn(page(0), passes.read, passes.deliver, until=later(60))
+        await run_slice(page(0), passes.read, passes.deliver, until=later(60))
     assert not passes.under_way
 
 
 async def test_a_turn_that_is_cancelled_cancels_its_passes() -> None:
     passes = Passes()
-    turn = asyncio.create_task(take_turn(page(0), passes.read, passes.deliver, until=later(60)))
+    turn = asyncio.create_task(run_slice(page(0), passes.read, passes.deliver, until=later(60)))
     for _ in range(3):
         await asyncio.sleep(0)
     turn.cancel()
@@ -94,7 +94,7 @@ async def test_what_goes_on_beside_is_waited_for_also_when_the_work_fails() -> N
         await asyncio.sleep(0)
         done.append("other")
 
-    assert await beside(work(False), other()) == "answer"
+    assert await run_concurrently(work(False), other()) == "answer"
     with pytest.raises(ConnectionError):
-        await beside(work(True), other())
+        await run_concurrently(work(True), other())
     assert done == ["other", "other"]

@@ -16,13 +16,13 @@ from timelines.audit.discrepancy import Finding
 from timelines.audit.reader import ABSENT, Looking, read
 from timelines.audit.repairs import Places
 from timelines.author_feeds.merging import nearest
-from timelines.cached_timelines.repository import MARGIN_MS, CachedTimelines
+from timelines.cached_timelines.repository import MAX_DISORDER_MS, CachedTimelines
 from timelines.ids import ListId
 from timelines.pages.page import ABOVE_ALL
 from timelines.posts.post import Post
 from timelines.posts.stored_values import PostState
 
-MARGIN = MARGIN_MS << 12
+MARGIN = MAX_DISORDER_MS << 12
 NAMED = 5  # ids that the line of a finding names
 
 
@@ -44,7 +44,7 @@ class CachedChecks:
         for key in found:
             owner = AccountId(int(key.tag))
             if states[owner] == ABSENT:
-                forget = partial(self._places.at.homes.forget, owner)
+                forget = partial(self._places.at.homes.invalidate, owner)
                 findings.append(Finding("home_of_nobody", key, repair=forget))
             else:
                 findings += await self._timeline(look, key, owner, self._places.at.homes)
@@ -56,7 +56,7 @@ class CachedChecks:
         findings: list[Finding] = []
         for key, list_id, left_ms in zip(found, ids, lives, strict=True):
             if left_ms != -1:  # the trace of a deleted list has a lifetime
-                forget = partial(self._places.at.list_timelines.forget, list_id)
+                forget = partial(self._places.at.list_timelines.invalidate, list_id)
                 findings.append(Finding("list_timeline_of_nobody", key, repair=forget))
             else:
                 findings += await self._timeline(look, key, list_id, self._places.at.list_timelines)
@@ -69,7 +69,7 @@ class CachedChecks:
         if not elements:
             return []
         name = "home" if timelines is self._places.at.homes else "list_timeline"
-        repair = partial(timelines.forget, owner)
+        repair = partial(timelines.invalidate, owner)
         if left_ms == -1:
             return [Finding(f"{name}_eternal", key, repair=repair)]
         if elements[-1].startswith(b"building:"):

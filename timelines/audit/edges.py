@@ -47,17 +47,17 @@ class Edge:
 class EdgeChecks:
     def __init__(self, places: Places) -> None:
         self._places = places
-        home, timelines = places.at.homes.forget, places.at.list_timelines
+        home, timelines = places.at.homes.invalidate, places.at.list_timelines
         follow = partial(Side, "follow", owners=accounts_standing, members=accounts_standing)
         self._following = follow(keys.following, keys.followers, forget=lambda owner, _: home(owner))
         self._followers = follow(keys.followers, keys.following, forget=lambda _, member: home(member))
         self._members = Side(
             "member", keys.members, keys.listed, lists_standing, accounts_standing,
-            lambda owner, _: timelines.forget(owner),
+            lambda owner, _: timelines.invalidate(owner),
         )  # fmt: skip
         self._listed = Side(
             "member", keys.listed, keys.members, accounts_standing, lists_standing,
-            lambda _, member: timelines.forget(member),
+            lambda _, member: timelines.invalidate(member),
         )  # fmt: skip
 
     async def following(self, look: Looking, found: Sequence[Key]) -> list[Finding]:

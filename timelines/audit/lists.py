@@ -87,7 +87,7 @@ class ListChecks:
         list_id, at = ListId(int(key.tag[1:])), self._places.at
         while await at.members.remove_members(list_id, MEMBERS_PER_ROUND):
             pass
-        await at.list_timelines.forget(list_id)
+        await at.list_timelines.invalidate(list_id)
         await at.lists.erase(AccountId(owner), list_id)
 
     async def _raise(self, highest: int) -> None:

@@ -58,8 +58,8 @@ class ProfileChecks:
         await self._places.store.gather([("ZADD", right, post.id, post.id)])
         if right != key:
             await self._places.store.gather([("ZREM", key, post.id)])
-        touched = await self._places.touched.by([post.author_id])
-        await touched.forget()
+        touched = await self._places.touched.of_authors([post.author_id])
+        await touched.invalidate()
 
 
 class PublicChecks:

@@ -19,13 +19,13 @@ from timelines.audit.reader import ABSENT, Looking
 from timelines.audit.repairs import Places
 from timelines.posts.counts import LEAVE, counted_keys
 from timelines.posts.post import Post
-from timelines.reactions.repository import Gone, Kind
+from timelines.reactions.repository import PostGone, ReactionKind
 
 NOBODY = AccountId(0)
 """Taking out who was never in a set writes the counts anew."""
 COUNTED = (keys.replies, keys.boosts, keys.likes)
 """In the order of the counts."""
-NAMES = {Kind.LIKE: "like", Kind.BOOST: "boost"}
+NAMES = {ReactionKind.LIKE: "like", ReactionKind.BOOST: "boost"}
 
 
 class ReactionChecks:
@@ -48,10 +48,10 @@ class ReactionChecks:
         return findings
 
     async def likes(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
-        return await self._sets(look, found, Kind.LIKE)
+        return await self._sets(look, found, ReactionKind.LIKE)
 
     async def boosts(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
-        return await self._sets(look, found, Kind.BOOST)
+        return await self._sets(look, found, ReactionKind.BOOST)
 
     async def fading(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
         """Of deleted posts, boosts that nobody is about to take along: whoever was has died over it."""
@@ -64,10 +64,10 @@ class ReactionChecks:
         ]
 
     async def liked(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
-        return await self._indexes(look, found, Kind.LIKE)
+        return await self._indexes(look, found, ReactionKind.LIKE)
 
     async def boosted(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
-        return await self._indexes(look, found, Kind.BOOST)
+        return await self._indexes(look, found, ReactionKind.BOOST)
 
     async def unlisted(self, look: Looking, posts: Mapping[Key, Post]) -> list[Finding]:
         """Each boost that stands is the one its original's set names for its author."""
@@ -83,7 +83,7 @@ class ReactionChecks:
             if owed and post.id not in owed.posts
         ]
 
-    async def _sets(self, look: Looking, found: Sequence[Key], kind: Kind) -> list[Finding]:
+    async def _sets(self, look: Looking, found: Sequence[Key], kind: ReactionKind) -> list[Finding]:
         """Each member is an account, and its index says the same."""
         findings, name = await self.counts(look, found), NAMES[kind]
         standing = await look.posts(int(key.tag) for key in found)
@@ -101,11 +101,11 @@ class ReactionChecks:
                     leave = partial(self._leave, kind, post_id, account_id)
                     findings.append(Finding(f"{name}_of_nobody", key, str(account_id), leave))
                 elif score is None:
-                    note = partial(self._reactions.note, kind, post_id, account_id)
+                    note = partial(self._reactions.sync_index, kind, post_id, account_id)
                     findings.append(Finding(f"{name}_unindexed", key, str(account_id), note))
         return findings
 
-    async def _indexes(self, look: Looking, found: Sequence[Key], kind: Kind) -> list[Finding]:
+    async def _indexes(self, look: Looking, found: Sequence[Key], kind: ReactionKind) -> list[Finding]:
         """Each entry is a post that stands and whose set has the account. Of deleted posts they are left."""
         findings, name = list[Finding](), NAMES[kind]
         async for key, members in first_pages(look, list(found)):
@@ -129,21 +129,21 @@ class ReactionChecks:
             for member in members
         ]
 
-    async def _complete(self, kind: Kind, post_id: PostId, account_id: AccountId, score: bytes) -> None:
-        if kind is Kind.LIKE:
-            with contextlib.suppress(Gone):
-                await self._reactions.join(kind, post_id, account_id, int(float(score)))
-        await self._reactions.note(kind, post_id, account_id)
+    async def _complete(self, kind: ReactionKind, post_id: PostId, account_id: AccountId, score: bytes) -> None:
+        if kind is ReactionKind.LIKE:
+            with contextlib.suppress(PostGone):
+                await self._reactions.add(kind, post_id, account_id, int(float(score)))
+        await self._reactions.sync_index(kind, post_id, account_id)
 
     async def _list_boost(self, post: Post, original: PostId) -> None:
         try:
-            await self._reactions.join(Kind.BOOST, original, post.author_id, post.id)
-        except Gone:
+            await self._reactions.add(ReactionKind.BOOST, original, post.author_id, post.id)
+        except PostGone:
             return
-        await self._reactions.note(Kind.BOOST, original, post.author_id)
+        await self._reactions.sync_index(ReactionKind.BOOST, original, post.author_id)
 
-    async def _leave(self, kind: Kind, post_id: PostId, account_id: AccountId) -> None:
-        await self._reactions.leave(kind, post_id, account_id)
+    async def _leave(self, kind: ReactionKind, post_id: PostId, account_id: AccountId) -> None:
+        await self._reactions.remove(kind, post_id, account_id)
 
     async def _drop(self, key: Key) -> None:
         await self._places.store.gather([("DEL", key)])

@@ -10,7 +10,7 @@ from socialsite.recipes.job_queue import JobQueue
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Command, Store
 from timelines.audit.discrepancy import Repair
-from timelines.fanout.affected_timelines import TouchedTimelines
+from timelines.fanout.affected_timelines import AffectedTimelines
 from timelines.jobs import FadeBoosts, PurgeAccount, encode_job
 from timelines.reading.service import ReadingService
 
@@ -25,7 +25,7 @@ class Places:
     store: Store
     at: "Repositories"
     reading: ReadingService
-    touched: TouchedTimelines
+    touched: AffectedTimelines
     outbox: JobQueue
     clock: TimeSource
     config: ServiceConfig
@@ -37,7 +37,7 @@ class Places:
             store=services.store,
             at=at,
             reading=services.reading,
-            touched=TouchedTimelines(at.follows, at.members, at.homes, at.list_timelines),
+            touched=AffectedTimelines(at.follows, at.members, at.homes, at.list_timelines),
             outbox=services.outbox,
             clock=services.clock,
             config=services.config,
@@ -57,7 +57,7 @@ class Places:
 
     async def with_touched(self, author_id: AccountId, repair: Repair) -> None:
         """A repair that changes an author's profile; timelines made of it are forgotten before and after."""
-        touched = await self.touched.by([author_id])
-        await touched.forget()
+        touched = await self.touched.of_authors([author_id])
+        await touched.invalidate()
         await repair()
-        await touched.forget()
+        await touched.invalidate()

@@ -8,7 +8,7 @@ from timelines.audit.discrepancy import Finding
 from timelines.audit.members import name_of, pages, was_pushed_out
 from timelines.audit.reader import Looking
 from timelines.audit.repairs import Places
-from timelines.hashtags.repository import TAG_CAP, tag_key
+from timelines.hashtags.repository import HASHTAG_CAP, hashtag_key
 from timelines.posts.post import Post
 from timelines.text.linkify import hashtags
 
@@ -25,7 +25,7 @@ class TagChecks:
                 posts = await look.posts(int(member) for member, _ in members if member.isdigit())
                 for member, score in look.known(members):
                     post = posts.get(int(member)) if member.isdigit() else None
-                    if post is None or not post.is_listed or key not in map(tag_key, hashtags(post.text)):
+                    if post is None or not post.is_listed or key not in map(hashtag_key, hashtags(post.text)):
                         drop = self._places.run(("ZREM", key, member))
                         findings.append(Finding("tag_of_nothing", key, name_of(member), drop))
                     elif int(float(score)) != post.id:
@@ -36,7 +36,7 @@ class TagChecks:
     async def missing(self, look: Looking, posts: Mapping[Key, Post]) -> list[Finding]:
         """Each post stands under its tags, unless TAG_CAP newer ones pushed it out."""
         listed = ((key, post) for key, post in posts.items() if post.is_listed)
-        pairs = [(key, post, tag_key(tag)) for key, post in listed for tag in hashtags(post.text)]
+        pairs = [(key, post, hashtag_key(tag)) for key, post in listed for tag in hashtags(post.text)]
         scores = await look.gather(("ZSCORE", tag, post.id) for _, post, tag in pairs)
         lost = [pair for pair, score in zip(pairs, scores, strict=True) if score is None]
         sizes = await look.gather(("ZCARD", tag) for _, _, tag in lost)
@@ -45,5 +45,5 @@ class TagChecks:
         return [
             Finding("tag_incomplete", key, str(tag), partial(self._places.at.tags.add, [post]))
             for (key, post, tag), size, lowest in zip(lost, sizes, oldest, strict=True)
-            if not was_pushed_out(post.id, size, lowest, TAG_CAP) and owed and post.id not in owed.posts
+            if not was_pushed_out(post.id, size, lowest, HASHTAG_CAP) and owed and post.id not in owed.posts
         ]

@@ -22,7 +22,7 @@ from timelines.audit.reader import Looking
 from timelines.audit.repairs import Places
 from timelines.audit.sessions import SessionChecks
 from timelines.cached_timelines.pushing import trim_command
-from timelines.hashtags.repository import TAG_CAP
+from timelines.hashtags.repository import HASHTAG_CAP
 from timelines.notifications.repository import NOTIFICATIONS_CAP
 from timelines.reactions.bookmark_repository import BOOKMARKS_CAP
 
@@ -111,7 +111,7 @@ def capped_families(config: ServiceConfig) -> list[tuple[str, re.Pattern[str], i
     return [
         ("profile_entries", PROFILES, config.profile_cap),
         ("public_entries", re.compile(r"public:\{public\}:posts"), config.public_cap),
-        ("tag_entries", re.compile(r"timelines:\{[0-9a-f]{32}\}:tag"), TAG_CAP),
+        ("tag_entries", re.compile(r"timelines:\{[0-9a-f]{32}\}:tag"), HASHTAG_CAP),
         ("home_entries", re.compile(r"timelines:\{\d+\}:home"), config.home_cap),
         ("notifications", re.compile(r"timelines:\{\d+\}:notifications"), NOTIFICATIONS_CAP),
         ("bookmarks", re.compile(r"timelines:\{\d+\}:bookmarks"), BOOKMARKS_CAP),

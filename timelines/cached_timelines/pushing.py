@@ -23,7 +23,7 @@ from socialsite.store import (
     WrongType,
     load_script,
 )
-from timelines.cached_timelines.spec import LATE_MS, MARGIN, CachedKind
+from timelines.cached_timelines.spec import LATE_MS, MAX_DISORDER_IDS, TimelineCacheSpec
 
 PUSH_PART = 1_000  # pushes sent at once: 0.5 ms of the server
 SCRIPT_BATCH = 200  # scripts in one round trip: about 10 ms of the server at most
@@ -34,14 +34,14 @@ TRIM = load_script("cached_trim.lua", __package__)
 INSERT = load_script("cached_insert.lua", __package__)
 
 
-class CachedPushing:
+class TimelinePusher:
     """Writes to all timelines of one kind that stand already; it makes none."""
 
-    def __init__(self, store: Store, clock: TimeSource, kind: CachedKind) -> None:
+    def __init__(self, store: Store, clock: TimeSource, kind: TimelineCacheSpec) -> None:
         self._store = store
         self._clock = clock
         self._kind = kind
-        self._most = {ord(str(digit)): kind.most(digit) for digit in range(10)}  # by the last digit's byte
+        self._most = {ord(str(digit)): kind.max_length(digit) for digit in range(10)}  # by the last digit's byte
 
     async def push(self, names: Sequence[bytes], post_id: PostId) -> None:
         """Deliver one id to the timelines of the owners named, once as readers see it."""
@@ -61,9 +61,9 @@ class CachedPushing:
         for node, part in self._store.group_by_node("timelines", owners, self._kind.key_of):
             commands = [INSERT.command([self._kind.key_of(owner)], [post_id]) for owner in part]
             lengths = await self._store.write_each(commands)
-            await self._trim(node, [o for o, n in zip(part, lengths, strict=True) if n > self._kind.most(o)])
+            await self._trim(node, [o for o, n in zip(part, lengths, strict=True) if n > self._kind.max_length(o)])
 
-    async def forget(self, owners: Sequence[int]) -> None:
+    async def invalidate(self, owners: Sequence[int]) -> None:
         """Confirmed like what is forgotten for: a replica that takes over must not bring back an old one."""
         await self._store.write_each([("DEL", self._kind.key_of(owner)) for owner in owners])
 
@@ -75,7 +75,7 @@ class CachedPushing:
 
     async def _push_to(self, node: Node, names: Sequence[bytes], post_id: PostId) -> None:
         names = shortest_first(names)
-        payload = pass_payload(self._kind.pattern, names, post_id)
+        payload = encode_pushes(self._kind.key_pattern, names, post_id)
         try:
             lengths = await node.send_encoded(payload, len(names), required_replicas=self._store.require_replicas)
         except NotDurable:
@@ -90,16 +90,16 @@ class CachedPushing:
             spoilt = owners_of(WrongType, names, lengths)
             lengths = [0 if isinstance(n, ClusterRedirection | WrongType) else require_length(n) for n in lengths]
         if self._is_late(post_id):
-            await self.forget([int(name) for name, length in zip(names, lengths, strict=True) if length])
+            await self.invalidate([int(name) for name, length in zip(names, lengths, strict=True) if length])
         else:
             await self._trim(node, self._outgrown(names, lengths))
         # Their slots are on their way to another node: scripts are followed there, bare bytes are not.
         await self.insert(moved, post_id)
-        await self.forget(spoilt)  # a cache that is none: one must not keep the post from the others
+        await self.invalidate(spoilt)  # a cache that is none: one must not keep the post from the others
 
     def _outgrown(self, names: Sequence[bytes], lengths: Sequence[int]) -> list[int]:
         """Owners whose timelines are longer than they may be."""
-        most, least = self._most, self._kind.most(0)
+        most, least = self._most, self._kind.max_length(0)
         if max(lengths) <= least:
             return []
         pairs = zip(names, lengths, strict=True)
@@ -127,7 +127,7 @@ class CachedPushing:
 
 def trim_command(key: Key, cap: int) -> Command:
     """Cuts a home or list timeline back to its cap, where it stands; harmless where it does not."""
-    return TRIM.command([key], [cap, MARGIN])
+    return TRIM.command([key], [cap, MAX_DISORDER_IDS])
 
 
 def require_length(reply: Reply) -> int:
@@ -147,7 +147,7 @@ def shortest_first(names: Sequence[bytes]) -> Sequence[bytes]:
     return names if len(set(map(len, names))) == 1 else sorted(names, key=len)
 
 
-def pass_payload(pattern: bytes, names: Sequence[bytes], post_id: PostId) -> bytes:
+def encode_pushes(pattern: bytes, names: Sequence[bytes], post_id: PostId) -> bytes:
     """LPUSHX of one id to the keys of all owners, shortest names first.
 
     Everything between two names of one length is the same, so a run of them is one join: 0.01 us an owner.

@@ -20,10 +20,10 @@ import msgspec
 from socialsite.ids import PostId, TimeSource
 from socialsite.store import Command, Key, Store, load_script, prepare_command
 from socialsite.store.key import KEY_CACHE_SIZE
-from timelines.cached_timelines.pushing import CachedPushing
-from timelines.cached_timelines.spec import MARGIN, MARGIN_MS, CachedKind
+from timelines.cached_timelines.pushing import TimelinePusher
+from timelines.cached_timelines.spec import MAX_DISORDER_IDS, MAX_DISORDER_MS, TimelineCacheSpec
 
-__all__ = ["MARGIN_MS", "CachedKind", "CachedPart", "CachedTimelines", "part_of"]
+__all__ = ["MAX_DISORDER_MS", "CachedHead", "CachedTimelines", "TimelineCacheSpec", "parse_cached_head"]
 
 BUILD_TTL_MS = 30_000
 DAY_MS = 86_400_000
@@ -32,7 +32,7 @@ BEGIN = load_script("cached_begin.lua", __package__)
 FINISH = load_script("cached_finish.lua", __package__)
 
 
-class CachedPart(msgspec.Struct, frozen=True):
+class CachedHead(msgspec.Struct, frozen=True):
     """The head of a cached timeline: distinct ids above the floor, newest first.
 
     `whole`: the list ends here. Otherwise ids down to `settled` are in their final order (MARGIN_MS).
@@ -40,44 +40,44 @@ class CachedPart(msgspec.Struct, frozen=True):
 
     ids: tuple[PostId, ...]
     floor: int
-    whole: bool
-    settled: int = 0
+    is_whole: bool
+    settled_id: int = 0
 
 
 class CachedTimelines:
     """All timelines of one kind; owners are account ids for homes, list ids for lists."""
 
-    def __init__(self, store: Store, clock: TimeSource, kind: CachedKind) -> None:
+    def __init__(self, store: Store, clock: TimeSource, kind: TimelineCacheSpec) -> None:
         self._place = store.component("timelines")
         self._store = store
         self._kind = kind
-        self._pushing = CachedPushing(store, clock, kind)
+        self._pushing = TimelinePusher(store, clock, kind)
 
     @property
     def cap(self) -> int:
         return self._kind.cap
 
     @property
-    def width(self) -> int:
+    def node_count(self) -> int:
         """Over how many nodes the timelines are spread."""
         return self._store.node_count("timelines")
 
     @property
-    def ahead(self) -> int:
-        return self._kind.ahead
+    def read_ahead(self) -> int:
+        return self._kind.read_ahead
 
     # Reading
 
-    async def read(self, owner: int, limit: int) -> CachedPart | None:
+    async def read(self, owner: int, limit: int) -> CachedHead | None:
         """The newest `limit` ids at least; None where the timeline is absent or being built."""
         key = self._kind.key_of(owner)
         head, last, left_ms = await self._place[key].pipeline(_look(key, limit))
         if last is None or not head or last.startswith(b"b") or head[-1].startswith(b"b"):
             return None  # absent or being built, at one of the two looks
         await self._renew(key, left_ms)
-        return part_of(head, last)
+        return parse_cached_head(head, last)
 
-    async def read_whole(self, owner: int) -> CachedPart | None:
+    async def read_whole(self, owner: int) -> CachedHead | None:
         """Everything: bounded by cap and slack."""
         return await self.read(owner, 2 * self._kind.cap + 2 * self._kind.slack)
 
@@ -97,7 +97,7 @@ class CachedTimelines:
         """Deliver one id to many timelines, once as readers see it however often it is called."""
         await self._pushing.push([b"%d" % owner for owner in owners], post_id)
 
-    async def push_named(self, names: Sequence[bytes], post_id: PostId) -> None:
+    async def push_encoded(self, names: Sequence[bytes], post_id: PostId) -> None:
         """As `push`; the owners' ids in decimal, as a pass has read them."""
         await self._pushing.push(names, post_id)
 
@@ -107,21 +107,21 @@ class CachedTimelines:
 
     # Forgetting and building
 
-    async def forget(self, owner: int) -> None:
+    async def invalidate(self, owner: int) -> None:
         """The next read rebuilds it; a build in flight is defeated."""
-        await self.forget_many([owner])
+        await self.invalidate_many([owner])
 
-    async def forget_many(self, owners: Sequence[int]) -> None:
+    async def invalidate_many(self, owners: Sequence[int]) -> None:
         """Confirmed like what is forgotten for: a replica that takes over must not bring back an old one."""
-        await self._pushing.forget(owners)
+        await self._pushing.invalidate(owners)
 
-    async def begin(self, owner: int) -> str | None:
+    async def begin_build(self, owner: int) -> str | None:
         """Put the building token in first; None where the timeline stands or somebody else builds it."""
         key, token = self._kind.key_of(owner), secrets.token_hex(8)
         begun = await self._place[key].run(BEGIN, [key], [token, BUILD_TTL_MS])
         return token if begun else None
 
-    async def finish(self, owner: int, token: str, ids: Sequence[PostId], floor: int) -> bool:
+    async def finish_build(self, owner: int, token: str, ids: Sequence[PostId], floor: int) -> bool:
         """Merge `ids` (all that the sources hold above `floor`) with what arrived; False: token gone."""
         key = self._kind.key_of(owner)
         args = [token, self._kind.cap, self._kind.ttl_ms, floor, *ids]
@@ -137,11 +137,11 @@ def _look(key: Key, limit: int) -> tuple[Command, ...]:
     )
 
 
-def part_of(head: Sequence[bytes], last: bytes) -> CachedPart:
+def parse_cached_head(head: Sequence[bytes], last: bytes) -> CachedHead:
     """What a reader may believe of the elements it got."""
     floor = -int(last)
     whole = bool(head) and head[-1].startswith(b"-")
     numbers = sorted(map(int, head[:-1] if whole else head), reverse=True)
-    settled = 0 if whole or not numbers else numbers[-1] + MARGIN
+    settled = 0 if whole or not numbers else numbers[-1] + MAX_DISORDER_IDS
     ids = dict.fromkeys(numbers if not numbers or numbers[-1] > floor else [n for n in numbers if n > floor])
-    return CachedPart(cast("tuple[PostId, ...]", tuple(ids)), floor, whole, settled)
+    return CachedHead(cast("tuple[PostId, ...]", tuple(ids)), floor, whole, settled)

@@ -20,7 +20,7 @@ Id = TypeVar("Id", bound=int)
 NextPass = Callable[[AccountId, PassCursor, int], Awaitable[PassPage[Id]]]
 
 
-class TouchedTimelines:
+class AffectedTimelines:
     """Deletes them, so that the next read rebuilds them from the profiles."""
 
     def __init__(
@@ -31,29 +31,29 @@ class TouchedTimelines:
         self._homes = homes
         self._list_timelines = list_timelines
 
-    async def by(self, author_ids: Collection[AccountId]) -> "Touched":
+    async def of_authors(self, author_ids: Collection[AccountId]) -> "AffectedIds":
         """The authors' own homes, their followers', and the lists they are on: ids, gathered once."""
         followers = await _all(self._follows.followers_pass, author_ids)
         lists = await _all(self._members.listed_on_pass, author_ids)
-        return Touched(self, sorted(followers.union(author_ids)), sorted(lists))
+        return AffectedIds(self, sorted(followers.union(author_ids)), sorted(lists))
 
-    async def forget(self, home_owners: Sequence[int], list_ids: Sequence[int]) -> None:
+    async def invalidate(self, home_owners: Sequence[int], list_ids: Sequence[int]) -> None:
         for part in batches(home_owners, OWNERS_PER_PASS):
-            await self._homes.forget_many(part)
+            await self._homes.invalidate_many(part)
         for part in batches(list_ids, OWNERS_PER_PASS):
-            await self._list_timelines.forget_many(part)
+            await self._list_timelines.invalidate_many(part)
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class AffectedIds:
     """Whose cached timelines a change concerns; forgotten before and after it."""
 
-    timelines: TouchedTimelines
+    timelines: AffectedTimelines
     home_owners: list[AccountId]
     list_ids: list[ListId]
 
-    async def forget(self) -> None:
-        await self.timelines.forget(self.home_owners, self.list_ids)
+    async def invalidate(self) -> None:
+        await self.timelines.invalidate(self.home_owners, self.list_ids)
 
 
 async def _all(next_pass: NextPass[Id], author_ids: Collection[AccountId]) -> set[Id]:

@@ -11,7 +11,7 @@ from socialsite.ids import PostId
 from timelines.author_feeds.merging import nearest
 from timelines.author_feeds.repository import ProfileRepository, PublicRepository
 from timelines.cached_timelines.repository import CachedTimelines
-from timelines.hashtags.repository import TagTimelines
+from timelines.hashtags.repository import HashtagTimelines
 from timelines.ids import ListId
 from timelines.lists.repository import Lists
 from timelines.pages.page import ABOVE_ALL
@@ -22,7 +22,7 @@ from timelines.search.indexing import Indexing
 POSTS_AT_ONCE = 500
 
 
-class RebuildingService:
+class RebuildService:
     """Forgets caches and builds them anew; safe to repeat, and while the site serves."""
 
     def __init__(
@@ -34,7 +34,7 @@ class RebuildingService:
         lists: Lists,
         profiles: ProfileRepository,
         public: PublicRepository,
-        tags: TagTimelines,
+        tags: HashtagTimelines,
         posts: PostRepository,
         indexing: Indexing,
         public_cap: int,
@@ -52,9 +52,9 @@ class RebuildingService:
 
     async def rebuild(self, account_id: AccountId) -> int:
         """The account's home and list timelines, built now; the number of timelines."""
-        await self._homes.forget(account_id)
+        await self._homes.invalidate(account_id)
         await self._reading.home_skeleton(account_id).build()
-        lists = await self._lists.find_many(await self._lists.indexed(account_id))
+        lists = await self._lists.find_many(await self._lists.owned_ids(account_id))
         list_ids = [each.id for each in lists if each is not None and each.operation is None]
         for list_id in list_ids:
             await self._rebuild_list(list_id)
@@ -64,10 +64,10 @@ class RebuildingService:
         """The same, of what is cached at all: nobody waits for the others."""
         rebuilt = 0
         if await self._homes.is_cached(account_id):
-            await self._homes.forget(account_id)
+            await self._homes.invalidate(account_id)
             await self._reading.home_skeleton(account_id).build()
             rebuilt += 1
-        for list_id in await self._lists.indexed(account_id):
+        for list_id in await self._lists.owned_ids(account_id):
             if await self._list_timelines.is_cached(list_id):
                 await self._rebuild_list(list_id)
                 rebuilt += 1
@@ -121,5 +121,5 @@ class RebuildingService:
         return found
 
     async def _rebuild_list(self, list_id: ListId) -> None:
-        await self._list_timelines.forget(list_id)
+        await self._list_timelines.invalidate(list_id)
         await self._reading.list_skeleton(list_id).build()

@@ -17,8 +17,8 @@ from accounts.domain import DELETED, AccountId, Author
 from socialsite.ids import PostId, TimeSource, ms_from_id
 from socialsite.recipes.jobs import PermanentFailure
 from timelines.cached_timelines.repository import CachedTimelines
-from timelines.fanout.account_purge import Purging
-from timelines.fanout.time_slice import TURN_MS, beside, take_turn, turn_end, turn_is_over
+from timelines.fanout.account_purge import AccountPurge
+from timelines.fanout.time_slice import SLICE_MS, run_concurrently, run_slice, slice_end, slice_is_over
 from timelines.graph.follow import FIRST_PASS, PassCursor, PassPage
 from timelines.graph.repository import Follows
 from timelines.ids import ListId
@@ -37,11 +37,11 @@ from timelines.ports import PostMeter
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository, Written
 from timelines.publishing.author_timelines import Placing
-from timelines.reactions.boosting import BoostingService
+from timelines.reactions.boosting import BoostService
 from timelines.reading.fan_out_on_read import Pulling
 from timelines.search.indexing import Indexing
 
-OVERDUE_MS = 2_000
+ANNOUNCE_OVERDUE_MS = 2_000
 """After this the web process that took the post has surely announced it, or died before."""
 
 
@@ -52,7 +52,7 @@ TOGETHER, MOST_TOGETHER = 3, 12
 """So many passes are read together for each node, and at most. Read one by one they take as long as to push,
 and the nodes wait in between."""
 
-Noticing = Callable[[Post], Coroutine[Any, Any, None]]
+PostListener = Callable[[Post], Coroutine[Any, Any, None]]
 """Somebody who wants to know of each published post, at least once, after it stands; safe to repeat."""
 
 
@@ -70,18 +70,18 @@ class Authors(Protocol):
     async def find_authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]: ...
 
 
-class SyndicationService:
+class FanOutService:
     """Performs the jobs of the outbox."""
 
     def __init__(
         self,
         *,
         posts: PostRepository,
-        placing: Placing,
-        purging: Purging,
-        boosting: BoostingService,
+        author_timelines: Placing,
+        account_purge: AccountPurge,
+        boosts: BoostService,
         indexing: Indexing,
-        pulling: Pulling,
+        fan_out_on_read: Pulling,
         follows: Follows,
         members: ListMembers,
         homes: CachedTimelines,
@@ -92,15 +92,15 @@ class SyndicationService:
         meter: PostMeter,
         clock: TimeSource,
         posts_per_pass: int,
-        turn_ms: int = TURN_MS,
-        noticing: Sequence[Noticing] = (),
+        slice_ms: int = SLICE_MS,
+        post_listeners: Sequence[PostListener] = (),
     ) -> None:
         self._posts = posts
-        self._placing = placing
-        self._purging = purging
-        self._boosting = boosting
+        self._placing = author_timelines
+        self._purging = account_purge
+        self._boosting = boosts
         self._indexing = indexing
-        self._pulling = pulling
+        self._pulling = fan_out_on_read
         self._follows = follows
         self._members = members
         self._homes = homes
@@ -111,8 +111,8 @@ class SyndicationService:
         self._meter = meter
         self._clock = clock
         self._posts_per_pass = posts_per_pass
-        self._turn_s = turn_ms / 1000
-        self._noticing = noticing
+        self._turn_s = slice_ms / 1000
+        self._noticing = post_listeners
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
         """Perform one job; the payloads of the jobs that follow from it. Raises PermanentFailure."""
@@ -125,7 +125,7 @@ class SyndicationService:
         if isinstance(job, PurgeAccount):
             return (payload,) if await self._purging.purge(job.account_id) else ()
         if isinstance(job, FadeBoosts):
-            return (payload,) if await self._boosting.fade_on(job.post_id) else ()
+            return (payload,) if await self._boosting.delete_more_boosts(job.post_id) else ()
         cursor = PassCursor(job.partition, job.at_ms, job.id)
         performed = self._homes_turn if job.phase == "homes" else self._lists_turn
         return await performed(self._posts.find(job.post_id), job.author_id, cursor)
@@ -141,10 +141,10 @@ class SyndicationService:
         if not await self._placing.still_stands(post):
             return ()
         notices = [notice(post) for notice in self._noticing]
-        if written is Written.NEW or self._clock.now_ms() - ms_from_id(post.id) > OVERDUE_MS:
+        if written is Written.NEW or self._clock.now_ms() - ms_from_id(post.id) > ANNOUNCE_OVERDUE_MS:
             # In the place of a web process that died on the way; a second word shows nothing twice.
             notices.append(self._live.entry_published(post))
-        return await beside(self._first_turn(post), *notices)
+        return await run_concurrently(self._first_turn(post), *notices)
 
     async def _first_turn(self, post: Post) -> tuple[bytes, ...]:
         if await self._pulling.is_pulled(post):
@@ -154,11 +154,11 @@ class SyndicationService:
 
     def _pass_size(self, timelines: CachedTimelines) -> int:
         """Followers that are read together."""
-        return self._posts_per_pass * min(TOGETHER * timelines.width, MOST_TOGETHER)
+        return self._posts_per_pass * min(TOGETHER * timelines.node_count, MOST_TOGETHER)
 
     async def _homes_turn(self, finding: Finding, author_id: AccountId, cursor: PassCursor) -> tuple[bytes, ...]:
         """Passes over homes; where these end in time, or with little work, the lists follow at once."""
-        size, until = self._pass_size(self._homes), turn_end(self._turn_s)
+        size, until = self._pass_size(self._homes), slice_end(self._turn_s)
 
         async def read(cursor: PassCursor) -> PassPage[AccountId]:
             return await self._follows.followers_pass(author_id, cursor, size)
@@ -166,15 +166,15 @@ class SyndicationService:
         post, is_author, page = await asyncio.gather(finding, self._is_author(author_id), read(cursor))
         if post is None or not is_author:
             return ()
-        last = await take_turn(page, read, partial(self._into_homes, post), until=until)
+        last = await run_slice(page, read, partial(self._into_homes, post), until=until)
         if last.next is not None:
             return (self._following(post, "homes", last.next),)
-        if len(last.names) == size and turn_is_over(until):
+        if len(last.encoded_ids) == size and slice_is_over(until):
             return (self._following(post, "lists", FIRST_PASS),)
         return await self._lists_turn(given(post), author_id, FIRST_PASS)
 
     async def _lists_turn(self, finding: Finding, author_id: AccountId, cursor: PassCursor) -> tuple[bytes, ...]:
-        size, until = self._pass_size(self._list_timelines), turn_end(self._turn_s)
+        size, until = self._pass_size(self._list_timelines), slice_end(self._turn_s)
 
         async def read(cursor: PassCursor) -> PassPage[ListId]:
             return await self._members.listed_on_pass(author_id, cursor, size)
@@ -182,19 +182,19 @@ class SyndicationService:
         post, is_author, page = await asyncio.gather(finding, self._is_author(author_id), read(cursor))
         if post is None or not is_author:
             return ()
-        last = await take_turn(page, read, partial(self._into_lists, post), until=until)
+        last = await run_slice(page, read, partial(self._into_lists, post), until=until)
         return () if last.next is None else (self._following(post, "lists", last.next),)
 
     async def _into_homes(self, post: Post, page: PassPage[AccountId]) -> None:
-        await self._homes.push_named(page.names, post.id)
+        await self._homes.push_encoded(page.encoded_ids, post.id)
         # After the homes: whoever opens one now either reads the entry there or is told.
-        await self._live.entry_delivered(post, page.names)
-        await self._delivered(post, len(page.names))
+        await self._live.entry_delivered(post, page.encoded_ids)
+        await self._delivered(post, len(page.encoded_ids))
 
     async def _into_lists(self, post: Post, page: PassPage[ListId]) -> None:
-        await self._list_timelines.push_named(page.names, post.id)
+        await self._list_timelines.push_encoded(page.encoded_ids, post.id)
         await self._live.list_entry_delivered(post, page.ids)
-        await self._delivered(post, len(page.names))
+        await self._delivered(post, len(page.encoded_ids))
 
     async def _delivered(self, post: Post, entries: int) -> None:
         now_ms = self._clock.now_ms()

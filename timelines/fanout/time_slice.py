@@ -11,9 +11,9 @@ from typing import Any, TypeVar, cast
 
 from timelines.graph.follow import PassCursor, PassPage
 
-TURN_MS = 20
+SLICE_MS = 20
 """So long a job reads on; what it has read by then it still delivers."""
-AT_ONCE = 3
+MAX_CONCURRENT_PASSES = 3
 """Passes under way: the server works on one while others are written, trimmed after and told of."""
 
 T = TypeVar("T")
@@ -22,16 +22,16 @@ Read = Callable[[PassCursor], Coroutine[Any, Any, PassPage[Id]]]
 Deliver = Callable[[PassPage[Id]], Coroutine[Any, Any, None]]
 
 
-def turn_end(turn_s: float) -> float:
+def slice_end(turn_s: float) -> float:
     """When a turn is over that begins now, by the loop's clock."""
     return asyncio.get_running_loop().time() + turn_s
 
 
-def turn_is_over(until: float) -> bool:
+def slice_is_over(until: float) -> bool:
     return asyncio.get_running_loop().time() >= until
 
 
-async def take_turn(page: PassPage[Id], read: Read[Id], deliver: Deliver[Id], *, until: float) -> PassPage[Id]:
+async def run_slice(page: PassPage[Id], read: Read[Id], deliver: Deliver[Id], *, until: float) -> PassPage[Id]:
     """Deliver `page` and those behind it until the loop's clock shows `until`; the last one delivered.
 
     Raises what reading or delivering raised, once nothing is under way any more.
@@ -40,10 +40,10 @@ async def take_turn(page: PassPage[Id], read: Read[Id], deliver: Deliver[Id], *,
     reading: asyncio.Task[PassPage[Id]] | None = None
     try:
         while True:
-            if page.next is not None and not turn_is_over(until):
+            if page.next is not None and not slice_is_over(until):
                 # Before the page is delivered: its bytes would stand in the way of a short question.
                 reading = asyncio.create_task(read(page.next))
-            if len(delivering) == AT_ONCE:
+            if len(delivering) == MAX_CONCURRENT_PASSES:
                 await delivering.popleft()
             delivering.append(asyncio.create_task(deliver(page)))
             if reading is None:
@@ -60,7 +60,7 @@ async def take_turn(page: PassPage[Id], read: Read[Id], deliver: Deliver[Id], *,
     return page
 
 
-async def beside(work: Coroutine[Any, Any, T], *others: Coroutine[Any, Any, None]) -> T:
+async def run_concurrently(work: Coroutine[Any, Any, T], *others: Coroutine[Any, Any, None]) -> T:
     """What `work` answers, once the others are done as well.
 
     Raises what one of them raised, once nothing is under way any more: who tries again is alone.

@@ -42,7 +42,7 @@ class Filters:
         (removed,) = await self._timelines.write(key, ("HDEL", key, number))
         return bool(removed)
 
-    async def forget(self, account_id: AccountId) -> None:
+    async def delete_all(self, account_id: AccountId) -> None:
         """Of a deleted account."""
         key = keys.filters(account_id)
         await self._timelines.write(key, ("DEL", key))

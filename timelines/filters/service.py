@@ -33,7 +33,7 @@ class FilterService:
         whole_word: bool = True,
     ) -> Filter:
         """Raises FilterInvalid, FiltersCapReached."""
-        phrase = checked(phrase)
+        phrase = normalize_phrase(phrase)
         if len(await self._filters.all(account_id)) >= self._cap:
             raise FiltersCapReached
         return await self._filters.add(account_id, Filter(0, phrase, action, until_ms, whole_word))
@@ -49,7 +49,7 @@ class FilterService:
         whole_word: bool,
     ) -> Filter:
         """Raises FilterInvalid, FilterNotFound."""
-        changed = Filter(number, checked(phrase), action, until_ms, whole_word)
+        changed = Filter(number, normalize_phrase(phrase), action, until_ms, whole_word)
         if not await self._filters.replace(account_id, changed):
             raise FilterNotFound
         return changed
@@ -59,7 +59,7 @@ class FilterService:
         return await self._filters.remove(account_id, number)
 
 
-def checked(phrase: str) -> str:
+def normalize_phrase(phrase: str) -> str:
     """The phrase as it is stored. Raises FilterInvalid."""
     phrase = " ".join(unicodedata.normalize("NFC", phrase).split())
     if not folded(phrase).split():

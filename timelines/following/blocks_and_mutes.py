@@ -14,47 +14,47 @@ from accounts.domain import DELETED, AccountId
 from accounts.errors import AccountNotFound
 from socialsite.store import Read, Reply, Store, combine
 from timelines.errors import BlocksAndMutesCapReached, CannotBlockOrMuteSelf
-from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.graph.follow_requests_repository import FollowRequests
-from timelines.graph.relation import BLOCKS_CAP, MUTE_MOST_MS, MUTES_CAP, QUIETED_CAP, Relation
+from timelines.graph.relation import BLOCKS_CAP, HIDDEN_BOOSTS_CAP, MAX_MUTE_MS, MUTES_CAP, Relationship
 from timelines.graph.repository import Follows
-from timelines.ports import Authors, Homes
+from timelines.ports import Authors, HomeTimelines
 from timelines.visibility.accounts import visible_page
 from timelines.visibility.rights import FOREVER
 
 
-class Telling(Protocol):
+class LiveEvents(Protocol):
     """LiveService."""
 
     async def relation_changed(self, account_id: AccountId, other_id: AccountId) -> None: ...
 
 
-class RelationsService:
+class BlocksAndMutesService:
     """Caps may be passed by as many as there are concurrent requests."""
 
     def __init__(
         self,
         *,
         store: Store,
-        relations: Relations,
-        requests: FollowRequests,
+        blocks_and_mutes: BlocksAndMutes,
+        follow_requests: FollowRequests,
         follows: Follows,
         accounts: Authors,
-        homes: Homes,
-        live: Telling,
+        homes: HomeTimelines,
+        live: LiveEvents,
         blocks_cap: int = BLOCKS_CAP,
         mutes_cap: int = MUTES_CAP,
-        quieted_cap: int = QUIETED_CAP,
+        hidden_boosts_cap: int = HIDDEN_BOOSTS_CAP,
     ) -> None:
         self._store = store
-        self._relations = relations
-        self._requests = requests
+        self._relations = blocks_and_mutes
+        self._requests = follow_requests
         self._follows = follows
         self._accounts = accounts
         self._homes = homes
         self._live = live
-        self._caps = blocks_cap, mutes_cap, quieted_cap
+        self._caps = blocks_cap, mutes_cap, hidden_boosts_cap
 
     # Changing
 
@@ -84,7 +84,7 @@ class RelationsService:
     ) -> bool:
         """Keep their posts out of one's timelines until then; None: for good. Whether that is new."""
         await self._check(account_id, other_id, now_ms, cap=1)
-        until_ms = FOREVER if until_ms is None else min(until_ms, now_ms + MUTE_MOST_MS)
+        until_ms = FOREVER if until_ms is None else min(until_ms, now_ms + MAX_MUTE_MS)
         is_new = await self._relations.mute(account_id, other_id, until_ms, now_ms)
         await self._live.relation_changed(account_id, other_id)
         return is_new
@@ -95,15 +95,15 @@ class RelationsService:
         await self._live.relation_changed(account_id, other_id)
         return was_muted
 
-    async def quiet(self, *, account_id: AccountId, other_id: AccountId, now_ms: int) -> bool:
+    async def hide_boosts(self, *, account_id: AccountId, other_id: AccountId, now_ms: int) -> bool:
         """Hide what they boost, not what they write."""
         await self._check(account_id, other_id, now_ms, cap=2)
-        is_new = await self._relations.quiet(account_id, other_id, now_ms)
+        is_new = await self._relations.hide_boosts(account_id, other_id, now_ms)
         await self._live.relation_changed(account_id, other_id)
         return is_new
 
-    async def unquiet(self, *, account_id: AccountId, other_id: AccountId) -> bool:
-        was_quiet = await self._relations.unquiet(account_id, other_id)
+    async def show_boosts(self, *, account_id: AccountId, other_id: AccountId) -> bool:
+        was_quiet = await self._relations.show_boosts(account_id, other_id)
         await self._live.relation_changed(account_id, other_id)
         return was_quiet
 
@@ -116,31 +116,31 @@ class RelationsService:
 
     # Looking
 
-    async def relation(self, viewer_id: AccountId, other_id: AccountId, now_ms: int) -> Relation:
+    async def relationship(self, viewer_id: AccountId, other_id: AccountId, now_ms: int) -> Relationship:
         """All that the viewer has to do with the other, in one round trip."""
-        relation: Relation
-        (relation,) = await self._store.read(self.relation_question(viewer_id, other_id, now_ms))
+        relation: Relationship
+        (relation,) = await self._store.read(self.read_relationship(viewer_id, other_id, now_ms))
         return relation
 
-    def relation_question(self, viewer_id: AccountId, other_id: AccountId, now_ms: int) -> Read[Relation]:
+    def read_relationship(self, viewer_id: AccountId, other_id: AccountId, now_ms: int) -> Read[Relationship]:
         """As `relation`, for a round trip that asks other things too."""
         asked = combine(
-            self._relations.relation_question(viewer_id, other_id, now_ms),
-            self._follows.between_question(viewer_id, other_id),
+            self._relations.read_relationship(viewer_id, other_id, now_ms),
+            self._follows.read_follows_between(viewer_id, other_id),
         )
 
-        def understand(replies: Sequence[Reply]) -> Relation:
+        def understand(replies: Sequence[Reply]) -> Relationship:
             own, (follows, is_followed) = asked.parse(replies)
-            related: Relation = replace(own, follows=follows, is_followed=is_followed)
+            related: Relationship = replace(own, follows=follows, is_followed=is_followed)
             return related
 
         return Read(asked.commands, understand)
 
     async def may_interact(self, viewer_id: AccountId, author_id: AccountId) -> bool:
         """Whether no block stands between them."""
-        return not await self._relations.apart(viewer_id, [author_id])
+        return not await self._relations.blocked_either_way(viewer_id, [author_id])
 
-    async def require_together(self, viewer_id: AccountId, other_id: AccountId) -> None:
+    async def require_no_block(self, viewer_id: AccountId, other_id: AccountId) -> None:
         """Raises AccountNotFound where a block stands between them."""
         if not await self.may_interact(viewer_id, other_id):
             raise AccountNotFound
@@ -166,11 +166,11 @@ class RelationsService:
             raise CannotBlockOrMuteSelf
         if await self._has_room(account_id, now_ms, cap):
             return
-        held: Relation
-        (held,) = await self._store.read(self._relations.relation_question(account_id, other_id, now_ms))
-        if (held.blocks, held.mutes, held.quiets)[cap]:
+        held: Relationship
+        (held,) = await self._store.read(self._relations.read_relationship(account_id, other_id, now_ms))
+        if (held.blocks, held.mutes, held.hides_boosts)[cap]:
             return
-        await self._relations.forget_among(account_id, cap, self._gone)
+        await self._relations.prune(account_id, cap, self._gone)
         if not await self._has_room(account_id, now_ms, cap):
             raise BlocksAndMutesCapReached
 
@@ -186,9 +186,9 @@ class RelationsService:
     async def _changing_homes_of(self, *account_ids: AccountId) -> AsyncIterator[None]:
         """Forget the homes before and after, also when nothing changed: the next read rebuilds them."""
         for account_id in account_ids:
-            await self._homes.forget(account_id)
+            await self._homes.invalidate(account_id)
         try:
             yield
         finally:
             for account_id in account_ids:
-                await self._homes.forget(account_id)
+                await self._homes.invalidate(account_id)

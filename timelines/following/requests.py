@@ -9,53 +9,53 @@ from functools import partial
 from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
 from timelines.errors import RequesterFollowingCapReached
-from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow import Follow, FollowCursor, FollowPage
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
-from timelines.ports import Authors, Homes
+from timelines.ports import Authors, HomeTimelines
 from timelines.visibility.accounts import require_visible, visible_page
 
 
-class RequestService:
+class FollowRequestService:
     """`cap` is how many an account may follow, however it comes to (FollowingService)."""
 
     def __init__(
         self,
         *,
-        requests: FollowRequests,
-        relations: Relations,
+        follow_requests: FollowRequests,
+        blocks_and_mutes: BlocksAndMutes,
         follows: Follows,
         accounts: Authors,
-        homes: Homes,
-        cap: int,
+        homes: HomeTimelines,
+        following_cap: int,
     ) -> None:
-        self._requests = requests
-        self._relations = relations
+        self._requests = follow_requests
+        self._relations = blocks_and_mutes
         self._follows = follows
         self._accounts = accounts
         self._homes = homes
-        self._cap = cap
+        self._cap = following_cap
 
     async def accept(self, *, account_id: AccountId, requester_id: AccountId, now_ms: int) -> bool:
         """Let somebody in who asked. False: they follow already.
 
         Raises AccountNotFound (nobody asked), RequesterFollowingCapReached: the request stays.
         """
-        if not await self._requests.stands(requester_id, account_id):
+        if not await self._requests.exists(requester_id, account_id):
             return await self._answered_before(account_id, requester_id)
         await require_visible(self._accounts, requester_id)
         await self._check_cap(account_id, requester_id)
-        await self._homes.forget(requester_id)
+        await self._homes.invalidate(requester_id)
         try:
             is_new = await self._follows.add(Follow(requester_id, account_id, now_ms))
             # Looked at again with the edge in place: a block or a withdrawal removes it, or is seen here.
             if is_new and not await self._still_wanted(account_id, requester_id):
                 await self._follows.remove(requester_id, account_id)
                 raise AccountNotFound
-            await self._requests.answer(requester_id, account_id, forget=is_new)
+            await self._requests.complete(requester_id, account_id, forget=is_new)
         finally:
-            await self._homes.forget(requester_id)
+            await self._homes.invalidate(requester_id)
         return is_new
 
     async def refuse(self, *, account_id: AccountId, requester_id: AccountId) -> bool:
@@ -82,7 +82,7 @@ class RequestService:
             raise RequesterFollowingCapReached
 
     async def _still_wanted(self, account_id: AccountId, requester_id: AccountId) -> bool:
-        if await self._relations.apart(account_id, [requester_id]):
+        if await self._relations.blocked_either_way(account_id, [requester_id]):
             return False
         return await self._requests.is_asking(requester_id, account_id)
 

@@ -7,14 +7,14 @@ from functools import partial
 from accounts.domain import AccountId, Author
 from accounts.errors import AccountNotFound
 from timelines.errors import CannotFollowSelf, FollowingCapReached, FollowRequestsCapReached
-from timelines.graph.blocks_and_mutes_repository import Relations
+from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow import Follow, FollowCounts, FollowCursor, FollowPage
 from timelines.graph.follow_requests_repository import FollowRequests
-from timelines.graph.relation import REQUESTED_CAP
+from timelines.graph.relation import OPEN_REQUESTS_CAP
 from timelines.graph.repository import Follows
-from timelines.notifications.pending import Owing, owing_nothing
-from timelines.notifications.pending_repository import NoticeDebt
-from timelines.ports import Authors, FollowNotices, Homes
+from timelines.notifications.pending import TrackPending, track_nothing
+from timelines.notifications.pending_repository import PendingNotification
+from timelines.ports import Authors, FollowNotices, HomeTimelines
 from timelines.visibility.accounts import ReadPage, visible_page
 
 
@@ -25,24 +25,24 @@ class FollowingService:
         self,
         *,
         follows: Follows,
-        relations: Relations,
-        requests: FollowRequests,
+        blocks_and_mutes: BlocksAndMutes,
+        follow_requests: FollowRequests,
         accounts: Authors,
-        homes: Homes,
-        cap: int,
-        requested_cap: int = REQUESTED_CAP,
-        notices: FollowNotices | None = None,
-        owing: Owing = owing_nothing,
+        homes: HomeTimelines,
+        following_cap: int,
+        open_requests_cap: int = OPEN_REQUESTS_CAP,
+        notifications: FollowNotices | None = None,
+        track_pending: TrackPending = track_nothing,
     ) -> None:
         self._follows = follows
-        self._relations = relations
-        self._requests = requests
+        self._relations = blocks_and_mutes
+        self._requests = follow_requests
         self._accounts = accounts
         self._homes = homes
-        self._cap = cap
-        self._requested_cap = requested_cap
-        self._notices = notices
-        self._owing = owing
+        self._cap = following_cap
+        self._requested_cap = open_requests_cap
+        self._notices = notifications
+        self._owing = track_pending
 
     async def follow(self, *, follower_id: AccountId, followed_id: AccountId, now_ms: int) -> bool:
         """Start following; the posts of `followed_id` appear in the home. False: they did already.
@@ -57,7 +57,7 @@ class FollowingService:
         if followed.private and not await self._follows.is_following(follower_id, followed_id):
             await self._ask(follower_id, followed_id, now_ms)
             return False
-        async with self._owing(NoticeDebt("follow", follower_id, followed_id)):
+        async with self._owing(PendingNotification("follow", follower_id, followed_id)):
             async with self._changing_home_of(follower_id):
                 is_new = await self._add(Follow(follower_id, followed_id, now_ms))
             if is_new and self._notices is not None:
@@ -106,14 +106,14 @@ class FollowingService:
     async def _page(
         self, read: ReadPage, viewer_id: AccountId | None, cursor: FollowCursor | None, limit: int
     ) -> FollowPage:
-        apart = None if viewer_id is None else partial(self._relations.apart, viewer_id)
+        apart = None if viewer_id is None else partial(self._relations.blocked_either_way, viewer_id)
         return await visible_page(self._accounts, read, cursor, limit, apart)
 
     async def _repeated(self, follower_id: AccountId, followed_id: AccountId) -> bool:
         """At the cap, a follow that stands already is no error, but a new one is."""
         if not await self._follows.is_following(follower_id, followed_id):
             raise FollowingCapReached
-        await self._homes.forget(follower_id)
+        await self._homes.invalidate(follower_id)
         return False
 
     async def _add(self, follow: Follow) -> bool:
@@ -137,16 +137,16 @@ class FollowingService:
         authors = await self._accounts.find_authors([follower_id, followed_id])
         if not all(id in authors and authors[id].is_visible for id in (follower_id, followed_id)):
             raise AccountNotFound
-        if await self._relations.apart(follower_id, [followed_id]):
+        if await self._relations.blocked_either_way(follower_id, [followed_id]):
             raise AccountNotFound
         return authors[followed_id]
 
     async def _ask(self, requester_id: AccountId, target_id: AccountId, now_ms: int) -> None:
         """Leave a request, look again: a block meanwhile may have swept it already."""
-        is_full = await self._requests.made_by(requester_id) >= self._requested_cap
+        is_full = await self._requests.count_made_by(requester_id) >= self._requested_cap
         if is_full and not await self._requests.is_asking(requester_id, target_id):
             raise FollowRequestsCapReached
-        async with self._owing(NoticeDebt("request", requester_id, target_id)):
+        async with self._owing(PendingNotification("request", requester_id, target_id)):
             is_new = await self._requests.add(requester_id, target_id, now_ms)
             try:
                 await self._met(requester_id, target_id)
@@ -154,7 +154,7 @@ class FollowingService:
                 await self._requests.remove(requester_id, target_id)
                 raise
             if is_new and self._notices is not None:
-                await self._notices.asked(requester_id=requester_id, target_id=target_id)
+                await self._notices.follow_requested(requester_id=requester_id, target_id=target_id)
 
     @asynccontextmanager
     async def _changing_home_of(self, account_id: AccountId) -> AsyncIterator[None]:
@@ -162,8 +162,8 @@ class FollowingService:
 
         So a rebuild under way is defeated, and repeating a follow mends what a crash between left stale.
         """
-        await self._homes.forget(account_id)
+        await self._homes.invalidate(account_id)
         try:
             yield
         finally:
-            await self._homes.forget(account_id)
+            await self._homes.invalidate(account_id)

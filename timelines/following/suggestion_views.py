@@ -45,12 +45,12 @@ async def suggest_on_home(request: SiteRequest, query: PageQuery, page: Timeline
 async def suggested_accounts(request: SiteRequest, found: Sequence[Suggestion]) -> list[TemplateContext]:
     """Accounts as timelines/_account.html takes them, with those one follows who follow them."""
     accounts = request.services.accounts
-    known = await accounts.find_authors({id for each in found for id in each.known})
+    known = await accounts.find_authors({id for each in found for id in each.known_follower_ids})
     by = await accounts.find_many([each.account_id for each in found])
     standing = [by[each.account_id] for each in found if each.account_id in by]
     by_id: dict[AccountId, Suggestion] = {each.account_id: each for each in found}
     shown = await accounts_with_follow_state(request, standing)
     for page in shown:
-        among = by_id[AccountId(int(page["id"]))].known
+        among = by_id[AccountId(int(page["id"]))].known_follower_ids
         page["known"] = [author_json(known[id]) for id in among if id in known and known[id].is_visible]
     return shown

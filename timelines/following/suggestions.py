@@ -32,10 +32,10 @@ class Suggestion:
     """`known`: some of those one follows who follow the account."""
 
     account_id: AccountId
-    known: tuple[AccountId, ...] = ()
+    known_follower_ids: tuple[AccountId, ...] = ()
 
 
-class SuggestingService:
+class FollowSuggestionService:
     """Suggestions leave out whom one follows, has asked to follow, blocks, mutes, or is blocked by."""
 
     def __init__(
@@ -43,7 +43,7 @@ class SuggestingService:
         *,
         store: Store,
         follows: Follows,
-        requests: FollowRequests,
+        follow_requests: FollowRequests,
         authors: Authors,
         public: PublicRepository,
         posts: PostRepository,
@@ -51,7 +51,7 @@ class SuggestingService:
     ) -> None:
         self._store = store
         self._follows = follows
-        self._requests = requests
+        self._requests = follow_requests
         self._authors = authors
         self._public = public
         self._posts = posts
@@ -61,7 +61,7 @@ class SuggestingService:
         """Those whom most of the people one follows follow, first."""
         mine = (await self._follows.following(viewer_id, None, FOLLOWED_ASKED)).account_ids
         known: dict[AccountId, list[AccountId]] = {}
-        theirs = await self._follows.followed_by_each(mine, FOLLOWED_EACH)
+        theirs = await self._follows.recently_followed_by_each(mine, FOLLOWED_EACH)
         for followed_id, ids in theirs.items():
             for account_id in ids:
                 known.setdefault(account_id, []).append(followed_id)
@@ -87,7 +87,7 @@ class SuggestingService:
         state, authors, followed = await self._store.read(
             state_question(viewer_id, (), others, self._clock.now_ms()),
             self._authors.read_authors(others),
-            self._follows.followed_question(viewer_id, others),
+            self._follows.read_followed_among(viewer_id, others),
         )
         asked = await self._requests.requested_among(viewer_id, others)
         hidden = state.blocks | state.blocked_by | state.muted | asked | followed

@@ -65,11 +65,11 @@ async def _unmute(request: SiteRequest, me: AccountId, other_id: AccountId) -> N
 
 async def _hide_boosts(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
     now_ms = request.services.clock.now_ms()
-    await request.services.relations.quiet(account_id=me, other_id=other_id, now_ms=now_ms)
+    await request.services.relations.hide_boosts(account_id=me, other_id=other_id, now_ms=now_ms)
 
 
 async def _show_boosts(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
-    await request.services.relations.unquiet(account_id=me, other_id=other_id)
+    await request.services.relations.show_boosts(account_id=me, other_id=other_id)
 
 
 async def _remove_follower(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
@@ -177,7 +177,7 @@ async def relation_response(
     me, services, other_id = require_viewer_id(request), request.services, AccountId(account.id)
     counts, relation = await asyncio.gather(
         services.following.counts(other_id),
-        services.relations.relation(me, other_id, services.clock.now_ms()),
+        services.relations.relationship(me, other_id, services.clock.now_ms()),
     )
     data = {"following": relation.follows, "followers": counts.followers}
     if relation.requested and not relation.follows:

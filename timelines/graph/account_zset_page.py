@@ -7,7 +7,7 @@ from timelines.graph.edge_list import TIES_AFTER, Neighbour, neighbours
 from timelines.graph.follow import FollowCursor, FollowPage
 
 
-async def page_of_accounts(
+async def read_account_page(
     place: KeyShardedConnection,
     key: Key,
     cursor: FollowCursor | None,

@@ -10,20 +10,20 @@ from functools import lru_cache
 from accounts.domain import AccountId
 from socialsite.store import Command, EncodedPipeline, Key, Read, Reply, Store, encode_int, encode_text
 from timelines import keys
-from timelines.graph.account_zset_page import page_of_accounts
+from timelines.graph.account_zset_page import read_account_page
 from timelines.graph.follow import FollowCursor, FollowPage
-from timelines.graph.relation import Relation
+from timelines.graph.relation import Relationship
 
 KeyOf = Callable[[int], Key]
 COUNTED: tuple[KeyOf, ...] = keys.blocks, keys.mutes, keys.quieted
 """What has a cap each, in the order of `counts`."""
 RELATING: tuple[KeyOf, ...] = keys.blocks, keys.blocked_by, keys.mutes, keys.quieted, keys.requested
-"""Where one account says what it has to do with another, in the order of `relation_question`."""
+"""Where one account says what it has to do with another, in the order of `read_relationship`."""
 AT_ONCE = 1_000
 """Members whose accounts are looked at together."""
 
 
-class Relations:
+class BlocksAndMutes:
     """`timelines:{<account>}:blocks`, `blockers`, `mutes`, `quieted`."""
 
     def __init__(self, store: Store) -> None:
@@ -54,16 +54,16 @@ class Relations:
     async def unmute(self, account_id: AccountId, other_id: AccountId) -> bool:
         return await self._remove(keys.mutes(account_id), other_id)
 
-    async def quiet(self, account_id: AccountId, other_id: AccountId, at_ms: int) -> bool:
+    async def hide_boosts(self, account_id: AccountId, other_id: AccountId, at_ms: int) -> bool:
         """Hide their boosts. False: they were."""
         key = keys.quieted(account_id)
         (added,) = await self._timelines.write(key, ("ZADD", key, "NX", at_ms, other_id))
         return bool(added)
 
-    async def unquiet(self, account_id: AccountId, other_id: AccountId) -> bool:
+    async def show_boosts(self, account_id: AccountId, other_id: AccountId) -> bool:
         return await self._remove(keys.quieted(account_id), other_id)
 
-    def relation_question(self, account_id: AccountId, other_id: AccountId, now_ms: int) -> Read[Relation]:
+    def read_relationship(self, account_id: AccountId, other_id: AccountId, now_ms: int) -> Read[Relationship]:
         """All that stands under the account's tag; who follows whom is asked elsewhere."""
         theirs = encode_int(other_id)
         wire = b"".join([head + theirs for head in _heads(account_id)])
@@ -71,26 +71,26 @@ class Relations:
         def commands() -> list[Command]:
             return [("ZSCORE", build(account_id), other_id) for build in RELATING]
 
-        def understand(replies: Sequence[Reply]) -> Relation:
+        def understand(replies: Sequence[Reply]) -> Relationship:
             blocks, blocked_by, until, quieted, requested = replies
             muted_until_ms = None if until is None or int(float(until)) <= now_ms else int(float(until))
-            return Relation(
+            return Relationship(
                 requested=requested is not None,
                 blocks=blocks is not None,
                 is_blocked=blocked_by is not None,
                 muted_until_ms=muted_until_ms,
-                quiets=quieted is not None,
+                hides_boosts=quieted is not None,
             )
 
         return Read(EncodedPipeline(wire, len(RELATING), commands), understand)
 
-    async def apart(self, account_id: AccountId, others: Sequence[AccountId]) -> set[AccountId]:
+    async def blocked_either_way(self, account_id: AccountId, others: Sequence[AccountId]) -> set[AccountId]:
         """Those of `others` that the account blocks or is blocked by."""
         apart: set[AccountId]
-        (apart,) = await self._store.read(self.apart_question(account_id, others))
+        (apart,) = await self._store.read(self.read_blocked_either_way(account_id, others))
         return apart
 
-    def apart_question(self, account_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
+    def read_blocked_either_way(self, account_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
         """As `apart`, for a round trip that asks other things too."""
 
         def understand(sides: Sequence[Reply]) -> set[AccountId]:
@@ -110,7 +110,7 @@ class Relations:
         blocked, muted, quieted = await self._timelines.gather(commands)
         return blocked, muted, quieted
 
-    async def forget_among(
+    async def prune(
         self, account_id: AccountId, which: int, gone: Callable[[list[AccountId]], Awaitable[list[AccountId]]]
     ) -> int:
         """Take out of what the account blocks (0), mutes (1) or quiets (2) those that `gone` names; how many.
@@ -127,11 +127,11 @@ class Relations:
 
     async def blocked(self, account_id: AccountId, cursor: FollowCursor | None, limit: int) -> FollowPage:
         """Blocked last first."""
-        return await page_of_accounts(self._timelines, keys.blocks(account_id), cursor, limit)
+        return await read_account_page(self._timelines, keys.blocks(account_id), cursor, limit)
 
     async def muted(self, account_id: AccountId, cursor: FollowCursor | None, limit: int, *, now_ms: int) -> FollowPage:
         """Those whose mute ends last come first; without those that are over."""
-        return await page_of_accounts(self._timelines, keys.mutes(account_id), cursor, limit, above=now_ms)
+        return await read_account_page(self._timelines, keys.mutes(account_id), cursor, limit, above=now_ms)
 
     async def muted_until(self, account_id: AccountId, others: Sequence[AccountId]) -> dict[AccountId, int]:
         """Until when (Unix ms) each of them is muted."""

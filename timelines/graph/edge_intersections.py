@@ -4,18 +4,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from socialsite.store.read import Read
-from timelines.graph.edge_list import EdgeSide
+from timelines.graph.edge_list import EdgeList
 
 
 class Sized(NamedTuple):
     """A side of an id, and how many edges it has."""
 
-    side: EdgeSide
+    side: EdgeList
     owner: int
     size: int
 
 
-async def counts(*sides: tuple[EdgeSide, int], may_lag: bool = False) -> list[int]:
+async def counts(*sides: tuple[EdgeList, int], may_lag: bool = False) -> list[int]:
     """How many edges each (side, id) has, summed over the partitions of all of them in one round trip."""
     return await sides[0][0].ask(*(side.count_question(owner, may_lag=may_lag) for side, owner in sides))
 

@@ -36,7 +36,7 @@ Names = tuple[list[bytes], PassCursor | None]
 """As `Pass`, the ids in decimal digits."""
 
 
-class EdgeSide(EdgeQuestions):
+class EdgeList(EdgeQuestions):
     """Reads of a side: counts, pages, passes."""
 
     async def gather(self, commands: list[Command]) -> list[Reply]:

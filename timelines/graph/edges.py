@@ -14,7 +14,7 @@ from socialsite.store.connections import KeyDataShardedConnection, PartitionLayo
 from socialsite.store.errors import PartitionLayoutChanged
 from socialsite.store.key import Key
 from socialsite.store.scripts import Command, Script, load_script
-from timelines.graph.edge_list import EdgeSide
+from timelines.graph.edge_list import EdgeList
 from timelines.graph.encoded_commands import KeyOfSide
 from timelines.graph.follow import FIRST_PASS
 
@@ -37,8 +37,8 @@ class PairEdges:
     def __init__(self, pairs: KeyDataShardedConnection, *, outgoing: KeyOfSide, incoming: KeyOfSide) -> None:
         self._pairs = pairs
         self._keys = outgoing, incoming
-        self.outgoing = EdgeSide(pairs, outgoing)
-        self.incoming = EdgeSide(pairs, incoming)
+        self.outgoing = EdgeList(pairs, outgoing)
+        self.incoming = EdgeList(pairs, incoming)
 
     async def add(self, source: int, target: int, at_ms: int) -> bool:
         """False where the edge stood already: it keeps its time."""

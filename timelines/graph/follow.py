@@ -33,20 +33,20 @@ class FollowCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class ViewerGraph:
     """A reader before an account: its counts, and whom the reader follows; `is_all`: all of them."""
 
     counts: FollowCounts
-    followed: tuple[AccountId, ...]
-    is_all: bool
+    followed_ids: tuple[AccountId, ...]
+    is_complete: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Acquaintance:
+class KnownFollowers:
     """What a reader and an account share: accounts both follow, and the newest followers the reader knows."""
 
-    both_follow: int
-    known: tuple[AccountId, ...]
+    followed_by_both: int
+    account_ids: tuple[AccountId, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +101,9 @@ class PassPage(Generic[Id]):
     `names`: their ids in decimal digits, as edges hold them and keys name them.
     """
 
-    names: Sequence[bytes]
+    encoded_ids: Sequence[bytes]
     next: PassCursor | None
 
     @property
     def ids(self) -> tuple[Id, ...]:
-        return cast(tuple[Id, ...], tuple(map(int, self.names)))
+        return cast(tuple[Id, ...], tuple(map(int, self.encoded_ids)))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from accounts.domain import AccountId
 from socialsite.store import Store
 from timelines import keys
-from timelines.graph.account_zset_page import page_of_accounts
+from timelines.graph.account_zset_page import read_account_page
 from timelines.graph.follow import FollowCursor, FollowPage
 
 
@@ -32,7 +32,7 @@ class FollowRequests:
         (removed,) = await self._timelines.write(asked, ("ZREM", asked, requester_id))
         return bool(withdrawn or removed)
 
-    async def answer(self, requester_id: AccountId, target_id: AccountId, *, forget: bool) -> None:
+    async def complete(self, requester_id: AccountId, target_id: AccountId, *, forget: bool) -> None:
         """The request was accepted. `forget`: by whoever made the edge; then it is nobody's wish any more.
 
         So one that looks whether the requester still asks is not misled by a second acceptance.
@@ -55,11 +55,11 @@ class FollowRequests:
         scores = await self._timelines[key].execute("ZMSCORE", key, *others)
         return {other for other, score in zip(others, scores, strict=True) if score is not None}
 
-    async def stands(self, requester_id: AccountId, target_id: AccountId) -> bool:
+    async def exists(self, requester_id: AccountId, target_id: AccountId) -> bool:
         key = keys.requests(target_id)
         return await self._timelines[key].execute("ZSCORE", key, requester_id) is not None
 
-    async def made_by(self, requester_id: AccountId) -> int:
+    async def count_made_by(self, requester_id: AccountId) -> int:
         """How many requests of the account nobody has answered."""
         key = keys.requested(requester_id)
         return int(await self._timelines[key].execute("ZCARD", key))
@@ -71,7 +71,7 @@ class FollowRequests:
 
     async def page(self, target_id: AccountId, cursor: FollowCursor | None, limit: int) -> FollowPage:
         """Newest requests first."""
-        return await page_of_accounts(self._timelines, keys.requests(target_id), cursor, limit)
+        return await read_account_page(self._timelines, keys.requests(target_id), cursor, limit)
 
     async def purge(self, account_id: AccountId, limit: int) -> bool:
         """One bounded round of a deleted account's requests, both ways; True while some may be left."""

@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 BLOCKS_CAP = 10_000
 MUTES_CAP = 10_000
-QUIETED_CAP = 10_000
-REQUESTED_CAP = 1_000
+HIDDEN_BOOSTS_CAP = 10_000
+OPEN_REQUESTS_CAP = 1_000
 """Requests an account may have made that nobody has answered yet. Those made to it have no cap."""
-MUTE_MOST_MS = 366 * 24 * 3_600_000
+MAX_MUTE_MS = 366 * 24 * 3_600_000
 """A mute that ends, ends within a year."""
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class Relationship:
     """`muted_until_ms`: Unix ms, FOREVER for a mute without an end, None for none."""
 
     follows: bool = False
@@ -21,13 +21,13 @@ class Relation:
     blocks: bool = False
     is_blocked: bool = False
     muted_until_ms: int | None = None
-    quiets: bool = False
+    hides_boosts: bool = False
 
     @property
     def mutes(self) -> bool:
         return self.muted_until_ms is not None
 
     @property
-    def is_apart(self) -> bool:
+    def is_blocked_either_way(self) -> bool:
         """One of them blocks the other: neither may do anything with the other."""
         return self.blocks or self.is_blocked

@@ -13,20 +13,20 @@ from socialsite.store.read import LazyAwaitable, Read, combine
 from socialsite.store.store import Store
 from timelines import keys
 from timelines.graph.edge_intersections import Sized, common_with_each
-from timelines.graph.edge_list import EdgeSide, Neighbour
+from timelines.graph.edge_list import EdgeList, Neighbour
 from timelines.graph.edges import PairEdges
 from timelines.graph.follow import (
-    Acquaintance,
     Follow,
     FollowCounts,
     FollowCursor,
     FollowPage,
-    Met,
+    KnownFollowers,
     PassCursor,
     PassPage,
+    ViewerGraph,
 )
 
-OVER_THE_CAP = 1_000  # how far concurrent follows may pass FOLLOWING_CAP before a read leaves the rest out
+CAP_TOLERANCE = 1_000  # how far concurrent follows may pass FOLLOWING_CAP before a read leaves the rest out
 
 FIRST = 24  # accounts a partition that a viewer follows, read with the first question: of most, all of them
 
@@ -43,7 +43,7 @@ class Follows:
         )
         self._following = self._edges.outgoing
         self._followers = self._edges.incoming
-        self._most = following_cap + OVER_THE_CAP
+        self._most = following_cap + CAP_TOLERANCE
 
     async def add(self, follow: Follow) -> bool:
         """False where it stood already; it keeps its time."""
@@ -65,10 +65,10 @@ class Follows:
 
     async def counts(self, account_id: AccountId) -> FollowCounts:
         counts: FollowCounts
-        (counts,) = await self._store.read(self.counts_question(account_id))
+        (counts,) = await self._store.read(self.read_counts(account_id))
         return counts
 
-    def counts_question(self, account_id: AccountId, *, may_lag: bool = False) -> Read[FollowCounts]:
+    def read_counts(self, account_id: AccountId, *, may_lag: bool = False) -> Read[FollowCounts]:
         """As `counts`, for a round trip that asks other things too."""
         sides = self._followers, self._following
         asked = combine(*(side.count_question(account_id, may_lag=may_lag) for side in sides))
@@ -79,11 +79,11 @@ class Follows:
 
     async def followers(self, account_id: AccountId, cursor: FollowCursor | None, limit: int) -> FollowPage:
         """Newest followers first, behind `cursor`."""
-        return await page_of(self._followers, account_id, cursor, limit)
+        return await read_edge_page(self._followers, account_id, cursor, limit)
 
     async def following(self, account_id: AccountId, cursor: FollowCursor | None, limit: int) -> FollowPage:
         """The accounts followed last first, behind `cursor`."""
-        return await page_of(self._following, account_id, cursor, limit)
+        return await read_edge_page(self._following, account_id, cursor, limit)
 
     async def followers_pass(self, account_id: AccountId, cursor: PassCursor, limit: int) -> PassPage[AccountId]:
         """The next `limit` followers for syndication; begin with FIRST_PASS, end where `next` is None."""
@@ -93,11 +93,11 @@ class Follows:
         """Those of `ids` that the viewer follows."""
         return set(map(AccountId, await self._following.among(viewer_id, ids)))
 
-    def followed_question(self, viewer_id: AccountId, ids: Collection[AccountId]) -> Read[set[AccountId]]:
+    def read_followed_among(self, viewer_id: AccountId, ids: Collection[AccountId]) -> Read[set[AccountId]]:
         """As `followed_among`, for a round trip that asks other things too."""
         return cast("Read[set[AccountId]]", self._following.held_question(viewer_id, ids))
 
-    def between_question(self, one: AccountId, other: AccountId) -> Read[tuple[bool, bool]]:
+    def read_follows_between(self, one: AccountId, other: AccountId) -> Read[tuple[bool, bool]]:
         """Whether one follows the other, and the other way round, for a round trip that asks more."""
         commands = [side.member_command(one, other) for side in (self._following, self._followers)]
         return Read(commands, lambda replies: (replies[0] is not None, replies[1] is not None))
@@ -106,7 +106,7 @@ class Follows:
         """Those of `ids` that follow the account: the readers of one post, as the live layer asks."""
         return set(map(AccountId, await self._followers.among(account_id, ids)))
 
-    def followers_question(self, account_id: AccountId, ids: Collection[AccountId]) -> Read[dict[int, int]]:
+    def read_followers_among(self, account_id: AccountId, ids: Collection[AccountId]) -> Read[dict[int, int]]:
         """As `followers_among`, and since when, for a round trip that asks other things too."""
         return self._followers.among_question(account_id, ids)
 
@@ -114,7 +114,7 @@ class Follows:
         """Everybody the account follows, in no order."""
         return list(map(AccountId, await self._following.ids(account_id, self._most)))
 
-    def met_question(self, viewer_id: AccountId, account_id: AccountId) -> Read[Met]:
+    def read_viewer_graph(self, viewer_id: AccountId, account_id: AccountId) -> Read[ViewerGraph]:
         """Counts of the account, and whom the viewer follows: FIRST a partition, which for most is all."""
         first = self._following.first_question(viewer_id, FIRST)
 
@@ -122,38 +122,42 @@ class Follows:
             followed = cast("list[AccountId]", first.parse(replies))
             return tuple(followed), max(map(len, replies)) < FIRST
 
-        asked = combine(self.counts_question(account_id), Read(first.commands, understand))
+        asked = combine(self.read_counts(account_id), Read(first.commands, understand))
 
-        def met(replies: Sequence[Reply]) -> Met:
+        def met(replies: Sequence[Reply]) -> ViewerGraph:
             counts, (followed, is_all) = asked.parse(replies)
-            return Met(counts, followed, is_all)
+            return ViewerGraph(counts, followed, is_all)
 
         return Read(asked.commands, met)
 
-    def begin_together(
-        self, viewer_id: AccountId, account_id: AccountId, met: Met, limit: int
-    ) -> Awaitable[Acquaintance]:
+    def send_known_followers(
+        self, viewer_id: AccountId, account_id: AccountId, met: ViewerGraph, limit: int
+    ) -> Awaitable[KnownFollowers]:
         """What the viewer shares with an account, with at most `limit` known followers, the newest.
 
-        `met` is the answer of `met_question`. Where it names all whom the viewer follows, one round trip asks
+        `met` is the answer of `read_viewer_graph`. Where it names all whom the viewer follows, one round trip asks
         which of them are on the account's sides, now; elsewhere three compare the sides (`common_with_each`).
         """
-        if not met.is_all:
+        if not met.is_complete:
             return LazyAwaitable(partial(self._compared, viewer_id, account_id, met, limit))
-        groups = self._followers.grouped(account_id, met.followed)
+        groups = self._followers.grouped(account_id, met.followed_ids)
         asked = combine(
             self._followers.among_groups_question(account_id, groups),
             self._following.held_groups_question(account_id, groups),
         )
         return self._store.send_now(Read(asked.commands, lambda replies: acquainted(limit, *asked.parse(replies))))
 
-    async def _compared(self, viewer_id: AccountId, account_id: AccountId, met: Met, limit: int) -> Acquaintance:
+    async def _compared(
+        self, viewer_id: AccountId, account_id: AccountId, met: ViewerGraph, limit: int
+    ) -> KnownFollowers:
         viewer = Sized(self._following, viewer_id, await self._following.count(viewer_id))
         followers = Sized(self._followers, account_id, met.counts.followers)
         following = Sized(self._following, account_id, met.counts.following)
         return acquainted(limit, *await common_with_each(viewer, (followers, following), self._most))
 
-    async def followed_by_each(self, account_ids: Collection[AccountId], most: int) -> dict[AccountId, list[AccountId]]:
+    async def recently_followed_by_each(
+        self, account_ids: Collection[AccountId], most: int
+    ) -> dict[AccountId, list[AccountId]]:
         """Whom each account follows, at most `most` of them, the last ones; one round trip a node."""
         keys = [self._following.keys(id) for id in account_ids]
         each = max(1, most // max(1, len(keys[0]))) if keys else 0
@@ -164,13 +168,13 @@ class Follows:
         }
 
 
-def acquainted(limit: int, known: Mapping[int, int], shared: Collection[int]) -> Acquaintance:
+def acquainted(limit: int, known: Mapping[int, int], shared: Collection[int]) -> KnownFollowers:
     """Of followers that the viewer knows (id: since when) the newest; and how many both follow."""
     newest = sorted(known, key=lambda id: (known[id], str(id)), reverse=True)  # as `order` has it
-    return Acquaintance(len(shared), tuple(map(AccountId, newest[:limit])))
+    return KnownFollowers(len(shared), tuple(map(AccountId, newest[:limit])))
 
 
-async def page_of(side: EdgeSide, id: int, cursor: FollowCursor | None, limit: int) -> FollowPage:
+async def read_edge_page(side: EdgeList, id: int, cursor: FollowCursor | None, limit: int) -> FollowPage:
     """A page of accounts of a side, newest edge first; one more is read, to know whether there is a next."""
     before = Neighbour(cursor.at_ms, cursor.account_id) if cursor else None
     found = await side.newest(id, before, limit + 1)

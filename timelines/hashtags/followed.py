@@ -5,18 +5,18 @@ from socialsite.store import Store, load_script
 from timelines import keys
 
 FOLLOW = load_script("tag_follow.lua", __package__)
-FOLLOWED_TAGS_CAP = 50
+FOLLOWED_HASHTAGS_CAP = 50
 """A page of them reads as many timelines."""
 
 
-class FollowedTags:
+class FollowedHashtags:
     def __init__(self, store: Store) -> None:
         self._timelines = store.component("timelines")
 
     async def add(self, account_id: AccountId, tag: str, now_ms: int) -> bool | None:
         """False where it was followed; None where the account follows as many as it may."""
         key = keys.followed_tags(account_id)
-        args = (tag, now_ms, FOLLOWED_TAGS_CAP)
+        args = (tag, now_ms, FOLLOWED_HASHTAGS_CAP)
         (answer,) = await self._timelines.write(key, FOLLOW.command([key], args))
         return None if answer < 0 else bool(answer)
 
@@ -32,10 +32,10 @@ class FollowedTags:
     async def all(self, account_id: AccountId) -> list[str]:
         """Followed last first."""
         key = keys.followed_tags(account_id)
-        found = await self._timelines[key].execute("ZREVRANGE", key, 0, FOLLOWED_TAGS_CAP - 1)
+        found = await self._timelines[key].execute("ZREVRANGE", key, 0, FOLLOWED_HASHTAGS_CAP - 1)
         return [tag.decode() for tag in found]
 
-    async def forget(self, account_id: AccountId) -> None:
+    async def delete_all(self, account_id: AccountId) -> None:
         """Of a deleted account."""
         key = keys.followed_tags(account_id)
         await self._timelines[key].execute("UNLINK", key)

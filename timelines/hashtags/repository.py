@@ -13,13 +13,13 @@ from timelines.author_feeds.repository import ScoredTimelines, ids_of, range_com
 from timelines.posts.post import Post
 from timelines.text.linkify import hashtags
 
-TAG_CAP = 1000
+HASHTAG_CAP = 1000
 
 
-class TagTimelines(ScoredTimelines):
+class HashtagTimelines(ScoredTimelines):
     """`timelines:{<digest of the tag>}:tag`. Tags come normalized, as `hashtags` gives them."""
 
-    def __init__(self, store: Store, cap: int = TAG_CAP) -> None:
+    def __init__(self, store: Store, cap: int = HASHTAG_CAP) -> None:
         super().__init__(store, "timelines", cap)
 
     async def add(self, posts: Iterable[Post]) -> int:
@@ -29,31 +29,31 @@ class TagTimelines(ScoredTimelines):
         return sum(command[0] == "ZADD" for command in commands)
 
     async def remove(self, post: Post) -> None:
-        drops: list[Command] = [("ZREM", tag_key(tag), post.id) for tag in hashtags(post.text)]
+        drops: list[Command] = [("ZREM", hashtag_key(tag), post.id) for tag in hashtags(post.text)]
         await self._place.gather(drops)
 
     async def sizes(self, tags: Sequence[str]) -> dict[str, int]:
         """How many posts stand under each tag, up to the cap."""
-        replies = await self._place.gather(("ZCARD", tag_key(tag)) for tag in tags)
+        replies = await self._place.gather(("ZCARD", hashtag_key(tag)) for tag in tags)
         return dict(zip(tags, replies, strict=True))
 
     async def read(self, tag: str, edge: int, limit: int, *, upward: bool, may_lag: bool = False) -> list[PostId]:
-        return await self._read(tag_key(tag), edge, limit, upward=upward, may_lag=may_lag)
+        return await self._read(hashtag_key(tag), edge, limit, upward=upward, may_lag=may_lag)
 
     async def read_many(self, tags: Sequence[str], edge: int, limit: int, *, upward: bool) -> list[list[PostId]]:
         """As `read`, of several tags in one round trip a node."""
-        commands = [range_command(tag_key(tag), edge, limit, upward=upward) for tag in tags]
+        commands = [range_command(hashtag_key(tag), edge, limit, upward=upward) for tag in tags]
         return [ids_of(reply) for reply in await self._place.gather(commands)]
 
 
-def tag_key(tag: str) -> Key:
+def hashtag_key(tag: str) -> Key:
     """User text never enters a key: its digest does."""
     return keys.tag_timeline(hashlib.sha256(tag.encode()).hexdigest()[:32])
 
 
-def add_commands(posts: Iterable[Post], cap: int = TAG_CAP) -> Sequence[Command]:
+def add_commands(posts: Iterable[Post], cap: int = HASHTAG_CAP) -> Sequence[Command]:
     """What puts posts into their tags' timelines; a timeline is trimmed once, after all its additions."""
-    tagged = [(tag_key(tag), post.id) for post in posts for tag in hashtags(post.text)]
+    tagged = [(hashtag_key(tag), post.id) for post in posts for tag in hashtags(post.text)]
     adds: list[Command] = [("ZADD", key, post_id, post_id) for key, post_id in tagged]
     touched = dict.fromkeys(key for key, _ in tagged)
     return adds + [("ZREMRANGEBYRANK", key, 0, -cap - 1) for key in touched]

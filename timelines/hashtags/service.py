@@ -2,13 +2,13 @@
 
 from accounts.domain import AccountId
 from timelines.errors import FollowedHashtagsCapReached
-from timelines.hashtags.followed import FollowedTags
+from timelines.hashtags.followed import FollowedHashtags
 
 
-class TagService:
+class FollowedHashtagService:
     """Tags come normalized."""
 
-    def __init__(self, followed: FollowedTags) -> None:
+    def __init__(self, followed: FollowedHashtags) -> None:
         self._followed = followed
 
     async def follow(self, *, account_id: AccountId, tag: str, now_ms: int) -> bool:

@@ -21,7 +21,7 @@ async def trends_panel(request: SiteRequest) -> Placeholder | str:
 
 def cached_trends_panel(request: SiteRequest) -> Placeholder | str:
     """The panel of what was asked for last: for beside every page, where it must cost nothing."""
-    trends = request.services.trending.known
+    trends = request.services.trending.cached
     return Placeholder(_render_panel(trends, get_language() or "")) if trends else ""
 
 

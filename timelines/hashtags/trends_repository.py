@@ -16,31 +16,31 @@ from socialsite.store import Key, Store, load_script
 NOTE, TOP = (load_script(f"trend_{name}.lua", __package__) for name in ("note", "top"))
 HOURS: Final = 24
 HOUR = Rollup(3_600, HOURS + 2)
-KIND = RankedMetric("trends", (HOUR,))
+TRENDS_METRIC = RankedMetric("trends", (HOUR,))
 HALF_LIFE_HOURS: Final = 4.0
 """A use of four hours ago counts half as much as one of now."""
-FEWEST_ACCOUNTS: Final = 2
-TAGS_CAP: Final = 200  # of an hour; up to twice as many between two trims
+MIN_ACCOUNTS: Final = 2
+HASHTAGS_PER_HOUR_CAP: Final = 200  # of an hour; up to twice as many between two trims
 USES_CAP: Final = 100_000
 
 
 def uses_key() -> Key:
     """ZSET "<account>:<tag>" -> ms of the first use of a day. USES_CAP, the newest; a day."""
-    return Key("series", tag=KIND.name, name="uses")
+    return Key("series", tag=TRENDS_METRIC.name, name="uses")
 
 
 class Trends:
     def __init__(self, store: Store) -> None:
         self._series = store.component("series")
 
-    async def note(self, account_id: AccountId, tags: Sequence[str], at_ms: int) -> int:
+    async def count_uses(self, account_id: AccountId, tags: Sequence[str], at_ms: int) -> int:
         """How many of the tags count: those that the account did not use within a day. Safe to repeat."""
         if not tags:
             return 0
         hour = HOUR.interval_start(at_ms)
-        place = [uses_key(), ranked_key(KIND, HOUR, hour)]
+        place = [uses_key(), ranked_key(TRENDS_METRIC, HOUR, hour)]
         bounds = [at_ms, at_ms - DAY_MS, USES_CAP, DAY_MS]
-        args = [*bounds, HOUR.expires_at(hour), TAGS_CAP, account_id, *tags]
+        args = [*bounds, HOUR.expires_at(hour), HASHTAGS_PER_HOUR_CAP, account_id, *tags]
         return int(await self._series[place[0]].run(NOTE, place, args))
 
     async def top(self, now_ms: int, limit: int) -> list[tuple[str, int]]:
@@ -48,7 +48,7 @@ class Trends:
         hours = HOUR.intervals(now_ms - (HOURS - 1) * HOUR.seconds * 1_000, now_ms)
         ages = [(now_ms // 1_000 - hour) / HOUR.seconds for hour in hours]
         weights = [0.5 ** (age / HALF_LIFE_HOURS) for age in ages]
-        place = [ranked_key(KIND, HOUR, hour) for hour in hours]
-        found = await self._series[place[0]].run(TOP, place, [limit, FEWEST_ACCOUNTS, *weights])
+        place = [ranked_key(TRENDS_METRIC, HOUR, hour) for hour in hours]
+        found = await self._series[place[0]].run(TOP, place, [limit, MIN_ACCOUNTS, *weights])
         pairs = zip(found[::2], found[1::2], strict=True)
         return [(tag.decode(), int(float(accounts))) for tag, accounts in pairs]

@@ -116,7 +116,7 @@ class GraphImport:
 
     async def _forget(self, account_ids: list[AccountId]) -> None:
         for some in batches(account_ids, HOMES_PER_ROUND):
-            await self._homes.forget_many(some)
+            await self._homes.invalidate_many(some)
 
 
 def follows_of(line: bytes, options: GraphOptions) -> list[Edge]:

@@ -13,7 +13,7 @@ from accounts.domain import AccountId
 from socialsite.batches import batches
 from socialsite.ids import PostId
 from timelines.author_feeds.repository import PublicRepository
-from timelines.fanout.affected_timelines import TouchedTimelines
+from timelines.fanout.affected_timelines import AffectedTimelines
 from timelines.importing.authors import ImportAuthors, assigned_by_rank
 from timelines.importing.lines import LineFile, LineRefused, Tally
 from timelines.importing.repository import GraphRanks, ImportedPosts, Source
@@ -54,7 +54,7 @@ class PostsImport:
         accounts: AccountService,
         posts: ImportedPosts,
         public: PublicRepository,
-        touched: TouchedTimelines,
+        touched: AffectedTimelines,
         indexing: Indexing,
         ranks: GraphRanks,
         standing: PostRepository,
@@ -80,7 +80,7 @@ class PostsImport:
                 profile_partitions=services.config.profile_partitions,
             ),
             public=at.public,
-            touched=TouchedTimelines(at.follows, at.members, at.homes, at.list_timelines),
+            touched=AffectedTimelines(at.follows, at.members, at.homes, at.list_timelines),
             indexing=services.indexing,
             ranks=GraphRanks(services.store),
             standing=at.posts,
@@ -120,14 +120,14 @@ class PostsImport:
 
     async def _publish(self, posts: Sequence[Post], tally: Tally) -> None:
         """Timelines are forgotten before and after, as everywhere: a rebuild in flight is defeated."""
-        touched = await self._touched.by({post.author_id for post in posts})
-        await touched.forget()
+        touched = await self._touched.of_authors({post.author_id for post in posts})
+        await touched.invalidate()
         standing = await self._posts.write(posts)
         await self._posts.place(standing)
         for some in batches((post.id for post in standing), 1000):
             await self._public.add_many(some)
         await self._indexing.add(standing)
-        await touched.forget()
+        await touched.invalidate()
         tally.counts["posts"] += len(standing)
         tally.counts["deleted"] += len(posts) - len(standing)
 

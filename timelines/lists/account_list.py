@@ -11,10 +11,10 @@ from timelines.text.post_text import grapheme_count, normalize_text
 TITLE_MAX_GRAPHEMES = 50
 TITLE_MAX_BYTES = 1000  # a grapheme has no length of its own: 50 of them could be a megabyte
 LISTS_PER_ACCOUNT = 100
-Replies = Literal["none", "members", "followed", "all"]
+ReplyPolicy = Literal["none", "members", "followed", "all"]
 """Answers to whom a list shows: nobody, its members, accounts that its owner follows, anybody. An answer to
 oneself or to the owner is always shown."""
-REPLIES: Final[tuple[Replies, ...]] = ("all", "followed", "members", "none")
+REPLY_POLICIES: Final[tuple[ReplyPolicy, ...]] = ("all", "followed", "members", "none")
 Operation = Literal["union", "intersection", "difference"]
 OPERATIONS: Final[tuple[Operation, ...]] = ("union", "intersection", "difference")
 _LINE_END = re.compile(r"[\t\n\r\u2028\u2029]")
@@ -28,7 +28,7 @@ class AccountList:
     owner_id: AccountId
     title: str
     created_ms: int
-    replies: Replies = "all"
+    replies: ReplyPolicy = "all"
     operation: Operation | None = None
     """How its members follow from those of `parts`; None: it has members of its own."""
     parts: tuple[ListId, ...] = ()
@@ -41,7 +41,7 @@ class ListPage(NamedTuple):
     next: ListId | None
 
 
-def title_of(raw: str) -> str:
+def normalize_title(raw: str) -> str:
     """The title as it is stored: one line of 1-50 graphemes, NFC. Raises ValueError for another."""
     title = normalize_text(raw)
     if _LINE_END.search(raw):

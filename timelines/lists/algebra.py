@@ -13,13 +13,13 @@ from accounts.domain import AccountId
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList, Operation
 
-PARTS_LEAST, PARTS_MOST = 2, 8
-LEAVES_MOST = 8
+MIN_PARTS, MAX_PARTS = 2, 8
+MAX_LEAVES = 8
 """Lists with members that a virtual one comes down to: each page reads the profiles of all of them."""
-LEVELS_MOST = 4
+MAX_LEVELS = 4
 
 
-class CannotBeMade(ValueError):
+class InvalidExpression(ValueError):
     """Too many lists, too deep, or a list that would be made of itself; `reason` says which."""
 
     def __init__(self, reason: Literal["parts", "leaves", "levels", "circle"]) -> None:
@@ -28,7 +28,7 @@ class CannotBeMade(ValueError):
 
 
 @dataclass(frozen=True)
-class Made:
+class ListExpression:
     """An expression over lists with members. `missing`: parts that were deleted; nobody is on those.
 
     Lists that several others are made of stand here once, and are worked out once: 8 parts on each of four
@@ -36,7 +36,7 @@ class Made:
     """
 
     operation: Operation
-    parts: tuple["Made | ListId", ...]
+    parts: tuple["ListExpression | ListId", ...]
     missing: tuple[ListId, ...] = ()
 
     @cached_property
@@ -44,13 +44,13 @@ class Made:
         """Every list with members that it comes down to, once."""
         found: dict[ListId, None] = {}
         for part in self.parts:
-            found.update(dict.fromkeys(part.leaves if isinstance(part, Made) else (part,)))
+            found.update(dict.fromkeys(part.leaves if isinstance(part, ListExpression) else (part,)))
         return tuple(found)
 
     @cached_property
     def all_missing(self) -> tuple[ListId, ...]:
         """Deleted parts, its own and those of its parts."""
-        below = [id for part in self.parts if isinstance(part, Made) for id in part.all_missing]
+        below = [id for part in self.parts if isinstance(part, ListExpression) for id in part.all_missing]
         return tuple(dict.fromkeys([*self.missing, *below]))
 
     def members(self, on: Mapping[ListId, Iterable[AccountId]]) -> set[AccountId]:
@@ -60,13 +60,14 @@ class Made:
     def _members(self, on: Mapping[ListId, Iterable[AccountId]], known: dict[int, set[AccountId]]) -> set[AccountId]:
         if id(self) not in known:
             sets = [
-                part._members(on, known) if isinstance(part, Made) else set(on.get(part, ())) for part in self.parts
+                part._members(on, known) if isinstance(part, ListExpression) else set(on.get(part, ()))
+                for part in self.parts
             ]
-            known[id(self)] = combined(self.operation, sets)
+            known[id(self)] = combine_members(self.operation, sets)
         return known[id(self)]
 
 
-def combined(operation: Operation, sets: Sequence[set[AccountId]]) -> set[AccountId]:
+def combine_members(operation: Operation, sets: Sequence[set[AccountId]]) -> set[AccountId]:
     """The first set with the others. Of no set: nobody."""
     if not sets:
         return set()
@@ -78,16 +79,16 @@ def combined(operation: Operation, sets: Sequence[set[AccountId]]) -> set[Accoun
     return first.difference(*others)
 
 
-Worked = dict[tuple[ListId, int], Made]
+Worked = dict[tuple[ListId, int], ListExpression]
 """By list and level."""
 
 
-def expression(
+def build_expression(
     made: AccountList,
     known: Mapping[ListId, AccountList],
     level: int = 1,
     worked: Worked | None = None,
-) -> Made:
+) -> ListExpression:
     """What a virtual list comes down to. `known`: the owner's lists, as far as they stand.
 
     Raises CannotBeMade.
@@ -97,32 +98,32 @@ def expression(
         return worked[made.id, level]
     if made.operation is None:
         raise ValueError("a list with members of its own")
-    if level > LEVELS_MOST:
-        raise CannotBeMade("levels")
-    parts: list[Made | ListId] = []
+    if level > MAX_LEVELS:
+        raise InvalidExpression("levels")
+    parts: list[ListExpression | ListId] = []
     missing: list[ListId] = []
     for part_id in made.parts:
         part = known.get(part_id)
         if part is None or part.owner_id != made.owner_id:
             missing.append(part_id)
-            parts.append(Made("union", ()))  # it keeps its place: what is taken away from nobody is nobody
+            parts.append(ListExpression("union", ()))  # it keeps its place: what is taken away from nobody is nobody
         else:
-            parts.append(expression(part, known, level + 1, worked) if part.operation else part_id)
-    found = worked[made.id, level] = Made(made.operation, tuple(parts), tuple(missing))
+            parts.append(build_expression(part, known, level + 1, worked) if part.operation else part_id)
+    found = worked[made.id, level] = ListExpression(made.operation, tuple(parts), tuple(missing))
     return found
 
 
-def check(made: AccountList, known: Mapping[ListId, AccountList]) -> None:
+def validate_parts(made: AccountList, known: Mapping[ListId, AccountList]) -> None:
     """Raises CannotBeMade where the list, or one that it is a part of, would become too much."""
-    if not PARTS_LEAST <= len(made.parts) <= PARTS_MOST or len(set(made.parts)) < len(made.parts):
-        raise CannotBeMade("parts")
+    if not MIN_PARTS <= len(made.parts) <= MAX_PARTS or len(set(made.parts)) < len(made.parts):
+        raise InvalidExpression("parts")
     after = {**known, made.id: made}
     if _reaches(made, made.id, after):
-        raise CannotBeMade("circle")
+        raise InvalidExpression("circle")
     worked: Worked = {}
     for each in after.values():
-        if each.operation is not None and len(expression(each, after, worked=worked).leaves) > LEAVES_MOST:
-            raise CannotBeMade("leaves")
+        if each.operation is not None and len(build_expression(each, after, worked=worked).leaves) > MAX_LEAVES:
+            raise InvalidExpression("leaves")
 
 
 def _reaches(start: AccountList, target: ListId, known: Mapping[ListId, AccountList]) -> bool:

@@ -77,7 +77,7 @@ class ListForm:
             fields.get("replies"),
             None if exclusive is None else exclusive not in ("", "0", "false"),
             fields.get("operation") or None,
-            parts_of(fields),
+            _parse_parts(fields),
         )
 
     @property
@@ -85,7 +85,7 @@ class ListForm:
         return (self.title, self.replies, self.exclusive, self.operation, self.parts) == (None,) * 5
 
 
-def parts_of(fields: Mapping[str, str]) -> tuple[ListId, ...] | None:
+def _parse_parts(fields: Mapping[str, str]) -> tuple[ListId, ...] | None:
     """The lists that one is to be made of, the first one first. Raises ListInvalid."""
     if "parts" in fields:
         texts = re.split(r"[\s,]+", fields["parts"].strip())

@@ -101,7 +101,7 @@ async def _part_choices(request: SiteRequest, found: AccountList) -> list[Templa
 
 async def load_list_choices(request: SiteRequest) -> list[TemplateContext]:
     """All one's lists, to make another one of."""
-    every = await request.services.lists.every(require_viewer_id(request))
+    every = await request.services.lists.all_lists(require_viewer_id(request))
     return [{"id": str(each.id), "title": each.title} for each in every]
 
 
@@ -112,7 +112,7 @@ async def load_list_json(request: SiteRequest, found: AccountList) -> Json:
 async def load_lists_json(request: SiteRequest, found: Iterable[AccountList]) -> list[Json]:
     lists, found = request.services.lists, list(found)
     counts, exclusive, missing = await asyncio.gather(
-        lists.member_counts(found), lists.exclusive(require_viewer_id(request)), lists.missing(found)
+        lists.member_counts(found), lists.exclusive_ids(require_viewer_id(request)), lists.missing_parts(found)
     )
     return [
         list_json(each, counts[each.id], exclusive=each.id in exclusive, missing=missing[each.id]) for each in found

@@ -16,14 +16,14 @@ from timelines import keys
 from timelines.graph.edge_intersections import counts
 from timelines.graph.edges import PairEdges
 from timelines.graph.follow import FIRST_PASS, FollowCursor, FollowPage, PassCursor, PassPage
-from timelines.graph.repository import OVER_THE_CAP, page_of
+from timelines.graph.repository import CAP_TOLERANCE, read_edge_page
 from timelines.ids import ListId
-from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListPage, Operation, Replies
+from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListPage, Operation, ReplyPolicy
 
 EDIT_LIST = load_script("edit_list.lua", __package__)
 ERASE_LIST = load_script("erase_list.lua", __package__)
 FIELDS = ("owner", "title", "created_ms", "deleted", "replies", "operation", "parts")
-TRACE_MS = 24 * 3_600_000
+DELETED_TRACE_MS = 24 * 3_600_000
 """So long a deleted list's hash says whose it was, as idempotency keys live: a deletion may be repeated."""
 
 
@@ -38,7 +38,7 @@ class Lists:
         found = replace(found, id=await self.next_id())
         key, index = keys.account_list(found.id), keys.list_index(found.owner_id)
         facts: dict[str, str | int] = {"owner": found.owner_id, "title": found.title}
-        facts |= {"created_ms": found.created_ms, **settings_of(found)}
+        facts |= {"created_ms": found.created_ms, **_encode_settings(found)}
         await self._timelines[key].execute("HSET", key, *(part for pair in facts.items() for part in pair))
         await self._timelines[index].execute("ZADD", index, found.id, found.id)
         return found
@@ -60,26 +60,26 @@ class Lists:
         index = keys.list_index(owner_id)
         return int(await self._timelines[index].execute("ZCARD", index))
 
-    async def owned(self, owner_id: AccountId, after: ListId | None, limit: int) -> ListPage:
+    async def page(self, owner_id: AccountId, after: ListId | None, limit: int) -> ListPage:
         """Oldest first, behind `after`. An owner has few lists, so all behind the cursor are looked at."""
-        found = await self.find_many(await self.indexed(owner_id, after))
+        found = await self.find_many(await self.owned_ids(owner_id, after))
         standing = [each for each in found if each is not None]
         behind = standing[limit - 1].id if len(standing) > limit else None
         return ListPage(tuple(standing[:limit]), behind)
 
-    async def indexed(self, owner_id: AccountId, after: ListId | None = None) -> list[ListId]:
+    async def owned_ids(self, owner_id: AccountId, after: ListId | None = None) -> list[ListId]:
         """Ids in an owner's index, those of lists being deleted among them."""
         index, bound = keys.list_index(owner_id), f"({after or 0}"
         members = await self._timelines[index].execute(
-            "ZRANGE", index, bound, "+inf", "BYSCORE", "LIMIT", 0, LISTS_PER_ACCOUNT + OVER_THE_CAP
+            "ZRANGE", index, bound, "+inf", "BYSCORE", "LIMIT", 0, LISTS_PER_ACCOUNT + CAP_TOLERANCE
         )
         return [ListId(int(member)) for member in members]
 
     async def edit(self, found: AccountList) -> bool:
         """Title and settings as they stand in `found`; False where the list is another's, or gone."""
-        return await self._edit(found.owner_id, found.id, {"title": found.title, **settings_of(found)})
+        return await self._edit(found.owner_id, found.id, {"title": found.title, **_encode_settings(found)})
 
-    async def exclusive(self, owner_id: AccountId) -> set[ListId]:
+    async def exclusive_ids(self, owner_id: AccountId) -> set[ListId]:
         """The owner's lists whose members leave home."""
         key = keys.exclusive(owner_id)
         return {ListId(int(member)) for member in await self._timelines[key].execute("SMEMBERS", key)}
@@ -102,7 +102,7 @@ class Lists:
         For TRACE_MS the hash keeps its owner beside the mark: found by nobody, deleted again by its owner.
         """
         key, index = keys.account_list(list_id), keys.list_index(owner_id)
-        await self._timelines[key].run(ERASE_LIST, (key,), (TRACE_MS,))
+        await self._timelines[key].run(ERASE_LIST, (key,), (DELETED_TRACE_MS,))
         await self._timelines[index].pipeline([("SREM", keys.exclusive(owner_id), list_id), ("ZREM", index, list_id)])
 
     async def _edit(self, owner_id: AccountId, list_id: ListId, facts: Mapping[str, str | int]) -> bool:
@@ -118,7 +118,7 @@ class ListMembers:
         self._edges = PairEdges(
             store.partitioned_component("follows", partitions), outgoing=keys.members, incoming=keys.listed
         )
-        self._most = members_cap + OVER_THE_CAP
+        self._most = members_cap + CAP_TOLERANCE
 
     async def add(self, list_id: ListId, account_id: AccountId, at_ms: int) -> bool:
         """False where the account was on the list already."""
@@ -138,15 +138,15 @@ class ListMembers:
         sides = [(self._edges.outgoing, list_id) for list_id in list_ids]
         return dict(zip(list_ids, await counts(*sides), strict=True)) if sides else {}
 
-    async def members(self, list_id: ListId, cursor: FollowCursor | None, limit: int) -> FollowPage:
+    async def page(self, list_id: ListId, cursor: FollowCursor | None, limit: int) -> FollowPage:
         """Newest members first, behind `cursor`."""
-        return await page_of(self._edges.outgoing, list_id, cursor, limit)
+        return await read_edge_page(self._edges.outgoing, list_id, cursor, limit)
 
     async def member_ids(self, list_id: ListId) -> list[AccountId]:
         """Everybody on the list, in no order."""
         return list(map(AccountId, await self._edges.outgoing.ids(list_id, self._most)))
 
-    def members_question(self, list_id: ListId, ids: Iterable[AccountId]) -> Read[dict[int, int]]:
+    def read_members_among(self, list_id: ListId, ids: Iterable[AccountId]) -> Read[dict[int, int]]:
         """Those of `ids` that are on the list, and since when."""
         return self._edges.outgoing.among_question(list_id, list(ids))
 
@@ -167,7 +167,7 @@ class ListMembers:
         return page.ids
 
 
-def settings_of(found: AccountList) -> dict[str, str | int]:
+def _encode_settings(found: AccountList) -> dict[str, str | int]:
     """What a list is told beside its title, as its hash holds it; of lists of before it is absent."""
     made: dict[str, str | int] = {"replies": found.replies}
     if found.operation is not None:
@@ -184,7 +184,7 @@ def _list_of(list_id: ListId, reply: Reply) -> AccountList | None:
         AccountId(int(owner)),
         title.decode(),
         int(created_ms),
-        replies=cast(Replies, replies.decode()) if replies else "all",
+        replies=cast(ReplyPolicy, replies.decode()) if replies else "all",
         operation=cast(Operation, operation.decode()) if operation else None,
         parts=tuple(ListId(int(part)) for part in parts.split()) if parts else (),
     )

@@ -11,11 +11,11 @@ from socialsite.store import Read, Reply
 from timelines.graph.repository import Follows
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList
-from timelines.lists.algebra import LEVELS_MOST, CannotBeMade, Made, expression
+from timelines.lists.algebra import MAX_LEVELS, InvalidExpression, ListExpression, build_expression
 from timelines.lists.repository import ListMembers, Lists
 from timelines.visibility.rights import Rights
 
-NOBODY = Made("union", ())
+EMPTY_EXPRESSION = ListExpression("union", ())
 
 
 class ListRules:
@@ -26,31 +26,31 @@ class ListRules:
         self._members = members
         self._follows = follows
 
-    async def of_id(self, list_id: ListId) -> "ListRule":
+    async def find(self, list_id: ListId) -> "ListRule":
         """Of a list that does not stand: nobody's posts."""
         found = await self._lists.find(list_id)
         if found is None:
-            return ListRule(list_id, None, NOBODY, self._members, self._follows)
-        return await self.of(found)
+            return ListRule(list_id, None, EMPTY_EXPRESSION, self._members, self._follows)
+        return await self.load(found)
 
-    async def of(self, found: AccountList) -> "ListRule":
+    async def load(self, found: AccountList) -> "ListRule":
         made = None if found.operation is None else await self._made(found)
         return ListRule(found.id, found, made, self._members, self._follows)
 
-    async def of_many(self, lists: Iterable[AccountList]) -> list["ListRule"]:
+    async def load_many(self, lists: Iterable[AccountList]) -> list["ListRule"]:
         """Of lists of one owner, the parts of all of them read together."""
         lists = list(lists)
         known = await self._known(lists)
         return [ListRule(each.id, each, _expression(each, known), self._members, self._follows) for each in lists]
 
-    async def _made(self, found: AccountList) -> Made:
-        return _expression(found, await self._known([found])) or NOBODY
+    async def _made(self, found: AccountList) -> ListExpression:
+        return _expression(found, await self._known([found])) or EMPTY_EXPRESSION
 
     async def _known(self, lists: Sequence[AccountList]) -> dict[ListId, AccountList]:
         """The lists and what they are made of, level by level."""
         known = {each.id: each for each in lists}
         level = list(lists)
-        for _ in range(LEVELS_MOST):
+        for _ in range(MAX_LEVELS):
             wanted = {part for each in level for part in each.parts} - known.keys()
             if not wanted:
                 break
@@ -64,24 +64,24 @@ class ListRule:
     """`made` is None for a list with members of its own."""
 
     list_id: ListId
-    found: AccountList | None
-    made: Made | None
+    account_list: AccountList | None
+    expression: ListExpression | None
     _members: ListMembers
     _follows: Follows
 
     @property
     def leaves(self) -> tuple[ListId, ...]:
         """The lists with members that it comes down to."""
-        return (self.list_id,) if self.made is None else self.made.leaves
+        return (self.list_id,) if self.expression is None else self.expression.leaves
 
     @property
-    def missing(self) -> tuple[ListId, ...]:
+    def missing_parts(self) -> tuple[ListId, ...]:
         """Lists it was made of that are deleted."""
-        return () if self.made is None else self.made.all_missing
+        return () if self.expression is None else self.expression.all_missing
 
-    def rights(self, authors: Collection[AccountId]) -> Read[set[AccountId]]:
+    def read_member_authors(self, authors: Collection[AccountId]) -> Read[set[AccountId]]:
         """Those of `authors` whose posts belong here."""
-        questions = [self._members.members_question(leaf, authors) for leaf in self.leaves]
+        questions = [self._members.read_members_among(leaf, authors) for leaf in self.leaves]
 
         def understand(replies: Sequence[Reply]) -> set[AccountId]:
             on: dict[ListId, set[AccountId]] = {}
@@ -90,43 +90,43 @@ class ListRule:
                 end = start + len(question.commands)
                 on[leaf] = set(map(AccountId, question.parse(replies[start:end])))
                 start = end
-            return on[self.list_id] if self.made is None else self.made.members(on)
+            return on[self.list_id] if self.expression is None else self.expression.members(on)
 
         return Read([command for each in questions for command in each.commands], understand)
 
     @property
-    def answering(self) -> Rights | None:
+    def reply_rights(self) -> Rights | None:
         """Which of some accounts may be answered in posts that are shown here; None: all of them."""
-        match self.found.replies if self.found is not None else "all":
+        match self.account_list.replies if self.account_list is not None else "all":
             case "members":
-                return self.rights
+                return self.read_member_authors
             case "followed":
                 return self._followed
             case "none":
-                return nobody
+                return read_nobody
         return None
 
     async def member_ids(self) -> list[AccountId]:
         """Everybody on the list, in no order."""
-        if self.made is None:
+        if self.expression is None:
             return await self._members.member_ids(self.list_id)
         on = {leaf: await self._members.member_ids(leaf) for leaf in self.leaves}
-        return list(self.made.members(on))
+        return list(self.expression.members(on))
 
     def _followed(self, accounts: Collection[AccountId]) -> Read[set[AccountId]]:
-        assert self.found is not None
-        return self._follows.followed_question(self.found.owner_id, accounts)
+        assert self.account_list is not None
+        return self._follows.read_followed_among(self.account_list.owner_id, accounts)
 
 
-def nobody(accounts: Collection[AccountId]) -> Read[set[AccountId]]:
+def read_nobody(accounts: Collection[AccountId]) -> Read[set[AccountId]]:
     """Rights that nobody has."""
     return Read((), lambda _: set())
 
 
-def _expression(found: AccountList, known: dict[ListId, AccountList]) -> Made | None:
+def _expression(found: AccountList, known: dict[ListId, AccountList]) -> ListExpression | None:
     if found.operation is None:
         return None
     try:
-        return expression(found, known)
-    except CannotBeMade:  # two edits at once have made a circle: nobody, until it is edited again
-        return NOBODY
+        return build_expression(found, known)
+    except InvalidExpression:  # two edits at once have made a circle: nobody, until it is edited again
+        return EMPTY_EXPRESSION

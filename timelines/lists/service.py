@@ -13,12 +13,12 @@ from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.ids import ListId
 from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListPage
 from timelines.lists.checks import (
-    check_has_members,
-    check_is_virtual,
-    check_may_be_exclusive,
-    checked_replies,
-    checked_title,
-    made_of,
+    require_own_members,
+    require_virtual,
+    validate_exclusive,
+    validate_replies,
+    validate_title,
+    with_parts,
 )
 from timelines.lists.repository import ListMembers, Lists
 from timelines.lists.rules import ListRule, ListRules
@@ -30,7 +30,7 @@ NEW = ListId(0)
 """Stands for the id of a list that has none yet."""
 
 
-class Telling(Protocol):
+class LiveEvents(Protocol):
     """LiveService."""
 
     async def lists_changed(self, owner_id: AccountId) -> None: ...
@@ -47,7 +47,7 @@ class ListService:
         accounts: Authors,
         timelines: ListTimelines,
         rules: ListRules,
-        live: Telling,
+        live: LiveEvents,
         members_cap: int,
         lists_cap: int = LISTS_PER_ACCOUNT,
     ) -> None:
@@ -73,7 +73,7 @@ class ListService:
 
         Raises ListTitleInvalid, ListInvalid, ListsCapReached.
         """
-        found = AccountList(NEW, owner_id, checked_title(title), now_ms)
+        found = AccountList(NEW, owner_id, validate_title(title), now_ms)
         if operation is not None:
             found = await self._made(found, operation, parts)
         if await self._lists.count(owner_id) >= self._lists_cap:
@@ -95,18 +95,18 @@ class ListService:
 
         Raises ListNotFound, ListTitleInvalid, ListInvalid.
         """
-        checked = checked_title(title) if title is not None else None
+        checked = validate_title(title) if title is not None else None
         found = await self.get(owner_id=owner_id, list_id=list_id)
         if checked is not None:
             found = replace(found, title=checked)
         if replies is not None:
-            found = replace(found, replies=checked_replies(replies))
+            found = replace(found, replies=validate_replies(replies))
         if operation is not None or parts is not None:
-            check_is_virtual(found)
+            require_virtual(found)
             made_by = operation if operation is not None else found.operation or ""
             found = await self._made(found, made_by, found.parts if parts is None else parts)
         if exclusive is not None:
-            check_may_be_exclusive(found, exclusive)
+            validate_exclusive(found, exclusive)
         if not await self._lists.edit(found):
             raise ListNotFound
         if exclusive is not None:
@@ -115,21 +115,21 @@ class ListService:
             await self._live.lists_changed(owner_id)
         return found
 
-    async def exclusive(self, owner_id: AccountId) -> set[ListId]:
+    async def exclusive_ids(self, owner_id: AccountId) -> set[ListId]:
         """The owner's lists whose members leave home."""
-        return await self._lists.exclusive(owner_id)
+        return await self._lists.exclusive_ids(owner_id)
 
     async def rule(self, found: AccountList) -> ListRule:
         """What belongs on its timeline."""
-        return await self._rules.of(found)
+        return await self._rules.load(found)
 
-    async def missing(self, lists: Iterable[AccountList]) -> dict[ListId, tuple[ListId, ...]]:
+    async def missing_parts(self, lists: Iterable[AccountList]) -> dict[ListId, tuple[ListId, ...]]:
         """Of virtual lists of one owner, what they were made of and is deleted."""
-        return {rule.list_id: rule.missing for rule in await self._rules.of_many(lists)}
+        return {rule.list_id: rule.missing_parts for rule in await self._rules.load_many(lists)}
 
-    async def every(self, owner_id: AccountId) -> list[AccountList]:
+    async def all_lists(self, owner_id: AccountId) -> list[AccountList]:
         """Every list of the owner, for choosing parts; bounded by LISTS_PER_ACCOUNT."""
-        found = await self._lists.find_many(await self._lists.indexed(owner_id))
+        found = await self._lists.find_many(await self._lists.owned_ids(owner_id))
         return [each for each in found if each is not None]
 
     async def delete(self, *, owner_id: AccountId, list_id: ListId) -> None:
@@ -156,11 +156,11 @@ class ListService:
 
     async def lists(self, owner_id: AccountId, cursor: ListId | None = None, limit: int = 30) -> ListPage:
         """One's own lists, oldest first."""
-        return await self._lists.owned(owner_id, cursor, limit)
+        return await self._lists.page(owner_id, cursor, limit)
 
     async def add_member(self, *, owner_id: AccountId, list_id: ListId, account_id: AccountId, now_ms: int) -> bool:
         """Put an account on a list, whether followed or not. False: it was on it already."""
-        check_has_members(await self.get(owner_id=owner_id, list_id=list_id))
+        require_own_members(await self.get(owner_id=owner_id, list_id=list_id))
         await require_visible(self._accounts, account_id)
         async with self._changing(list_id):
             if await self._members.count(list_id) >= self._members_cap:
@@ -169,7 +169,7 @@ class ListService:
 
     async def remove_member(self, *, owner_id: AccountId, list_id: ListId, account_id: AccountId) -> bool:
         """Take an account off a list. False: it was not on it."""
-        check_has_members(await self.get(owner_id=owner_id, list_id=list_id))
+        require_own_members(await self.get(owner_id=owner_id, list_id=list_id))
         async with self._changing(list_id):
             return await self._members.remove(list_id, account_id)
 
@@ -178,31 +178,31 @@ class ListService:
     ) -> FollowPage:
         """Newest members first; of a virtual list, the newest accounts."""
         found = await self.get(owner_id=owner_id, list_id=list_id)
-        read = partial(self._members.members, list_id)
+        read = partial(self._members.page, list_id)
         if found.operation is not None:
-            read = partial(in_pages, await (await self._rules.of(found)).member_ids())
+            read = partial(in_pages, await (await self._rules.load(found)).member_ids())
         return await visible_page(self._accounts, read, cursor, limit)
 
     async def member_counts(self, lists: Iterable[AccountList]) -> dict[ListId, int]:
         """How many members each of one's lists has; suspended accounts count on."""
         lists = list(lists)
         counts = await self._members.counts([each.id for each in lists if each.operation is None])
-        rules = await self._rules.of_many(each for each in lists if each.operation is not None)
+        rules = await self._rules.load_many(each for each in lists if each.operation is not None)
         leaves = {leaf for rule in rules for leaf in rule.leaves}
         on = {leaf: await self._members.member_ids(leaf) for leaf in leaves}  # once, however many are made of it
         for rule in rules:
-            counts[rule.list_id] = len(rule.made.members(on)) if rule.made is not None else 0
+            counts[rule.list_id] = len(rule.expression.members(on)) if rule.expression is not None else 0
         return counts
 
     async def _made(self, found: AccountList, operation: str, parts: Sequence[ListId]) -> AccountList:
         """The list with what it is to be made of. Raises ListInvalid."""
-        known = {each.id: each for each in await self.every(found.owner_id)}
-        return made_of(found, operation, parts, known)
+        known = {each.id: each for each in await self.all_lists(found.owner_id)}
+        return with_parts(found, operation, parts, known)
 
     async def _erase(self, owner_id: AccountId, list_id: ListId) -> None:
         while await self._members.remove_members(list_id, MEMBERS_PER_ROUND):
             pass
-        await self._timelines.forget(list_id)
+        await self._timelines.invalidate(list_id)
         await self._lists.erase(owner_id, list_id)
 
     async def _repeated(self, list_id: ListId, account_id: AccountId) -> bool:
@@ -226,8 +226,8 @@ class ListService:
     @asynccontextmanager
     async def _changing(self, list_id: ListId) -> AsyncIterator[None]:
         """Forget the list timeline before and after, also when nothing changed: the next read rebuilds it."""
-        await self._timelines.forget(list_id)
+        await self._timelines.invalidate(list_id)
         try:
             yield
         finally:
-            await self._timelines.forget(list_id)
+            await self._timelines.invalidate(list_id)

@@ -9,12 +9,12 @@ from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
 from socialsite.ids import MAX_ID
 from timelines.errors import ListNotFound
-from timelines.hashtags.service import TagService
+from timelines.hashtags.service import FollowedHashtagService
 from timelines.ids import ListId
 from timelines.lists.service import ListService
 from timelines.live import frames
 from timelines.live.service import home_member, list_member
-from timelines.notifications.notification import NoticePage
+from timelines.notifications.notification import NotificationPage
 from timelines.notifications.service import NotificationService
 from timelines.pages.page import TimelinePage
 from timelines.reading.batch_hydration import Seat
@@ -22,7 +22,7 @@ from timelines.reading.service import ReadingService
 from timelines.text.token_scanner import normalize_tag
 from timelines.visibility.rights import Place
 
-PageReader = Callable[..., Awaitable[TimelinePage | NoticePage]]
+PageReader = Callable[..., Awaitable[TimelinePage | NotificationPage]]
 """A page of ReadingService or of notifications, all but `before`, `after` and `limit` given."""
 
 
@@ -98,7 +98,7 @@ class ChannelResolver:
         accounts: AccountService,
         lists: ListService,
         notifications: NotificationService,
-        hashtags: TagService,
+        hashtags: FollowedHashtagService,
     ) -> None:
         self._reading = reading
         self._hashtags = hashtags
@@ -160,8 +160,8 @@ class ChannelResolver:
             raise SubscriptionDenied(frames.FORBIDDEN) from None
         rule = await self._lists.rule(found)
         page = partial(self._reading.list_timeline, list_id, viewer_id=viewer_id)
-        seat = Seat(viewer_id, Place.LIST, rule.rights, rule.answering)
-        parts = () if rule.made is None else rule.leaves
+        seat = Seat(viewer_id, Place.LIST, rule.read_member_authors, rule.reply_rights)
+        parts = () if rule.expression is None else rule.leaves
         return Channel(list_topic(list_id), list_member(list_id), page, seat, parts)
 
 

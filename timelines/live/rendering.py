@@ -5,15 +5,15 @@ from django.utils import translation
 from socialsite.web.socket_writer import TextFrame
 from timelines.live import frames
 from timelines.live.socket_registry import Subscription
-from timelines.notifications.notification import Noticed
+from timelines.notifications.notification import VisibleNotification
 from timelines.notifications.presenters import notification_html
 from timelines.pages.page import HydratedPost, ViewerState
 from timelines.pages.presenters import entry_html
 
 
-def render_entry_frame(timeline: str, entry: HydratedPost | Noticed, language: str) -> TextFrame:
+def render_entry_frame(timeline: str, entry: HydratedPost | VisibleNotification, language: str) -> TextFrame:
     with translation.override(language):
-        html = notification_html(entry) if isinstance(entry, Noticed) else entry_html(entry)
+        html = notification_html(entry) if isinstance(entry, VisibleNotification) else entry_html(entry)
     return frames.encode_entry(timeline, entry.id, entry.author.handle, html)
 
 

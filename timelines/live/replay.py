@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from socialsite.ids import SEQUENCE_BITS, PostId, id_at
 from timelines.live.channels import PageReader
-from timelines.notifications.notification import Noticed
+from timelines.notifications.notification import VisibleNotification
 from timelines.pages.page import HydratedPost
 
 MAX_REPLAYED_ENTRIES = 100
@@ -23,7 +23,7 @@ timeline with more than 300 entries a minute replays the newest of them."""
 class MissedEntries:
     """`entries` to send, oldest first; `gap`: more are newer than is replayed; `last`: where to go on."""
 
-    entries: tuple[HydratedPost | Noticed, ...]
+    entries: tuple[HydratedPost | VisibleNotification, ...]
     last_id: PostId
     has_gap: bool = False
 
@@ -45,10 +45,10 @@ async def read_missed(page: PageReader, after: PostId, now_ms: int, rewind_ms: i
     return MissedEntries(tuple(entries), newer.entries[0].id if newer.entries else after)
 
 
-async def _read_rewound(page: PageReader, after: PostId, rewind_ms: int) -> list[HydratedPost | Noticed]:
+async def _read_rewound(page: PageReader, after: PostId, rewind_ms: int) -> list[HydratedPost | VisibleNotification]:
     """The entries up to and with `after` that belong to the rewound time, oldest first."""
     start = max(0, after - (rewind_ms << SEQUENCE_BITS))
-    found: list[HydratedPost | Noticed] = []
+    found: list[HydratedPost | VisibleNotification] = []
     before: PostId | None = PostId(after + 1)
     for limit in REWIND_PAGE_LIMITS:
         older = await page(before=before, limit=limit)

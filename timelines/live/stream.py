@@ -13,7 +13,7 @@ from socialsite.ids import PostId
 from socialsite.recipes.pubsub_listener import MillisecondClock
 from socialsite.recipes.task_supervisor import TaskSupervisor
 from socialsite.store.errors import StoreError
-from timelines.hashtags.service import TagService
+from timelines.hashtags.service import FollowedHashtagService
 from timelines.lists.service import ListService
 from timelines.live import frames
 from timelines.live.broadcaster import Broadcaster
@@ -54,7 +54,7 @@ class StreamingServices(Protocol):
     @property
     def notifications(self) -> NotificationService: ...
     @property
-    def tagging(self) -> TagService: ...
+    def tagging(self) -> FollowedHashtagService: ...
     @property
     def clock(self) -> MillisecondClock: ...
 

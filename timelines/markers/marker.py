@@ -5,23 +5,23 @@ from dataclasses import dataclass
 
 from socialsite.ids import PostId
 
-POSITIONS_CAP = 150
+MARKERS_CAP = 150
 """Timelines whose place is kept: home, public, tags, and more lists than an account may have."""
-NOTHING = PostId(0)
+NO_POST = PostId(0)
 _NAME = re.compile(r"home|public|tags|list:[1-9][0-9]{0,15}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingPlace:
+class Marker:
     """`read`: the newest entry that was read, NOTHING where none is known.
 
     `scrolls`: older posts come by themselves.
     """
 
-    read: PostId = NOTHING
+    last_read_id: PostId = NO_POST
     scrolls: bool = True
 
 
-def keeps_place(timeline: str) -> bool:
+def has_marker(timeline: str) -> bool:
     """Whether the place in a timeline of this name is kept."""
     return _NAME.fullmatch(timeline) is not None

@@ -5,32 +5,32 @@ from collections.abc import Awaitable
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from timelines.errors import TimelineNotFound
-from timelines.markers.marker import ReadingPlace, keeps_place
-from timelines.markers.repository import Positions
+from timelines.markers.marker import Marker, has_marker
+from timelines.markers.repository import Markers
 
 
-class PositionService:
+class MarkerService:
     """A position only moves forward, unless it is told to go back: two devices never undo each other."""
 
-    def __init__(self, positions: Positions) -> None:
-        self._positions = positions
+    def __init__(self, markers: Markers) -> None:
+        self._positions = markers
 
-    def begin(self, viewer_id: AccountId | None, timeline: str) -> Awaitable[ReadingPlace]:
+    def begin(self, viewer_id: AccountId | None, timeline: str) -> Awaitable[Marker]:
         """Asked now, to be awaited later.
 
         Of a visitor, or a timeline whose place is not kept, only the preferences count.
         """
         return self._positions.begin(viewer_id, timeline)
 
-    async def find(self, viewer_id: AccountId | None, timeline: str) -> ReadingPlace:
+    async def find(self, viewer_id: AccountId | None, timeline: str) -> Marker:
         return await self.begin(viewer_id, timeline)
 
     async def move(self, account_id: AccountId, timeline: str, post_id: PostId, *, back: bool = False) -> PostId:
         """The place that stands afterwards. Raises TimelineNotFound where none is kept."""
-        if not keeps_place(timeline):
+        if not has_marker(timeline):
             raise TimelineNotFound
         return await self._positions.move(account_id, timeline, post_id, back=back)
 
-    async def prefer(self, account_id: AccountId, *, scrolls: bool) -> None:
+    async def set_scroll_preference(self, account_id: AccountId, *, scrolls: bool) -> None:
         """Whether older posts come by themselves when the reader comes near the end of a page."""
-        await self._positions.set_scrolling(account_id, scrolls)
+        await self._positions.set_scroll_preference(account_id, scrolls)

@@ -15,10 +15,10 @@ from socialsite.web.requests import (
     require_viewer_id,
     wants_json,
 )
-from timelines.markers.marker import ReadingPlace
+from timelines.markers.marker import Marker
 
 
-def load_marker(request: SiteRequest, timeline: str) -> Awaitable[ReadingPlace]:
+def load_marker(request: SiteRequest, timeline: str) -> Awaitable[Marker]:
     """How far the reader has read, asked now; programs keep that themselves."""
     return request.services.positions.begin(None if wants_json(request) else get_viewer_id(request), timeline)
 
@@ -39,5 +39,5 @@ async def save_reading_preference(request: SiteRequest) -> HttpResponseBase:
     me, scroll = require_viewer_id(request), get_form_data(request).get("scroll", "")
     if scroll not in ("on", "off"):
         raise MalformedRequest(fields={"scroll": _("This is none of the choices.")})
-    await request.services.positions.prefer(me, scrolls=scroll == "on")
+    await request.services.positions.set_scroll_preference(me, scrolls=scroll == "on")
     return done(request, {"scroll": scroll}, default="/")

@@ -11,12 +11,18 @@ from django.utils.translation import ngettext_lazy
 
 from accounts.domain import Author
 from socialsite.web.requests import format_iso_time
-from timelines.notifications.notification import MENTIONS, Group, Kind, Noticed, grouped
+from timelines.notifications.notification import (
+    MENTION_KINDS,
+    NotificationGroup,
+    NotificationKind,
+    VisibleNotification,
+    group_notifications,
+)
 from timelines.pages.presenters import Json, author_json, entry_html, post_json, post_url, profile_url
 
 MAX_AVATARS_PER_GROUP = 6
 MAX_EXCERPT_LENGTH = 140  # characters
-ICON_BY_KIND: Final[dict[Kind, str]] = {
+ICON_BY_KIND: Final[dict[NotificationKind, str]] = {
     "mention": "notifications", "reply": "reply", "boost": "boost", "like": "like", "follow": "follow",
     "request": "key",
 }  # fmt: skip
@@ -51,7 +57,7 @@ MULTIPLE_ACTOR_TEXTS: Final = {
 }
 
 
-def notification_json(noticed: Noticed) -> Json:
+def notification_json(noticed: VisibleNotification) -> Json:
     """`post` of a boost is what was boosted."""
     return {
         "id": str(noticed.id),
@@ -63,20 +69,22 @@ def notification_json(noticed: Noticed) -> Json:
     }
 
 
-def notification_html(noticed: Noticed) -> str:
+def notification_html(noticed: VisibleNotification) -> str:
     """A row of one, in the active language; a plain text, as the socket's encoder wants it."""
-    return notification_group_html(Group((noticed,))) + ""
+    return notification_group_html(NotificationGroup((noticed,))) + ""
 
 
-def notification_rows_html(entries: Sequence[Noticed]) -> SafeString:
+def notification_rows_html(entries: Sequence[VisibleNotification]) -> SafeString:
     """The `<li>` items of the page: nothing but joined template output."""
-    return SafeString("".join(f"<li>{notification_group_html(group)}</li>" for group in grouped(tuple(entries))))
+    return SafeString(
+        "".join(f"<li>{notification_group_html(group)}</li>" for group in group_notifications(tuple(entries)))
+    )
 
 
-def notification_group_html(group: Group) -> str:
+def notification_group_html(group: NotificationGroup) -> str:
     first = group.first
     shown = first.entry.shown if first.entry else None
-    is_said = first.kind in MENTIONS
+    is_said = first.kind in MENTION_KINDS
     return render_to_string(
         "timelines/_notice.html",
         {
@@ -95,7 +103,7 @@ def notification_group_html(group: Group) -> str:
     )
 
 
-def _group_text(group: Group) -> SafeString:
+def _group_text(group: NotificationGroup) -> SafeString:
     """ "A and 4 others liked your post", the name a link."""
     kind, others = group.first.kind, len(group.members) - 1
     name = _name_link(group.first.author)

@@ -8,23 +8,30 @@ from accounts.domain import DAY_MS, AccountId
 from socialsite.ids import PostId, id_at, ms_from_id
 from socialsite.store import Command, Key, Reply, Store, load_script
 from timelines import keys
-from timelines.notifications.notification import KINDS, RECURRING, WANTED, Kind, Notification, Wanted
+from timelines.notifications.notification import (
+    NOTIFICATION_KINDS,
+    PREFERENCES,
+    RECURRING_KINDS,
+    Notification,
+    NotificationKind,
+    NotificationPreference,
+)
 
 ADD, READ, UNREAD = (load_script(f"notice_{name}.lua", __package__) for name in ("add", "read", "unread"))
 NOTIFICATIONS_CAP = 1_000
-LOOKED_AT = 100
+UNREAD_BATCH = 100
 """Unread ones read at a time."""
-ANEW_AFTER_MS = DAY_MS
+REPEAT_AFTER_MS = DAY_MS
 """A like taken back and given again is told again after so long, not at once: nobody rings a bell with it."""
 
 
-class Unread(NamedTuple):
+class UnreadBatch(NamedTuple):
     """`newest`: the newest notification at all (0: none). `found`: unread ones, newest first; where `last` is
     told, more may be below it.
     """
 
     newest: PostId
-    found: tuple[Notification, ...] = ()
+    notifications: tuple[Notification, ...] = ()
     last: PostId | None = None
 
 
@@ -38,8 +45,8 @@ class Notifications:
     async def add(self, reader_id: AccountId, new: Notification, since_ms: int | None = None) -> PostId | None:
         """The id it was given; None where the reader was told before. `since_ms`: since when it is so."""
         over = 0
-        if new.kind in RECURRING:
-            anew_ms = ms_from_id(new.id) - ANEW_AFTER_MS
+        if new.kind in RECURRING_KINDS:
+            anew_ms = ms_from_id(new.id) - REPEAT_AFTER_MS
             over = id_at(anew_ms if since_ms is None else min(anew_ms, since_ms))
         place, args = _places(reader_id), [new.member, new.id, over, NOTIFICATIONS_CAP]
         (given,) = await self._timelines.write(place[0], ADD.command(place, args))
@@ -51,9 +58,9 @@ class Notifications:
         (mark,) = await self._timelines.write(place[0], READ.command(place, [up_to]))
         return PostId(int(mark))
 
-    async def unread(self, reader_id: AccountId, below: PostId | None = None) -> Unread:
+    async def unread(self, reader_id: AccountId, below: PostId | None = None) -> UnreadBatch:
         (reply,) = await self._timelines.gather([unread_command(reader_id, below)])
-        return unread_of(reply)
+        return parse_unread(reply)
 
     async def read(
         self, reader_id: AccountId, edge: int, limit: int, *, upward: bool = False
@@ -73,22 +80,26 @@ class Notifications:
 
     # What is wanted
 
-    async def wishes(self, reader_ids: Sequence[AccountId]) -> dict[AccountId, dict[Kind, Wanted]]:
+    async def preferences(
+        self, reader_ids: Sequence[AccountId]
+    ) -> dict[AccountId, dict[NotificationKind, NotificationPreference]]:
         """For each account, from whom it wants to hear of each kind."""
-        commands = [("HMGET", keys.preferences(reader_id), *KINDS) for reader_id in reader_ids]
+        commands = [("HMGET", keys.preferences(reader_id), *NOTIFICATION_KINDS) for reader_id in reader_ids]
         replies = await self._timelines.gather(commands)
         return {
-            reader_id: {kind: _wanted(value) for kind, value in zip(KINDS, reply, strict=True)}
+            reader_id: {kind: _wanted(value) for kind, value in zip(NOTIFICATION_KINDS, reply, strict=True)}
             for reader_id, reply in zip(reader_ids, replies, strict=True)
         }
 
-    async def wish(self, reader_id: AccountId, wishes: Mapping[Kind, Wanted]) -> None:
+    async def set_preferences(
+        self, reader_id: AccountId, wishes: Mapping[NotificationKind, NotificationPreference]
+    ) -> None:
         key = keys.preferences(reader_id)
         fields = [part for kind, choice in wishes.items() for part in (kind, choice)]
         if fields:
             await self._timelines[key].execute("HSET", key, *fields)
 
-    async def forget(self, account_id: AccountId) -> None:
+    async def delete_all(self, account_id: AccountId) -> None:
         """Everything of a deleted account."""
         key = keys.notifications(account_id)
         gone = (key, keys.notified(account_id), keys.preferences(account_id))
@@ -96,23 +107,23 @@ class Notifications:
 
 
 def unread_command(reader_id: AccountId, below: PostId | None = None) -> Command:
-    """For a round trip that asks other things too; `unread_of` reads its reply."""
+    """For a round trip that asks other things too; `parse_unread` reads its reply."""
     if below is None:
         return _unread_command(reader_id)
-    return UNREAD.command(_places(reader_id), [f"({below}", LOOKED_AT])
+    return UNREAD.command(_places(reader_id), [f"({below}", UNREAD_BATCH])
 
 
-def unread_of(reply: Reply) -> Unread:
+def parse_unread(reply: Reply) -> UnreadBatch:
     newest = PostId(int(float(reply[0])))
     if len(reply) == 1:
-        return Unread(newest)
-    last = PostId(int(float(reply[-1]))) if len(reply) > 2 * LOOKED_AT else None
-    return Unread(newest, tuple(_parsed(reply[1:])), last)
+        return UnreadBatch(newest)
+    last = PostId(int(float(reply[-1]))) if len(reply) > 2 * UNREAD_BATCH else None
+    return UnreadBatch(newest, tuple(_parsed(reply[1:])), last)
 
 
 @lru_cache(maxsize=5_000)
 def _unread_command(reader_id: AccountId) -> Command:
-    return UNREAD.command(_places(reader_id), ["+inf", LOOKED_AT])
+    return UNREAD.command(_places(reader_id), ["+inf", UNREAD_BATCH])
 
 
 def _places(reader_id: AccountId) -> tuple[Key, Key]:
@@ -124,6 +135,6 @@ def _parsed(flat: Sequence[bytes]) -> list[Notification]:
     return [found for member, score in pairs if (found := Notification.parse(member, score)) is not None]
 
 
-def _wanted(value: bytes | None) -> Wanted:
+def _wanted(value: bytes | None) -> NotificationPreference:
     text = value.decode() if value else "all"
-    return text if text in WANTED else "all"
+    return text if text in PREFERENCES else "all"

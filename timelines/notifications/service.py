@@ -15,21 +15,21 @@ from timelines.graph.repository import Follows
 from timelines.notifications.notification import (
     UNREAD_CAP,
     Badge,
-    Kind,
-    Noticed,
-    NoticePage,
     Notification,
-    Wanted,
+    NotificationKind,
+    NotificationPage,
+    NotificationPreference,
+    VisibleNotification,
 )
 from timelines.notifications.repository import (
-    LOOKED_AT,
     NOTIFICATIONS_CAP,
+    UNREAD_BATCH,
     Notifications,
-    Unread,
+    UnreadBatch,
+    parse_unread,
     unread_command,
-    unread_of,
 )
-from timelines.notifications.visibility import NoticeRights
+from timelines.notifications.visibility import NotificationVisibility
 from timelines.pages.page import ABOVE_ALL, DEFAULT_LIMIT
 from timelines.posts.post import Post
 from timelines.text.linkify import mentions
@@ -37,7 +37,7 @@ from timelines.text.linkify import mentions
 MENTIONS_CAP = 50
 """People told of one post; a longer list of names is no conversation."""
 NOTHING_READ = PostId(0)
-ROUNDS = NOTIFICATIONS_CAP // LOOKED_AT + 1
+ROUNDS = NOTIFICATIONS_CAP // UNREAD_BATCH + 1
 """Reads for one page or count when nearly everything is hidden: all there can be."""
 
 
@@ -49,7 +49,7 @@ class Accounts(Protocol):
     async def find_authors(self, account_ids: Iterable[AccountId]) -> dict[AccountId, Author]: ...
 
 
-class Teller(Protocol):
+class LiveEvents(Protocol):
     """LiveService."""
 
     async def notified(self, reader_ids: Mapping[AccountId, PostId]) -> None: ...
@@ -65,14 +65,14 @@ class NotificationService:
         self,
         *,
         notifications: Notifications,
-        rights: NoticeRights,
+        visibility: NotificationVisibility,
         follows: Follows,
         accounts: Accounts,
-        live: Teller,
+        live: LiveEvents,
         ids: PostIdGenerator,
     ) -> None:
         self._notifications = notifications
-        self._rights = rights
+        self._rights = visibility
         self._follows = follows
         self._accounts = accounts
         self._live = live
@@ -80,14 +80,14 @@ class NotificationService:
 
     # What happens
 
-    async def notice(self, post: Post) -> None:
+    async def notify(self, post: Post) -> None:
         """A post was published: tell whom it answers, mentions or boosts. Safe to repeat."""
         if post.boost_of is not None:
             if post.boosted_author is not None:
                 await self._tell({post.boosted_author: "boost"}, post.author_id, post.boost_of, ms_from_id(post.id))
             return
         named = await self._accounts.find_ids_by_handle(mentions(post.text)[:MENTIONS_CAP])
-        told: dict[AccountId, Kind] = dict.fromkeys(named.values(), "mention")
+        told: dict[AccountId, NotificationKind] = dict.fromkeys(named.values(), "mention")
         if post.reply_to_author is not None:
             told[post.reply_to_author] = "reply"
         await self._tell(told, post.author_id, post.id)
@@ -104,7 +104,7 @@ class NotificationService:
 
     async def boosted(self, *, boost: Post) -> None:
         """At once; the worker says it again. As of likes, what comes again within a day is no news."""
-        await self.notice(boost)
+        await self.notify(boost)
 
     async def unboosted(self, *, boost: Post) -> None:
         """Its notification is not seen any more."""
@@ -112,13 +112,13 @@ class NotificationService:
     async def followed(self, *, follower_id: AccountId, followed_id: AccountId) -> None:
         await self._tell({followed_id: "follow"}, follower_id, None)
 
-    async def asked(self, *, requester_id: AccountId, target_id: AccountId) -> None:
+    async def follow_requested(self, *, requester_id: AccountId, target_id: AccountId) -> None:
         """Somebody wants to follow a private account."""
         await self._tell({target_id: "request"}, requester_id, None)
 
     async def _tell(
         self,
-        told: Mapping[AccountId, Kind],
+        told: Mapping[AccountId, NotificationKind],
         by: AccountId,
         post_id: PostId | None,
         since_ms: int | None = None,
@@ -136,10 +136,10 @@ class NotificationService:
         if fresh:
             await self._live.notified(fresh)
 
-    async def _wanted(self, told: Mapping[AccountId, Kind], by: AccountId) -> list[AccountId]:
+    async def _wanted(self, told: Mapping[AccountId, NotificationKind], by: AccountId) -> list[AccountId]:
         """Those who want to hear of such a thing from such a one."""
         wishes, followers, people = await asyncio.gather(
-            self._notifications.wishes(list(told)),
+            self._notifications.preferences(list(told)),
             self._follows.followers_among(by, list(told)),
             self._accounts.find_authors(told),
         )
@@ -159,21 +159,21 @@ class NotificationService:
         *,
         before: int | None = None,
         limit: int = DEFAULT_LIMIT,
-        kinds: Collection[Kind] | None = None,
-    ) -> NoticePage:
+        kinds: Collection[NotificationKind] | None = None,
+    ) -> NotificationPage:
         """Newest first, of some kinds or all. Full unless they end."""
         return await self._page(viewer_id, ABOVE_ALL if before is None else before, limit, kinds)
 
     async def timeline(
         self, viewer_id: AccountId, *, before: int | None = None, after: int | None = None, limit: int
-    ) -> NoticePage:
+    ) -> NotificationPage:
         """As other timelines are read, for the socket."""
         if after is None:
             return await self._page(viewer_id, ABOVE_ALL if before is None else before, limit, None)
         page = await self._page(viewer_id, after, limit, None, upward=True)
-        return NoticePage(page.entries[::-1], None, previous_after=page.next_before)
+        return NotificationPage(page.entries[::-1], None, previous_after=page.next_before)
 
-    async def find(self, viewer_id: AccountId, notification_id: PostId) -> Noticed | None:
+    async def find(self, viewer_id: AccountId, notification_id: PostId) -> VisibleNotification | None:
         """One notification, where the reader may see it."""
         page = await self._page(viewer_id, notification_id + 1, 1, None, rounds=1)
         return next((each for each in page.entries if each.id == notification_id), None)
@@ -183,15 +183,15 @@ class NotificationService:
         viewer_id: AccountId,
         edge: int,
         limit: int,
-        kinds: Collection[Kind] | None,
+        kinds: Collection[NotificationKind] | None,
         *,
         upward: bool = False,
         rounds: int = ROUNDS,
-    ) -> NoticePage:
-        found: list[Noticed] = []
+    ) -> NotificationPage:
+        found: list[VisibleNotification] = []
         last: PostId | None = None
         for number in range(rounds):
-            asked = LOOKED_AT if kinds or number else min(limit + 1, LOOKED_AT)
+            asked = UNREAD_BATCH if kinds or number else min(limit + 1, UNREAD_BATCH)
             mark, some, last = await self._notifications.read(viewer_id, edge, asked, upward=upward)
             some = [each for each in some if not kinds or each.kind in kinds]
             found += await self._rights.visible(viewer_id, some, mark)
@@ -199,8 +199,8 @@ class NotificationService:
                 break
             edge = last
         if len(found) > limit:
-            return NoticePage(tuple(found[:limit]), found[limit - 1].id)
-        return NoticePage(tuple(found), last)
+            return NotificationPage(tuple(found[:limit]), found[limit - 1].id)
+        return NotificationPage(tuple(found), last)
 
     # How much is unread
 
@@ -211,17 +211,17 @@ class NotificationService:
 
     async def badge(self, viewer_id: AccountId, reply: Reply) -> Badge:
         """Where nothing is unread, as on most pages, nothing more is asked."""
-        first = unread_of(reply)
-        return Badge(first.newest, await self._count(viewer_id, first) if first.found else 0)
+        first = parse_unread(reply)
+        return Badge(first.newest, await self._count(viewer_id, first) if first.notifications else 0)
 
     async def unread(self, viewer_id: AccountId) -> int:
         """Visible ones above the read mark, counted as far as UNREAD_CAP."""
         return await self._count(viewer_id, await self._notifications.unread(viewer_id))
 
-    async def _count(self, viewer_id: AccountId, first: Unread) -> int:
+    async def _count(self, viewer_id: AccountId, first: UnreadBatch) -> int:
         look, count = first, 0
         while True:
-            count += len(await self._rights.visible(viewer_id, look.found, NOTHING_READ))
+            count += len(await self._rights.visible(viewer_id, look.notifications, NOTHING_READ))
             if look.last is None or count >= UNREAD_CAP:
                 return min(count, UNREAD_CAP)
             look = await self._notifications.unread(viewer_id, below=look.last)
@@ -233,13 +233,15 @@ class NotificationService:
 
     # What is wanted
 
-    async def wishes(self, account_id: AccountId) -> dict[Kind, Wanted]:
-        return (await self._notifications.wishes([account_id]))[account_id]
+    async def preferences(self, account_id: AccountId) -> dict[NotificationKind, NotificationPreference]:
+        return (await self._notifications.preferences([account_id]))[account_id]
 
-    async def wish(self, account_id: AccountId, wishes: Mapping[Kind, Wanted]) -> None:
+    async def set_preferences(
+        self, account_id: AccountId, wishes: Mapping[NotificationKind, NotificationPreference]
+    ) -> None:
         """From now on; what was told already stays."""
-        await self._notifications.wish(account_id, wishes)
+        await self._notifications.set_preferences(account_id, wishes)
 
-    async def forget(self, account_id: AccountId) -> None:
+    async def delete_all(self, account_id: AccountId) -> None:
         """Of a deleted account: everything."""
-        await self._notifications.forget(account_id)
+        await self._notifications.delete_all(account_id)

@@ -21,7 +21,14 @@ from socialsite.web.requests import (
     wants_json,
 )
 from timelines.notifications.forms import parse_notification_cursor
-from timelines.notifications.notification import KINDS, MENTIONS, WANTED, Kind, NoticePage, Wanted
+from timelines.notifications.notification import (
+    MENTION_KINDS,
+    NOTIFICATION_KINDS,
+    PREFERENCES,
+    NotificationKind,
+    NotificationPage,
+    NotificationPreference,
+)
 from timelines.notifications.presenters import notification_json, notification_rows_html
 from timelines.pages.page import MOST
 from timelines.pages.queries import parse_limit
@@ -44,7 +51,7 @@ async def index(request: SiteRequest) -> HttpResponseBase:
     is_mentions = request.GET.get("tab") == "mentions"
     limit = parse_limit(request.GET) if wants_json(request) or "limit" in request.GET else MOST
     page = await request.services.notifications.page(
-        me, before=cursor, limit=limit, kinds=MENTIONS if is_mentions else None
+        me, before=cursor, limit=limit, kinds=MENTION_KINDS if is_mentions else None
     )
     tab = {"tab": "mentions"} if is_mentions else {}
     next_url = url_with_query(request, cursor=page.next_before, **tab)
@@ -56,7 +63,9 @@ async def index(request: SiteRequest) -> HttpResponseBase:
     )
 
 
-def _page_context(page: NoticePage, next_url: str | None, *, is_mentions: bool, is_first: bool) -> TemplateContext:
+def _page_context(
+    page: NotificationPage, next_url: str | None, *, is_mentions: bool, is_first: bool
+) -> TemplateContext:
     return {
         "rows_html": Placeholder(notification_rows_html(page.entries)),
         "is_empty": not page.entries,
@@ -86,11 +95,11 @@ async def mark_read(request: SiteRequest) -> HttpResponseBase:
 
 
 async def show_settings(request: SiteRequest) -> HttpResponseBase:
-    wishes = await request.services.notifications.wishes(require_viewer_id(request))
+    wishes = await request.services.notifications.preferences(require_viewer_id(request))
     return respond(
         request,
         "accounts/notifications.html",
-        page=lambda: {"choices": [{"kind": k, "label": KIND_LABELS[k], "wish": wishes[k]} for k in KINDS]},
+        page=lambda: {"choices": [{"kind": k, "label": KIND_LABELS[k], "wish": wishes[k]} for k in NOTIFICATION_KINDS]},
         data=lambda: {"notifications": wishes},
     )
 
@@ -98,12 +107,16 @@ async def show_settings(request: SiteRequest) -> HttpResponseBase:
 async def edit_settings(request: SiteRequest) -> HttpResponseBase:
     """Kinds that are not sent stay as they were. JSON: all of them as they are then."""
     me, services, fields = require_viewer_id(request), request.services, get_form_data(request)
-    wrong: dict[str, str] = {kind: _("This is no choice.") for kind in KINDS if fields.get(kind, "all") not in WANTED}
+    wrong: dict[str, str] = {
+        kind: _("This is no choice.") for kind in NOTIFICATION_KINDS if fields.get(kind, "all") not in PREFERENCES
+    }
     if wrong:
         raise MalformedRequest(fields=wrong)
-    wishes: dict[Kind, Wanted] = {kind: cast(Wanted, fields[kind]) for kind in KINDS if kind in fields}
-    await services.notifications.wish(me, wishes)
+    wishes: dict[NotificationKind, NotificationPreference] = {
+        kind: cast(NotificationPreference, fields[kind]) for kind in NOTIFICATION_KINDS if kind in fields
+    }
+    await services.notifications.set_preferences(me, wishes)
     if wants_json(request):
-        return json_response({"notifications": await services.notifications.wishes(me)}, HTTPStatus.OK)
+        return json_response({"notifications": await services.notifications.preferences(me)}, HTTPStatus.OK)
     messages.success(request, _("Your choices are saved."), fail_silently=True)
     return redirect_to_next(request, NOTIFICATION_SETTINGS_URL)

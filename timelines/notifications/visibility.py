@@ -9,7 +9,7 @@ from socialsite.ids import PostId, TimeSource
 from socialsite.store import Command, Read, Store
 from timelines import keys
 from timelines.graph.repository import Follows
-from timelines.notifications.notification import Noticed, Notification
+from timelines.notifications.notification import Notification, VisibleNotification
 from timelines.pages.page import HydratedPost
 from timelines.reading.hydration import Hydrator
 from timelines.visibility.rights import Place, ReaderState
@@ -23,7 +23,7 @@ class Authors(Protocol):
     def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]: ...
 
 
-class NoticeRights:
+class NotificationVisibility:
     """Seen is what stands, of people who may be shown, about a post that the reader may see."""
 
     def __init__(
@@ -41,7 +41,9 @@ class NoticeRights:
         self._follows = follows
         self._clock = clock
 
-    async def visible(self, viewer_id: AccountId, found: Sequence[Notification], mark: PostId) -> list[Noticed]:
+    async def visible(
+        self, viewer_id: AccountId, found: Sequence[Notification], mark: PostId
+    ) -> list[VisibleNotification]:
         """Those of `found` that may be seen, in their order; read are those up to `mark`."""
         if not found:
             return []
@@ -52,15 +54,15 @@ class NoticeRights:
             self._store.read(
                 self._authors.read_authors(people),
                 state_question(viewer_id, (), people, self._clock.now_ms()),
-                causes_question(viewer_id, found),
+                read_causes(viewer_id, found),
             ),
         )
 
         apart = await self._apart(viewer_id, found, authors)
 
-        def seen(each: Notification) -> Noticed | None:
+        def seen(each: Notification) -> VisibleNotification | None:
             author, entry = authors.get(each.account_id), entries.get(each.post_id or PostId(0))
-            if author is None or not may_tell(author, state):
+            if author is None or not may_notify(author, state):
                 return None
             if each.kind == "follow":
                 stands = each.account_id in followers
@@ -69,7 +71,7 @@ class NoticeRights:
                 stands = itself or (causes[each.member] and entry is not None and author.id not in apart)
             else:
                 stands = causes.get(each.member, True) and (each.post_id is None or entry is not None)
-            return Noticed(each.id, each.kind, author, entry, each.id <= mark) if stands else None
+            return VisibleNotification(each.id, each.kind, author, entry, each.id <= mark) if stands else None
 
         return [noticed for each in found if (noticed := seen(each)) is not None]
 
@@ -91,13 +93,13 @@ class NoticeRights:
         return private - await self._follows.followed_among(viewer_id, private) if private else set()
 
 
-def may_tell(author: Author, reader: ReaderState) -> bool:
+def may_notify(author: Author, reader: ReaderState) -> bool:
     """Whether somebody's doings may be told to a reader at all."""
     hidden = author.id in reader.blocks or author.id in reader.blocked_by or author.id in reader.muted
     return author.is_visible and not hidden
 
 
-def causes_question(viewer_id: AccountId, found: Sequence[Notification]) -> Read[Causes]:
+def read_causes(viewer_id: AccountId, found: Sequence[Notification]) -> Read[Causes]:
     asked: dict[str, Command] = {}
     for each in found:
         if each.kind == "like" and each.post_id is not None:

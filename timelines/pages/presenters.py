@@ -20,7 +20,7 @@ from accounts.models import Account
 from socialsite.web.page_cache import RenderedBytes
 from socialsite.web.requests import format_iso_time
 from timelines.graph.follow import FollowCounts
-from timelines.graph.relation import Relation
+from timelines.graph.relation import Relationship
 from timelines.pages.entry_actions import actions_html
 from timelines.pages.page import HydratedPost, ViewerState
 from timelines.posts.post import AUDIENCE_NAMES, Counts, Post
@@ -78,7 +78,7 @@ def profile_json(account: Account, counts: FollowCounts, posts: int) -> Json:
     }
 
 
-def relation_json(relation: Relation) -> Json:
+def relation_json(relation: Relationship) -> Json:
     """What the viewer has to do with the account whose page it is."""
     until_ms = relation.muted_until_ms
     return {
@@ -89,7 +89,7 @@ def relation_json(relation: Relation) -> Json:
         "is_blocked": relation.is_blocked,
         "mutes": relation.mutes,
         "muted_until": format_iso_time(until_ms) if until_ms is not None and until_ms != FOREVER else None,
-        "quiets": relation.quiets,
+        "quiets": relation.hides_boosts,
     }
 
 

@@ -14,13 +14,13 @@ from accounts.domain import AccountId
 from accounts.models import Account
 from socialsite.web.page_cache import Placeholder, RenderedBytes
 from socialsite.web.requests import SiteRequest, get_viewer_id, json_response, page_response, wants_json
-from timelines.markers.marker import ReadingPlace, keeps_place
+from timelines.markers.marker import Marker, has_marker
 from timelines.pages.page import HydratedPost, TimelinePage
 from timelines.pages.presenters import Json, author_json, entries_html, posts_json
 from timelines.pages.queries import PageQuery
 
 TemplateContext = dict[str, Any]
-NO_MARKER = ReadingPlace()
+NO_MARKER = Marker()
 
 
 def url_with_query(request: SiteRequest, **query: object) -> str | None:
@@ -67,14 +67,14 @@ def timeline_context(
     query: PageQuery,
     page: TimelinePage,
     name: str,
-    marker: ReadingPlace = NO_MARKER,
+    marker: Marker = NO_MARKER,
 ) -> TemplateContext:
     """What timelines/_timeline.html takes. New entries arrive on the first page only."""
     return {
         "name": name,
         "entries_html": Placeholder(_entries_with_marker_line(page.entries, marker)),
         "where_url": optional_placeholder(_marker_page_url(request, query, page, marker)),
-        "keeps_place": request.account is not None and keeps_place(name),
+        "keeps_place": request.account is not None and has_marker(name),
         "scrolls": marker.scrolls,
         "by_day": name != "search",
         "is_empty": not page.entries,
@@ -85,20 +85,20 @@ def timeline_context(
     }
 
 
-def _entries_with_marker_line(entries: Sequence[HydratedPost], marker: ReadingPlace) -> RenderedBytes:
+def _entries_with_marker_line(entries: Sequence[HydratedPost], marker: Marker) -> RenderedBytes:
     """The items, with a line between what is new and what was read; none where all is one or the other."""
-    new = sum(1 for entry in entries if entry.post.id > marker.read) if marker.read else 0
+    new = sum(1 for entry in entries if entry.post.id > marker.last_read_id) if marker.last_read_id else 0
     if not 0 < new < len(entries):
         return entries_html(entries)
     line = format_html('<li class="here">{}</li>', _("You are caught up. You had read what follows."))
     return RenderedBytes(b"".join((entries_html(entries[:new]), line.encode(), entries_html(entries[new:]))))
 
 
-def _marker_page_url(request: SiteRequest, query: PageQuery, page: TimelinePage, marker: ReadingPlace) -> str | None:
+def _marker_page_url(request: SiteRequest, query: PageQuery, page: TimelinePage, marker: Marker) -> str | None:
     """The page that begins with what was read last, where this first one does not reach so far."""
-    if not (query.is_first and marker.read and page.entries and marker.read < page.entries[-1].post.id):
+    if not (query.is_first and marker.last_read_id and page.entries and marker.last_read_id < page.entries[-1].post.id):
         return None
-    return url_with_query(request, before=marker.read + 1)
+    return url_with_query(request, before=marker.last_read_id + 1)
 
 
 async def accounts_with_follow_state(request: SiteRequest, accounts: list[Account]) -> list[TemplateContext]:

@@ -13,13 +13,13 @@ from accounts.errors import AccountNotFound
 from accounts.models import Account
 from socialsite.ids import PostId, TimeSource
 from socialsite.store import Read, Store
-from timelines.following.blocks_and_mutes import RelationsService
-from timelines.graph.blocks_and_mutes_repository import Relations
-from timelines.graph.follow import Acquaintance, FollowCounts, Met
-from timelines.graph.relation import Relation
+from timelines.following.blocks_and_mutes import BlocksAndMutesService
+from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
+from timelines.graph.follow import FollowCounts, KnownFollowers, ViewerGraph
+from timelines.graph.relation import Relationship
 from timelines.graph.repository import Follows
-from timelines.markers.marker import ReadingPlace
-from timelines.markers.repository import Positions
+from timelines.markers.marker import Marker
+from timelines.markers.repository import Markers
 from timelines.pages.page import Cut, TimelinePage
 from timelines.reading.service import ReadingService
 
@@ -51,8 +51,8 @@ class Visit:
     page: TimelinePage
     posts: int
     counts: FollowCounts
-    place: ReadingPlace
-    relation: Relation | None = None
+    place: Marker
+    relation: Relationship | None = None
     both_follow: int = 0
     known: tuple[Author, ...] = ()
 
@@ -61,11 +61,11 @@ class First(NamedTuple):
     """What the first round trip tells. `between`: nothing for a visitor and the account itself."""
 
     account: Account | None
-    place: ReadingPlace
+    place: Marker
     posts: int
     ids: list[PostId]
     counts: FollowCounts
-    between: tuple[Relation, Met] | None
+    between: tuple[Relationship, ViewerGraph] | None
 
 
 class Look(NamedTuple):
@@ -86,10 +86,10 @@ class VisitingService:
         store: Store,
         accounts: Accounts,
         reading: ReadingService,
-        relating: RelationsService,
-        relations: Relations,
+        relating: BlocksAndMutesService,
+        relations: BlocksAndMutes,
         follows: Follows,
-        positions: Positions,
+        positions: Markers,
         clock: TimeSource,
     ) -> None:
         self._store = store
@@ -114,10 +114,10 @@ class VisitingService:
             page = NOTHING if hidden else await self._page(account, first, look)
             return Visit(account, page, first.posts, first.counts, first.place)
         relation, met = first.between
-        together: Awaitable[Acquaintance] | None = None
-        if not relation.is_apart:
-            together = self._follows.begin_together(viewer_id, AccountId(account.id), met, KNOWN)
-        hidden = relation.is_apart or (account.is_private and not relation.follows)
+        together: Awaitable[KnownFollowers] | None = None
+        if not relation.is_blocked_either_way:
+            together = self._follows.send_known_followers(viewer_id, AccountId(account.id), met, KNOWN)
+        hidden = relation.is_blocked_either_way or (account.is_private and not relation.follows)
         page = NOTHING if hidden else await self._page(account, first, look)  # leaves with `together`
         both, known = (0, ()) if together is None else await self._introduced(viewer_id, await together)
         return Visit(account, page, first.posts, first.counts, first.place, relation, both, known)
@@ -139,17 +139,17 @@ class VisitingService:
         viewer_id, may_lag = look.viewer_id, look.viewer_id is None
         questions: list[Read[Any]] = [
             self._accounts.read_account(account_id),
-            self._positions.find_question(look.reader_id, look.timeline),
+            self._positions.read(look.reader_id, look.timeline),
             self._reading.post_count_question(account_id, may_lag=may_lag),
             self._reading.profile_question(account_id, look.cut, may_lag=may_lag),
         ]
         if viewer_id is None or viewer_id == account_id:
-            questions.append(self._follows.counts_question(account_id, may_lag=may_lag))
+            questions.append(self._follows.read_counts(account_id, may_lag=may_lag))
             account, place, posts, ids, counts = await self._store.read(*questions)
             return First(account, place, posts, ids, counts, None)
         questions += (
-            self._relating.relation_question(viewer_id, account_id, self._clock.now_ms()),
-            self._follows.met_question(viewer_id, account_id),
+            self._relating.read_relationship(viewer_id, account_id, self._clock.now_ms()),
+            self._follows.read_viewer_graph(viewer_id, account_id),
         )
         account, place, posts, ids, relation, met = await self._store.read(*questions)
         return First(account, place, posts, ids, met.counts, (relation, met))
@@ -160,13 +160,13 @@ class VisitingService:
             AccountId(account.id), look.cut, viewer_id=viewer_id, ids=first.ids, may_lag=viewer_id is None
         )
 
-    async def _introduced(self, viewer_id: AccountId, found: Acquaintance) -> tuple[int, tuple[Author, ...]]:
+    async def _introduced(self, viewer_id: AccountId, found: KnownFollowers) -> tuple[int, tuple[Author, ...]]:
         """The known followers without those that are suspended, or that a block keeps apart."""
-        if not found.known:
-            return found.both_follow, ()
+        if not found.account_ids:
+            return found.followed_by_both, ()
         authors, apart = await self._store.read(
-            self._accounts.read_authors(found.known),
-            self._relations.apart_question(viewer_id, found.known),
+            self._accounts.read_authors(found.account_ids),
+            self._relations.read_blocked_either_way(viewer_id, found.account_ids),
         )
-        known = (authors[id] for id in found.known if id in authors and id not in apart)
-        return found.both_follow, tuple(author for author in known if author.is_visible)
+        known = (authors[id] for id in found.account_ids if id in authors and id not in apart)
+        return found.followed_by_both, tuple(author for author in known if author.is_visible)

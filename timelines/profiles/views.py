@@ -91,7 +91,7 @@ async def _load_visible_account(request: SiteRequest, handle: str) -> tuple[Acco
     """The account, and who looks. Raises AccountNotFound where a block stands between them."""
     account, me = await request.services.accounts.get_by_handle(handle), get_viewer_id(request)
     if me is not None:
-        await request.services.relations.require_together(me, AccountId(account.id))
+        await request.services.relations.require_no_block(me, AccountId(account.id))
     return account, me
 
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable
 
 from timelines.author_feeds.repository import ProfileRepository, PublicRepository
 from timelines.cached_timelines.repository import CachedTimelines
-from timelines.hashtags.repository import TagTimelines
+from timelines.hashtags.repository import HashtagTimelines
 from timelines.posts.post import Post
 from timelines.posts.replies import Threads
 from timelines.posts.repository import PostRepository
@@ -25,7 +25,7 @@ class Placing:
         posts: PostRepository,
         profiles: ProfileRepository,
         public: PublicRepository,
-        tags: TagTimelines,
+        tags: HashtagTimelines,
         homes: CachedTimelines,
         indexing: Indexing,
         threads: Threads,

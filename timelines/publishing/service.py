@@ -28,9 +28,9 @@ NO_ID = PostId(0)
 class Boosts(Protocol):
     """Takes back what deleting a boost means, or deleting what was boosted."""
 
-    async def withdraw(self, boost: Post) -> None: ...
+    async def remove(self, boost: Post) -> None: ...
 
-    async def fade(self, original_id: PostId) -> int: ...
+    async def delete_boosts(self, original_id: PostId) -> int: ...
 
 
 class PublishingService:
@@ -102,7 +102,7 @@ class PublishingService:
         """
         post = await self._posts.find(post_id)
         if post is not None and post.author_id == account_id and post.boost_of is not None:
-            await self._boosts.withdraw(post)
+            await self._boosts.remove(post)
             return
         if post is None or post.author_id != account_id or not await self._posts.delete(post_id, account_id):
             post = await self._posts.grave(account_id, post_id)  # a stop may have left the rest undone
@@ -110,7 +110,7 @@ class PublishingService:
                 raise PostNotFound
         await self._placing.withdraw(post)
         await self._live.post_deleted(post_id)
-        await self._boosts.fade(post_id)
+        await self._boosts.delete_boosts(post_id)
         if post.in_reply_to is not None:
             await self._live.counts_changed(post.in_reply_to)
 

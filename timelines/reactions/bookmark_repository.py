@@ -49,7 +49,7 @@ class Bookmarks:
         ]
         return found[:limit]
 
-    async def forget(self, account_id: AccountId) -> None:
+    async def delete_all(self, account_id: AccountId) -> None:
         """All of them, with the account."""
         key = keys.bookmarks(account_id)
         await self._timelines[key].execute("UNLINK", key)

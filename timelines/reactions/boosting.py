@@ -19,10 +19,10 @@ from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.publishing.author_timelines import Placing
 from timelines.publishing.post_writer import Agreed, Announcer, Storing
-from timelines.reactions.repository import Gone, Kind, Reactions
+from timelines.reactions.repository import PostGone, ReactionKind, Reactions
 
-MOST_TRIES = 20
-FADING_MOST = 200
+MAX_TRIES = 20
+BOOSTS_PER_ROUND = 200
 """Boosts taken along within the request that deletes their original, or a round of the worker: 0.1 s."""
 
 
@@ -30,7 +30,7 @@ class Outbox(Protocol):
     async def add_when_full(self, payload: bytes) -> object: ...
 
 
-class BoostingService:
+class BoostService:
     """Boosts and takes boosts back; who may boost what is the caller's question."""
 
     def __init__(
@@ -38,104 +38,104 @@ class BoostingService:
         *,
         reactions: Reactions,
         posts: PostRepository,
-        storing: Storing,
-        placing: Placing,
+        post_writer: Storing,
+        author_timelines: Placing,
         outbox: Outbox,
         live: Announcer,
-        noticing: Noticing,
+        notifications: Noticing,
     ) -> None:
         self._reactions = reactions
         self._posts = posts
-        self._storing = storing
-        self._placing = placing
+        self._storing = post_writer
+        self._placing = author_timelines
         self._outbox = outbox
         self._live = live
-        self._noticing = noticing
+        self._noticing = notifications
 
     async def boost(self, account_id: AccountId, original: Post, now_ms: int) -> None:
         """Once, however often. Raises PostNotFound (the original is gone), StoreFull, Unconfirmed."""
         try:
-            for _ in range(MOST_TRIES):
+            for _ in range(MAX_TRIES):
                 agreed = await self._agreed(account_id, original.id, now_ms)
                 boost = agreed.standing or boost_post(agreed.post_id, account_id, original)
                 written = await self._storing.write(boost, standing=agreed.standing is not None)
                 if written.stands:
                     break  # else it was taken back meanwhile, or given up: agree anew
             # Before anybody is told: on the booster's own pages its button is pressed.
-            await self._reactions.note(Kind.BOOST, original.id, account_id)
+            await self._reactions.sync_index(ReactionKind.BOOST, original.id, account_id)
             await self._place(boost, is_new=agreed.standing is None)
         except NotConfirmed as error:
             raise PostUnconfirmed from error
-        except Gone as gone:
+        except PostGone as gone:
             raise PostNotFound from gone
         await self._noticing.boosted(boost=boost)
         await self._live.counts_changed(original.id)
 
     async def unboost(self, account_id: AccountId, original_id: PostId) -> None:
         """Nobody sees the boost from the answer on; the next booster's shows instead."""
-        held = await self._reactions.held_at(Kind.BOOST, original_id, account_id)
+        held = await self._reactions.find_score(ReactionKind.BOOST, original_id, account_id)
         if held is None:
-            await self._reactions.note(Kind.BOOST, original_id, account_id)
+            await self._reactions.sync_index(ReactionKind.BOOST, original_id, account_id)
         else:
             await self._end(Post(PostId(held), account_id, "", boost_of=original_id))
 
-    async def withdraw(self, boost: Post) -> None:
+    async def remove(self, boost: Post) -> None:
         """As unboost, of a boost that stands."""
         if boost.boost_of is not None:
             # First, while the boost still says what it boosts: so repeating its deletion goes on, too.
-            await self._reactions.leave(Kind.BOOST, boost.boost_of, boost.author_id, only_at=boost.id)
+            await self._reactions.remove(ReactionKind.BOOST, boost.boost_of, boost.author_id, only_at=boost.id)
             await self._end(boost)
 
-    async def fade(self, original_id: PostId) -> int:
+    async def delete_boosts(self, original_id: PostId) -> int:
         """Take along the boosts of a deleted post: the newest now, the rest by the worker; how many now.
 
         Nobody sees them as it is: this keeps the counts of their boosters right.
         """
-        boosts, is_more = await self._reactions.fading(original_id, FADING_MOST)
+        boosts, is_more = await self._reactions.boosts_to_delete(original_id, BOOSTS_PER_ROUND)
         if is_more:
             await self._outbox.add_when_full(encode_job(FadeBoosts(original_id)))
         return await self._fade_all(boosts)
 
-    async def fade_on(self, original_id: PostId) -> bool:
+    async def delete_more_boosts(self, original_id: PostId) -> bool:
         """One round of the worker; True while more is left."""
-        boosts, is_more = await self._reactions.fading(original_id, FADING_MOST)
+        boosts, is_more = await self._reactions.boosts_to_delete(original_id, BOOSTS_PER_ROUND)
         await self._fade_all(boosts)
         return is_more
 
     async def _fade_all(self, boosts: Sequence[Post]) -> int:
         await asyncio.gather(*(self._fade(boost) for boost in boosts))
-        await self._reactions.faded(boosts)
+        await self._reactions.mark_boosts_deleted(boosts)
         return len(boosts)
 
     async def _fade(self, boost: Post) -> None:
         await self._posts.delete(boost.id, boost.author_id, claimed=True)
         await self._placing.withdraw(boost)
-        await self._reactions.note(Kind.BOOST, boost.shown_id, boost.author_id)
+        await self._reactions.sync_index(ReactionKind.BOOST, boost.shown_id, boost.author_id)
 
     async def _end(self, boost: Post) -> None:
         original_id, account_id = boost.shown_id, boost.author_id
         # Also over a claim: a request may be on its way to write the boost, or the worker with its job.
         await self._posts.delete(boost.id, account_id, claimed=True)
         await self._placing.withdraw(boost)
-        await self._reactions.leave(Kind.BOOST, original_id, account_id, only_at=boost.id)
-        await self._reactions.note(Kind.BOOST, original_id, account_id)
+        await self._reactions.remove(ReactionKind.BOOST, original_id, account_id, only_at=boost.id)
+        await self._reactions.sync_index(ReactionKind.BOOST, original_id, account_id)
         await self._noticing.unboosted(boost=boost)
         await self._live.boost_withdrawn(boost)
         await self._live.counts_changed(original_id)
 
     async def _agreed(self, account_id: AccountId, original_id: PostId, now_ms: int) -> Agreed:
         """The id of the account's boost: a fresh one, or that of the request that came first. Raises Gone."""
-        held = await self._reactions.held_at(Kind.BOOST, original_id, account_id)
-        for _ in range(MOST_TRIES):
+        held = await self._reactions.find_score(ReactionKind.BOOST, original_id, account_id)
+        for _ in range(MAX_TRIES):
             fresh: PostId | None = None
             if held is None:
                 fresh = await self._storing.claimed_id()
-                _new, held = await self._reactions.join(Kind.BOOST, original_id, account_id, fresh)
+                _new, held = await self._reactions.add(ReactionKind.BOOST, original_id, account_id, fresh)
             elif (found := await self._of_another(PostId(held), now_ms)) is not None:
                 return found
             else:
                 fresh = await self._storing.claimed_id()
-                held = await self._reactions.swap_boost(original_id, account_id, held, fresh)
+                held = await self._reactions.replace_boost(original_id, account_id, held, fresh)
             if held == fresh:
                 return Agreed(fresh)
         raise PostNotFound

@@ -12,8 +12,8 @@ from socialsite.ids import PostId, TimeSource
 from socialsite.store import Store
 from timelines.errors import NotBoostable, PostNotFound
 from timelines.graph.follow import FollowCursor, FollowPage
-from timelines.notifications.pending import Owing
-from timelines.notifications.pending_repository import NoticeDebt
+from timelines.notifications.pending import TrackPending
+from timelines.notifications.pending_repository import PendingNotification
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost
 from timelines.ports import Noticing
 from timelines.posts.post import Post
@@ -22,8 +22,8 @@ from timelines.publishing.post_writer import Announcer
 from timelines.reactions.bookmark_cursor import BookmarkCursor, BookmarksPage
 from timelines.reactions.bookmark_repository import Bookmarks
 from timelines.reactions.bookmarks import bookmarks_page
-from timelines.reactions.boosting import BoostingService
-from timelines.reactions.repository import Gone, Kind, Reactions
+from timelines.reactions.boosting import BoostService
+from timelines.reactions.repository import PostGone, ReactionKind, Reactions
 from timelines.reading.hydration import Authors, Hydrator
 from timelines.visibility.accounts import Apart, visible_page
 from timelines.visibility.rights import Place, may_boost
@@ -38,36 +38,36 @@ class ReactionsService:
         *,
         reactions: Reactions,
         bookmarks: Bookmarks,
-        boosting: BoostingService,
+        boosts: BoostService,
         hydrator: Hydrator,
         posts: PostRepository,
-        seen: "SeenAccounts",
+        visible_accounts: "VisibleAccounts",
         live: Announcer,
-        noticing: Noticing,
-        owing: Owing,
+        notifications: Noticing,
+        track_pending: TrackPending,
         check_room: Callable[[], Awaitable[None]],
     ) -> None:
         self._reactions = reactions
         self._bookmarks = bookmarks
-        self._boosting = boosting
+        self._boosting = boosts
         self._hydrator = hydrator
         self._posts = posts
-        self._seen = seen
+        self._seen = visible_accounts
         self._live = live
-        self._noticing = noticing
-        self._owing = owing
+        self._noticing = notifications
+        self._owing = track_pending
         self._check_room = check_room
 
     async def like(self, *, account_id: AccountId, post_id: PostId, now_ms: int) -> HydratedPost:
         """Raises PostNotFound where the post is hidden or gone."""
         original = (await self._seen_by(post_id, account_id)).post
         await self._check_room()
-        async with self._owing(NoticeDebt("like", account_id, original.author_id, original.id)):
+        async with self._owing(PendingNotification("like", account_id, original.author_id, original.id)):
             try:
-                await self._reactions.join(Kind.LIKE, original.id, account_id, now_ms)
-            except Gone as gone:
+                await self._reactions.add(ReactionKind.LIKE, original.id, account_id, now_ms)
+            except PostGone as gone:
                 raise PostNotFound from gone
-            await self._reactions.note(Kind.LIKE, original.id, account_id)
+            await self._reactions.sync_index(ReactionKind.LIKE, original.id, account_id)
             await self._noticing.liked(account_id=account_id, post=original, now_ms=now_ms)
         await self._live.counts_changed(original.id)
         return await self._seen_by(original.id, account_id)
@@ -75,8 +75,8 @@ class ReactionsService:
     async def unlike(self, *, account_id: AccountId, post_id: PostId) -> HydratedPost:
         """Raises PostNotFound where the post is hidden or gone: the like is gone all the same."""
         original = await self._original(post_id)
-        await self._reactions.leave(Kind.LIKE, original.id, account_id)
-        await self._reactions.note(Kind.LIKE, original.id, account_id)
+        await self._reactions.remove(ReactionKind.LIKE, original.id, account_id)
+        await self._reactions.sync_index(ReactionKind.LIKE, original.id, account_id)
         await self._noticing.unliked(account_id=account_id, post=original)
         await self._live.counts_changed(original.id)
         return await self._seen_by(original.id, account_id)
@@ -126,7 +126,7 @@ class ReactionsService:
         limit: int = DEFAULT_LIMIT,
     ) -> FollowPage:
         """Who likes the post, the last first; who is hidden from the viewer is left out."""
-        return await self._accounts(Kind.LIKE, post_id, viewer_id, cursor, limit)
+        return await self._accounts(ReactionKind.LIKE, post_id, viewer_id, cursor, limit)
 
     async def boosters(
         self,
@@ -138,23 +138,23 @@ class ReactionsService:
     ) -> FollowPage:
         """As likers. A boost is a post: those of private accounts are told to their followers alone."""
         apart = partial(self._unfollowed_private, viewer_id)
-        return await self._accounts(Kind.BOOST, post_id, viewer_id, cursor, limit, apart)
+        return await self._accounts(ReactionKind.BOOST, post_id, viewer_id, cursor, limit, apart)
 
     async def purge(self, account_id: AccountId, limit: int) -> bool:
         """One round of taking back all that a deleted account did; True while something may be left."""
-        await self._bookmarks.forget(account_id)
-        likes = await self._reactions.indexed(Kind.LIKE, account_id, limit)
+        await self._bookmarks.delete_all(account_id)
+        likes = await self._reactions.reacted_post_ids(ReactionKind.LIKE, account_id, limit)
         for post_id in likes:
-            await self._reactions.leave(Kind.LIKE, post_id, account_id)
-        await self._reactions.drop_indexed(Kind.LIKE, account_id, likes)
-        boosts = await self._reactions.indexed(Kind.BOOST, account_id, limit)
+            await self._reactions.remove(ReactionKind.LIKE, post_id, account_id)
+        await self._reactions.remove_from_index(ReactionKind.LIKE, account_id, likes)
+        boosts = await self._reactions.reacted_post_ids(ReactionKind.BOOST, account_id, limit)
         for post_id in boosts:
             await self._boosting.unboost(account_id, post_id)
         return bool(likes or boosts)
 
     async def _accounts(
         self,
-        kind: Kind,
+        kind: ReactionKind,
         post_id: PostId,
         viewer_id: AccountId | None,
         cursor: FollowCursor | None,
@@ -163,7 +163,7 @@ class ReactionsService:
     ) -> FollowPage:
         entry = await self._seen_by(post_id, viewer_id)
         read = partial(self._reactions.accounts, kind, entry.post.id)
-        return await visible_page(self._seen.by(viewer_id), read, cursor, limit, apart)
+        return await visible_page(self._seen.for_viewer(viewer_id), read, cursor, limit, apart)
 
     async def _unfollowed_private(self, viewer_id: AccountId | None, ids: Iterable[AccountId]) -> set[AccountId]:
         authors = await self._seen.authors(ids, viewer_id)
@@ -189,7 +189,7 @@ class ReactionsService:
         return post
 
 
-class SeenAccounts:
+class VisibleAccounts:
     """Accounts as a viewer may see them in a row of names: blocked, blocking and muted ones are left out."""
 
     def __init__(self, store: Store, accounts: Authors, clock: TimeSource) -> None:
@@ -197,8 +197,8 @@ class SeenAccounts:
         self._accounts = accounts
         self._clock = clock
 
-    def by(self, viewer_id: AccountId | None) -> "SeenBy":
-        return SeenBy(self, viewer_id)
+    def for_viewer(self, viewer_id: AccountId | None) -> "ViewerAccounts":
+        return ViewerAccounts(self, viewer_id)
 
     async def authors(self, ids: Iterable[AccountId], viewer_id: AccountId | None) -> Mapping[AccountId, Author]:
         asked = list(ids)
@@ -212,10 +212,10 @@ class SeenAccounts:
         return {id: author for id, author in found.items() if id not in hidden}
 
 
-class SeenBy:
+class ViewerAccounts:
     """The port that pages of accounts are read through."""
 
-    def __init__(self, seen: SeenAccounts, viewer_id: AccountId | None) -> None:
+    def __init__(self, seen: VisibleAccounts, viewer_id: AccountId | None) -> None:
         self._seen = seen
         self._viewer_id = viewer_id
 

@@ -60,7 +60,7 @@ async def _showing(reach: Reach, author_id: AccountId, seats: Sequence[tuple[str
     homes = {id: name for name, (id, place, *_) in seats if place is Place.HOME and id is not None}
     others = [(name, seat) for name, seat in seats if seat.place is not Place.HOME]
     followers, *allowed = await reach.store.read(
-        reach.follows.followers_question(author_id, list(homes)),
+        reach.follows.read_followers_among(author_id, list(homes)),
         *(seat.rights([author_id]) for _, seat in others),
     )
     readers = {author_id, *map(AccountId, followers)} & homes.keys()
@@ -143,7 +143,7 @@ class ForMany:
             reach.authors.read_authors(author_ids),
             *(state_question(id, post_ids, author_ids, self._now_ms) for id in viewers),
             *(rights(author_ids) for _, rights in self._rights),
-            *(reach.follows.followers_question(id, list(self._homes)) for id in author_ids),
+            *(reach.follows.read_followers_among(id, list(self._homes)) for id in author_ids),
         ]
         found, counts, authors, *more = await reach.store.read(*questions)
         posts = await reach.posts.standing(found)
@@ -197,7 +197,7 @@ class ForMany:
     async def _leave_out(self) -> None:
         members, asked = self._reach.members, [*self._with_exclusive()]
         answers = await self._reach.store.read(
-            *(members.members_question(list_id, lookup.allowed) for lookup, list_id in asked)
+            *(members.read_members_among(list_id, lookup.allowed) for lookup, list_id in asked)
         )
         for (lookup, _), listed in zip(asked, answers, strict=True):
             lookup.allowed -= {AccountId(id) for id in listed if lookup.reader and id != lookup.reader.viewer_id}

@@ -192,6 +192,6 @@ class Lookup:
     async def _leave_out(self, reader: ReaderState) -> None:
         """Members of an exclusive list are read there, not at home."""
         others = self.allowed - {reader.viewer_id}
-        questions = [self.reach.members.members_question(each, others) for each in reader.exclusive]
+        questions = [self.reach.members.read_members_among(each, others) for each in reader.exclusive]
         for members in await self.reach.store.read(*questions):
             self.allowed -= set(map(AccountId, members))

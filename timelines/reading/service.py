@@ -10,7 +10,7 @@ from timelines.author_feeds.repository import ProfileRepository, PublicRepositor
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.errors import PostNotFound
 from timelines.graph.repository import Follows
-from timelines.hashtags.repository import TagTimelines
+from timelines.hashtags.repository import HashtagTimelines
 from timelines.ids import ListId
 from timelines.lists.rules import ListRule, ListRules
 from timelines.pages.page import DEFAULT_LIMIT, Cut, HydratedPost, TimelinePage, asked_for, page_of
@@ -43,7 +43,7 @@ class ReadingService:
         hydrator: Hydrator,
         profiles: ProfileRepository,
         public: PublicRepository,
-        tags: TagTimelines,
+        tags: HashtagTimelines,
         homes: CachedTimelines,
         list_timelines: CachedTimelines,
         follows: Follows,
@@ -156,10 +156,12 @@ class ReadingService:
         limit: int = DEFAULT_LIMIT,
     ) -> TimelinePage:
         """Posts of the list's members. Whose list it is, is the caller's question."""
-        rule = await self._rules.of_id(list_id)
-        skeleton = self.list_skeleton(list_id) if rule.made is None else self._merged(rule)
+        rule = await self._rules.find(list_id)
+        skeleton = self.list_skeleton(list_id) if rule.expression is None else self._merged(rule)
         cut = Cut(before, after, limit)
-        return await self._page(skeleton, cut, viewer_id, Place.LIST, rule.rights, answering=rule.answering)
+        return await self._page(
+            skeleton, cut, viewer_id, Place.LIST, rule.read_member_authors, answering=rule.reply_rights
+        )
 
     async def post(self, post_id: PostId, *, viewer_id: AccountId | None) -> HydratedPost:
         """Raises PostNotFound where it is absent, deleted or hidden."""
@@ -187,14 +189,14 @@ class ReadingService:
 
     def list_skeleton(self, list_id: ListId) -> CachedSkeleton:
         async def authors() -> list[AccountId]:
-            return await (await self._rules.of_id(list_id)).member_ids()
+            return await (await self._rules.find(list_id)).member_ids()
 
         return CachedSkeleton(self._list_timelines, self._profiles, list_id, authors)
 
     def home_rights(self, viewer_id: AccountId) -> Rights:
         def allowed(authors: Collection[AccountId]) -> Read[set[AccountId]]:
             others = [account_id for account_id in authors if account_id != viewer_id]
-            followed = self._follows.followed_question(viewer_id, others)
+            followed = self._follows.read_followed_among(viewer_id, others)
             if viewer_id not in authors:
                 return followed
             return Read(followed.commands, lambda replies: followed.parse(replies) | {viewer_id})

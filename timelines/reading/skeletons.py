@@ -11,8 +11,8 @@ from socialsite.ids import PostId
 from socialsite.store import StoreFull
 from timelines.author_feeds.merging import nearest
 from timelines.author_feeds.repository import ProfileRepository, PublicRepository
-from timelines.cached_timelines.repository import CachedPart, CachedTimelines
-from timelines.hashtags.repository import TagTimelines
+from timelines.cached_timelines.repository import CachedHead, CachedTimelines
+from timelines.hashtags.repository import HashtagTimelines
 from timelines.pages.page import ABOVE_ALL
 
 
@@ -57,7 +57,7 @@ class PublicSkeleton:
 class TagSkeleton:
     """The newest posts with a hashtag."""
 
-    def __init__(self, tags: TagTimelines, tag: str, *, may_lag: bool = False) -> None:
+    def __init__(self, tags: HashtagTimelines, tag: str, *, may_lag: bool = False) -> None:
         self._tags = tags
         self._tag = tag
         self._may_lag = may_lag
@@ -69,7 +69,7 @@ class TagSkeleton:
 class TagsSkeleton:
     """The newest posts with any of some hashtags: their timelines, merged when they are read."""
 
-    def __init__(self, tags: TagTimelines, names: Sequence[str]) -> None:
+    def __init__(self, tags: HashtagTimelines, names: Sequence[str]) -> None:
         self._tags = tags
         self._names = names
 
@@ -110,7 +110,7 @@ class CachedSkeleton:
         self._read_pulled = pulled
         self._authors: Sequence[AccountId] | None = None
         self._pulled: Sequence[AccountId] | None = None
-        self._part: CachedPart | None = None
+        self._part: CachedHead | None = None
         self._looked = False
 
     async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
@@ -129,9 +129,9 @@ class CachedSkeleton:
         part = await self._look(limit if edge == ABOVE_ALL else None)
         if part is None:
             return [], edge
-        settled = part.settled
+        settled = part.settled_id
         found = [post_id for post_id in part.ids if settled <= post_id < edge]
-        if len(found) < limit and not part.whole:
+        if len(found) < limit and not part.is_whole:
             self._part = part = await self._timelines.read_whole(self._owner)
             if part is None:
                 return [], edge
@@ -146,7 +146,7 @@ class CachedSkeleton:
         pulled = await self._by_pulled(edge, limit, upward=True)
         return sorted({*found, *pulled})[:limit] if pulled else found
 
-    async def _look(self, head: int | None) -> CachedPart | None:
+    async def _look(self, head: int | None) -> CachedHead | None:
         """The cached part, built first where it is absent; None while somebody else builds it."""
         if not self._looked:
             self._looked = True
@@ -162,21 +162,21 @@ class CachedSkeleton:
         except StoreFull:
             return False
 
-    async def _read(self, head: int | None) -> CachedPart | None:
+    async def _read(self, head: int | None) -> CachedHead | None:
         if head is None:
             return await self._timelines.read_whole(self._owner)
-        return await self._timelines.read(self._owner, head + self._timelines.ahead)
+        return await self._timelines.read(self._owner, head + self._timelines.read_ahead)
 
     async def build(self) -> bool:
         """Rebuild an absent timeline from its sources; False where it stands, or the build was defeated."""
-        token = await self._timelines.begin(self._owner)
+        token = await self._timelines.begin_build(self._owner)
         if token is None:
             return False
         self._authors = None  # read after the token stands, or an edge made before it could be missed
         cap = self._timelines.cap
         ids = await self._merged(ABOVE_ALL, cap + 1, upward=False)
         floor = ids[cap] if len(ids) > cap else 0
-        return await self._timelines.finish(self._owner, token, ids[:cap], floor)
+        return await self._timelines.finish_build(self._owner, token, ids[:cap], floor)
 
     async def _by_pulled(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
         """What the cached part may lack: posts of followed authors who are not syndicated (pulling.py)."""

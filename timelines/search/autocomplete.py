@@ -8,7 +8,7 @@ from accounts.domain import AccountId, Author
 from socialsite.ids import TimeSource
 from socialsite.store import Read, Store
 from timelines.graph.repository import Follows
-from timelines.hashtags.repository import TagTimelines
+from timelines.hashtags.repository import HashtagTimelines
 from timelines.pages.page import ABOVE_ALL
 from timelines.posts.repository import PostRepository
 from timelines.search.names import NameIndex
@@ -33,7 +33,7 @@ class CompletingService:
         *,
         store: Store,
         names: NameIndex,
-        tags: TagTimelines,
+        tags: HashtagTimelines,
         posts: PostRepository,
         authors: Authors,
         follows: Follows,
@@ -100,7 +100,7 @@ class CompletingService:
         if viewer_id is None:
             (found,) = await self._store.read(authors)
             return found, (), None
-        followed = self._follows.followed_question(viewer_id, ids)
+        followed = self._follows.read_followed_among(viewer_id, ids)
         state = state_question(viewer_id, [], ids, self._clock.now_ms())
         found, following, reader = await self._store.read(authors, followed, state)
         return found, following, reader

@@ -12,7 +12,7 @@ from timelines import keys
 from timelines.errors import ListNotFound
 from timelines.graph.follow import FIRST_PASS
 from timelines.ids import ListId
-from timelines.lists.repository import TRACE_MS, ListMembers, Lists
+from timelines.lists.repository import DELETED_TRACE_MS, ListMembers, Lists
 from timelines.lists.service import ListService
 
 
@@ -42,7 +42,7 @@ async def test_deleting_a_list_again_is_a_success_for_a_day_and_for_its_owner_al
     trace = keys.account_list(news)
     await service.delete(owner_id=ALICE, list_id=news)
     left_ms = await store.node(trace).execute("PTTL", trace)
-    assert 0 < left_ms <= TRACE_MS
+    assert 0 < left_ms <= DELETED_TRACE_MS
     before = await store.node(trace).execute("HGETALL", trace)
     await service.delete(owner_id=ALICE, list_id=news)
     assert await store.node(trace).execute("HGETALL", trace) == before

@@ -8,7 +8,7 @@ from accounts.domain import AccountId
 from socialsite.store import Store
 from timelines import keys
 from timelines.graph.follow import FIRST_PASS, Follow
-from timelines.graph.repository import OVER_THE_CAP, Follows
+from timelines.graph.repository import CAP_TOLERANCE, Follows
 from timelines.ids import ListId
 from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListPage
 from timelines.lists.repository import ListMembers, Lists
@@ -41,47 +41,47 @@ async def test_lists_made_at_once_have_ids_of_their_own(lists: Lists) -> None:
 async def test_own_lists_page_by_id(lists: Lists) -> None:
     made = [await lists.add(of(ALICE, str(n))) for n in range(7)]
     await lists.add(of(BOB, "his"))
-    first = await lists.owned(ALICE, None, 3)
-    second = await lists.owned(ALICE, first.next, 3)
-    third = await lists.owned(ALICE, second.next, 3)
+    first = await lists.page(ALICE, None, 3)
+    second = await lists.page(ALICE, first.next, 3)
+    third = await lists.page(ALICE, second.next, 3)
     assert [*first.lists, *second.lists, *third.lists] == made
     assert third.next is None
 
 
 async def test_a_page_that_holds_all_that_is_left_is_the_last(lists: Lists) -> None:
     made = [await lists.add(of(ALICE, str(n))) for n in range(3)]
-    assert await lists.owned(ALICE, None, 3) == ListPage(tuple(made), None)
-    assert await lists.owned(ALICE, None, 2) == ListPage(tuple(made[:2]), made[1].id)
-    assert await lists.owned(ALICE, made[0].id, 2) == ListPage(tuple(made[1:]), None)
+    assert await lists.page(ALICE, None, 3) == ListPage(tuple(made), None)
+    assert await lists.page(ALICE, None, 2) == ListPage(tuple(made[:2]), made[1].id)
+    assert await lists.page(ALICE, made[0].id, 2) == ListPage(tuple(made[1:]), None)
 
 
 async def test_of_an_index_far_over_its_cap_the_oldest_are_told(store: Store, lists: Lists) -> None:
-    key, most = keys.list_index(ALICE), LISTS_PER_ACCOUNT + OVER_THE_CAP
+    key, most = keys.list_index(ALICE), LISTS_PER_ACCOUNT + CAP_TOLERANCE
     await store.node(key).execute("ZADD", key, *(part for id in range(1, most + 3) for part in (id, id)))
-    assert await lists.indexed(ALICE) == list(range(1, most + 1))
-    assert await lists.indexed(ALICE, ListId(most)) == [most + 1, most + 2]
+    assert await lists.owned_ids(ALICE) == list(range(1, most + 1))
+    assert await lists.owned_ids(ALICE, ListId(most)) == [most + 1, most + 2]
     assert await lists.count(ALICE) == most + 2
 
 
 async def test_exclusive_lists_are_so_until_they_are_erased(lists: Lists) -> None:
-    assert await lists.exclusive(ALICE) == set()
+    assert await lists.exclusive_ids(ALICE) == set()
     made = [(await lists.add(of(ALICE, str(n)))).id for n in range(3)]
     for list_id in made:
         await lists.set_exclusive(ALICE, list_id, True)
     await lists.set_exclusive(ALICE, made[0], False)
-    assert await lists.exclusive(ALICE) == set(made[1:])
+    assert await lists.exclusive_ids(ALICE) == set(made[1:])
     await lists.erase(ALICE, made[1])
-    assert await lists.exclusive(ALICE) == {made[2]}
-    assert await lists.exclusive(BOB) == set()
+    assert await lists.exclusive_ids(ALICE) == {made[2]}
+    assert await lists.exclusive_ids(BOB) == set()
 
 
 async def test_a_page_is_full_though_lists_are_being_deleted(lists: Lists) -> None:
     made = [await lists.add(of(ALICE, str(n))) for n in range(6)]
     await lists.mark_deleted(ALICE, made[0].id)
     await lists.mark_deleted(ALICE, made[2].id)
-    page = await lists.owned(ALICE, None, 3)
+    page = await lists.page(ALICE, None, 3)
     assert page.lists == (made[1], made[3], made[4])
-    assert (await lists.owned(ALICE, page.next, 3)).lists == (made[5],)
+    assert (await lists.page(ALICE, page.next, 3)).lists == (made[5],)
 
 
 async def test_only_the_owner_renames(lists: Lists) -> None:
@@ -106,14 +106,14 @@ async def test_nobody_finds_a_list_that_is_marked_deleted(lists: Lists) -> None:
     assert not await lists.mark_deleted(BOB, made.id)
     assert await lists.mark_deleted(ALICE, made.id)
     assert await lists.find(made.id) is None
-    assert (await lists.owned(ALICE, None, 10)).lists == ()
+    assert (await lists.page(ALICE, None, 10)).lists == ()
     assert await lists.mark_deleted(ALICE, made.id)
 
 
 async def test_a_member_stands_on_both_sides(members: ListMembers) -> None:
     assert await members.add(ListId(7), BOB, 1000)
     assert not await members.add(ListId(7), BOB, 2000)
-    assert (await members.members(ListId(7), None, 10)).account_ids == (BOB,)
+    assert (await members.page(ListId(7), None, 10)).account_ids == (BOB,)
     assert (await members.listed_on_pass(BOB, FIRST_PASS, 10)).ids == (7,)
     assert await members.has(ListId(7), BOB)
     assert await members.remove(ListId(7), BOB)
@@ -134,8 +134,8 @@ async def test_a_list_and_an_account_of_one_number_do_not_mix_with_follows(store
 async def test_members_page_newest_first(members: ListMembers) -> None:
     for id in range(1, 8):
         await members.add(ListId(1), AccountId(id), 100 + id // 3)
-    first = await members.members(ListId(1), None, 4)
-    second = await members.members(ListId(1), first.next, 4)
+    first = await members.page(ListId(1), None, 4)
+    second = await members.page(ListId(1), first.next, 4)
     assert first.account_ids + second.account_ids == (7, 6, 5, 4, 3, 2, 1)
     assert second.next is None
     assert await members.count(ListId(1)) == 7
@@ -155,7 +155,7 @@ async def test_the_lists_that_hold_an_account_are_passed_once_each(members: List
 
 async def test_given_accounts_are_members_since_they_were_added(store: Store, members: ListMembers) -> None:
     await members.add(ListId(1), ALICE, 5)
-    (found,) = await store.read(members.members_question(ListId(1), [ALICE, BOB]))
+    (found,) = await store.read(members.read_members_among(ListId(1), [ALICE, BOB]))
     assert found == {ALICE: 5}
 
 

@@ -9,8 +9,8 @@ from tests.support.topologies import Deployment
 from tests.support.world import World, ids_on
 from timelines import keys
 from timelines.errors import ListInvalid, ListIsVirtual
-from timelines.lists.account_list import OPERATIONS, REPLIES, AccountList
-from timelines.lists.algebra import combined
+from timelines.lists.account_list import OPERATIONS, REPLY_POLICIES, AccountList
+from timelines.lists.algebra import combine_members
 
 
 @pytest.fixture(params=range(6))
@@ -22,12 +22,12 @@ async def test_virtual_lists_show_what_their_parts_make(scene: ListScenario) -> 
     parts = [each.id for each in scene.lists]
     for operation in OPERATIONS:
         made = await scene.make_list(operation, operation, *parts)
-        members = combined(operation, [scene.members[part] for part in parts])
+        members = combine_members(operation, [scene.members[part] for part in parts])
         assert await scene.list_post_ids(made) == scene.expected_post_ids(members)
         counts = await scene.services.lists.member_counts([made])
         assert counts[made.id] == len(members)
     nested = await scene.make_list("nested", "difference", parts[0], scene.lists[-2].id)
-    common = combined("intersection", [scene.members[part] for part in parts])
+    common = combine_members("intersection", [scene.members[part] for part in parts])
     assert await scene.list_post_ids(nested) == scene.expected_post_ids(scene.members[parts[0]] - common)
     somebody = scene.chance.choice(scene.people).id
     await scene.add_member(scene.lists[0], somebody)
@@ -41,7 +41,7 @@ async def test_virtual_lists_show_what_their_parts_make(scene: ListScenario) -> 
 async def test_the_replies_policy_shows_answers_to_some(scene: ListScenario) -> None:
     made = scene.lists[0]
     virtual = await scene.make_list("virtual", "union", *[each.id for each in scene.lists[:2]])
-    for replies in REPLIES:
+    for replies in REPLY_POLICIES:
         await scene.edit_list(made, replies=replies)
         assert await scene.list_post_ids(made) == scene.expected_post_ids(scene.members[made.id], replies)
         await scene.edit_list(virtual, replies=replies)
@@ -93,13 +93,13 @@ async def test_a_deleted_part_counts_as_empty_and_is_told(world: World, services
     scene = await ListScenario(world, 1).build()
     one, two, _ = scene.lists
     made = await scene.make_list("both", "union", one.id, two.id)
-    assert await services.lists.missing([made]) == {made.id: ()}
+    assert await services.lists.missing_parts([made]) == {made.id: ()}
     await services.lists.delete(owner_id=scene.alice.id, list_id=two.id)
-    assert await services.lists.missing([made]) == {made.id: (two.id,)}
+    assert await services.lists.missing_parts([made]) == {made.id: (two.id,)}
     assert await scene.list_post_ids(made) == scene.expected_post_ids(scene.members[one.id])
     await scene.edit_list(made, title="renamed")
     edited = await scene.edit_list(made, operation="difference", parts=(one.id, scene.lists[2].id))
-    assert await services.lists.missing([edited]) == {made.id: ()}
+    assert await services.lists.missing_parts([edited]) == {made.id: ()}
 
 
 async def test_a_virtual_list_has_no_members_of_its_own_and_is_never_exclusive(
