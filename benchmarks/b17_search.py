@@ -84,14 +84,14 @@ async def _fill_index(store: "Store", client: Redis, posts: "list[Post]") -> tup
 
 def _as_zsets(posts: "list[Post]") -> float:
     """The same postings, on a server of their own."""
-    from timelines.search.repository import digests_of, partition_of, places
+    from timelines.search.repository import partition_of_post, post_digests, term_keys
 
     with redis_server() as apart, apart.client() as client:
         before = _memory(client)
         for start in range(0, len(posts), 500):
             with client.pipeline(transaction=False) as adding:
                 for post in posts[start : start + 500]:
-                    for key in places(partition_of(post.id), digests_of(post))[::2]:
+                    for key in term_keys(partition_of_post(post.id), post_digests(post))[::2]:
                         adding.zadd(key, {str(post.id): post.id})
                 adding.execute()
         return (_memory(client) - before) / len(posts)
@@ -116,15 +116,15 @@ def _queries(posts: "list[Post]") -> dict[str, list[list[str]]]:
 async def _time_queries(store: "Store", client: Redis, queries: list[list[str]]) -> float:
     """A page of each."""
     from socialsite.ids import MAX_ID
-    from timelines.search.partition_merge import Walk
-    from timelines.search.repository import PostIndex, Sought
+    from timelines.search.partition_merge import PartitionMerge
+    from timelines.search.repository import PostIndex, SearchTerms
 
     index = PostIndex(store)
     client.config_resetstat()
     for terms in queries:
-        walk, found = Walk(index, Sought(tuple(terms), None, 0), MAX_ID), 0
+        walk, found = PartitionMerge(index, SearchTerms(tuple(terms), None, 0), MAX_ID), 0
         while not walk.ended and found < WANTED:
-            found += len(await walk.ids(WANTED - found))
+            found += len(await walk.next_ids(WANTED - found))
     return _server_cpu_us(client) / len(queries)
 
 

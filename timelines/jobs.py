@@ -59,7 +59,7 @@ class PurgeAccount(msgspec.Struct, frozen=True, tag="purge"):
     account_id: AccountId
 
 
-class FadeBoosts(msgspec.Struct, frozen=True, tag="fade"):
+class DeleteBoostsOfPost(msgspec.Struct, frozen=True, tag="fade"):
     """Take along, round by round, the boosts of a deleted post that has too many for the request."""
 
     post_id: PostId
@@ -74,7 +74,7 @@ def require_post_id(post_id: int) -> None:
         raise ValueError(f"{post_id} is no id of a post")
 
 
-Job = SyndicatePost | SyndicatePass | PurgeAccount | FadeBoosts
+Job = SyndicatePost | SyndicatePass | PurgeAccount | DeleteBoostsOfPost
 
 encode_job = msgspec.msgpack.Encoder().encode
 _decode: Callable[[bytes], Job] = msgspec.msgpack.Decoder(Job).decode

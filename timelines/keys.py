@@ -22,7 +22,7 @@ def replies(post_id: int) -> Key:
 
 
 @cached_key
-def gone_replies(post_id: int) -> Key:
+def deleted_replies(post_id: int) -> Key:
     """ZSET of ids of deleted replies that are answered themselves (score = member): threads go on there.
 
     Added by delete, and by publish where it answers a post that is deleted meanwhile.
@@ -40,7 +40,7 @@ def boosts(post_id: int) -> Key:
     return Key("posts", tag=str(post_id), name="boosts")
 
 
-def fading(post_id: int) -> Key:
+def boosts_to_delete(post_id: int) -> Key:
     """ZSET: what `boosts` held when the post was deleted; each leaves once its boost is gone, too."""
     return Key("posts", tag=str(post_id), name="fading")
 
@@ -89,17 +89,17 @@ def mutes(account_id: int) -> Key:
     return Key("timelines", tag=str(account_id), name="mutes")
 
 
-def requests(account_id: int) -> Key:
+def follow_requests(account_id: int) -> Key:
     """ZSET: id of an account that asks to follow this private one -> ms. No cap; read in pages."""
     return Key("timelines", tag=str(account_id), name="requests")
 
 
-def requested(account_id: int) -> Key:
+def sent_follow_requests(account_id: int) -> Key:
     """ZSET: id of a private account that this one asks to follow -> ms, the other side of `requests`."""
     return Key("timelines", tag=str(account_id), name="requested")
 
 
-def quieted(account_id: int) -> Key:
+def boosts_hidden(account_id: int) -> Key:
     """ZSET: id of an account whose boosts are hidden -> ms."""
     return Key("timelines", tag=str(account_id), name="quieted")
 
@@ -124,7 +124,7 @@ def notifications(account_id: int) -> Key:
 
 
 @cached_key
-def notified(account_id: int) -> Key:
+def last_read_notification(account_id: int) -> Key:
     """STRING: id of the last notification that the account has read; all older ones are read, too."""
     return Key("timelines", tag=str(account_id), name="notified")
 
@@ -138,7 +138,7 @@ def preferences(account_id: int) -> Key:
 
 
 @cached_key
-def position(account_id: int) -> Key:
+def markers(account_id: int) -> Key:
     """HASH: name of a timeline -> id of the newest post that was read there. POSITIONS_CAP."""
     return Key("timelines", tag=str(account_id), name="position")
 
@@ -166,7 +166,7 @@ def list_timeline(list_id: int) -> Key:
 
 
 @cached_key
-def profile_timeline(account_id: int) -> Key:
+def author_feed(account_id: int) -> Key:
     """ZSET of post ids (score = member). PROFILE_CAP. Added by publish and the worker, removed by delete."""
     return Key("timelines", tag=str(account_id), name="profile")
 
@@ -179,40 +179,40 @@ def tag_timeline(digest: str) -> Key:
     return Key("timelines", tag=digest, name="tag")
 
 
-def profile_part(account_id: int, number: int, count: int) -> Key:
+def author_feed_part(account_id: int, number: int, count: int) -> Key:
     """ZSET like a profile, one of its PROFILE_PARTITIONS parts, each under a tag and on a node of its own."""
     return Key("timelines", tag=f"q{account_id * count + number}", name=f"profile:{account_id}")
 
 
-class ProfileKeys:
+class AuthorFeedKeys:
     """Where the posts of a profile stand: whole, or in parts by the pair (account, post) (listing 10.13)."""
 
     def __init__(self, partitions: int) -> None:
         self._partitions = partitions
 
-    def of(self, account_id: int, post_id: int) -> Key:
+    def of_post(self, account_id: int, post_id: int) -> Key:
         if self._partitions == 1:
-            return profile_timeline(account_id)
+            return author_feed(account_id)
         number = partition_of_pair(account_id, post_id, self._partitions)
-        return profile_part(account_id, number, self._partitions)
+        return author_feed_part(account_id, number, self._partitions)
 
     def all(self, account_id: int) -> list[Key]:
         if self._partitions == 1:
-            return [profile_timeline(account_id)]
-        return [profile_part(account_id, number, self._partitions) for number in range(self._partitions)]
+            return [author_feed(account_id)]
+        return [author_feed_part(account_id, number, self._partitions) for number in range(self._partitions)]
 
 
-def profile_owner(key: Key) -> int:
+def author_feed_owner(key: Key) -> int:
     """The account of a profile's key, or of a part's."""
     return int(key.rpartition(":")[2] if key.tag.startswith("q") else key.tag)
 
 
-def profile_partitions() -> Key:
+def author_feed_partitions() -> Key:
     """STRING: the number of parts of a profile, recorded at first start, checked at every other."""
     return Key("timelines", tag="map", name="partitions")
 
 
-def pulled_authors() -> Key:
+def fan_out_on_read_authors() -> Key:
     """ZSET: id of an author whose posts are not syndicated to homes -> ms since when. PULLED_CAP."""
     return Key("timelines", tag="pulled", name="authors")
 
@@ -317,12 +317,12 @@ def search_named(partition: int) -> Key:
     return Key("search", tag=f"s{partition}", name="named")
 
 
-def search_owed() -> Key:
+def search_pending() -> Key:
     """ZSET of post ids (score = member) that the index lacks: its servers were away. DEBTS_CAP."""
     return Key("jobs", tag="search", name="owed")
 
 
-def notices_owed() -> Key:
+def notifications_pending() -> Key:
     """ZSET "<reader>:<notification>" -> ms since it is owed: whoever does the thing tells, or a worker."""
     return Key("jobs", tag="notices", name="owed")
 
@@ -338,7 +338,7 @@ def search_tags(partition: int) -> Key:
 # Operators
 
 
-def audit_drift() -> Key:
+def repair_log() -> Key:
     """HASH: kind of damage -> how often the workers' background audit found it. For ever."""
     return Key("jobs", tag="audit", name="drift")
 

@@ -26,7 +26,7 @@ class ListTimelines(Protocol):
     async def invalidate(self, list_id: ListId) -> object: ...
 
 
-class FollowNotices(Protocol):
+class FollowNotifier(Protocol):
     """NotificationService, for whoever takes follows. What is taken back needs no word: it is looked at."""
 
     async def followed(self, *, follower_id: AccountId, followed_id: AccountId) -> None: ...
@@ -48,7 +48,7 @@ class PostMeter(Protocol):
         ...
 
 
-class Noticing(Protocol):
+class ReactionNotifier(Protocol):
     """Notifications of reactions. Each may be told any number of times, also of what it knows already."""
 
     async def liked(self, *, account_id: AccountId, post: Post, now_ms: int) -> None: ...

@@ -12,7 +12,7 @@ from accounts.domain import AccountId
 from socialsite.admin.audit_log import Actor, AuditLog
 from socialsite.admin.errors import DeadLetterNotFound
 from socialsite.recipes.jobs import DeadLetter
-from timelines.jobs import FadeBoosts, PurgeAccount, SyndicatePost, decode_job
+from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, SyndicatePost, decode_job
 
 if TYPE_CHECKING:
     from socialsite.services import Services
@@ -38,7 +38,7 @@ def describe_letter(dead: DeadLetter) -> DeadLetterDetails:
         return DeadLetterDetails(dead, "purge", job.account_id)
     if isinstance(job, SyndicatePost):
         return DeadLetterDetails(dead, "post", job.post.author_id, job.post.id)
-    if isinstance(job, FadeBoosts):
+    if isinstance(job, DeleteBoostsOfPost):
         return DeadLetterDetails(dead, "fade", post_id=job.post_id)
     cursor: dict[str, str | int] = {
         "phase": job.phase,

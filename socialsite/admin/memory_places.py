@@ -10,7 +10,7 @@ from socialsite.store import Command, Key, Reply
 from timelines import keys
 from timelines.hashtags.repository import hashtag_key
 from timelines.posts.post import Post
-from timelines.search.repository import ID_BYTES, digests_of, partition_of, places
+from timelines.search.repository import ID_BYTES, partition_of_post, post_digests, term_keys
 from timelines.text.linkify import hashtags
 
 SIMILAR_KEYS_SAMPLED = 4
@@ -31,17 +31,17 @@ class SharedKey:
     weight: float = 1.0
 
 
-def list_shared_keys(post: Post, profiles: keys.ProfileKeys) -> Iterator[SharedKey]:
+def list_shared_keys(post: Post, profiles: keys.AuthorFeedKeys) -> Iterator[SharedKey]:
     """Whether or not it still stands there: caps may have dropped it."""
-    yield _timeline_key(profiles.of(post.author_id, post.id), post.id)
+    yield _timeline_key(profiles.of_post(post.author_id, post.id), post.id)
     if post.in_reply_to is not None:
         yield _timeline_key(keys.replies(post.in_reply_to), post.id)
     if post.is_listed:
         tags, speak_for = _sample_with_weight(list(dict.fromkeys(hashtags(post.text))))
         yield from (_timeline_key(hashtag_key(tag), post.id, speak_for) for tag in tags)
-        terms, speak_for = _sample_with_weight(digests_of(post))
+        terms, speak_for = _sample_with_weight(post_digests(post))
         for term in terms:
-            many, few = places(partition_of(post.id), [term])
+            many, few = term_keys(partition_of_post(post.id), [term])
             yield _postings_key(many, post.id, speak_for)
             yield _rare_postings_key(few, term, speak_for)
 

@@ -36,13 +36,13 @@ from timelines.live.service import LiveService
 from timelines.markers.service import MarkerService
 from timelines.notifications.pending import PendingNotificationService
 from timelines.notifications.service import NotificationService
-from timelines.profiles.service import VisitingService
+from timelines.profiles.service import ProfileService
 from timelines.publishing.service import PublishingService
 from timelines.reactions.service import ReactionsService
 from timelines.reading.hydration import Hydrator
 from timelines.reading.service import ReadingService
-from timelines.search.autocomplete import CompletingService
-from timelines.search.indexing import Indexing
+from timelines.search.autocomplete import AutocompleteService
+from timelines.search.indexing import SearchIndexer
 from timelines.search.service import SearchService
 from timelines.threads.service import ThreadService
 
@@ -67,7 +67,7 @@ class Services:
     suggesting: FollowSuggestionService
     following: FollowingService
     relations: BlocksAndMutesService
-    visiting: VisitingService
+    visiting: ProfileService
     requests: FollowRequestService
     filters: FilterService
     lists: ListService
@@ -82,8 +82,8 @@ class Services:
     rules: dict[str, Rule]
     statistics: Statistics
     search: SearchService
-    completing: CompletingService
-    indexing: Indexing
+    completing: AutocompleteService
+    indexing: SearchIndexer
     owed_notices: PendingNotificationService
 
 

@@ -14,7 +14,7 @@ def build_publishing(ground: Ground) -> PublishingService:
         placing=ground.placing,
         live=ground.live,
         boosts=ground.boosting,
-        sees=ground.hydrator.sees,
+        sees=ground.hydrator.can_see,
         check_room=ground.memory.check,
         max_graphemes=ground.config.post_max_length,
     )

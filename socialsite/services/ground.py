@@ -21,14 +21,14 @@ from timelines.live.service import LiveService
 from timelines.notifications.pending import PendingNotificationService
 from timelines.notifications.service import NotificationService
 from timelines.notifications.visibility import NotificationVisibility
-from timelines.publishing.author_timelines import Placing
-from timelines.publishing.post_writer import Storing
+from timelines.publishing.author_timelines import AuthorTimelines
+from timelines.publishing.post_writer import PostWriter
 from timelines.reactions.boosting import BoostService
 from timelines.reactions.service import ReactionsService, VisibleAccounts
-from timelines.reading.fan_out_on_read import Pulling
+from timelines.reading.fan_out_on_read import FanOutOnRead
 from timelines.reading.hydration import Hydrator
 from timelines.reading.service import ReadingService
-from timelines.search.indexing import Indexing
+from timelines.search.indexing import SearchIndexer
 from timelines.threads.service import ThreadService
 
 
@@ -56,7 +56,7 @@ class Ground:
             on_sessions_ended=self.live.session_ended,
             on_account_deleted=self._sweep,
             on_account_created=self.statistics.meter.count_signup,
-            on_names_changed=self.indexing.name_if_there,
+            on_names_changed=self.indexing.update_names_if_available,
         )
 
     async def _sweep(self, account_id: AccountId) -> None:
@@ -66,8 +66,8 @@ class Ground:
         await self.statistics.stats.delete_counters(Entity("account", account_id))
 
     @cached_property
-    def indexing(self) -> Indexing:
-        return Indexing(
+    def indexing(self) -> SearchIndexer:
+        return SearchIndexer(
             index=self.at.index,
             names=self.at.names,
             debts=self.at.search_debts,
@@ -119,8 +119,8 @@ class Ground:
         )
 
     @cached_property
-    def placing(self) -> Placing:
-        return Placing(
+    def placing(self) -> AuthorTimelines:
+        return AuthorTimelines(
             posts=self.at.posts,
             profiles=self.at.profiles,
             public=self.at.public,
@@ -131,8 +131,8 @@ class Ground:
         )
 
     @cached_property
-    def storing(self) -> Storing:
-        return Storing(
+    def storing(self) -> PostWriter:
+        return PostWriter(
             ids=self.ids,
             posts=self.at.posts,
             placing=self.placing,
@@ -169,8 +169,8 @@ class Ground:
         )
 
     @cached_property
-    def pulling(self) -> Pulling:
-        return Pulling(
+    def pulling(self) -> FanOutOnRead:
+        return FanOutOnRead(
             pulled=self.at.pulled,
             follows=self.at.follows,
             clock=self.clock,

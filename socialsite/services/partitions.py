@@ -23,7 +23,7 @@ async def check_partitions(store: Store, follows: int, profiles: int = 1) -> Non
     """Record the numbers of partitions, or hold them against the recorded ones. Raises WrongPartitions."""
     recorded = {
         "FOLLOW_PARTITIONS": (partitions_key(), follows),
-        "PROFILE_PARTITIONS": (keys.profile_partitions(), profiles),
+        "PROFILE_PARTITIONS": (keys.author_feed_partitions(), profiles),
     }
     for setting, (key, partitions) in recorded.items():
         held = await store.node(key).execute("GET", key)  # alone, so that a full server is no hindrance

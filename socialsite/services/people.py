@@ -6,8 +6,8 @@ from timelines.following.requests import FollowRequestService
 from timelines.following.service import FollowingService
 from timelines.following.suggestions import FollowSuggestionService
 from timelines.lists.service import ListService
-from timelines.profiles.service import VisitingService
-from timelines.search.autocomplete import CompletingService
+from timelines.profiles.service import ProfileService
+from timelines.search.autocomplete import AutocompleteService
 
 
 def build_following(ground: Ground) -> FollowingService:
@@ -35,8 +35,8 @@ def build_relations(ground: Ground) -> BlocksAndMutesService:
     )
 
 
-def build_visiting(ground: Ground, relating: BlocksAndMutesService) -> VisitingService:
-    return VisitingService(
+def build_visiting(ground: Ground, relating: BlocksAndMutesService) -> ProfileService:
+    return ProfileService(
         store=ground.store,
         accounts=ground.accounts,
         reading=ground.reading,
@@ -84,9 +84,9 @@ def build_suggesting(ground: Ground) -> FollowSuggestionService:
     )
 
 
-def build_completing(ground: Ground) -> CompletingService:
+def build_completing(ground: Ground) -> AutocompleteService:
     at = ground.at
-    return CompletingService(
+    return AutocompleteService(
         store=ground.store,
         names=at.names,
         tags=at.tags,

@@ -10,7 +10,7 @@ from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
 from timelines import keys
 from timelines.archive.opening import archive_at
-from timelines.author_feeds.repository import ProfileRepository, PublicRepository
+from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines, TimelineCacheSpec
 from timelines.filters.repository import Filters
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
@@ -25,13 +25,13 @@ from timelines.markers.repository import Markers
 from timelines.notifications.pending_repository import PendingNotifications
 from timelines.notifications.repository import Notifications
 from timelines.posts.archive import Archive
-from timelines.posts.replies import Threads
+from timelines.posts.replies import ReplyRepository
 from timelines.posts.repository import PostRepository
 from timelines.reactions.bookmark_repository import Bookmarks
 from timelines.reactions.repository import Reactions
-from timelines.reading.fan_out_on_read_repository import PulledAuthors
+from timelines.reading.fan_out_on_read_repository import FanOutOnReadAuthors
 from timelines.search.names import NameIndex
-from timelines.search.pending import SearchDebts
+from timelines.search.pending import PendingSearchPosts
 from timelines.search.repository import PostIndex
 
 AnyClock = Clock | FixedClock
@@ -45,8 +45,8 @@ class Repositories:
     sessions: SessionRepository
     archive: Archive
     posts: PostRepository
-    profiles: ProfileRepository
-    public: PublicRepository
+    profiles: AuthorFeedRepository
+    public: PublicTimelineRepository
     tags: HashtagTimelines
     homes: CachedTimelines
     list_timelines: CachedTimelines
@@ -62,12 +62,12 @@ class Repositories:
     relations: BlocksAndMutes
     requests: FollowRequests
     filters: Filters
-    threads: Threads
+    threads: ReplyRepository
     positions: Markers
-    pulled: PulledAuthors
+    pulled: FanOutOnReadAuthors
     index: PostIndex
     names: NameIndex
-    search_debts: SearchDebts
+    search_debts: PendingSearchPosts
     notice_debts: PendingNotifications
 
     @classmethod
@@ -83,8 +83,8 @@ class Repositories:
             sessions=SessionRepository(store),
             archive=archive,
             posts=posts,
-            profiles=ProfileRepository(store, config.profile_cap, config.profile_partitions),
-            public=PublicRepository(store, config.public_cap),
+            profiles=AuthorFeedRepository(store, config.profile_cap, config.profile_partitions),
+            public=PublicTimelineRepository(store, config.public_cap),
             tags=HashtagTimelines(store),
             homes=CachedTimelines(store, clock, homes),
             list_timelines=CachedTimelines(store, clock, of_lists),
@@ -100,11 +100,11 @@ class Repositories:
             relations=BlocksAndMutes(store),
             requests=FollowRequests(store),
             filters=Filters(store),
-            threads=Threads(store, posts),
+            threads=ReplyRepository(store, posts),
             positions=Markers(store),
-            pulled=PulledAuthors(store),
+            pulled=FanOutOnReadAuthors(store),
             index=PostIndex(store),
             names=NameIndex(store),
-            search_debts=SearchDebts(store),
+            search_debts=PendingSearchPosts(store),
             notice_debts=PendingNotifications(store),
         )

@@ -135,7 +135,7 @@ async def test_a_post_deleted_while_it_moves_leaves_no_body(town: SampleSite, se
     archive.put = slow  # type: ignore[method-assign]
     await archived(services)
     assert await archive.get([town.first.id]) == {}
-    assert await services.repositories.posts.state(town.first.id) is PostState.DELETED
+    assert await services.repositories.posts.find_state(town.first.id) is PostState.DELETED
 
 
 async def test_a_broken_move_and_a_lost_removal_are_tidied(town: SampleSite, services: Services) -> None:

@@ -8,7 +8,7 @@ from tests.support.meeting import PROBES
 from tests.support.world import Person, World, ids_on
 from timelines.errors import PostNotFound
 from timelines.posts.post import Post
-from timelines.search.query import parsed
+from timelines.search.query import parse_query
 
 SEEN: dict[int, dict[str, set[str]]] = {
     0: {"author": set(PROBES), "follower": set(PROBES), "other": set(PROBES) - {"home"}},
@@ -41,11 +41,11 @@ async def test_a_post_is_shown_to_whom_it_is_for(world: World, services: Service
         "list": await reading.list_timeline(list_id, viewer_id=me),
         "tag": await reading.tag("tea", viewer_id=me),
         "public": await reading.public(viewer_id=me),
-        "search": await services.search.posts(parsed("cup"), viewer_id=me),
+        "search": await services.search.posts(parse_query("cup"), viewer_id=me),
         "feed": await reading.feed(author.id),
     }
     met = {place for place, page in pages.items() if post.id in ids_on(page)}
-    if await services.hydrator.sees(me, post.id):
+    if await services.hydrator.can_see(me, post.id):
         met.add("post")
     assert met == SEEN[audience][who] & {*pages, "post"}
 
@@ -83,7 +83,7 @@ async def met_by(services: Services, reader: Person, asked: Post, answer: Post) 
     thread = await services.threads.page(asked, viewer_id=reader.id)
     notices = await services.notifications.page(reader.id)
     places = {
-        "post": [answer.id] if await services.hydrator.sees(reader.id, answer.id) else [],
+        "post": [answer.id] if await services.hydrator.can_see(reader.id, answer.id) else [],
         "thread": [each.id for each in thread.replies if each.entry is not None],
         "profile": ids_on(await services.reading.profile(answer.author_id, viewer_id=reader.id)),
         "notification": [each.entry.post.id for each in notices.entries if each.entry is not None],

@@ -43,7 +43,7 @@ DAMAGE: dict[str, Damage] = {
     "list_of_nobody": lambda town: _list_of(town, owner=NOBODY, title="x", created_ms=5),
     "list_half": lambda town: town.execute("HDEL", keys.account_list(town.list.id), "title"),
     "profile_without_account": lambda town: town.execute(
-        "ZADD", keys.profile_timeline(NOBODY), town.first.id, town.first.id
+        "ZADD", keys.author_feed(NOBODY), town.first.id, town.first.id
     ),
     "public_misplaced": lambda town: town.execute("ZADD", keys.public_timeline(), 5, town.first.id),
     "reply_misplaced": lambda town: town.execute("ZADD", keys.replies(town.first.id), 5, town.second.id),
@@ -113,7 +113,7 @@ async def test_what_is_over_its_cap_is_cut_to_the_newest(redis_urls: StoreUrls) 
         assert {"profile_over_cap": 1, "public_over_cap": 1}.items() <= report.damage.items()
         public = await town.execute("ZRANGE", keys.public_timeline(), 0, -1)
         assert [int(member) for member in public] == posts[2:]
-        profile = await town.execute("ZRANGE", keys.profile_timeline(town.bob.id), 0, -1)
+        profile = await town.execute("ZRANGE", keys.author_feed(town.bob.id), 0, -1)
         assert [int(member) for member in profile] == posts[3:]
 
 

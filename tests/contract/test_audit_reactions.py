@@ -58,7 +58,7 @@ DAMAGE: dict[str, Damage] = {
     "reaction_garbage": lambda s: s.town.execute("ZADD", keys.liked(s.town.bob.id), 5, "rubbish"),
     "block_one_sided": lambda s: s.town.execute("DEL", keys.blocked_by(s.town.bob.id)),
     "block_of_nobody": lambda s: s.town.execute("ZADD", keys.blocks(s.town.bob.id), 5, 999),
-    "request_one_sided": lambda s: s.town.execute("DEL", keys.requested(s.town.bob.id)),
+    "request_one_sided": lambda s: s.town.execute("DEL", keys.sent_follow_requests(s.town.bob.id)),
     "key_of_wrong_type": lambda s: s.town.services.store.gather(
         [("DEL", keys.likes(s.post.id)), ("SET", keys.likes(s.post.id), "no set")]
     ),
@@ -84,8 +84,8 @@ async def _facts(square: Square) -> list[object]:
     town, post_id = square.town, square.post.id
     sets = [
         keys.likes(post_id), keys.boosts(post_id), keys.liked(town.alice.id), keys.boosted(town.alice.id),
-        keys.blocks(town.carol.id), keys.blocked_by(town.bob.id), keys.requests(town.carol.id),
-        keys.requested(town.bob.id),
+        keys.blocks(town.carol.id), keys.blocked_by(town.bob.id), keys.follow_requests(town.carol.id),
+        keys.sent_follow_requests(town.bob.id),
     ]  # fmt: skip
     replies = await town.services.store.gather([("ZRANGE", key, 0, -1, "WITHSCORES") for key in sets])
     return [*replies, await town.execute("GET", keys.counts(post_id))]
@@ -109,7 +109,7 @@ async def test_boosts_that_a_deletion_left_are_taken_along(square: Square) -> No
     await town.world.deliver_all()
     assert await town.services.reading.post_count(town.alice.id) == posts_before - 1
     await town.repair_until_clean()
-    assert not await town.execute("EXISTS", keys.fading(square.post.id))
+    assert not await town.execute("EXISTS", keys.boosts_to_delete(square.post.id))
 
 
 async def test_repairs_while_people_change_their_minds_leave_everything_right(square: Square) -> None:

@@ -70,7 +70,7 @@ async def test_the_background_sampler_logs_and_counts_drift(town: SampleSite, ca
 
 async def test_a_sample_takes_nothing_away_that_it_does_not_build_anew(town: SampleSite) -> None:
     """bob's profile is made of all his posts, which a sample meets by chance; his home by its next reader."""
-    profile, home = keys.profile_timeline(town.bob.id), keys.home_timeline(town.bob.id)
+    profile, home = keys.author_feed(town.bob.id), keys.home_timeline(town.bob.id)
     for key in (profile, home):
         await town.execute("DEL", key)
         await town.execute("SET", key, "something else")

@@ -88,7 +88,7 @@ async def test_caches_and_what_lives_for_a_moment_are_left_out(world: World, tmp
     path = tmp_path / "site.backup"
     await write_backup(world.services, path)
     taken = {record.key for _, records in BackupReader(path).iterate_blocks() for record in records}
-    assert keys.profile_timeline(town.bob.id) in taken
+    assert keys.author_feed(town.bob.id) in taken
     assert taken.isdisjoint({keys.home_timeline(town.bob.id), keys.public_timeline(), "limits:{a1}:post:5"})
 
 

@@ -16,8 +16,8 @@ from timelines import keys
 from timelines.errors import NotBoostable
 from timelines.posts.post import FOLLOWERS, UNLISTED, Counts, Post
 from timelines.reactions.repository import ReactionKind
-from timelines.reading.hydration_state import Lookup
-from timelines.visibility.rights import Place, ReaderState
+from timelines.reading.hydration_state import HydrationState
+from timelines.visibility.rights import ViewContext, ViewerRelations
 
 
 async def test_a_boost_stands_in_its_boosters_timelines_before_the_answer(world: World, acts: PersonReactions) -> None:
@@ -164,8 +164,8 @@ async def test_as_many_earlier_boosters_as_a_page_can_have_are_looked_at(service
     """50 of each of 200 boosts: more than a script takes at once."""
     reader, everybody = AccountId(1), [AccountId(number) for number in range(2, 10_002)]
     hydrator, rights = services.hydrator, services.reading.home_rights(reader)
-    found = Lookup(hydrator.reach, hydrator.remembered, reader, rights, Place.HOME, 1)
+    found = HydrationState(hydrator.sources, hydrator.facts, reader, rights, ViewContext.HOME, 1)
     await services.repositories.relations.block(reader, everybody[-1], 1)
-    await found.look_at_accounts(everybody)
-    assert found.allowed == set()
-    assert found.reader == ReaderState(reader, 1, blocks=frozenset({everybody[-1]}))
+    await found.load_accounts(everybody)
+    assert found.allowed_ids == set()
+    assert found.viewer == ViewerRelations(reader, 1, blocks=frozenset({everybody[-1]}))

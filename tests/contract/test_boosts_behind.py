@@ -12,9 +12,9 @@ from tests.support.world import World
 from timelines import keys
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
-from timelines.reading.batch_hydration import seats_showing
-from timelines.reading.boost_visibility import LaterBoosts, behind
-from timelines.visibility.boosters import BEFORE_MOST, earlier_question
+from timelines.reading.batch_hydration import timelines_showing_author
+from timelines.reading.boost_visibility import LaterBoosts, load_later_boosts
+from timelines.visibility.boosters import MAX_EARLIER_BOOSTS, read_earlier_boosters
 
 BASE = 1_900_000_000_000
 
@@ -33,17 +33,17 @@ async def test_those_behind_a_boost_are_those_that_it_was_found_before(services:
     times = [BASE, BASE + DAY_MS // 2, *(BASE + DAY_MS + ms for ms in range(-60, 3))]
     boosts = await boosted(store, original, [id_at(ms, low) for ms in times for low in (0, 7, SEQUENCE_MASK)])
     asked = [(original, id) for _, id in boosts]
-    (earlier,) = await store.read(earlier_question(asked))
-    later = await behind(services.hydrator.reach, [(id, original) for _, id in boosts])
+    (earlier,) = await store.read(read_earlier_boosters(asked))
+    later = await load_later_boosts(services.hydrator.sources, [(id, original) for _, id in boosts])
     for (account, id), found in zip(boosts, later, strict=True):
         assert found == [(other, at) for other, at in boosts if account in earlier[at]], ms_from_id(id)
-    assert max(map(len, later)) == BEFORE_MOST
+    assert max(map(len, later)) == MAX_EARLIER_BOOSTS
 
 
 async def test_a_day_ends_with_its_last_millisecond(services: Services) -> None:
     original, store = id_at(BASE - 1), services.store
     first, *others = await boosted(store, original, [id_at(BASE + ms, 3) for ms in (0, *range(DAY_MS - 2, DAY_MS + 3))])
-    (found,) = await behind(services.hydrator.reach, [(first[1], original)])
+    (found,) = await load_later_boosts(services.hydrator.sources, [(first[1], original)])
     assert [ms_from_id(id) - BASE - DAY_MS for _, id in found] == [-2, -1, 0]
     assert found == others[:3]
 
@@ -52,11 +52,11 @@ async def test_it_may_be_gone_already_and_nothing_may_be_behind(services: Servic
     original = id_at(BASE)
     first, second = await boosted(services.store, original, [id_at(BASE + 5), id_at(BASE + 9)])
     await services.store.gather([("ZREM", keys.boosts(original), first[0])])
-    found = await behind(
-        services.hydrator.reach, [(first[1], original), (second[1], original), (first[1], id_at(BASE + 1))]
+    found = await load_later_boosts(
+        services.hydrator.sources, [(first[1], original), (second[1], original), (first[1], id_at(BASE + 1))]
     )
     assert found == [[second], [], []]
-    assert await behind(services.hydrator.reach, []) == []
+    assert await load_later_boosts(services.hydrator.sources, []) == []
 
 
 async def test_a_tombstone_says_what_the_boost_showed(services: Services, world: World, acts: PersonReactions) -> None:
@@ -67,16 +67,16 @@ async def test_a_tombstone_says_what_the_boost_showed(services: Services, world:
     boost_id = await acts.boost_of(bob, post)
     assert boost_id
     posts = services.repositories.posts
-    assert await posts.deleted([boost_id, post.id, answer.id]) == {}
+    assert await posts.find_deleted([boost_id, post.id, answer.id]) == {}
     await acts.unboosts(bob, post)
     await bob.deletes(answer)
     expected = {boost_id: post.id, answer.id: None}
-    assert await posts.deleted([boost_id, post.id, answer.id, PostId(1)]) == expected
+    assert await posts.find_deleted([boost_id, post.id, answer.id, PostId(1)]) == expected
     await posts.delete(boost_id, bob.id, claimed=True)  # once more: it keeps what it says
-    assert await posts.deleted([boost_id]) == {boost_id: post.id}
-    grave = await posts.grave(bob.id, boost_id)
+    assert await posts.find_deleted([boost_id]) == {boost_id: post.id}
+    grave = await posts.find_tombstone(bob.id, boost_id)
     assert grave == Post(boost_id, bob.id, "")
-    assert await services.repositories.threads.parents([boost_id, answer.id]) == {answer.id: post.id}
+    assert await services.repositories.threads.find_parents([boost_id, answer.id]) == {answer.id: post.id}
 
 
 async def test_tombstones_of_before_and_of_what_was_never_written_say_less(store: Store) -> None:
@@ -84,20 +84,20 @@ async def test_tombstones_of_before_and_of_what_was_never_written_say_less(store
     ids = [PostId(4096 * number) for number in range(1, 5)]
     await store.gather([("SET", keys.post(id), value) for id, value in zip(ids, values, strict=True)])
     claimed = id_at(BASE)
-    await posts.claim(claimed)
+    await posts.reserve_id(claimed)
     await posts.delete(claimed, AccountId(7), claimed=True)
-    assert await posts.deleted([*ids, claimed]) == dict.fromkeys([*ids[:3], claimed])
+    assert await posts.find_deleted([*ids, claimed]) == dict.fromkeys([*ids[:3], claimed])
 
 
 async def test_timelines_show_an_author_by_follows_and_lists(
     services: Services, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("timelines.reading.batch_hydration.AT_ONCE", 2)
+    monkeypatch.setattr("timelines.reading.batch_hydration.VIEWERS_PER_BATCH", 2)
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await alice.follows(bob)
     seats = {f"home of {who.handle}": home_viewer(services, who) for who in (alice, bob, carol)}
     seats["with bob"] = await list_viewer(services, carol, bob)
     seats["without bob"] = await list_viewer(services, alice, carol)
     expected = {"home of alice", "home of bob", "with bob"}
-    assert await seats_showing(services.hydrator, bob.id, seats) == expected
-    assert await seats_showing(services.hydrator, bob.id, {}) == set()
+    assert await timelines_showing_author(services.hydrator, bob.id, seats) == expected
+    assert await timelines_showing_author(services.hydrator, bob.id, {}) == set()

@@ -81,7 +81,7 @@ async def test_a_boost_given_up_for_a_minute_takes_a_fresh_id(store: Store, gone
     await world.deliver_all()
     dead = id_at(clock.now_ms() + 1, 7)
     if gone is PostState.PENDING:
-        await services.repositories.posts.claim(dead)
+        await services.repositories.posts.reserve_id(dead)
     await services.repositories.reactions.add(ReactionKind.BOOST, post.id, bob.id, dead)
     clock.advance(61_000)
     answers = await asyncio.gather(*(acts.boosts(bob, post) for _ in range(5)))
@@ -93,4 +93,4 @@ async def test_a_boost_given_up_for_a_minute_takes_a_fresh_id(store: Store, gone
     await services.outbox.add(encode_job(SyndicatePost.of(boost_post(dead, bob.id, post))))
     await world.deliver_all()
     assert await bob.profile_ids() == await bob.home_ids() == [fresh]
-    assert await services.repositories.posts.state(dead) is PostState.SUPERSEDED
+    assert await services.repositories.posts.find_state(dead) is PostState.SUPERSEDED

@@ -6,7 +6,7 @@ from socialsite.store import Key, Store
 from timelines import keys
 from timelines.notifications.pending_repository import PENDING_CAP as NOTICES_CAP
 from timelines.notifications.pending_repository import PendingNotification, PendingNotifications
-from timelines.search.pending import DEBTS_CAP, SearchDebts
+from timelines.search.pending import PENDING_CAP, PendingSearchPosts
 
 POSTS = [PostId(4096 * n) for n in range(1, 5)]
 FOLLOWS = [PendingNotification("follow", AccountId(n), AccountId(9)) for n in range(1, 4)]
@@ -21,25 +21,25 @@ async def fill(store: Store, key: Key, prefix: str, count: int) -> None:
 
 
 async def test_posts_are_owed_once_and_handed_out_oldest_first(store: Store) -> None:
-    debts = SearchDebts(store)
+    debts = PendingSearchPosts(store)
     assert await debts.oldest(10) == []
     for post_id in (POSTS[2], POSTS[0], POSTS[1], POSTS[0]):
-        await debts.owe(post_id)
+        await debts.add(post_id)
     assert await debts.oldest(2) == POSTS[:2]
     assert await debts.oldest(10) == POSTS[:3]
-    await debts.pay([])
-    await debts.pay([POSTS[0], POSTS[2]])
+    await debts.remove([])
+    await debts.remove([POSTS[0], POSTS[2]])
     assert await debts.oldest(10) == [POSTS[1]]
 
 
 async def test_of_too_many_posts_the_newest_are_kept(store: Store) -> None:
-    debts, key = SearchDebts(store), keys.search_owed()
-    await fill(store, key, "", DEBTS_CAP - 1)
-    await debts.owe(PostId(DEBTS_CAP))
+    debts, key = PendingSearchPosts(store), keys.search_pending()
+    await fill(store, key, "", PENDING_CAP - 1)
+    await debts.add(PostId(PENDING_CAP))
     assert await debts.oldest(1) == [1]
-    await debts.owe(PostId(DEBTS_CAP + 1))
+    await debts.add(PostId(PENDING_CAP + 1))
     assert await debts.oldest(1) == [2]
-    assert await store.node(key).execute("ZCARD", key) == DEBTS_CAP
+    assert await store.node(key).execute("ZCARD", key) == PENDING_CAP
 
 
 async def test_a_notice_is_owed_since_the_first_time(store: Store) -> None:
@@ -56,7 +56,7 @@ async def test_a_notice_is_owed_since_the_first_time(store: Store) -> None:
 
 
 async def test_a_debt_of_another_release_is_left_out(store: Store) -> None:
-    debts, key = PendingNotifications(store), keys.notices_owed()
+    debts, key = PendingNotifications(store), keys.notifications_pending()
     await debts.add(LIKE, 5)
     await store.node(key).execute("ZADD", key, 1, "applause:1:9:4096")
     await store.node(key).execute("ZADD", key, 2, "rubbish", 3, "x:like:1:4096", 4, "12:rubbish")
@@ -64,7 +64,7 @@ async def test_a_debt_of_another_release_is_left_out(store: Store) -> None:
 
 
 async def test_of_too_many_notices_the_newest_are_kept(store: Store) -> None:
-    debts, key = PendingNotifications(store), keys.notices_owed()
+    debts, key = PendingNotifications(store), keys.notifications_pending()
     await fill(store, key, "x", NOTICES_CAP)
     await debts.add(LIKE, NOTICES_CAP + 1)
     assert await store.node(key).execute("ZCARD", key) == NOTICES_CAP

@@ -10,7 +10,7 @@ from tests.support.topologies import Deployment
 from tests.support.world import World
 from timelines import keys
 from timelines.errors import PostNotFound
-from timelines.posts.repository import Written
+from timelines.posts.repository import WriteResult
 from timelines.posts.stored_values import PostState
 
 
@@ -40,7 +40,7 @@ async def test_a_second_deletion_changes_nothing(world: World, services: Service
     await alice.deletes(post)
     with pytest.raises(PostNotFound):
         await bob.deletes(post)
-    assert await services.repositories.posts.state(post.id) is PostState.DELETED
+    assert await services.repositories.posts.find_state(post.id) is PostState.DELETED
 
 
 async def test_a_tombstone_that_names_nobody_stays_one(world: World, services: Services) -> None:
@@ -48,9 +48,9 @@ async def test_a_tombstone_that_names_nobody_stays_one(world: World, services: S
     post = await alice.publishes("hello", key="k")
     key, posts = keys.post(post.id), services.repositories.posts
     await services.store.node(key).execute("SET", key, "deleted")
-    assert await posts.state(post.id) is PostState.DELETED
-    assert await posts.write(post) is Written.DELETED
-    assert await posts.give_up(post.id) is Written.DELETED
+    assert await posts.find_state(post.id) is PostState.DELETED
+    assert await posts.write(post) is WriteResult.DELETED
+    assert await posts.abandon_id(post.id) is WriteResult.DELETED
     assert await alice.profile_ids() == []
     with pytest.raises(PostNotFound):
         await alice.deletes(post)
@@ -70,7 +70,7 @@ async def test_deletion_finds_room_in_a_full_server(world: World, services: Serv
     with deployment.configured("maxmemory", 1, usual=0):
         assert await services.repositories.posts.delete(post.id, alice.id)
         with pytest.raises(deployment.when_full):
-            await services.repositories.posts.claim(id_at(services.clock.now_ms(), 1))
+            await services.repositories.posts.reserve_id(id_at(services.clock.now_ms(), 1))
 
 
 async def test_repeating_a_deletion_does_what_a_stop_left_undone(world: World, services: Services) -> None:

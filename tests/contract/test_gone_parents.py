@@ -13,10 +13,10 @@ async def test_a_parent_that_was_deleted_is_kept_as_gone(services: Services) -> 
     threads, store = services.repositories.threads, services.store
     await store.gather([("SET", keys.post(SECOND), f"deleted:7:{FIRST}")])
     await threads.add_reply(SECOND, THIRD)
-    members = await store.gather([("ZRANGE", keys.gone_replies(FIRST), 0, -1)])
+    members = await store.gather([("ZRANGE", keys.deleted_replies(FIRST), 0, -1)])
     assert members == [[str(SECOND).encode()]]
-    assert await threads.is_answered(SECOND)
-    assert await threads.parents([SECOND, THIRD]) == {SECOND: FIRST}
+    assert await threads.has_replies(SECOND)
+    assert await threads.find_parents([SECOND, THIRD]) == {SECOND: FIRST}
 
 
 async def test_a_parent_that_stands_or_answered_nothing_is_not_gone(services: Services, deployment: Deployment) -> None:
@@ -29,4 +29,4 @@ async def test_a_parent_that_stands_or_answered_nothing_is_not_gone(services: Se
     await store.gather([("SET", keys.post(SECOND), "deleted:7")])
     await threads.add_reply(SECOND, THIRD)
     assert not [key for key in deployment.all_keys() if key.endswith(":gone")]
-    assert await threads.parents([post.id, SECOND]) == {post.id: None}
+    assert await threads.find_parents([post.id, SECOND]) == {post.id: None}

@@ -9,8 +9,8 @@ from socialsite.store import Store
 from tests.support.nodes import CountingNode, SingleNodeTopology
 from tests.support.seats import home_viewer, visible_to
 from tests.support.world import World
-from timelines.reading.batch_hydration import Seat, hydrate_for
-from timelines.visibility.rights import Place
+from timelines.reading.batch_hydration import ViewerContext, hydrate_for_viewers
+from timelines.visibility.rights import ViewContext
 
 
 async def test_rights_are_those_of_now(services: Services) -> None:
@@ -28,7 +28,10 @@ async def test_a_list_loses_a_member_at_once(services: Services) -> None:
     alice, bob = await World(services).people("alice", "bob")
     made = await alice.makes_list(bob, title="Friends")
     rule = await services.lists.rule(made)
-    post, seat = await bob.publishes("hello"), Seat(alice.id, Place.LIST, rule.read_member_authors, rule.reply_rights)
+    post, seat = (
+        await bob.publishes("hello"),
+        ViewerContext(alice.id, ViewContext.LIST, rule.read_member_authors, rule.reply_rights),
+    )
     assert await visible_to(services, post, [seat]) == [True]
     await services.lists.remove_member(owner_id=alice.id, list_id=made.id, account_id=bob.id)
     assert await visible_to(services, post, [seat]) == [False]
@@ -48,7 +51,7 @@ async def test_a_post_that_is_gone_is_shown_to_nobody(services: Services) -> Non
     alice, bob = await World(services).people("alice", "bob")
     post = await bob.publishes("hello")
     await bob.deletes(post)
-    seats = [home_viewer(services, alice), Seat(None, Place.PUBLIC)]
+    seats = [home_viewer(services, alice), ViewerContext(None, ViewContext.PUBLIC)]
     assert await visible_to(services, post, seats) == [False, False]
 
 
@@ -56,8 +59,8 @@ async def test_each_reader_sees_what_they_have_done_with_it(services: Services) 
     alice, bob, carol = await World(services).people("alice", "bob", "carol")
     post = await bob.publishes("hello")
     await services.reactions.like(account_id=carol.id, post_id=post.id, now_ms=services.clock.now_ms())
-    seats = [Seat(reader, Place.PUBLIC) for reader in (alice.id, bob.id, carol.id, None)]
-    found = await hydrate_for(services.hydrator, post.id, None, seats)
+    seats = [ViewerContext(reader, ViewContext.PUBLIC) for reader in (alice.id, bob.id, carol.id, None)]
+    found = await hydrate_for_viewers(services.hydrator, post.id, None, seats)
     viewers = [entry.viewer for entry in found if entry is not None]
     assert [viewer and viewer.liked for viewer in viewers] == [False, False, True, None]
     assert [viewer and viewer.own for viewer in viewers] == [False, True, False, None]

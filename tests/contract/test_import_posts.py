@@ -20,7 +20,7 @@ from timelines.importing.lines import LineFile, Tally
 from timelines.importing.posts import PostsImport, PostsOptions
 from timelines.importing.repository import GraphRanks, ImportedPosts
 from timelines.importing.rows import RowRules, handle_of, ms_of_date
-from timelines.posts.replies import Range
+from timelines.posts.replies import ReplyRange
 
 
 async def state_of(services: Services) -> dict[str, list[PostId]]:
@@ -38,7 +38,7 @@ async def test_posts_keep_their_times_and_replies(services: Services, tmp_path: 
     assert question.created_ms == ms_of_date("2015-06-01T06:00:00Z")
     assert reply.created_ms == ms_of_date("2015-06-01T08:00:01.500Z")
     assert reply.in_reply_to == question.id
-    assert await services.repositories.threads.children([Range(question.id, 0, 1, 10)]) == [[reply.id]]
+    assert await services.repositories.threads.read_replies([ReplyRange(question.id, 0, 1, 10)]) == [[reply.id]]
     assert await services.repositories.public.read(1 << 53, 10, upward=False) == [reply.id, question.id]
     assert (tally.counts["posts"], tally.counts["replies"]) == (2, 1)
 

@@ -24,7 +24,7 @@ async def test_what_was_deleted_or_superseded_is_not_written_again(store: Store)
 
 
 async def test_a_profile_keeps_the_newest_that_are_imported(store: Store) -> None:
-    imported, profile = ImportedPosts(store, profile_cap=3), keys.profile_timeline(ALICE)
+    imported, profile = ImportedPosts(store, profile_cap=3), keys.author_feed(ALICE)
     await imported.place(POSTS[:3])
     assert await run_command(store, "ZRANGE", profile, 0, -1) == [b"1", b"2", b"3"]
     await imported.place(POSTS)

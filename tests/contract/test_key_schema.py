@@ -37,7 +37,7 @@ from timelines.importing.rows import RowRules
 from timelines.live.delivery_lag import DeliveryLag
 from timelines.notifications.pending_repository import PendingNotification
 from timelines.posts.post import Post
-from timelines.search.repository import RARE_CAP, partition_of
+from timelines.search.repository import RARE_CAP, partition_of_post
 
 LIMITS = {"post": 100, "follow": 100, "login": 100, "signup": 100, "address": 1000}
 
@@ -70,7 +70,7 @@ async def test_every_key_has_its_line_and_every_line_its_key(
     world = World(site)
     await hub.add_member("42")
     await DeliveryLag(site.store).note(PostId(1 << 20), site.clock.now_ms())
-    await site.repositories.pulled.enter(AccountId(1), site.clock.now_ms())
+    await site.repositories.pulled.add(AccountId(1), site.clock.now_ms())
     await AuditDrift(site.store).note({"kind": 1})
     await AuditLog(site.store).record(Actor(1, "abad1dea"), "suspend", "account:2")
     for use in (use_pages, use_lists, use_queue, use_statistics, use_notices, use_relations):
@@ -110,9 +110,9 @@ async def use_lists(site: Services, world: World) -> None:
 
 async def use_search(site: Services) -> None:
     """A term with too many posts to stand among the rare ones, a post and a notification that are owed."""
-    await site.repositories.search_debts.owe(PostId(1))
+    await site.repositories.search_debts.add(PostId(1))
     await site.repositories.notice_debts.add(PendingNotification("follow", AccountId(1), AccountId(2)), 1)
-    ids = [PostId(number) for number in range(1, 1000) if partition_of(number) == 0]
+    ids = [PostId(number) for number in range(1, 1000) if partition_of_post(number) == 0]
     await site.indexing.add(Post(id, AccountId(1), "often") for id in ids[: RARE_CAP + 1])
 
 

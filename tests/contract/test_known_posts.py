@@ -8,20 +8,20 @@ from socialsite.store import Store
 from timelines import keys
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
-from timelines.posts.stored_values import PostState, decoded
+from timelines.posts.stored_values import PostState, decode_stored
 
 POST = Post(id_at(1_764_000_000_000, 1), AccountId(7), "words " * 80)
 OTHER = Post(id_at(1_764_000_000_000, 2), AccountId(8), "others")
 
 
 async def told(store: Store, posts: PostRepository, *ids: PostId) -> list[Post | PostState]:
-    (found,) = await store.read(posts.find_question(ids))
+    (found,) = await store.read(posts.read_many(ids))
     return [found[id] for id in ids]
 
 
 def names(posts: PostRepository, *ids: PostId) -> list[str]:
     """Of the commands that would be sent."""
-    return [command[0] for command in posts.find_question(ids).commands]
+    return [command[0] for command in posts.read_many(ids).commands]
 
 
 async def test_a_post_is_sent_once(store: Store) -> None:
@@ -43,11 +43,11 @@ async def test_what_stands_there_now_is_told(store: Store, value: bytes | None) 
         await posts.write(post)
     await told(store, posts, POST.id, OTHER.id)
     await store.gather([("DEL", key) if value is None else ("SET", key, value)])
-    assert await told(store, posts, POST.id, OTHER.id) == [decoded(value), OTHER]
+    assert await told(store, posts, POST.id, OTHER.id) == [decode_stored(value), OTHER]
 
 
 async def test_no_more_are_kept_than_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("timelines.posts.known_posts.KEPT", 1)
+    monkeypatch.setattr("timelines.posts.known_posts.POST_CACHE_SIZE", 1)
     posts = PostRepository(store)
     for post in (POST, OTHER):
         await posts.write(post)

@@ -107,7 +107,7 @@ async def test_nobody_online_costs_no_message(services, ears, post, author) -> N
 
 async def test_of_a_withdrawn_boost_it_is_told_what_it_showed(services, ears, post, author) -> None:
     boost = boost_post(PostId(post.id + 1), AccountId(7), post)
-    await services.live.boost_withdrawn(boost)
+    await services.live.boost_removed(boost)
     for ear in ears:
         await ear.waits_for(PostDeleted(boost.id, post.id, AccountId(7)))
     assert decode_live(encode_live(["deleted1", boost.id])) == PostDeleted(boost.id)  # of an older release

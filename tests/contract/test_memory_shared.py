@@ -68,7 +68,7 @@ async def test_the_parts_of_all_posts_are_what_the_keys_weigh(services: Services
     await world.deliver_all()
     store = services.store
     await PostIndex(store, cap=4, few=2).add(standing)
-    profile = keys.profile_timeline(alice.id)
+    profile = keys.author_feed(alice.id)
     assert await store.node(profile).execute("ZREMRANGEBYRANK", profile, 0, 9) == 10
     now_ms = services.clock.now_ms()
     report = await MemoryMeter(store, sample_size=10**9).measure(now_ms)

@@ -4,7 +4,7 @@ from socialsite.services import Services
 from tests.support.relating import read_relation, service_with_cap_of_one
 from tests.support.world import World
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
-from timelines.visibility.rights import FOREVER
+from timelines.visibility.rights import NO_EXPIRY_MS
 
 HOUR_MS = 3_600_000
 
@@ -33,8 +33,8 @@ async def test_a_mute_for_good_replaces_one_for_a_time(world: World, services: S
     assert await alice.mutes(bob, now_ms + HOUR_MS)
     assert await alice.mutes(bob)
     assert not await alice.mutes(bob)
-    assert await services.relations.muted_until(alice.id, [bob.id]) == {bob.id: FOREVER}
-    assert (await read_relation(services, alice, bob)).muted_until_ms == FOREVER
+    assert await services.relations.muted_until(alice.id, [bob.id]) == {bob.id: NO_EXPIRY_MS}
+    assert (await read_relation(services, alice, bob)).muted_until_ms == NO_EXPIRY_MS
     assert await alice.unmutes(bob)
     assert not await alice.unmutes(bob)
 
@@ -46,7 +46,7 @@ async def test_mutes_for_good_come_first_and_in_pages(
     others = [(await world.person(f"p{number}")).id for number in range(5)]
     now_ms = services.clock.now_ms()
     for number, other in enumerate(others):
-        until_ms = FOREVER if number < 3 else now_ms + HOUR_MS * number
+        until_ms = NO_EXPIRY_MS if number < 3 else now_ms + HOUR_MS * number
         await relations.mute(alice.id, other, until_ms, now_ms)
     first = await services.relations.muted(alice.id, limit=2, now_ms=now_ms)
     second = await services.relations.muted(alice.id, first.next, 2, now_ms=now_ms)

@@ -82,7 +82,7 @@ async def test_with_the_account_its_notifications_go(three: ThreePeople, world: 
     await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
     await bob.publishes("goodbye @alice")
     await world.deliver_all()
-    gone = [build(alice.id) for build in (keys.notifications, keys.notified, keys.preferences)]
+    gone = [build(alice.id) for build in (keys.notifications, keys.last_read_notification, keys.preferences)]
     assert await services.store.gather([("EXISTS", key) for key in gone]) == [0, 0, 0]
 
 

@@ -7,7 +7,7 @@ from socialsite.store import Store
 from timelines import keys
 from timelines.graph.account_zset_page import read_account_page
 from timelines.graph.follow import FollowCursor
-from timelines.reading.fan_out_on_read_repository import PULLED_CAP, PulledAuthors
+from timelines.reading.fan_out_on_read_repository import FAN_OUT_ON_READ_CAP, FanOutOnReadAuthors
 
 KEY = keys.blocks(1)
 ROWS = [(500, 7), (400, 30), (400, 4), (400, 200), (300, 9), (200, 5)]
@@ -52,16 +52,16 @@ async def test_a_cursor_need_not_stand_any_more(store: Store) -> None:
 
 
 async def test_authors_stay_pulled_since_the_first_time_until_they_leave(store: Store) -> None:
-    pulled = PulledAuthors(store)
+    pulled = FanOutOnReadAuthors(store)
     for account_id, at_ms in ((5, 100), (6, 200), (5, 300)):
-        await pulled.enter(AccountId(account_id), at_ms)
-    assert await pulled.all() == {5: 100, 6: 200}
-    await pulled.leave([AccountId(5)])
-    assert await pulled.all() == {6: 200}
+        await pulled.add(AccountId(account_id), at_ms)
+    assert await pulled.read_all() == {5: 100, 6: 200}
+    await pulled.remove([AccountId(5)])
+    assert await pulled.read_all() == {6: 200}
 
 
 async def test_as_many_authors_are_read_as_may_be_pulled_and_the_earliest(store: Store) -> None:
-    key = keys.pulled_authors()
-    rows = [part for number in range(1, PULLED_CAP + 3) for part in (number, number)]
+    key = keys.fan_out_on_read_authors()
+    rows = [part for number in range(1, FAN_OUT_ON_READ_CAP + 3) for part in (number, number)]
     await store.node(key).execute("ZADD", key, *rows)
-    assert list(await PulledAuthors(store).all()) == list(range(1, PULLED_CAP + 1))
+    assert list(await FanOutOnReadAuthors(store).read_all()) == list(range(1, FAN_OUT_ON_READ_CAP + 1))

@@ -12,7 +12,13 @@ from socialsite.store import Reply, Store
 from timelines import keys
 from timelines.archive.sqlite import SQLiteArchive
 from timelines.posts.post import Post, encode_post
-from timelines.posts.repository import CLAIM_TTL_S, IDEMPOTENCY_TTL_S, Agreement, PostRepository, Written
+from timelines.posts.repository import (
+    IDEMPOTENCY_TTL_S,
+    RESERVATION_TTL_S,
+    IdempotencyRecord,
+    PostRepository,
+    WriteResult,
+)
 from timelines.posts.stored_values import PostState
 
 ALICE, BOB = AccountId(7), AccountId(8)
@@ -20,7 +26,7 @@ FIRST, SECOND, THIRD = (id_at(1_795_000_000_000, n) for n in range(3))
 POST = Post(FIRST, ALICE, "hello")
 ANSWER = Post(SECOND, ALICE, "an answer", in_reply_to=FIRST)
 BOOST = Post(THIRD, ALICE, "", boost_of=FIRST)
-MINE, OTHERS = Agreement(FIRST, "abc"), Agreement(SECOND, "d:ef")
+MINE, OTHERS = IdempotencyRecord(FIRST, "abc"), IdempotencyRecord(SECOND, "d:ef")
 
 
 class Returning(SQLiteArchive):
@@ -62,40 +68,40 @@ async def lay(store: Store, post_id: PostId, value: bytes) -> None:
 
 async def test_an_id_is_claimed_once_and_for_an_hour(store: Store, posts: PostRepository) -> None:
     key = keys.post(FIRST)
-    assert await posts.claim(FIRST) is True
-    assert CLAIM_TTL_S - 60 < await store.node(key).execute("TTL", key) <= CLAIM_TTL_S == 3600
+    assert await posts.reserve_id(FIRST) is True
+    assert RESERVATION_TTL_S - 60 < await store.node(key).execute("TTL", key) <= RESERVATION_TTL_S == 3600
     await store.node(key).execute("EXPIRE", key, 100)
-    assert await posts.claim(FIRST) is False
+    assert await posts.reserve_id(FIRST) is False
     assert await store.node(key).execute("TTL", key) <= 100
-    assert await posts.state(FIRST) is PostState.PENDING
+    assert await posts.find_state(FIRST) is PostState.PENDING
     assert await posts.find(FIRST) is None
 
 
 async def test_a_post_is_written_over_its_claim_and_once(store: Store, posts: PostRepository) -> None:
-    await posts.claim(FIRST)
-    assert await posts.write(POST) is Written.NEW
-    assert await posts.write(POST, b"something else") is Written.HELD
+    await posts.reserve_id(FIRST)
+    assert await posts.write(POST) is WriteResult.NEW
+    assert await posts.write(POST, b"something else") is WriteResult.EXISTS
     assert await posts.find(FIRST) == POST
     assert await store.node(keys.post(FIRST)).execute("TTL", keys.post(FIRST)) == -1
-    assert await posts.write(ANSWER, b"as it was encoded elsewhere") is Written.NEW
+    assert await posts.write(ANSWER, b"as it was encoded elsewhere") is WriteResult.NEW
     assert await held(store, SECOND) == b"as it was encoded elsewhere"
 
 
 async def test_what_was_deleted_or_given_up_is_never_written(posts: PostRepository) -> None:
     await posts.write(POST)
     assert await posts.delete(FIRST, ALICE) is True
-    assert await posts.write(POST) is Written.DELETED
-    assert await posts.give_up(FIRST) is Written.DELETED
-    assert await posts.give_up(SECOND) is await posts.give_up(SECOND) is Written.SUPERSEDED
-    assert await posts.write(ANSWER) is Written.SUPERSEDED
+    assert await posts.write(POST) is WriteResult.DELETED
+    assert await posts.abandon_id(FIRST) is WriteResult.DELETED
+    assert await posts.abandon_id(SECOND) is await posts.abandon_id(SECOND) is WriteResult.SUPERSEDED
+    assert await posts.write(ANSWER) is WriteResult.SUPERSEDED
     await posts.write(BOOST)
-    assert await posts.give_up(THIRD) is Written.HELD
-    stands = {each for each in Written if each.stands}
-    assert stands == {Written.NEW, Written.HELD}
+    assert await posts.abandon_id(THIRD) is WriteResult.EXISTS
+    stands = {each for each in WriteResult if each.exists}
+    assert stands == {WriteResult.NEW, WriteResult.EXISTS}
 
 
 async def test_a_claim_is_deleted_only_where_it_is_asked_for(store: Store, posts: PostRepository) -> None:
-    await posts.claim(FIRST)
+    await posts.reserve_id(FIRST)
     assert await posts.delete(FIRST, ALICE) is False
     assert await held(store, FIRST) == b"pending"
     assert await posts.delete(FIRST, ALICE, claimed=True) is False
@@ -104,26 +110,26 @@ async def test_a_claim_is_deleted_only_where_it_is_asked_for(store: Store, posts
 
 async def test_a_tombstone_tells_its_author_what_lay_there(store: Store, posts: PostRepository) -> None:
     for post in (POST, ANSWER, BOOST):
-        assert await posts.grave(ALICE, post.id) is None
+        assert await posts.find_tombstone(ALICE, post.id) is None
         await posts.write(post)
-        assert await posts.grave(ALICE, post.id) is None
+        assert await posts.find_tombstone(ALICE, post.id) is None
         await posts.delete(post.id, ALICE)
-        assert await posts.grave(BOB, post.id) is None
-    assert await posts.grave(ALICE, FIRST) == Post(FIRST, ALICE, "")
-    assert await posts.grave(ALICE, SECOND) == Post(SECOND, ALICE, "", in_reply_to=FIRST)
-    await posts.give_up(id_at(1_795_000_000_000, 9))
-    assert await posts.grave(ALICE, id_at(1_795_000_000_000, 9)) is None
+        assert await posts.find_tombstone(BOB, post.id) is None
+    assert await posts.find_tombstone(ALICE, FIRST) == Post(FIRST, ALICE, "")
+    assert await posts.find_tombstone(ALICE, SECOND) == Post(SECOND, ALICE, "", in_reply_to=FIRST)
+    await posts.abandon_id(id_at(1_795_000_000_000, 9))
+    assert await posts.find_tombstone(ALICE, id_at(1_795_000_000_000, 9)) is None
 
 
 async def test_of_the_deleted_it_is_told_what_they_showed(posts: PostRepository) -> None:
     for post in (POST, ANSWER, BOOST):
         await posts.write(post)
     ids = [FIRST, SECOND, THIRD, id_at(1_795_000_000_000, 8), id_at(1_795_000_000_000, 9)]
-    await posts.give_up(ids[-1])
-    assert await posts.deleted(ids) == {}
+    await posts.abandon_id(ids[-1])
+    assert await posts.find_deleted(ids) == {}
     await posts.delete(SECOND, ALICE)
     await posts.delete(THIRD, ALICE)
-    assert await posts.deleted(ids) == {SECOND: None, THIRD: FIRST}
+    assert await posts.find_deleted(ids) == {SECOND: None, THIRD: FIRST}
     assert await posts.find_many(ids) == {FIRST: POST}
 
 
@@ -135,7 +141,7 @@ async def test_what_the_archive_has_is_found_like_any_other(
     await archive.put([(SECOND, encode_post(ANSWER)), (THIRD, encode_post(BOOST))])
     for post_id in (SECOND, THIRD):
         await lay(store, post_id, b"7")
-    assert await posts.state(SECOND) == await posts.find(SECOND) == ANSWER
+    assert await posts.find_state(SECOND) == await posts.find(SECOND) == ANSWER
     assert await posts.find_many([FIRST, SECOND, THIRD]) == {FIRST: POST, SECOND: ANSWER, THIRD: BOOST}
     assert await posts.delete(SECOND, ALICE) is True
     assert await archive.get([SECOND, THIRD]) == {THIRD: encode_post(BOOST)}
@@ -149,7 +155,7 @@ async def test_what_came_back_between_the_two_reads_is_found(
     await archive.put([(THIRD, encode_post(BOOST))])
     for post_id in (FIRST, SECOND, THIRD):
         await lay(store, post_id, b"7")
-    assert await posts.state(FIRST) is PostState.ARCHIVED
+    assert await posts.find_state(FIRST) is PostState.ARCHIVED
     assert await posts.find(FIRST) is None
     archive.returning = [ANSWER]
     assert await posts.find_many([FIRST, SECOND, THIRD]) == {SECOND: ANSWER, THIRD: BOOST}
@@ -157,24 +163,24 @@ async def test_what_came_back_between_the_two_reads_is_found(
 
 async def test_a_key_stands_for_the_first_who_came_with_it(store: Store, posts: PostRepository) -> None:
     key = keys.idempotency(ALICE, "k")
-    assert await posts.is_agreed(ALICE, "k") is False
-    assert await posts.agree(ALICE, "k", MINE) == MINE
-    assert await posts.is_agreed(ALICE, "k") is True
+    assert await posts.has_idempotency_key(ALICE, "k") is False
+    assert await posts.claim_idempotency_key(ALICE, "k", MINE) == MINE
+    assert await posts.has_idempotency_key(ALICE, "k") is True
     await store.node(key).execute("EXPIRE", key, 100)
-    assert await posts.agree(ALICE, "k", OTHERS) == MINE
+    assert await posts.claim_idempotency_key(ALICE, "k", OTHERS) == MINE
     assert await store.node(key).execute("TTL", key) <= 100
     assert await store.node(key).execute("GET", key) == b"%d:abc" % FIRST
-    assert await posts.agree(BOB, "k", OTHERS) == OTHERS
+    assert await posts.claim_idempotency_key(BOB, "k", OTHERS) == OTHERS
     day_and_an_hour = await store.node(keys.idempotency(BOB, "k")).execute("TTL", keys.idempotency(BOB, "k"))
     assert IDEMPOTENCY_TTL_S - 60 < day_and_an_hour <= IDEMPOTENCY_TTL_S == 90_000
 
 
 async def test_a_dead_agreement_is_replaced_by_the_first_who_finds_it_so(store: Store, posts: PostRepository) -> None:
-    key, fresh = keys.idempotency(ALICE, "k"), Agreement(THIRD, "abc")
-    await posts.agree(ALICE, "k", MINE)
-    assert await posts.agree_anew(ALICE, "k", MINE, OTHERS) == OTHERS
-    assert await posts.agree_anew(ALICE, "k", MINE, fresh) == OTHERS
-    assert await posts.agree(ALICE, "k", fresh) == OTHERS
+    key, fresh = keys.idempotency(ALICE, "k"), IdempotencyRecord(THIRD, "abc")
+    await posts.claim_idempotency_key(ALICE, "k", MINE)
+    assert await posts.replace_idempotency_record(ALICE, "k", MINE, OTHERS) == OTHERS
+    assert await posts.replace_idempotency_record(ALICE, "k", MINE, fresh) == OTHERS
+    assert await posts.claim_idempotency_key(ALICE, "k", fresh) == OTHERS
     assert IDEMPOTENCY_TTL_S - 60 < await store.node(key).execute("TTL", key) <= IDEMPOTENCY_TTL_S
 
 

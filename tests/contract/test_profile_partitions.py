@@ -14,7 +14,7 @@ from tests.support.topologies import Deployment
 from tests.support.world import World, ids_of
 from timelines import keys
 from timelines.audit import Audit
-from timelines.author_feeds.repository import ProfileRepository
+from timelines.author_feeds.repository import AuthorFeedRepository
 
 PARTS = 4
 ALICE = AccountId(7)
@@ -30,7 +30,7 @@ async def services(redis_urls: StoreUrls) -> AsyncIterator[Services]:
 @pytest.mark.parametrize("upward", [False, True])
 @pytest.mark.parametrize("number", [2, PARTS])
 async def test_parts_are_read_as_one_profile(store: Store, number: int, upward: bool) -> None:
-    parts, whole = ProfileRepository(store, 1000, number), ProfileRepository(store, 1000)
+    parts, whole = AuthorFeedRepository(store, 1000, number), AuthorFeedRepository(store, 1000)
     for id in range(1, 200, 3):
         await parts.add(ALICE, PostId(id))
         await whole.add(ALICE, PostId(id))
@@ -47,7 +47,7 @@ async def test_parts_are_read_as_one_profile(store: Store, number: int, upward: 
 
 
 async def test_the_newest_posts_are_there_however_they_fall(store: Store) -> None:
-    parts = ProfileRepository(store, 10, PARTS)
+    parts = AuthorFeedRepository(store, 10, PARTS)
     for id in range(1, 101):
         await parts.add(ALICE, PostId(id))
     newest = await parts.read(ALICE, ABOVE_ALL, 10, upward=False)
@@ -60,9 +60,9 @@ async def test_parts_stand_under_tags_of_their_own(services: Services, deploymen
     for n in range(20):
         await alice.publishes(f"post {n}")
     held = deployment.all_keys("timelines:*:profile:*")
-    assert set(held) <= set(keys.ProfileKeys(PARTS).all(alice.id))
+    assert set(held) <= set(keys.AuthorFeedKeys(PARTS).all(alice.id))
     assert len(held) >= 3
-    assert {keys.profile_owner(keys.Key.parse(key)) for key in held} == {alice.id}
+    assert {keys.author_feed_owner(keys.Key.parse(key)) for key in held} == {alice.id}
 
 
 async def test_home_has_no_bottom_and_a_deleted_account_leaves_nothing(

@@ -2,15 +2,15 @@
 
 from socialsite.ids import PostId
 from socialsite.store import Store
-from timelines.author_feeds.repository import PublicRepository
+from timelines.author_feeds.repository import PublicTimelineRepository
 
 
-async def standing(public: PublicRepository) -> list[PostId]:
+async def standing(public: PublicTimelineRepository) -> list[PostId]:
     return await public.read(100, 100, upward=False)
 
 
 async def test_of_many_posts_the_newest_are_kept(store: Store) -> None:
-    public = PublicRepository(store, cap=3)
+    public = PublicTimelineRepository(store, cap=3)
     await public.add_many([PostId(n) for n in (2, 5, 3)])
     assert await standing(public) == [5, 3, 2]
     await public.add_many([PostId(n) for n in (1, 6, 4)])
@@ -21,7 +21,7 @@ async def test_of_many_posts_the_newest_are_kept(store: Store) -> None:
 
 
 async def test_a_rebuild_takes_out_what_is_wrong_and_leaves_what_came_since(store: Store) -> None:
-    public = PublicRepository(store, cap=4)
+    public = PublicTimelineRepository(store, cap=4)
     await public.add_many([PostId(n) for n in (3, 4, 5)])
     await public.replace([PostId(3), PostId(4)], [PostId(4), PostId(2)])
     assert await standing(public) == [5, 4, 2]

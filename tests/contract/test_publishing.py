@@ -90,7 +90,7 @@ async def agree_on_a_dead_id(services: Services, person: Person, text: str, key:
     post_id = id_at(services.clock.now_ms() - 120_000, 7)
     digest = hashlib.sha256(f"None\n{text}".encode()).hexdigest()[:32]
     key_digest = hashlib.sha256(key.encode()).hexdigest()[:32]
-    assert await services.repositories.posts.claim(post_id)
+    assert await services.repositories.posts.reserve_id(post_id)
     agreement = keys.idempotency(person.id, key_digest)
     await services.store.node(agreement).execute("SET", agreement, f"{post_id}:{digest}")
     return Post(post_id, person.id, text)
@@ -104,7 +104,7 @@ async def test_a_retry_after_a_minute_takes_a_fresh_id_and_the_old_one_never_liv
     posts = await asyncio.gather(*(alice.publishes("hello", key="k") for _ in range(10)))
     assert {post.id for post in posts} == {posts[0].id}
     assert posts[0].id > dead.id
-    assert await services.repositories.posts.state(dead.id) is PostState.SUPERSEDED
+    assert await services.repositories.posts.find_state(dead.id) is PostState.SUPERSEDED
     # The worker comes with the job of the request that died: the tombstone stops it.
     await services.repositories.posts.write(dead)
     await world.deliver_all()

@@ -121,7 +121,7 @@ async def test_a_sweep_takes_the_first_of_an_index_as_many_as_it_asks_for(store:
 
 
 async def test_the_newest_fading_boosts_come_first_and_the_rest_is_told_of(store: Store, reactions: Reactions) -> None:
-    key, boosts = keys.fading(POST), [PostId(id_at(NOW_MS + 2_000 + n)) for n in range(3)]
+    key, boosts = keys.boosts_to_delete(POST), [PostId(id_at(NOW_MS + 2_000 + n)) for n in range(3)]
     for account_id, boost in enumerate(boosts, start=1):
         await store.node(key).execute("ZADD", key, boost, account_id)
     fading = [Post(id, AccountId(n), "", boost_of=POST) for n, id in enumerate(boosts, start=1)][::-1]

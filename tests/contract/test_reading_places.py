@@ -57,7 +57,7 @@ async def test_a_deleted_account_leaves_no_place(world: World, services: Service
     await services.positions.move(alice.id, "home", PostId(5))
     await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
     await world.deliver_all()
-    assert keys.position(alice.id) not in deployment.all_keys()
+    assert keys.markers(alice.id) not in deployment.all_keys()
 
 
 async def suggested(services: Services, viewer: Person, limit: int = 10) -> list[AccountId]:

@@ -53,7 +53,7 @@ async def test_a_mute_is_new_where_it_ends_at_another_time(store: Store, relatio
 async def test_hidden_boosts_keep_their_time(store: Store, relations: BlocksAndMutes) -> None:
     assert await relations.hide_boosts(ALICE, BOB, 100) is True
     assert await relations.hide_boosts(ALICE, BOB, 200) is False
-    assert await at(store, keys.quieted(ALICE)) == [b"8", b"100"]
+    assert await at(store, keys.boosts_hidden(ALICE)) == [b"8", b"100"]
     assert await relations.show_boosts(ALICE, BOB) is True
     assert await relations.show_boosts(ALICE, BOB) is False
 
@@ -71,7 +71,7 @@ async def test_each_relation_is_told_by_itself(store: Store, relations: BlocksAn
     assert await related(store, 100) == Relationship()
     await relations.hide_boosts(ALICE, BOB, 1)
     assert await related(store, 100) == Relationship(hides_boosts=True)
-    await run_command(store, "ZADD", keys.requested(ALICE), 1, BOB)
+    await run_command(store, "ZADD", keys.sent_follow_requests(ALICE), 1, BOB)
     assert await related(store, 99) == Relationship(requested=True, hides_boosts=True, muted_until_ms=100)
 
 

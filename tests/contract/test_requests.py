@@ -175,7 +175,7 @@ async def test_asking_again_changes_no_time_on_either_side(services: Services) -
     requests, asker, asked = services.repositories.requests, AccountId(1), AccountId(2)
     assert await requests.add(asker, asked, 100)
     assert not await requests.add(asker, asked, 200)
-    sides = [("ZSCORE", keys.requests(asked), asker), ("ZSCORE", keys.requested(asker), asked)]
+    sides = [("ZSCORE", keys.follow_requests(asked), asker), ("ZSCORE", keys.sent_follow_requests(asker), asked)]
     assert await services.store.gather(sides) == [b"100", b"100"]
 
 
@@ -194,7 +194,7 @@ async def test_a_deleted_account_leaves_no_request_on_either_side(world: World, 
 
 async def test_a_request_of_which_one_side_is_left_is_still_taken_back(services: Services) -> None:
     alice, bob, at = AccountId(1), AccountId(2), services.repositories
-    for side in (keys.requests(bob), keys.requested(alice)):
+    for side in (keys.follow_requests(bob), keys.sent_follow_requests(alice)):
         await at.requests.add(alice, bob, 5)
         await services.store.gather([("DEL", side)])
         assert await at.requests.remove(alice, bob)

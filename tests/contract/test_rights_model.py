@@ -16,19 +16,19 @@ from tests.support.rights_site import STEPS, RightsSite
 from tests.support.world import Person, World
 from timelines.errors import PostNotFound
 from timelines.posts.post import Post
-from timelines.reading.batch_hydration import Seat, hydrate_for
-from timelines.visibility.rights import Place
+from timelines.reading.batch_hydration import ViewerContext, hydrate_for_viewers
+from timelines.visibility.rights import ViewContext
 
 
 async def compare(site: RightsSite, limit: int) -> None:
     for viewer in site.people:
-        await compare_pages(site, viewer.id, "home", limit, Place.HOME)
-        await compare_pages(site, viewer.id, "list", limit, Place.LIST)
+        await compare_pages(site, viewer.id, "home", limit, ViewContext.HOME)
+        await compare_pages(site, viewer.id, "list", limit, ViewContext.LIST)
     for viewer_id in (None, *(person.id for person in site.people)):
-        for kind, place in (("public", Place.PUBLIC), ("tag", Place.TAG)):
+        for kind, place in (("public", ViewContext.PUBLIC), ("tag", ViewContext.TAG)):
             await compare_pages(site, viewer_id, kind, limit, place)
         for person in site.people:
-            await compare_pages(site, viewer_id, "profile", limit, Place.PROFILE, person.id)
+            await compare_pages(site, viewer_id, "profile", limit, ViewContext.PROFILE, person.id)
     await compare_sockets(site)
 
 
@@ -37,7 +37,7 @@ async def compare_pages(
     viewer: AccountId | None,
     kind: str,
     limit: int,
-    place: Place,
+    place: ViewContext,
     of: AccountId | None = None,
 ) -> None:
     expected = [
@@ -68,31 +68,31 @@ def belongs(site: RightsSite, post: Post, viewer: AccountId | None, kind: str, o
 async def compare_sockets(site: RightsSite) -> None:
     """All readers at once see of each post and boost what each of them sees on a page."""
     hydrator, reading = site.services.hydrator, site.services.reading
-    seats = [Seat(None, Place.PUBLIC), Seat(None, Place.PROFILE)]
+    seats = [ViewerContext(None, ViewContext.PUBLIC), ViewerContext(None, ViewContext.PROFILE)]
     for person in site.people:
         seats += [
-            Seat(person.id, Place.HOME, reading.home_rights(person.id)),
+            ViewerContext(person.id, ViewContext.HOME, reading.home_rights(person.id)),
             await list_seat(site, person),
-            Seat(person.id, Place.PROFILE),
-            Seat(person.id, Place.TAG),
+            ViewerContext(person.id, ViewContext.PROFILE),
+            ViewerContext(person.id, ViewContext.TAG),
         ]
     for post in (*site.posts, *site.boosts):
-        sent = await hydrate_for(hydrator, post.id, post.author_id, seats)
+        sent = await hydrate_for_viewers(hydrator, post.id, post.author_id, seats)
         for seat, entry in zip(seats, sent, strict=True):
             alone = await hydrator.hydrate(
                 [post.id],
                 viewer_id=seat.viewer_id,
-                rights=seat.rights,
-                place=seat.place,
-                answering=seat.answering,
+                allowed=seat.allowed,
+                context=seat.context,
+                replyable=seat.replyable,
             )
-            assert [entry] == (alone or [None]), f"{post} for {seat.viewer_id} at {seat.place}"
+            assert [entry] == (alone or [None]), f"{post} for {seat.viewer_id} at {seat.context}"
 
 
-async def list_seat(site: RightsSite, owner: Person) -> Seat:
+async def list_seat(site: RightsSite, owner: Person) -> ViewerContext:
     lists = site.services.lists
     rule = await lists.rule(await lists.get(owner_id=owner.id, list_id=site.lists[owner.id]))
-    return Seat(owner.id, Place.LIST, rule.read_member_authors, rule.reply_rights)
+    return ViewerContext(owner.id, ViewContext.LIST, rule.read_member_authors, rule.reply_rights)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -11,7 +11,7 @@ from tests.support.scripting import run_command, run_script
 from timelines import keys
 from timelines.graph.edge_list import TIES_AFTER
 from timelines.hashtags.trends_repository import HOURS, NOTE, TOP, Trends
-from timelines.posts.counts import JOIN, LEAVE
+from timelines.posts.counts import JOIN_SET, LEAVE_SET
 
 HOUR_MS = 3_600_000
 POST = keys.post(PostId(4096))
@@ -49,22 +49,22 @@ async def test_counts_stand_while_any_of_the_three_does(store: Store, left: str)
     counts = keys.counts(post_id)
     for number, key in enumerate(three):
         place = [key, counts, *three]
-        assert await run_script(store, JOIN, place, 7, 100) == [1, b"100"]
-        assert await run_script(store, JOIN, place, 7, 200) == [0, b"100"]
+        assert await run_script(store, JOIN_SET, place, 7, 100) == [1, b"100"]
+        assert await run_script(store, JOIN_SET, place, 7, 200) == [0, b"100"]
         expected = " ".join("1" if position <= number else "0" for position in range(3))
         assert await run_command(store, "GET", counts) == expected.encode()
     for name, key in zip(sets, three, strict=True):
         place = [key, counts, *three]
-        assert await run_script(store, LEAVE, place, 7, 99) == b"100"
+        assert await run_script(store, LEAVE_SET, place, 7, 99) == b"100"
         if name != left:
-            assert await run_script(store, LEAVE, place, 7, 100) == b"100"
-            assert await run_script(store, LEAVE, place, 7) is None
+            assert await run_script(store, LEAVE_SET, place, 7, 100) == b"100"
+            assert await run_script(store, LEAVE_SET, place, 7) is None
             sizes = [await run_command(store, "ZCARD", each) for each in three]
             assert await run_command(store, "GET", counts) == " ".join(map(str, sizes)).encode()
     expected = " ".join("1" if name == left else "0" for name in sets)
     assert await run_command(store, "GET", counts) == expected.encode()
     kept = three[sets.index(left)]
-    assert await run_script(store, LEAVE, [kept, counts, *three], 7) == b"100"
+    assert await run_script(store, LEAVE_SET, [kept, counts, *three], 7) == b"100"
     assert await run_command(store, "EXISTS", counts) == 0
 
 
@@ -76,7 +76,7 @@ async def test_nobody_joins_what_does_not_stand(store: Store, state: str | None,
     if state is not None:
         await run_command(store, "SET", POST, state)
     place = [likes, counts, keys.replies(PostId(4096)), keys.boosts(PostId(4096)), likes, POST]
-    assert await run_script(store, JOIN, place, 7, 100) == [joined, b"100"]
+    assert await run_script(store, JOIN_SET, place, 7, 100) == [joined, b"100"]
     assert await run_command(store, "ZCARD", likes) == max(joined, 0)
     assert await run_command(store, "GET", counts) == (b"0 0 1" if joined == 1 else None)
 

@@ -10,7 +10,7 @@ from socialsite.ids import MAX_ID
 from socialsite.store import Store
 from tests.support.scripting import run_command, run_script
 from timelines import keys
-from timelines.search.repository import FIND, packed
+from timelines.search.repository import FIND, pack_ids
 
 BLOCK = 64
 PLENTY = 100_000
@@ -41,9 +41,9 @@ async def find(
         if term.is_absent:
             continue
         if term.is_rare:
-            await run_command(store, "HSET", place[-1], f"term {number}", packed(term.ids))
+            await run_command(store, "HSET", place[-1], f"term {number}", pack_ids(term.ids))
         else:
-            await run_command(store, "SET", place[-2], packed([term.floor, *term.ids]))
+            await run_command(store, "SET", place[-2], pack_ids([term.floor, *term.ids]))
     names = [f"term {number}" for number in range(len(terms))]
     edge, *ids = await run_script(store, FIND, place, highest, lowest, most, steps, *names)
     return edge, ids

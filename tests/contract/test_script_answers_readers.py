@@ -3,7 +3,7 @@
 from accounts.domain import AccountId
 from socialsite.store import Reply, Store
 from tests.support.scripting import run_command, run_script
-from timelines.visibility.viewer_state import STATE, STATE_KEYS
+from timelines.visibility.viewer_state import READER_STATE, STATE_KEYS
 
 READER, NOW_MS = AccountId(1), 1_900_000_000_000
 LIKED, BOOSTED, BOOKMARKS, BLOCKS, BLOCKERS, MUTES, QUIETED, EXCLUSIVE, FILTERS = (
@@ -14,7 +14,7 @@ POSTS, ACCOUNTS = (11, 12, 13), (21, 22, 23)
 
 async def state(store: Store) -> Reply:
     place = [build(READER) for build in STATE_KEYS]
-    return await run_script(store, STATE, place, len(POSTS), NOW_MS, *POSTS, *ACCOUNTS)
+    return await run_script(store, READER_STATE, place, len(POSTS), NOW_MS, *POSTS, *ACCOUNTS)
 
 
 async def test_only_what_was_asked_for_is_told_each_in_its_place(store: Store) -> None:

@@ -63,7 +63,7 @@ async def test_a_tombstone_is_laid_over_what_stands_or_was_claimed(
     store: Store, held: bytes | None, answer: int, left: bytes | None, over_a_claim: bytes
 ) -> None:
     id = PostId(4096)
-    beside = (keys.post_totals, keys.likes, keys.boosts, keys.counts, keys.replies, keys.fading)
+    beside = (keys.post_totals, keys.likes, keys.boosts, keys.counts, keys.replies, keys.boosts_to_delete)
     place = [POST, *(build(id) for build in beside)]
     for argument, expected in ((["claimed"], over_a_claim), ([], left)):
         await run_command(store, *(("SET", POST, held) if held else ("DEL", POST)))
@@ -174,7 +174,7 @@ async def test_how_many_are_removed_is_no_account(store: Store) -> None:
 
 
 async def test_notices_rise_above_the_newest_and_what_was_read(store: Store) -> None:
-    place = [keys.notifications(AccountId(1)), keys.notified(AccountId(1))]
+    place = [keys.notifications(AccountId(1)), keys.last_read_notification(AccountId(1))]
     assert await run_script(store, UNREAD, place, "+inf", 9) == [b"0"]
     assert await run_script(store, READ, place, 50) == b"0"
     assert await run_script(store, ADD, place, "a", 100, 0, 3) == b"100"
@@ -199,7 +199,7 @@ async def test_notices_rise_above_the_newest_and_what_was_read(store: Store) -> 
 
 
 async def test_a_place_moves_forward_and_back_only_when_told(store: Store) -> None:
-    place = [keys.position(AccountId(1))]
+    place = [keys.markers(AccountId(1))]
     assert await run_script(store, MOVE, place, "home", 50, "", 3) == b"50"
     assert await run_script(store, MOVE, place, "home", 40, "", 3) == b"50"
     assert await run_script(store, MOVE, place, "home", 50, "", 3) == b"50"

@@ -9,9 +9,9 @@ from tests.support.searching import search_index, search_post_ids
 from tests.support.world import World, ids_of, ids_on
 from timelines import keys
 from timelines.posts.post import FOLLOWERS, UNLISTED, Post
-from timelines.search.partition_merge import Walk
-from timelines.search.query import parsed
-from timelines.search.repository import PostIndex, Sought
+from timelines.search.partition_merge import PartitionMerge
+from timelines.search.query import parse_query
+from timelines.search.repository import PostIndex, SearchTerms
 
 
 async def test_a_published_post_is_found_once_the_worker_has_seen_it(world: World, services: Services) -> None:
@@ -36,7 +36,7 @@ async def test_pages_follow_each_other_without_gap_or_repetition(world: World, s
     seen: list[PostId] = []
     before: int | None = None
     while True:
-        page = await services.search.posts(parsed("word"), viewer_id=None, before=before, limit=5)
+        page = await services.search.posts(parse_query("word"), viewer_id=None, before=before, limit=5)
         seen += ids_on(page)
         before = page.next_before
         if before is None:
@@ -67,7 +67,7 @@ async def test_deleted_hidden_and_unlisted_posts_are_never_found_and_the_page_is
     await world.deliver_all()
     await services.accounts.reinstate(account_id=bob.id)
     assert len(await search_post_ids(services, "word", limit=100)) == 18
-    assert len(await search_index(services.repositories.index, parsed("word"))) == 18, "the sweep took carol's out"
+    assert len(await search_index(services.repositories.index, parse_query("word"))) == 18, "the sweep took carol's out"
 
 
 async def test_private_blocked_and_muted_authors_are_not_found_and_come_back(world: World, services: Services) -> None:
@@ -94,7 +94,7 @@ async def test_a_post_deleted_before_the_worker_came_is_not_indexed(world: World
     post = await alice.publishes("never mind")
     await alice.deletes(post)
     await world.deliver_all()
-    assert await search_index(services.repositories.index, parsed("mind")) == []
+    assert await search_index(services.repositories.index, parse_query("mind")) == []
 
 
 async def test_a_rare_combination_comes_in_rounds_that_each_end(world: World, services: Services) -> None:
@@ -103,11 +103,11 @@ async def test_a_rare_combination_comes_in_rounds_that_each_end(world: World, se
     posts = [await alice.publishes("hay needle" if n == 0 else ("hay", "needle")[n % 2]) for n in range(30)]
     await world.deliver_all()
     index = PostIndex(services.store, steps=1)
-    asked, before, pages = parsed("hay needle"), MAX_ID + 1, 0
+    asked, before, pages = parse_query("hay needle"), MAX_ID + 1, 0
     seen: list[PostId] = []
     while True:
-        walk = Walk(index, Sought(tuple(asked.terms), None, 0), before - 1)
-        seen += await walk.ids(5)
+        walk = PartitionMerge(index, SearchTerms(tuple(asked.terms), None, 0), before - 1)
+        seen += await walk.next_ids(5)
         pages += 1
         if not walk.edge:
             break
@@ -131,7 +131,7 @@ async def test_a_word_is_found_with_and_without_its_accents(world: World, servic
     )
     assert await search_post_ids(services, "мои") == await search_post_ids(services, "か") == []
     await alice.deletes(first)
-    assert await search_index(services.repositories.index, parsed("cafe")) == [second.id]
+    assert await search_index(services.repositories.index, parse_query("cafe")) == [second.id]
 
 
 async def test_imported_posts_and_their_authors_are_found(services: Services, tmp_path: Path) -> None:

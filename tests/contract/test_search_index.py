@@ -13,8 +13,8 @@ from socialsite.store.key import KEY_PATTERN
 from tests.support.searching import AUTHORS, keys_of, search_index
 from tests.support.topologies import Deployment
 from timelines.posts.post import Post
-from timelines.search.query import Query, parsed
-from timelines.search.repository import SEARCH_PARTITIONS, PostIndex, partition_of
+from timelines.search.query import SearchQuery, parse_query
+from timelines.search.repository import SEARCH_PARTITIONS, PostIndex, partition_of_post
 
 ON_ONE_SERVER = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 WORDS = ("ant", "bee", "cow", "日本", "本語", "#ant", "Ünder_score", "ไทย", "bée", "#Ánt")
@@ -25,7 +25,7 @@ QUERIES = st.lists(st.sampled_from((*WORDS, '"ant bee"', "under_score", "日", "
 )
 
 
-def expected(posts: Sequence[Post], query: Query) -> list[PostId]:
+def expected(posts: Sequence[Post], query: SearchQuery) -> list[PostId]:
     """What reading every post finds."""
     author_id = AUTHORS.get(query.author or "")
     return sorted((p.id for p in posts if query.matches(p.text) and author_id in (None, p.author_id)), reverse=True)
@@ -55,7 +55,7 @@ async def test_the_index_narrows_to_what_reading_every_post_finds(
     resumed: bool,
 ) -> None:
     deployment.empty()
-    index, asked = PostIndex(store, few=few, steps=steps), parsed(query)
+    index, asked = PostIndex(store, few=few, steps=steps), parse_query(query)
     posts = [Post(PostId(id), author_id, text) for id, (text, author_id) in texts.items()]
     for start in range(0, len(posts), batch):
         await index.add(posts[start : start + batch])
@@ -79,13 +79,13 @@ async def test_a_term_over_its_cap_keeps_its_newest_and_narrows_no_further_back(
     posts = [Post(PostId(id), AUTHORS["one"], "often rare" if at < rare else "often") for at, id in enumerate(ids)]
     for post in posts:
         await index.add([post])
-    often = await search_index(index, parsed("often"))
+    often = await search_index(index, parse_query("often"))
     assert often == sorted(often, reverse=True)
-    by_partition = [[id for id in sorted(ids) if partition_of(id) == n] for n in range(SEARCH_PARTITIONS)]
+    by_partition = [[id for id in sorted(ids) if partition_of_post(id) == n] for n in range(SEARCH_PARTITIONS)]
     assert set(often) >= {id for part in by_partition for id in part[-2:]}
     assert set(often) <= {id for part in by_partition for id in part[-3:]}
-    both = await search_index(index, parsed("often rare"))
-    whole = all(len([p for p in posts[:rare] if partition_of(p.id) == n]) <= 2 for n in range(SEARCH_PARTITIONS))
+    both = await search_index(index, parse_query("often rare"))
+    whole = all(len([p for p in posts[:rare] if partition_of_post(p.id) == n]) <= 2 for n in range(SEARCH_PARTITIONS))
     if whole:
         assert set(both) >= {post.id for post in posts[:rare]}
 
@@ -102,6 +102,6 @@ async def test_what_is_gone_leaves_nothing_behind(store: Store, deployment: Depl
 
 async def test_all_keys_of_a_post_share_its_partition_and_hold_no_text() -> None:
     post = Post(PostId(1 << 50), AUTHORS["one"], "some {words} 日本 #tag")
-    assert {key.tag for key in keys_of(post)} == {f"s{partition_of(post.id)}"}
+    assert {key.tag for key in keys_of(post)} == {f"s{partition_of_post(post.id)}"}
     assert all(KEY_PATTERN.fullmatch(key) and "some" not in key for key in keys_of(post))
-    assert len({partition_of(id) for id in range(1000)}) == SEARCH_PARTITIONS
+    assert len({partition_of_post(id) for id in range(1000)}) == SEARCH_PARTITIONS

@@ -51,7 +51,7 @@ async def test_suspended_and_deleted_accounts_are_not_completed(world: World, se
     assert await names(services, "al") == []
     await services.accounts.reinstate(account_id=alice.id)
     assert await names(services, "al") == ["alice"]
-    assert await services.repositories.names.accounts(["@al"], 9) == [alice.id]
+    assert await services.repositories.names.find_accounts(["@al"], 9) == [alice.id]
 
 
 async def test_hashtags_in_use_are_completed_the_most_used_first(world: World, services: Services) -> None:

@@ -13,16 +13,16 @@ from tests.support.searching import keys_of, search_index, search_post_ids
 from tests.support.world import Person, World, ids_of
 from timelines import keys
 from timelines.posts.post import Post
-from timelines.search.query import parsed
+from timelines.search.query import parse_query
 from timelines.search.repository import (
     ADD,
     RARE_CAP,
     SEARCH_PARTITIONS,
     TERM_CAP,
-    digest,
-    packed,
-    partition_of,
-    places,
+    pack_ids,
+    partition_of_post,
+    term_digest,
+    term_keys,
 )
 
 
@@ -70,17 +70,19 @@ async def test_what_an_earlier_release_indexed_is_found_again_after_one_rebuild(
     for post in posts:
         await alice.deletes(post)
     assert (
-        await search_post_ids(services, "café") == await search_index(services.repositories.index, parsed("café")) == []
+        await search_post_ids(services, "café")
+        == await search_index(services.repositories.index, parse_query("café"))
+        == []
     )
 
 
 async def as_an_earlier_release_left_it(services: Services, author: Person, posts: list[Post]) -> None:
     """ "Café #Île" under terms, a name and a hashtag with their accents."""
     await services.store.gather([("DEL", key) for post in posts for key in keys_of(post)])
-    terms = [digest(term) for term in ("café", "île", "#île")]
+    terms = [term_digest(term) for term in ("café", "île", "#île")]
     for post in posts:
-        added = (part for term in terms for part in (term, packed([post.id])))
-        add = ADD.command(places(partition_of(post.id), terms), [TERM_CAP, RARE_CAP, *added])
+        added = (part for term in terms for part in (term, pack_ids([post.id])))
+        add = ADD.command(term_keys(partition_of_post(post.id), terms), [TERM_CAP, RARE_CAP, *added])
         await services.store.component("search").gather([add])
     await services.repositories.names.set_names({author.id: ["@alice", "josé"]})
     number = crc32("île".encode()) % SEARCH_PARTITIONS
@@ -108,15 +110,15 @@ async def test_while_the_servers_of_search_are_away_posts_are_owed_and_nothing_e
             with pytest.raises(StoreUnavailable):
                 await search_post_ids(services, "worth")
             with pytest.raises(StoreUnavailable):
-                await services.indexing.pay_debts()
+                await services.indexing.add_pending()
             apart.start()
-            assert await services.indexing.pay_debts() == 1
-            assert await services.indexing.pay_debts() == 0
+            assert await services.indexing.add_pending() == 1
+            assert await services.indexing.add_pending() == 0
             assert await search_post_ids(services, "worth") == [post.id]
             await bob.deletes(post)
-            await services.repositories.search_debts.owe(post.id)
-            assert await services.indexing.pay_debts() == 0
-            assert await search_index(services.repositories.index, parsed("worth")) == []
+            await services.repositories.search_debts.add(post.id)
+            assert await services.indexing.add_pending() == 0
+            assert await search_index(services.repositories.index, parse_query("worth")) == []
     finally:
         apart.stop()
 

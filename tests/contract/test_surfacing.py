@@ -24,8 +24,8 @@ from timelines.live.replacement_boosts import ReplacementBoosts
 from timelines.live.socket_registry import LiveSocket, SocketRegistry, Subscription
 from timelines.pages.page import TimelinePage
 from timelines.posts.post import Post
-from timelines.reading.batch_hydration import Seat
-from timelines.visibility.rights import Place
+from timelines.reading.batch_hydration import ViewerContext
+from timelines.visibility.rights import ViewContext
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Seen:
     async def wait_until_drained(self) -> None: ...
     def detach(self) -> None: ...
 
-    def ids(self) -> list[PostId]:
+    def next_ids(self) -> list[PostId]:
         return [PostId(int(frame["id"])) for frame in self.frames]
 
 
@@ -72,7 +72,7 @@ class ReplacementBoostScenario:
             await person.follows(each)
         return person
 
-    def opens(self, reader: Person | None, topic: str, seat: Seat) -> tuple[Seen, Subscription]:
+    def opens(self, reader: Person | None, topic: str, seat: ViewerContext) -> tuple[Seen, Subscription]:
         seen = Seen()
         socket = LiveSocket(seen, reader and reader.id, None, "en")
         found = socket.subscriptions[topic] = Subscription(socket, topic)
@@ -83,7 +83,7 @@ class ReplacementBoostScenario:
 
     def opens_home(self, reader: Person) -> Seen:
         rights = self.services.reading.home_rights(reader.id)
-        return self.opens(reader, home_topic(reader.id), Seat(reader.id, Place.HOME, rights))[0]
+        return self.opens(reader, home_topic(reader.id), ViewerContext(reader.id, ViewContext.HOME, rights))[0]
 
     async def withdraws(self, number: int) -> None:
         await self.acts.unboosts(self.boosters[number], self.post)
@@ -113,11 +113,11 @@ async def test_the_first_that_a_reader_sees_goes_to_those_who_saw_the_withdrawn_
     alone = town.opens_home(await town.reader("alone", bob))
     had_it = town.opens_home(await town.reader("had_it", carol, erin))
     own = town.opens_home(bob)
-    public, _ = town.opens(None, PUBLIC_TOPIC, Seat(None, Place.PUBLIC))
+    public, _ = town.opens(None, PUBLIC_TOPIC, ViewerContext(None, ViewContext.PUBLIC))
     await town.withdraws(0)
     town.surfacing.check(town.boosts[0], town.post.id, author_id=bob.id)
     await town.surfacing.send_pending()
-    found = [seen.ids() for seen in (one, two, alone, had_it, own, public)]
+    found = [seen.next_ids() for seen in (one, two, alone, had_it, own, public)]
     assert found == [[town.boosts[1]], [town.boosts[2]], [], [], [], []]
 
 
@@ -127,24 +127,26 @@ async def test_a_list_is_told_by_its_members(town: ReplacementBoostScenario) -> 
     made = await owner.makes_list(bob, carol)
     rule = await town.services.lists.rule(made)
     seen, _ = town.opens(
-        owner, list_topic(made.id), Seat(owner.id, Place.LIST, rule.read_member_authors, rule.reply_rights)
+        owner,
+        list_topic(made.id),
+        ViewerContext(owner.id, ViewContext.LIST, rule.read_member_authors, rule.reply_rights),
     )
     await town.withdraws(0)
     town.surfacing.check(town.boosts[0], town.post.id, author_id=bob.id)
     await town.surfacing.send_pending()
-    assert seen.ids() == [town.boosts[1]]
+    assert seen.next_ids() == [town.boosts[1]]
 
 
 async def test_who_showed_it_is_told_though_they_no_longer_follow(town: ReplacementBoostScenario) -> None:
     """A page that was away says what it showed; what is no home and no list is left alone."""
     reader = await town.reader("reader", town.boosters[1])
     rights = town.services.reading.home_rights(reader.id)
-    seen, home = town.opens(reader, home_topic(reader.id), Seat(reader.id, Place.HOME, rights))
-    other, public = town.opens(reader, PUBLIC_TOPIC, Seat(reader.id, Place.PUBLIC))
+    seen, home = town.opens(reader, home_topic(reader.id), ViewerContext(reader.id, ViewContext.HOME, rights))
+    other, public = town.opens(reader, PUBLIC_TOPIC, ViewerContext(reader.id, ViewContext.PUBLIC))
     await town.withdraws(0)
     town.surfacing.check(town.boosts[0], town.post.id, subscriptions=[home, public])
     await town.surfacing.send_pending()
-    assert (seen.ids(), other.ids()) == ([town.boosts[1]], [])
+    assert (seen.next_ids(), other.next_ids()) == ([town.boosts[1]], [])
 
 
 async def test_what_is_deleted_meanwhile_is_passed_over(town: ReplacementBoostScenario) -> None:
@@ -153,7 +155,7 @@ async def test_what_is_deleted_meanwhile_is_passed_over(town: ReplacementBoostSc
     town.room.mark_deleted(town.boosts[1])  # the word of it came before its tombstone was read
     town.surfacing.check(town.boosts[0], town.post.id, author_id=town.boosters[0].id)
     await town.surfacing.send_pending()
-    assert seen.ids() == []
+    assert seen.next_ids() == []
 
 
 class Unsteady(CountingNode):
@@ -206,4 +208,4 @@ async def test_what_could_not_be_read_is_looked_at_again(
     node.away = 3
     await town.surfacing.send_pending()
     assert node.away == 0
-    assert seen.ids() == [town.boosts[1]]
+    assert seen.next_ids() == [town.boosts[1]]

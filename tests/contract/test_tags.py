@@ -12,7 +12,7 @@ from socialsite.store.key import KEY_PATTERN
 from tests.support.importing import import_old_post
 from tests.support.world import World, ids_of, ids_on
 from timelines.hashtags.repository import HashtagTimelines, hashtag_key
-from timelines.pages.page import ABOVE_ALL
+from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.post import Post
 
 
@@ -66,7 +66,7 @@ async def test_suspended_and_deleted_authors_are_hidden_and_the_page_is_full(wor
     await services.accounts.reinstate(account_id=bob.id)
     assert len(await tagged(services, "redis", limit=100)) == 23
     await world.deliver_all()
-    held = await services.repositories.tags.read("redis", ABOVE_ALL, 100, upward=False)
+    held = await services.repositories.tags.read("redis", ABOVE_ALL_IDS, 100, upward=False)
     assert len(held) == 23, "the sweep took the posts of the deleted account out"
 
 
@@ -74,7 +74,7 @@ async def test_a_tag_keeps_its_newest(store: Store) -> None:
     tags = HashtagTimelines(store, cap=3)
     for number in (5, 1, 2, 4, 3):
         await tags.add([Post(PostId(number), 7, "#few")])  # type: ignore[arg-type]
-    assert await tags.read("few", ABOVE_ALL, 10, upward=False) == [5, 4, 3]
+    assert await tags.read("few", ABOVE_ALL_IDS, 10, upward=False) == [5, 4, 3]
 
 
 async def test_no_tag_enters_a_key() -> None:

@@ -14,7 +14,7 @@ from tests.support.world import Person, World
 from timelines import keys
 from timelines.posts.counts import join_command
 from timelines.posts.post import Post
-from timelines.threads.thread import ANCESTORS_MOST, DEEPEST, ThreadEntry
+from timelines.threads.thread import MAX_ANCESTORS, MAX_DEPTH, ThreadEntry
 
 Shown = tuple[PostId, int, bool]
 """Id, depth, and whether it can be read."""
@@ -95,14 +95,14 @@ async def chain_of(world: World, person: Person, length: int, parent: Post | Non
 
 async def test_ancestors_begin_with_the_first_post_or_lead_there(world: World, services: Services) -> None:
     alice = await world.person("alice")
-    chain = await chain_of(world, alice, ANCESTORS_MOST + 3)
-    page = await services.threads.page(chain[ANCESTORS_MOST], viewer_id=None)
-    assert [each.id for each in page.ancestors] == [post.id for post in chain[:ANCESTORS_MOST]]
-    assert page.earlier is None
+    chain = await chain_of(world, alice, MAX_ANCESTORS + 3)
+    page = await services.threads.page(chain[MAX_ANCESTORS], viewer_id=None)
+    assert [each.id for each in page.ancestors] == [post.id for post in chain[:MAX_ANCESTORS]]
+    assert page.earlier_ancestor is None
     page = await services.threads.page(chain[-1], viewer_id=None)
     assert [each.id for each in page.ancestors] == [post.id for post in chain[2:-1]]
-    assert page.earlier is not None
-    assert page.earlier.post.id == chain[2].id
+    assert page.earlier_ancestor is not None
+    assert page.earlier_ancestor.post.id == chain[2].id
     assert page.parent is not None
     assert page.parent.post.id == chain[-2].id
 
@@ -159,7 +159,7 @@ async def test_a_reply_that_comes_while_its_parent_is_deleted_is_found(world: Wo
     parent = await alice.publishes("parent", in_reply_to=first)
     draft = await alice.publishes("elsewhere")
     await alice.deletes(parent)
-    child = Post(draft.id, alice.id, "child", parent.id, reply_to_author=alice.id, root=first.id)
+    child = Post(draft.id, alice.id, "child", parent.id, reply_to_author_id=alice.id, root=first.id)
     await services.repositories.posts.delete(PostId(1), alice.id)
     await services.repositories.threads.add_reply(parent.id, child.id)
     assert [id for id, _, _ in await whole(services, first)] == [parent.id, draft.id]
@@ -190,17 +190,17 @@ async def test_a_thread_ten_thousand_wide_or_deep_is_read_in_bounded_pages(
     deep = [PostId(top.id + (1 << 33) + n) for n in range(1_000)]
     await store_replies(services, alice.id, list(zip(deep, [top.id, *deep], strict=False)))
     read = await whole(services, top, limit=100)
-    assert [id for id, _, _ in read] == deep[:DEEPEST]
-    page = await services.threads.page(top, viewer_id=None, after=deep[DEEPEST - 2])
-    assert page.replies[-1].goes_on
-    last = await services.reading.post(deep[DEEPEST - 1], viewer_id=None)
+    assert [id for id, _, _ in read] == deep[:MAX_DEPTH]
+    page = await services.threads.page(top, viewer_id=None, after=deep[MAX_DEPTH - 2])
+    assert page.replies[-1].continues
+    last = await services.reading.post(deep[MAX_DEPTH - 1], viewer_id=None)
     page = await services.threads.page(last.post, viewer_id=None, limit=100)
-    assert [each.id for each in page.replies] == deep[DEEPEST : DEEPEST + 100]
+    assert [each.id for each in page.replies] == deep[MAX_DEPTH : MAX_DEPTH + 100]
 
 
 async def store_replies(services: Services, author: AccountId, links: list[tuple[PostId, PostId]]) -> None:
     """As publishing them would, but quickly."""
-    posts = [Post(id, author, "words", parent, reply_to_author=author) for id, parent in links]
+    posts = [Post(id, author, "words", parent, reply_to_author_id=author) for id, parent in links]
     at = services.repositories.posts
     for start in range(0, len(posts), 500):
         some = posts[start : start + 500]

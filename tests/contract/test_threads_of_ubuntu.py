@@ -89,5 +89,5 @@ async def same_links(standing: dict[PostId, Post], first: Post) -> None:
     known[first.id] = first.author_id
     for post in standing.values():
         assert post.in_reply_to is not None
-        assert post.reply_to_author == known[post.in_reply_to]
+        assert post.reply_to_author_id == known[post.in_reply_to]
         assert post.root == (first.root or first.id)

@@ -10,7 +10,7 @@ from tests.support.world import World
 from timelines import keys
 from timelines.errors import PostNotFound
 from timelines.fanout import account_purge as purging
-from timelines.jobs import FadeBoosts, PurgeAccount, encode_job
+from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, encode_job
 from timelines.posts.post import Counts
 from timelines.reactions import boosting
 from timelines.reactions.repository import PostGone, ReactionKind
@@ -147,7 +147,7 @@ async def test_more_boosts_than_a_request_takes_along_go_by_the_worker(
     if ending == "post":
         await alice.deletes(post)
         assert await counts() == [1, 1, 1, 1, 1, 0, 0]  # the newest first
-        assert await services.syndication.handle(encode_job(FadeBoosts(post.id)))
+        assert await services.syndication.handle(encode_job(DeleteBoostsOfPost(post.id)))
         assert await counts() == [1, 1, 1, 0, 0, 0, 0]
         await alice.deletes(post)  # once more
         assert await counts() == [1, 0, 0, 0, 0, 0, 0]
@@ -156,7 +156,7 @@ async def test_more_boosts_than_a_request_takes_along_go_by_the_worker(
     await world.deliver_all()
     assert await counts() == [0] * 7
     assert [await acts.read_indexes(booster) for booster in boosters] == [(set(), set())] * 7
-    (left,) = await services.store.gather([("EXISTS", keys.fading(post.id))])
+    (left,) = await services.store.gather([("EXISTS", keys.boosts_to_delete(post.id))])
     assert not left
 
 

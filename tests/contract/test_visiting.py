@@ -6,12 +6,12 @@ from accounts.errors import AccountNotFound
 from socialsite.services import Services
 from tests.support.world import Person, World
 from timelines.graph.follow import Follow, FollowCounts
-from timelines.pages.page import Cut
-from timelines.profiles.service import Visit
+from timelines.pages.page import PageRequest
+from timelines.profiles.service import ProfilePage
 
 
-async def visited(services: Services, viewer: Person | None, account: Person) -> Visit:
-    return await services.visiting.visit(account.handle, Cut(), viewer_id=viewer.id if viewer else None)
+async def visited(services: Services, viewer: Person | None, account: Person) -> ProfilePage:
+    return await services.visiting.load_page(account.handle, PageRequest(), viewer_id=viewer.id if viewer else None)
 
 
 async def shown_to(services: Services, viewer: Person | None, account: Person) -> list[int]:
@@ -19,8 +19,8 @@ async def shown_to(services: Services, viewer: Person | None, account: Person) -
     return [entry.id for entry in (await visited(services, viewer, account)).page.entries]
 
 
-def known(visit: Visit) -> list[int]:
-    return [author.id for author in visit.known]
+def known(visit: ProfilePage) -> list[int]:
+    return [author.id for author in visit.known_followers]
 
 
 async def test_what_two_have_in_common_is_told(world: World, services: Services) -> None:
@@ -64,7 +64,7 @@ async def test_posts_and_their_number_are_there_for_whoever_may_see_them(world: 
     post = await alice.publishes("hello")
     for viewer in (None, alice, bob, carol):
         assert await shown_to(services, viewer, alice) == [post.id]
-        assert (await visited(services, viewer, alice)).posts == 1
+        assert (await visited(services, viewer, alice)).post_count == 1
         assert (await visited(services, viewer, alice)).counts == FollowCounts(1, 0)
     await alice.locks()
     shown = {viewer: bool(await shown_to(services, viewer, alice)) for viewer in (None, alice, bob, carol)}

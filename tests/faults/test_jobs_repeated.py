@@ -16,7 +16,7 @@ from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, open_services
 from socialsite.store import StoreUrls
 from tests.support.world import Person, World
-from timelines.jobs import FadeBoosts, Job, decode_job, encode_job
+from timelines.jobs import DeleteBoostsOfPost, Job, decode_job, encode_job
 
 ROUNDS = int(os.environ.get("REPEATED_ROUNDS", "3"))
 AT_ONCE = 4
@@ -84,7 +84,7 @@ async def busy_town(world: World) -> list[Person]:
     gone = await ann.publishes("boosted, and then taken back")
     await services.reactions.boost(account_id=ben.id, post_id=gone.id, now_ms=now_ms)
     await services.repositories.posts.delete(gone.id, ann.id)  # by a process that dies before its boosts go
-    await services.outbox.add(encode_job(FadeBoosts(gone.id)))
+    await services.outbox.add(encode_job(DeleteBoostsOfPost(gone.id)))
     return people
 
 

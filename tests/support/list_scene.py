@@ -110,7 +110,7 @@ class ListScenario:
         )
 
     def _is_expected(self, post: Post, members: set[AccountId], replies: str) -> bool:
-        answered = post.reply_to_author
+        answered = post.reply_to_author_id
         if post.in_reply_to is None or answered in (post.author_id, self.alice.id) or replies == "all":
             return True
         return answered in {"members": members, "followed": self.followed, "none": set()}[replies]

@@ -14,7 +14,7 @@ from timelines.errors import PostNotFound
 from timelines.ids import ListId
 from timelines.pages.page import TimelinePage
 from timelines.posts.post import Post
-from timelines.search.query import parsed
+from timelines.search.query import parse_query
 
 
 @dataclass
@@ -79,7 +79,7 @@ async def on_public(scene: VisibilityScenario) -> bool:
 
 
 async def in_search(scene: VisibilityScenario) -> bool:
-    found = await scene.services.search.posts(parsed("cup tea"), viewer_id=scene.alice.id)
+    found = await scene.services.search.posts(parse_query("cup tea"), viewer_id=scene.alice.id)
     by_name = await scene.services.completing.accounts("bob", viewer_id=scene.alice.id, limit=5)
     if not found.entries:
         return False

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from accounts.domain import ACTIVE, SUSPENDED, AccountId, AccountState, Author
 from socialsite.clock import FixedClock
 from timelines.posts.post import Post
-from timelines.visibility.filter import Filter, matching
-from timelines.visibility.rights import UNFILTERED, Place, ReaderState, may_see
+from timelines.visibility.filter import Filter, find_filter
+from timelines.visibility.rights import UNFILTERED_CONTEXTS, ViewContext, ViewerRelations, may_see
 
 Pairs = set[tuple[AccountId, AccountId]]
 
@@ -30,9 +30,9 @@ class RightsModel:
     def is_block_between(self, one: AccountId, other: AccountId) -> bool:
         return bool({(one, other), (other, one)} & self.blocks)
 
-    def state(self, viewer: AccountId) -> ReaderState:
+    def state(self, viewer: AccountId) -> ViewerRelations:
         now_ms = self.clock.now_ms()
-        return ReaderState(
+        return ViewerRelations(
             viewer,
             now_ms,
             blocks=frozenset(other for one, other in self.blocks if one == viewer),
@@ -45,13 +45,13 @@ class RightsModel:
         state: AccountState = SUSPENDED if account_id in self.suspended else ACTIVE
         return Author(account_id, "", "", state, 1, account_id in self.private)
 
-    def is_visible(self, post: Post, viewer: AccountId | None, place: Place) -> bool:
+    def is_visible(self, post: Post, viewer: AccountId | None, place: ViewContext) -> bool:
         reader = None if viewer is None else self.state(viewer)
         follows = (viewer, post.author_id) in self.follows
         author = self.author(post.author_id)
-        if not may_see(post, author, reader=reader, follows=follows, place=place):
+        if not may_see(post, author, viewer=reader, follows=follows, context=place):
             return False
-        if reader is None or viewer == post.author_id or place in UNFILTERED:
+        if reader is None or viewer == post.author_id or place in UNFILTERED_CONTEXTS:
             return True
-        found = matching(reader.filters, post.text, reader.now_ms)
+        found = find_filter(reader.filters, post.text, reader.now_ms)
         return found is None or found.action == "warn"

@@ -16,7 +16,7 @@ from tests.support.world import Person, World
 from timelines.errors import TimelinesError
 from timelines.ids import ListId
 from timelines.pages.page import TimelinePage
-from timelines.visibility.rights import FOREVER
+from timelines.visibility.rights import NO_EXPIRY_MS
 
 PEOPLE = 4
 SMALL_CONFIG = ServiceConfig(home_cap=5, list_cap=5, posts_per_pass=1, time_slice_ms=0, read_ahead=1)
@@ -122,7 +122,7 @@ class RightsSite(RightsModel):
     async def do_mute(self, one: Person, other: Person, number: int) -> None:
         if one is not other:
             await one.mutes(other)
-            self.mutes[one.id, other.id] = FOREVER
+            self.mutes[one.id, other.id] = NO_EXPIRY_MS
 
     async def do_mute_a_while(self, one: Person, other: Person, number: int) -> None:
         if one is not other:

@@ -3,20 +3,20 @@
 from socialsite.services import Services
 from tests.support.world import Person
 from timelines.posts.post import Post
-from timelines.reading.batch_hydration import Seat, hydrate_for
-from timelines.visibility.rights import Place
+from timelines.reading.batch_hydration import ViewerContext, hydrate_for_viewers
+from timelines.visibility.rights import ViewContext
 
 
-def home_viewer(services: Services, reader: Person) -> Seat:
-    return Seat(reader.id, Place.HOME, services.reading.home_rights(reader.id))
+def home_viewer(services: Services, reader: Person) -> ViewerContext:
+    return ViewerContext(reader.id, ViewContext.HOME, services.reading.home_rights(reader.id))
 
 
-async def list_viewer(services: Services, owner: Person, *members: Person) -> Seat:
+async def list_viewer(services: Services, owner: Person, *members: Person) -> ViewerContext:
     """Before a new list of these."""
     rule = await services.lists.rule(await owner.makes_list(*members))
-    return Seat(owner.id, Place.LIST, rule.read_member_authors, rule.reply_rights)
+    return ViewerContext(owner.id, ViewContext.LIST, rule.read_member_authors, rule.reply_rights)
 
 
-async def visible_to(services: Services, post: Post, seats: list[Seat]) -> list[bool]:
-    found = await hydrate_for(services.hydrator, post.id, post.author_id, seats)
+async def visible_to(services: Services, post: Post, seats: list[ViewerContext]) -> list[bool]:
+    found = await hydrate_for_viewers(services.hydrator, post.id, post.author_id, seats)
     return [entry is not None for entry in found]

@@ -14,7 +14,7 @@ from tests.support.site_machine_pages import TAG, WORD, PageInvariants
 from tests.support.site_model import ModelPost
 from timelines.ids import ListId
 from timelines.posts.post import Post
-from timelines.visibility.rights import FOREVER
+from timelines.visibility.rights import NO_EXPIRY_MS
 
 AUDIENCES = st.sampled_from([0, 0, 0, 1, 2])
 PostDrafts = list[tuple[int, int, bool]]
@@ -81,7 +81,7 @@ class PeopleActions(PageInvariants):
 
     def _assert_stored(self, made: Post, tagged: bool) -> None:
         self.model.posts[made.id] = ModelPost(
-            made.author_id, made.audience, None, made.in_reply_to, tagged, made.reply_to_author
+            made.author_id, made.audience, None, made.in_reply_to, tagged, made.reply_to_author_id
         )
         self.tally["posts"] += 1
         self.owed = True
@@ -155,7 +155,7 @@ class PeopleActions(PageInvariants):
         until_ms = None if hours is None else now_ms + hours * 3_600_000
         work = self.services.relations.mute(account_id=one, other_id=another, now_ms=now_ms, until_ms=until_ms)
         self.run_coroutine(work)
-        self.model.mutes[one, another] = FOREVER if until_ms is None else until_ms
+        self.model.mutes[one, another] = NO_EXPIRY_MS if until_ms is None else until_ms
         self.changed = True
 
     @rule(who=PERSON_INDEXES, other=PERSON_INDEXES, on=st.booleans())

@@ -9,7 +9,7 @@ from accounts.domain import AccountId
 from tests.support.site_machine import SiteMachine
 from timelines.ids import ListId
 from timelines.pages.page import HydratedPost, TimelinePage
-from timelines.search.query import parsed
+from timelines.search.query import parse_query
 
 WORD, TAG = "words", "tea"
 """In every post, and in some of them as a hashtag."""
@@ -79,7 +79,7 @@ class PageInvariants(SiteMachine):
         await self.assert_same_pages(f"#{TAG} for {viewer}", model.tag(viewer), viewer, reading.tag, TAG, viewer_id=me)
         seek = self.services.search.posts
         for words, expected in ((WORD, model.public(viewer)), (f"#{TAG}", model.tag(viewer))):
-            found = await self.walk(viewer, seek, (parsed(words),), {"viewer_id": me}, down=True)
+            found = await self.walk(viewer, seek, (parse_query(words),), {"viewer_id": me}, down=True)
             assert found == expected, f"search of {viewer} for {words}"
 
     async def _bookmarks(self) -> None:

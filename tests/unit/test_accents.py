@@ -8,10 +8,10 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timelines.search.query import Query, QueryRefused, parsed
+from timelines.search.query import QueryInvalid, SearchQuery, parse_query
 from timelines.text.accents import plain, without_marks
 from timelines.text.tokenizer import folded, name_starts, terms_of, tokens_of
-from timelines.visibility.filter import Filter, matching
+from timelines.visibility.filter import Filter, find_filter
 
 EVERY_CHARACTER = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
 BASES = ("a", "ø", "ι", "и", "е", "і\u0308", "ا", "ٱ", "و", "ש", "か", "क", "1", " ")
@@ -55,10 +55,10 @@ KEPT_AS_THEY_ARE = regex.compile(
     ],
 )
 def test_what_is_typed_plainly_is_found_and_so_is_what_is_typed_in_full(typed: str, written: str) -> None:
-    assert parsed(typed).matches(f"…{written}!")
-    assert parsed(written).matches(typed)
-    assert parsed(written).matches(written)
-    assert parsed(f'"{typed}"').matches(written), "a phrase is as lenient as its words"
+    assert parse_query(typed).matches(f"…{written}!")
+    assert parse_query(written).matches(typed)
+    assert parse_query(written).matches(written)
+    assert parse_query(f'"{typed}"').matches(written), "a phrase is as lenient as its words"
     assert name_starts(typed) == name_starts(written)
 
 
@@ -84,7 +84,7 @@ def test_what_is_typed_plainly_is_found_and_so_is_what_is_typed_in_full(typed: s
 )
 def test_letters_that_tell_words_apart_stay_apart(one: str, other: str) -> None:
     assert tokens_of(one) != tokens_of(other)
-    assert not parsed(one).matches(other)
+    assert not parse_query(one).matches(other)
 
 
 @given(texts)
@@ -136,32 +136,32 @@ def test_latin_and_greek_keep_no_accent_and_lose_no_letter() -> None:
 @given(texts, texts)
 def test_what_is_found_stands_under_what_is_asked_for(query: str, text: str) -> None:
     try:
-        found: Query = parsed(f"{query} #{text}")
-    except QueryRefused:
+        found: SearchQuery = parse_query(f"{query} #{text}")
+    except QueryInvalid:
         return
     if found.matches(text):
         assert set(found.terms) <= terms_of(text)
 
 
 def test_a_hashtag_is_found_by_either_spelling_and_keeps_its_own() -> None:
-    assert parsed("#cafe").matches("im #Café")
-    assert parsed("#café").matches("im #cafe")
-    assert parsed("#Café").tags == ("café",)
+    assert parse_query("#cafe").matches("im #Café")
+    assert parse_query("#café").matches("im #cafe")
+    assert parse_query("#Café").tags == ("café",)
     assert terms_of("#Café") == {"cafe", "#cafe"}
-    assert parsed("#Café").terms == ["#cafe"]
-    assert not parsed("#cafe").matches("café")
+    assert parse_query("#Café").terms == ["#cafe"]
+    assert not parse_query("#cafe").matches("café")
 
 
 def test_marks_alone_are_nothing_to_look_for() -> None:
     assert tokens_of("\u0640 \u064b \u05b8") == ()
-    with pytest.raises(QueryRefused):
-        parsed("\u0640")
+    with pytest.raises(QueryInvalid):
+        parse_query("\u0640")
 
 
 def test_a_filter_means_what_it_says() -> None:
     """Hiding too much is worse than finding too much: `ano` must not hide `año`."""
-    assert matching([Filter(1, "ano")], "feliz año", 0) is None
-    assert matching([Filter(1, "año")], "Feliz AÑO", 0) is not None
+    assert find_filter([Filter(1, "ano")], "feliz año", 0) is None
+    assert find_filter([Filter(1, "año")], "Feliz AÑO", 0) is not None
 
 
 @pytest.mark.parametrize("text", ["е" + "\u0301" * 60_000, "か" + "\u3099" * 60_000, "и\u0306\u0301" * 20_000])

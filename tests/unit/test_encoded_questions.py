@@ -11,9 +11,9 @@ from socialsite.store.scripts import Command
 from socialsite.store.topology.standalone import Standalone
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.repository import Follows
-from timelines.posts.counts import counts_question
+from timelines.posts.counts import read_counts
 from timelines.posts.repository import PostRepository
-from timelines.visibility.viewer_state import state_question
+from timelines.visibility.viewer_state import read_viewer_relations
 
 POSTS = [PostId(9_007_199_254_740_991), PostId(1), PostId(0)]
 PEOPLE = [AccountId(number) for number in (1, 42, 99, 100, 1_000_000)]
@@ -24,16 +24,16 @@ def questions() -> dict[str, Read]:
     follows = Follows(store, partitions=16, following_cap=100)
     side = follows._following
     return {
-        "posts": PostRepository(store).find_question(POSTS),
-        "counts": counts_question(POSTS),
+        "posts": PostRepository(store).read_many(POSTS),
+        "counts": read_counts(POSTS),
         "authors": AccountRepository(store).read_authors([*PEOPLE, *PEOPLE]),
         "followed": follows.read_followed_among(AccountId(7), PEOPLE),
         "sizes": side.count_question(7),
         "times": side.times_question(7, 50),
         "first": side.first_question(7, 20),
         "relation": BlocksAndMutes(store).read_relationship(AccountId(7), AccountId(42), 0),
-        "state": state_question(AccountId(7), POSTS, PEOPLE, 1_732_100_000_000),
-        "nothing": state_question(AccountId(7), (), (), 0),
+        "state": read_viewer_relations(AccountId(7), POSTS, PEOPLE, 1_732_100_000_000),
+        "nothing": read_viewer_relations(AccountId(7), (), (), 0),
     }
 
 

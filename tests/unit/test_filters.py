@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from timelines.errors import FilterInvalid
 from timelines.filters.service import normalize_phrase
 from timelines.text.tokenizer import folded
-from timelines.visibility.filter import Filter, matching
+from timelines.visibility.filter import Filter, find_filter
 
 NOW = 1_000
 
 
 def found(phrase: str, text: str, **options: object) -> bool:
-    return matching([Filter(1, phrase, **options)], text, NOW) is not None  # type: ignore[arg-type]
+    return find_filter([Filter(1, phrase, **options)], text, NOW) is not None  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,10 @@ def test_a_filter_that_is_over_finds_nothing() -> None:
 
 def test_one_that_hides_comes_before_one_that_warns() -> None:
     warns, hides = Filter(1, "tea", "warn"), Filter(2, "cup", "hide")
-    assert matching([warns, hides], "a cup of tea", NOW) is hides
-    assert matching([hides, warns], "a cup of tea", NOW) is hides
-    assert matching([warns, hides], "tea", NOW) is warns
-    assert matching([], "tea", NOW) is None
+    assert find_filter([warns, hides], "a cup of tea", NOW) is hides
+    assert find_filter([hides, warns], "a cup of tea", NOW) is hides
+    assert find_filter([warns, hides], "tea", NOW) is warns
+    assert find_filter([], "tea", NOW) is None
 
 
 WORDS = st.text(alphabet="abcäß茶 \n#@_", max_size=12)

@@ -5,7 +5,7 @@ import pytest
 
 from accounts.domain import AccountId
 from socialsite.ids import MAX_ID, PostId
-from timelines.jobs import FadeBoosts, SyndicatePass, SyndicatePost, decode_job, encode_job
+from timelines.jobs import DeleteBoostsOfPost, SyndicatePass, SyndicatePost, decode_job, encode_job
 from timelines.posts.post import Post
 
 GOOD = encode_job(SyndicatePost.of(Post(PostId(MAX_ID), AccountId(7), "hello")))
@@ -32,6 +32,6 @@ def test_what_is_no_job_is_refused(payload: bytes) -> None:
 
 
 def test_jobs_come_back_as_they_were() -> None:
-    for job in (SyndicatePass(PostId(1), AccountId(2), "lists", 3, 4, 5), FadeBoosts(PostId(0))):
+    for job in (SyndicatePass(PostId(1), AccountId(2), "lists", 3, 4, 5), DeleteBoostsOfPost(PostId(0))):
         assert decode_job(encode_job(job)) == job
     assert encode_job(decode_job(GOOD)) == GOOD

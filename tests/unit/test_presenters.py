@@ -124,7 +124,7 @@ def test_a_name_is_text_too():
 def boosted(viewer: ViewerState | None = None, **shown: object) -> HydratedPost:
     """Bob's boost of alice's post."""
     original = replace(entry(**shown), viewer=viewer)
-    boost = Post(PostId(POST_ID + 9), AccountId(8), "", boost_of=POST_ID, boosted_author=AccountId(9))
+    boost = Post(PostId(POST_ID + 9), AccountId(8), "", boost_of=POST_ID, boosted_author_id=AccountId(9))
     booster = Author(AccountId(8), "bob", "Bob <b>", "active", 1)
     return HydratedPost(boost, booster, original.counts, original.viewer, original)
 

@@ -6,11 +6,14 @@ from hypothesis import strategies as st
 from accounts.domain import AccountId, Author
 from socialsite.ids import PostId
 from timelines.posts.post import FOLLOWERS, PUBLIC, UNLISTED, Post
-from timelines.visibility.rights import Place, ReaderState, may_see, sees_all_followed
+from timelines.visibility.rights import ViewContext, ViewerRelations, may_see, sees_all_followed
 
 PEOPLE = st.integers(1, 4).map(AccountId)
 SOME = st.frozensets(PEOPLE, max_size=1)
-READERS = st.builds(ReaderState, PEOPLE, st.just(0), blocks=SOME, blocked_by=SOME, muted=SOME, quieted=SOME) | st.none()
+READERS = (
+    st.builds(ViewerRelations, PEOPLE, st.just(0), blocks=SOME, blocked_by=SOME, muted=SOME, boosts_hidden=SOME)
+    | st.none()
+)
 AUTHORS = st.builds(
     Author, PEOPLE, st.just("ann"), st.just("Ann"), st.sampled_from(["active", "suspended", "deleted"]),
     st.just(1), st.booleans(),
@@ -18,19 +21,21 @@ AUTHORS = st.builds(
 
 
 @given(
-    reader=READERS, author=AUTHORS, place=st.sampled_from(Place),
+    reader=READERS, author=AUTHORS, place=st.sampled_from(ViewContext),
     audience=st.sampled_from([PUBLIC, UNLISTED, FOLLOWERS]), answered=st.none() | PEOPLE,
 )  # fmt: skip
 def test_who_sees_all_of_whom_they_follow_sees_each_post(
-    reader: ReaderState | None, author: Author, place: Place, audience: int, answered: AccountId | None
+    reader: ViewerRelations | None, author: Author, place: ViewContext, audience: int, answered: AccountId | None
 ) -> None:
-    post = Post(PostId(9), author.id, "words", audience=audience, reply_to_author=answered)
+    post = Post(PostId(9), author.id, "words", audience=audience, reply_to_author_id=answered)
     if sees_all_followed(reader, place):
-        assert may_see(post, author, reader=reader, follows=True, place=place) == author.is_visible
+        assert may_see(post, author, viewer=reader, follows=True, context=place) == author.is_visible
 
 
 def test_readers_with_nobody_to_keep_away_see_all_of_whom_they_follow_at_home_alone() -> None:
-    plain = ReaderState(AccountId(1), 0)
-    assert [place for place in Place if sees_all_followed(plain, place)] == [Place.HOME]
-    assert not sees_all_followed(None, Place.HOME)
-    assert not sees_all_followed(ReaderState(AccountId(1), 0, quieted=frozenset({AccountId(2)})), Place.HOME)
+    plain = ViewerRelations(AccountId(1), 0)
+    assert [place for place in ViewContext if sees_all_followed(plain, place)] == [ViewContext.HOME]
+    assert not sees_all_followed(None, ViewContext.HOME)
+    assert not sees_all_followed(
+        ViewerRelations(AccountId(1), 0, boosts_hidden=frozenset({AccountId(2)})), ViewContext.HOME
+    )

@@ -13,8 +13,8 @@ from timelines.live.socket_registry import (
     Subscription,
 )
 from timelines.pages.page import TimelinePage
-from timelines.reading.batch_hydration import Seat
-from timelines.visibility.rights import Place
+from timelines.reading.batch_hydration import ViewerContext
+from timelines.visibility.rights import ViewContext
 
 
 class Seen:
@@ -144,7 +144,7 @@ def test_a_change_is_forgotten_with_the_last_socket() -> None:
 
 def test_counts_follow_the_entries_that_were_sent_lately() -> None:
     room, (home, _) = SocketRegistry(), subscription()
-    room.add_subscription(home, Channel("home:1", None, nothing, Seat(AccountId(1), Place.HOME)))
+    room.add_subscription(home, Channel("home:1", None, nothing, ViewerContext(AccountId(1), ViewContext.HOME)))
     for number in range(1, MAX_REMEMBERED_SENT_POSTS + 2):
         room.record_sent(PostId(number), ["home:1"])
     assert room.subscriptions_showing(PostId(MAX_REMEMBERED_SENT_POSTS + 1)) == [home]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialsite.ids import MAX_ID, ms_from_id
-from timelines.search.query import LENGTH_CAP, NARROWING_CAP, Query, QueryRefused, parsed
+from timelines.search.query import LENGTH_CAP, NARROWING_CAP, QueryInvalid, SearchQuery, parse_query
 from timelines.text.tokenizer import folded, name_starts, narrowing_terms, terms_of, tokens_of
 
 texts = st.text(max_size=80) | st.text(alphabet="ab 日本語カー나ไทย#@_-.\"é'", max_size=40)
@@ -55,15 +55,15 @@ def test_spelling_makes_no_difference(text: str) -> None:
 def test_every_part_of_a_text_is_found_in_it_and_narrowed_to_it(text: str, start: int, length: int) -> None:
     phrase = tokens_of(text)[start : start + length]
     if phrase:
-        assert Query(phrases=(phrase,)).matches(text)
+        assert SearchQuery(phrases=(phrase,)).matches(text)
         assert set(narrowing_terms(phrase)) <= terms_of(text)
 
 
 @given(texts, texts)
 def test_what_matches_stands_under_all_terms_that_are_asked_for(query: str, text: str) -> None:
     try:
-        found = parsed(query)
-    except QueryRefused:
+        found = parse_query(query)
+    except QueryInvalid:
         return
     assert len(found.terms) <= NARROWING_CAP
     if found.matches(text):
@@ -72,15 +72,15 @@ def test_what_matches_stands_under_all_terms_that_are_asked_for(query: str, text
 
 @given(st.text(max_size=LENGTH_CAP + 20))
 def test_any_query_is_understood_or_refused(text: str) -> None:
-    with suppress(QueryRefused):
-        found = parsed(text)
+    with suppress(QueryInvalid):
+        found = parse_query(text)
         assert found.lowest >= 0
         assert found.highest <= MAX_ID
         assert found.terms or found.author
 
 
 def test_words_phrases_and_operators() -> None:
-    found = parsed('"Hello  world" from:@Bob SINCE:2024-02-29 #Redis, @al cats')
+    found = parse_query('"Hello  world" from:@Bob SINCE:2024-02-29 #Redis, @al cats')
     assert found.phrases == (("hello", "world"), ("cats",))
     assert (found.tags, found.mentions, found.author) == (("redis",), ("al",), "bob")
     assert ms_from_id(found.lowest) == 1_709_164_800_000
@@ -88,11 +88,11 @@ def test_words_phrases_and_operators() -> None:
 
 
 def test_a_day_has_its_first_and_its_last_post() -> None:
-    found = parsed("a since:2024-01-01 until:2024-01-01")
+    found = parse_query("a since:2024-01-01 until:2024-01-01")
     assert (ms_from_id(found.lowest), ms_from_id(found.highest)) == (1_704_067_200_000, 1_704_153_599_999)
-    assert parsed("a until:1999-12-31").highest < 1
-    assert parsed("a since:0001-01-01").lowest == 0
-    assert parsed("a since:9999-12-31").lowest > MAX_ID - 2**13
+    assert parse_query("a until:1999-12-31").highest < 1
+    assert parse_query("a since:0001-01-01").lowest == 0
+    assert parse_query("a since:9999-12-31").lowest > MAX_ID - 2**13
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_a_day_has_its_first_and_its_last_post() -> None:
     ],
 )
 def test_a_query_that_cannot_be_meant_is_refused(query: str, code: str) -> None:
-    with pytest.raises(QueryRefused) as refused:
-        parsed(query)
+    with pytest.raises(QueryInvalid) as refused:
+        parse_query(query)
     assert refused.value.code == code
 
 
@@ -139,7 +139,7 @@ def test_a_query_that_cannot_be_meant_is_refused(query: str, code: str) -> None:
     ],
 )
 def test_what_a_query_finds(query: str, text: str, is_found: bool) -> None:
-    assert parsed(query).matches(text) is is_found
+    assert parse_query(query).matches(text) is is_found
 
 
 def test_a_name_is_found_from_each_of_its_words() -> None:
@@ -160,8 +160,8 @@ def test_a_name_is_found_from_each_of_its_words() -> None:
     ],
 )
 def test_who_or_what_a_query_could_name(query: str, account: str, tag: str) -> None:
-    found = parsed(query)
-    assert (found.account_name, found.tag_name) == (account, tag)
+    found = parse_query(query)
+    assert (found.account_prefix, found.hashtag_prefix) == (account, tag)
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=127), max_size=80))

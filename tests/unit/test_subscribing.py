@@ -9,8 +9,8 @@ from timelines.live.channels import Channel
 from timelines.live.socket_registry import LiveSocket, SocketRegistry, Subscription
 from timelines.live.subscriptions import SubscriptionManager
 from timelines.pages.page import TimelinePage
-from timelines.reading.batch_hydration import Seat
-from timelines.visibility.rights import Place
+from timelines.reading.batch_hydration import ViewerContext
+from timelines.visibility.rights import ViewContext
 
 
 class Outlet:
@@ -36,7 +36,7 @@ async def test_a_repair_begins_though_the_one_before_has_only_just_ended() -> No
     room = SocketRegistry()
     subscriber = SubscriptionManager(room, None, None, Live(), FixedClock(1_900_000_000_000))  # type: ignore[arg-type]
     found = Subscription(LiveSocket(Outlet(), AccountId(1), "ab", "en"), "public")
-    room.add_subscription(found, Channel("public", None, nothing, Seat(AccountId(1), Place.PUBLIC)))
+    room.add_subscription(found, Channel("public", None, nothing, ViewerContext(AccountId(1), ViewContext.PUBLIC)))
     found.resume(lambda post_id: False)
     found.task = asyncio.create_task(asyncio.sleep(0))
     await found.task

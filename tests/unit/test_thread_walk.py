@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from socialsite.ids import PostId
-from timelines.threads.thread import DEEPEST, Node, Walk
+from timelines.threads.thread import MAX_DEPTH, ReplyNode, ThreadWalk
 
 ROOT = PostId(1)
 Tree = Mapping[PostId, list[PostId]]
@@ -23,11 +23,11 @@ def grown(seed: int, size: int, shape: float) -> dict[PostId, list[PostId]]:
     return children
 
 
-def preorder(tree: Tree, root: PostId = ROOT, depth: int = 1) -> list[Node]:
-    found: list[Node] = []
+def preorder(tree: Tree, root: PostId = ROOT, depth: int = 1) -> list[ReplyNode]:
+    found: list[ReplyNode] = []
     for child in tree.get(root, ()):
-        found.append(Node(child, depth))
-        if depth < DEEPEST:
+        found.append(ReplyNode(child, depth))
+        if depth < MAX_DEPTH:
             found += preorder(tree, child, depth + 1)
     return found
 
@@ -40,9 +40,9 @@ def path_to(tree: Tree, last: PostId) -> list[PostId]:
     return path[::-1]
 
 
-def page(tree: Tree, path: Sequence[PostId], wanted: int) -> tuple[list[Node], int]:
-    walk, looks = Walk(path), 0
-    while ranges := walk.open(wanted):
+def page(tree: Tree, path: Sequence[PostId], wanted: int) -> tuple[list[ReplyNode], int]:
+    walk, looks = ThreadWalk(path), 0
+    while ranges := walk.unread_ranges(wanted):
         looks += 1
         walk.fill(ranges, [[id for id in tree.get(r.parent, ()) if id > r.above][: r.limit] for r in ranges])
     return walk.take(wanted), looks
@@ -51,7 +51,7 @@ def page(tree: Tree, path: Sequence[PostId], wanted: int) -> tuple[list[Node], i
 @pytest.mark.parametrize("seed", range(40))
 def test_pages_joined_are_the_pre_order_of_the_tree(seed: int) -> None:
     tree = grown(seed, size=120, shape=seed / 40)
-    read: list[Node] = []
+    read: list[ReplyNode] = []
     path, wanted = [ROOT], 1 + seed % 7
     while nodes := page(tree, path, wanted)[0]:
         read += nodes
@@ -67,10 +67,10 @@ def test_a_wide_thread_takes_two_looks_a_page_and_a_deep_one_a_look_a_level() ->
 
 
 def test_the_walk_ends_at_the_deepest_level() -> None:
-    deep = {PostId(number): [PostId(number + 1)] for number in range(1, DEEPEST + 50)}
-    assert page(deep, [ROOT], DEEPEST + 40)[0][-1] == Node(PostId(DEEPEST + 1), DEEPEST)
+    deep = {PostId(number): [PostId(number + 1)] for number in range(1, MAX_DEPTH + 50)}
+    assert page(deep, [ROOT], MAX_DEPTH + 40)[0][-1] == ReplyNode(PostId(MAX_DEPTH + 1), MAX_DEPTH)
 
 
 def test_a_circle_ends_too() -> None:
     circle = {ROOT: [PostId(2)], PostId(2): [ROOT]}
-    assert len(page(circle, [ROOT], DEEPEST + 40)[0]) == DEEPEST
+    assert len(page(circle, [ROOT], MAX_DEPTH + 40)[0]) == MAX_DEPTH

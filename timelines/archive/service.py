@@ -17,7 +17,7 @@ from socialsite.store.aof import wait_for_aof_at_exit
 from timelines import keys
 from timelines.posts.archive import Archive, Body
 from timelines.posts.post import Post, decode_post
-from timelines.posts.stored_values import PostState, decoded
+from timelines.posts.stored_values import PostState, decode_stored
 
 if TYPE_CHECKING:
     from socialsite.services import Services
@@ -50,7 +50,7 @@ class ArchivingService:
         moved = Moved()
         async for node, found in self._old(int(id_at(before_ms)), on_step):
             values = await node.pipeline([("GET", key) for key in found])
-            posts = [(k, v) for k, v in zip(found, values, strict=True) if isinstance(decoded(v), Post)]
+            posts = [(k, v) for k, v in zip(found, values, strict=True) if isinstance(decode_stored(v), Post)]
             sizes = await weights(node, [key for key, _ in posts])
             moved.posts += len(posts)
             moved.bytes_before += sum(sizes)
@@ -93,7 +93,7 @@ class ArchivingService:
         async for page in self._archive.pages():
             async with wait_for_aof_at_exit():
                 values = await self._store.gather([("GET", keys.post(post_id)) for post_id, _ in page])
-            idle = [i for (i, _), v in zip(page, values, strict=True) if decoded(v) is not PostState.ARCHIVED]
+            idle = [i for (i, _), v in zip(page, values, strict=True) if decode_stored(v) is not PostState.ARCHIVED]
             await self._archive.remove(idle)
             removed += len(idle)
         return removed

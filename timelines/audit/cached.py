@@ -15,10 +15,10 @@ from timelines import keys
 from timelines.audit.discrepancy import Finding
 from timelines.audit.reader import ABSENT, Looking, read
 from timelines.audit.repairs import Places
-from timelines.author_feeds.merging import nearest
+from timelines.author_feeds.merging import merge_nearest
 from timelines.cached_timelines.repository import MAX_DISORDER_MS, CachedTimelines
 from timelines.ids import ListId
-from timelines.pages.page import ABOVE_ALL
+from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.post import Post
 from timelines.posts.stored_values import PostState
 
@@ -93,7 +93,9 @@ class CachedChecks:
         is_home = key.endswith(":home")
         authors = await self._authors(owner, is_home=is_home)
         wanted = len(held.ids) + 200
-        right = [i for i in await nearest(self._places.at.profiles, authors, ABOVE_ALL, wanted) if i > held.floor]
+        right = [
+            i for i in await merge_nearest(self._places.at.profiles, authors, ABOVE_ALL_IDS, wanted) if i > held.floor
+        ]
         ids = {i for i in held.ids if i > held.floor}
         missing = [i for i in right if i not in ids and i not in owed] if all_owed else []
         if missing and is_home:
@@ -104,7 +106,7 @@ class CachedChecks:
 
     async def _pushed(self, look: Looking, ids: Sequence[PostId]) -> list[PostId]:
         """Without those that readers take from the profiles of much followed authors (pulling.py)."""
-        since = await self._places.at.pulled.all()
+        since = await self._places.at.pulled.read_all()
         if not since:
             return list(ids)
         values = await look.gather(("GET", keys.post(post_id)) for post_id in ids)
@@ -133,7 +135,7 @@ class CachedChecks:
 
 def since_id(since: Mapping[AccountId, int], post: Post) -> int:
     """The id from which on posts of this author need not stand in homes."""
-    return id_at(since[post.author_id]) if post.author_id in since else ABOVE_ALL
+    return id_at(since[post.author_id]) if post.author_id in since else ABOVE_ALL_IDS
 
 
 def elements_of(elements: Sequence[bytes]) -> Elements | None:
@@ -148,7 +150,7 @@ def elements_of(elements: Sequence[bytes]) -> Elements | None:
 
 def in_order(ids: Sequence[int]) -> bool:
     """Newest first, but for the margin that readers sort."""
-    lowest = ABOVE_ALL
+    lowest = ABOVE_ALL_IDS
     for post_id in ids:
         if post_id - lowest > MARGIN:
             return False

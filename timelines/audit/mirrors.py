@@ -22,8 +22,8 @@ class MirrorChecks:
         self._places = places
         self.blocks = self._of("block", keys.blocked_by)
         self.blocked_by = self._of("block", keys.blocks)
-        self.requests = self._of("request", keys.requested)
-        self.requested = self._of("request", keys.requests)
+        self.requests = self._of("request", keys.sent_follow_requests)
+        self.requested = self._of("request", keys.follow_requests)
 
     def _of(self, name: str, mirror: KeyOf) -> Check:
         return partial(self._check, name, mirror)

@@ -14,7 +14,7 @@ from timelines.audit.reader import ABSENT, Looking, read
 from timelines.audit.repairs import Places
 from timelines.audit.tags import TagChecks
 from timelines.posts.post import Post
-from timelines.posts.repository import CLAIM_TTL_S, IDEMPOTENCY_TTL_S
+from timelines.posts.repository import IDEMPOTENCY_TTL_S, RESERVATION_TTL_S
 from timelines.posts.stored_values import DELETED as TOMBSTONE
 from timelines.posts.stored_values import PostState
 
@@ -43,7 +43,7 @@ class PostChecks:
             elif post is PostState.ARCHIVED:
                 archived.append(key)
             if post is PostState.PENDING and left_ms == -1:
-                expire = self._places.run(("EXPIRE", key, CLAIM_TTL_S))
+                expire = self._places.run(("EXPIRE", key, RESERVATION_TTL_S))
                 findings.append(Finding("claim_eternal", key, repair=expire))
             elif post is not PostState.PENDING and left_ms > 0:
                 findings.append(Finding("post_expires", key, repair=self._places.run(("PERSIST", key))))
@@ -74,7 +74,7 @@ class PostChecks:
 
     async def _unprofiled(self, look: Looking, posts: dict[Key, Post]) -> list[Finding]:
         """Each post is in its author's profile, unless PROFILE_CAP newer ones pushed it out."""
-        profile_of = self._places.at.profiles.keys.of
+        profile_of = self._places.at.profiles.keys.of_post
         profiles = {key: profile_of(post.author_id, post.id) for key, post in posts.items()}
         scores = await look.gather(("ZSCORE", profiles[key], post.id) for key, post in posts.items())
         missing = [key for key, score in zip(posts, scores, strict=True) if score is None]

@@ -20,7 +20,7 @@ class ProfileChecks:
         self._places = places
 
     async def profiles(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
-        owners = {key: keys.profile_owner(key) for key in found}
+        owners = {key: keys.author_feed_owner(key) for key in found}
         states = await look.states(owners.values())
         findings: list[Finding] = []
         for key in found:
@@ -32,7 +32,7 @@ class ProfileChecks:
         return findings
 
     async def _profile(self, look: Looking, key: Key) -> list[Finding]:
-        author_id, findings, size = AccountId(keys.profile_owner(key)), list[Finding](), 0
+        author_id, findings, size = AccountId(keys.author_feed_owner(key)), list[Finding](), 0
         place = self._places.at.profiles.keys
         async for members in pages(look, key):
             size += len(members)
@@ -44,7 +44,7 @@ class ProfileChecks:
                     drop = self._places.run(("ZREM", key, member))
                     repair = partial(self._places.with_touched, author_id, drop)
                     findings.append(Finding(kind, key, name_of(member), repair))
-                elif int(float(score)) != post.id or place.of(author_id, post.id) != key:
+                elif int(float(score)) != post.id or place.of_post(author_id, post.id) != key:
                     repair = partial(self._move, key, post)
                     findings.append(Finding("profile_misplaced", key, name_of(member), repair))
         if size > (cap := self._places.config.profile_cap):
@@ -54,7 +54,7 @@ class ProfileChecks:
 
     async def _move(self, key: Key, post: Post) -> None:
         """To its right score, in the right part; added first, so that a stop between loses nothing."""
-        right = self._places.at.profiles.keys.of(post.author_id, post.id)
+        right = self._places.at.profiles.keys.of_post(post.author_id, post.id)
         await self._places.store.gather([("ZADD", right, post.id, post.id)])
         if right != key:
             await self._places.store.gather([("ZREM", key, post.id)])
@@ -110,7 +110,7 @@ class PublicChecks:
         posts = {post_id: post for post_id, post in found.items() if post.is_listed}
         states = await look.states(post.author_id for post in posts.values())
         scores = await look.gather(
-            ("ZSCORE", self._places.at.profiles.keys.of(posts[i].author_id, i), i) for i in ids if i in posts
+            ("ZSCORE", self._places.at.profiles.keys.of_post(posts[i].author_id, i), i) for i in ids if i in posts
         )
         placed = zip((i for i in ids if i in posts), scores, strict=True)
         lost = [

@@ -17,7 +17,7 @@ from timelines.audit.discrepancy import Finding
 from timelines.audit.members import first_pages, name_of
 from timelines.audit.reader import ABSENT, Looking
 from timelines.audit.repairs import Places
-from timelines.posts.counts import LEAVE, counted_keys
+from timelines.posts.counts import LEAVE_SET, counted_keys
 from timelines.posts.post import Post
 from timelines.reactions.repository import PostGone, ReactionKind
 
@@ -150,5 +150,5 @@ class ReactionChecks:
         await self._recount(PostId(int(key.tag)))
 
     async def _recount(self, post_id: PostId) -> None:
-        command = LEAVE.command(counted_keys(post_id, keys.likes), [NOBODY])
+        command = LEAVE_SET.command(counted_keys(post_id, keys.likes), [NOBODY])
         await self._places.store.gather([command])

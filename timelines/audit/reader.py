@@ -13,7 +13,7 @@ from socialsite.store import Command, CommandRefused, Key, Reply, Store
 from timelines.jobs import PurgeAccount, SyndicatePost, decode_job
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
-from timelines.posts.stored_values import PostState, decoded
+from timelines.posts.stored_values import PostState, decode_stored
 
 COMMANDS_PER_ROUND = 500
 MEMBERS_PER_READ = 1_000
@@ -27,7 +27,7 @@ Scored = tuple[bytes, bytes]
 def read(reply: Reply) -> Post | PostState | None:
     """A post's value; None for one that cannot be read."""
     try:
-        return decoded(reply)
+        return decode_stored(reply)
     except msgspec.MsgspecError:
         return None
 
@@ -80,7 +80,7 @@ class Looking:
         asked = [PostId(post_id) for post_id in post_ids]
         values = await self.gather(self._posts.find_command(post_id) for post_id in asked)
         found = {i: state for i, v in zip(asked, values, strict=True) if (state := read(v)) is not None}
-        posts = await self._posts.standing(found)
+        posts = await self._posts.load_existing(found)
         archived = (i for i, state in found.items() if state is PostState.ARCHIVED)
         self._bodiless.update(post_id for post_id in archived if post_id not in posts)
         return {int(post_id): post for post_id, post in posts.items()}

@@ -13,10 +13,10 @@ class AuditDrift:
         self._jobs = store.component("jobs")
 
     async def note(self, found: Mapping[str, int]) -> None:
-        key = keys.audit_drift()
+        key = keys.repair_log()
         await self._jobs[key].pipeline([("HINCRBY", key, kind, count) for kind, count in found.items()])
 
     async def counts(self) -> dict[str, int]:
         """As many fields as the audit knows kinds."""
-        reply = await self._jobs[keys.audit_drift()].execute("HGETALL", keys.audit_drift())
+        reply = await self._jobs[keys.repair_log()].execute("HGETALL", keys.repair_log())
         return {kind.decode(): int(count) for kind, count in zip(reply[::2], reply[1::2], strict=True)}

@@ -11,7 +11,7 @@ from socialsite.service_config import ServiceConfig
 from socialsite.store import Command, Store
 from timelines.audit.discrepancy import Repair
 from timelines.fanout.affected_timelines import AffectedTimelines
-from timelines.jobs import FadeBoosts, PurgeAccount, encode_job
+from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, encode_job
 from timelines.reading.service import ReadingService
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Places:
 
     def fade(self, post_id: PostId) -> Repair:
         """Have the worker take along the boosts that a deleted post left."""
-        return partial(self.outbox.add_when_full, encode_job(FadeBoosts(post_id)))
+        return partial(self.outbox.add_when_full, encode_job(DeleteBoostsOfPost(post_id)))
 
     async def with_touched(self, author_id: AccountId, repair: Repair) -> None:
         """A repair that changes an author's profile; timelines made of it are forgotten before and after."""

@@ -25,7 +25,7 @@ log = structlog.stdlib.get_logger("timelines.audit")
 
 
 class AuditSampler:
-    """A log line `audit_drift` for each finding, and a count of each kind in the store."""
+    """A log line `repair_log` for each finding, and a count of each kind in the store."""
 
     def __init__(
         self,

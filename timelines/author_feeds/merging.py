@@ -10,22 +10,22 @@ from typing import Protocol
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 
-FEWEST = 3  # ids asked of one author in the first round
-MOST_READS = 1_000  # profiles in one round trip: bounds what one reader asks of a node at once
+MIN_BATCH = 3  # ids asked of one author in the first round
+MAX_FEEDS_PER_READ = 1_000  # profiles in one round trip: bounds what one reader asks of a node at once
 
 
-class Profiles(Protocol):
+class AuthorFeeds(Protocol):
     async def read_many(self, parts: Sequence[tuple[AccountId, int, int]], *, upward: bool) -> list[list[PostId]]: ...
 
 
-async def nearest(
-    profiles: Profiles, authors: Sequence[AccountId], edge: int, wanted: int, *, upward: bool = False
+async def merge_nearest(
+    profiles: AuthorFeeds, authors: Sequence[AccountId], edge: int, wanted: int, *, upward: bool = False
 ) -> list[PostId]:
     """Up to `wanted` ids of `authors` beyond `edge`, nearest first: newest downward, oldest upward."""
     if not authors or wanted < 1:
         return []
     found: list[PostId] = []
-    batch = min(wanted, max(FEWEST, 2 * wanted // len(authors)))
+    batch = min(wanted, max(MIN_BATCH, 2 * wanted // len(authors)))
     frontier: dict[AccountId, int] = dict.fromkeys(authors, edge)
     while frontier:
         for part in _parts(frontier, batch):
@@ -51,4 +51,4 @@ def _still_near(frontier: dict[AccountId, int], last: int, *, upward: bool) -> d
 
 def _parts(frontier: dict[AccountId, int], batch: int) -> list[list[tuple[AccountId, int, int]]]:
     asks = [(author, at, batch) for author, at in frontier.items()]
-    return [asks[start : start + MOST_READS] for start in range(0, len(asks), MOST_READS)]
+    return [asks[start : start + MAX_FEEDS_PER_READ] for start in range(0, len(asks), MAX_FEEDS_PER_READ)]

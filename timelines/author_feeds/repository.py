@@ -8,7 +8,7 @@ from socialsite.store import Command, Key, Read, Reply, Store
 from timelines import keys
 
 
-class ScoredTimelines:
+class ZsetTimelines:
     """A timeline as a capped ZSET of ids. Bounds are exclusive."""
 
     def __init__(self, store: Store, component: str, cap: int) -> None:
@@ -25,7 +25,7 @@ class ScoredTimelines:
 
     async def _read(self, key: Key, edge: int, limit: int, *, upward: bool, may_lag: bool = False) -> list[PostId]:
         command = range_command(key, edge, limit, upward=upward)
-        return ids_of((await self._place.gather([command], may_lag=may_lag))[0])
+        return parse_ids((await self._place.gather([command], may_lag=may_lag))[0])
 
 
 def range_command(key: Key, edge: int, limit: int, *, upward: bool) -> Command:
@@ -35,11 +35,11 @@ def range_command(key: Key, edge: int, limit: int, *, upward: bool) -> Command:
     return ("ZREVRANGEBYSCORE", key, f"({edge}", "-inf", "LIMIT", 0, limit)
 
 
-def ids_of(reply: Reply) -> list[PostId]:
+def parse_ids(reply: Reply) -> list[PostId]:
     return [PostId(int(member)) for member in reply]
 
 
-class ProfileRepository(ScoredTimelines):
+class AuthorFeedRepository(ZsetTimelines):
     """`timelines:{<account id>}:profile`, the source that homes and lists are rebuilt from.
 
     With PROFILE_PARTITIONS above 1 in parts, all asked at once and merged (listing 10.14). The cap holds for
@@ -48,13 +48,13 @@ class ProfileRepository(ScoredTimelines):
 
     def __init__(self, store: Store, cap: int, partitions: int = 1) -> None:
         super().__init__(store, "timelines", cap)
-        self.keys = keys.ProfileKeys(partitions)
+        self.keys = keys.AuthorFeedKeys(partitions)
 
     async def add(self, account_id: AccountId, post_id: PostId) -> None:
-        await self._add(self.keys.of(account_id, post_id), post_id)
+        await self._add(self.keys.of_post(account_id, post_id), post_id)
 
     async def remove(self, account_id: AccountId, post_id: PostId) -> None:
-        await self._remove(self.keys.of(account_id, post_id), post_id)
+        await self._remove(self.keys.of_post(account_id, post_id), post_id)
 
     async def read(
         self, account_id: AccountId, edge: int, limit: int, *, upward: bool, may_lag: bool = False
@@ -72,8 +72,8 @@ class ProfileRepository(ScoredTimelines):
             for key in places
         ]
         replies = iter(await self._place.gather(commands, may_lag=may_lag))
-        found = ([ids_of(next(replies)) for _ in places] for places in asked)
-        return [merged(each, limit, upward=upward) for each, (_, _, limit) in zip(found, parts, strict=True)]
+        found = ([parse_ids(next(replies)) for _ in places] for places in asked)
+        return [merge_parts(each, limit, upward=upward) for each, (_, _, limit) in zip(found, parts, strict=True)]
 
     def read_question(
         self, account_id: AccountId, edge: int, limit: int, *, upward: bool, may_lag: bool = False
@@ -82,7 +82,7 @@ class ProfileRepository(ScoredTimelines):
         commands = [range_command(key, edge, limit, upward=upward) for key in self.keys.all(account_id)]
 
         def understand(replies: Sequence[Reply]) -> list[PostId]:
-            return merged(list(map(ids_of, replies)), limit, upward=upward)
+            return merge_parts(list(map(parse_ids, replies)), limit, upward=upward)
 
         return Read(commands, understand, may_lag=may_lag)
 
@@ -95,14 +95,14 @@ class ProfileRepository(ScoredTimelines):
         return int(count)
 
 
-def merged(parts: Sequence[list[PostId]], limit: int, *, upward: bool) -> list[PostId]:
+def merge_parts(parts: Sequence[list[PostId]], limit: int, *, upward: bool) -> list[PostId]:
     """The `limit` nearest ids of a profile's parts, in their order."""
     if len(parts) == 1:
         return parts[0]
     return sorted((id for part in parts for id in part), reverse=not upward)[:limit]
 
 
-class PublicRepository(ScoredTimelines):
+class PublicTimelineRepository(ZsetTimelines):
     """`public:{public}:posts`, a cache of the newest posts of everybody."""
 
     def __init__(self, store: Store, cap: int) -> None:

@@ -5,7 +5,7 @@ the counts of others right.
 """
 
 from accounts.domain import AccountId
-from timelines.author_feeds.repository import ProfileRepository
+from timelines.author_feeds.repository import AuthorFeedRepository
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.filters.repository import Filters
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
@@ -15,9 +15,9 @@ from timelines.hashtags.followed import FollowedHashtags
 from timelines.lists.repository import ListMembers, Lists
 from timelines.markers.repository import Markers
 from timelines.notifications.repository import Notifications
-from timelines.pages.page import ABOVE_ALL
+from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.repository import PostRepository
-from timelines.publishing.author_timelines import Placing
+from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.reactions.boosting import BoostService
 from timelines.reactions.service import ReactionsService
 
@@ -31,8 +31,8 @@ class AccountPurge:
         self,
         *,
         posts: PostRepository,
-        profiles: ProfileRepository,
-        author_timelines: Placing,
+        profiles: AuthorFeedRepository,
+        author_timelines: AuthorTimelines,
         follows: Follows,
         lists: Lists,
         members: ListMembers,
@@ -83,7 +83,7 @@ class AccountPurge:
         return any(busy)
 
     async def _purge_posts(self, account_id: AccountId) -> bool:
-        ids = await self._profiles.read(account_id, ABOVE_ALL, ITEMS_PER_ROUND, upward=False)
+        ids = await self._profiles.read(account_id, ABOVE_ALL_IDS, ITEMS_PER_ROUND, upward=False)
         found = await self._posts.find_many(ids)
         faded = 0
         for post_id in ids:
@@ -94,9 +94,9 @@ class AccountPurge:
                 continue
             await self._posts.delete(post_id, account_id)
             faded += await self._boosts.delete_boosts(post_id)
-            post = found.get(post_id) or await self._posts.grave(account_id, post_id)
+            post = found.get(post_id) or await self._posts.find_tombstone(account_id, post_id)
             if post is not None:
-                await self._placing.withdraw(post)
+                await self._placing.remove(post)
             else:
                 await self._profiles.remove(account_id, post_id)
         return bool(ids)

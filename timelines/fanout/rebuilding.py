@@ -8,16 +8,16 @@ from collections.abc import Sequence
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from timelines.author_feeds.merging import nearest
-from timelines.author_feeds.repository import ProfileRepository, PublicRepository
+from timelines.author_feeds.merging import merge_nearest
+from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.hashtags.repository import HashtagTimelines
 from timelines.ids import ListId
 from timelines.lists.repository import Lists
-from timelines.pages.page import ABOVE_ALL
+from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.repository import PostRepository
 from timelines.reading.service import ReadingService
-from timelines.search.indexing import Indexing
+from timelines.search.indexing import SearchIndexer
 
 POSTS_AT_ONCE = 500
 
@@ -32,11 +32,11 @@ class RebuildService:
         homes: CachedTimelines,
         list_timelines: CachedTimelines,
         lists: Lists,
-        profiles: ProfileRepository,
-        public: PublicRepository,
+        profiles: AuthorFeedRepository,
+        public: PublicTimelineRepository,
         tags: HashtagTimelines,
         posts: PostRepository,
-        indexing: Indexing,
+        indexing: SearchIndexer,
         public_cap: int,
     ) -> None:
         self._reading = reading
@@ -53,7 +53,7 @@ class RebuildService:
     async def rebuild(self, account_id: AccountId) -> int:
         """The account's home and list timelines, built now; the number of timelines."""
         await self._homes.invalidate(account_id)
-        await self._reading.home_skeleton(account_id).build()
+        await self._reading.home_skeleton(account_id).rebuild()
         lists = await self._lists.find_many(await self._lists.owned_ids(account_id))
         list_ids = [each.id for each in lists if each is not None and each.operation is None]
         for list_id in list_ids:
@@ -65,7 +65,7 @@ class RebuildService:
         rebuilt = 0
         if await self._homes.is_cached(account_id):
             await self._homes.invalidate(account_id)
-            await self._reading.home_skeleton(account_id).build()
+            await self._reading.home_skeleton(account_id).rebuild()
             rebuilt += 1
         for list_id in await self._lists.owned_ids(account_id):
             if await self._list_timelines.is_cached(list_id):
@@ -75,7 +75,7 @@ class RebuildService:
 
     async def rebuild_public(self, account_ids: Sequence[AccountId]) -> int:
         """The newest posts of all these authors; the number of entries."""
-        stale = await self._public.read(ABOVE_ALL, 2 * self._public_cap, upward=False)
+        stale = await self._public.read(ABOVE_ALL_IDS, 2 * self._public_cap, upward=False)
         ids = await self._newest_listed(account_ids)
         await self._public.replace(stale, ids)
         return len(ids)
@@ -83,9 +83,9 @@ class RebuildService:
     async def _newest_listed(self, account_ids: Sequence[AccountId]) -> list[PostId]:
         """Unlisted posts, boosts and posts for followers stand in the profiles, too: they are passed over."""
         listed: list[PostId] = []
-        edge = ABOVE_ALL
+        edge = ABOVE_ALL_IDS
         while len(listed) < self._public_cap:
-            ids = await nearest(self._profiles, account_ids, edge, self._public_cap)
+            ids = await merge_nearest(self._profiles, account_ids, edge, self._public_cap)
             for start in range(0, len(ids), POSTS_AT_ONCE):
                 found = await self._posts.find_many(ids[start : start + POSTS_AT_ONCE])
                 listed += [id for id, post in found.items() if post.is_listed]
@@ -99,7 +99,7 @@ class RebuildService:
 
         Nothing is taken out: what should not be there is hidden from readers.
         """
-        entries, edge = 0, ABOVE_ALL
+        entries, edge = 0, ABOVE_ALL_IDS
         while ids := await self._profiles.read(account_id, edge, POSTS_AT_ONCE, upward=False):
             posts = (await self._posts.find_many(ids)).values()
             entries += await self._tags.add([post for post in posts if post.is_listed])
@@ -111,8 +111,8 @@ class RebuildService:
 
         Nothing is taken out: what should not be there is hidden from readers.
         """
-        found, edge = 0, ABOVE_ALL
-        await self._indexing.name([account_id])
+        found, edge = 0, ABOVE_ALL_IDS
+        await self._indexing.update_names([account_id])
         while ids := await self._profiles.read(account_id, edge, POSTS_AT_ONCE, upward=False):
             posts = (await self._posts.find_many(ids)).values()
             await self._indexing.add(posts)
@@ -122,4 +122,4 @@ class RebuildService:
 
     async def _rebuild_list(self, list_id: ListId) -> None:
         await self._list_timelines.invalidate(list_id)
-        await self._reading.list_skeleton(list_id).build()
+        await self._reading.list_skeleton(list_id).rebuild()

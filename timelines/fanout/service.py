@@ -23,7 +23,7 @@ from timelines.graph.follow import FIRST_PASS, PassCursor, PassPage
 from timelines.graph.repository import Follows
 from timelines.ids import ListId
 from timelines.jobs import (
-    FadeBoosts,
+    DeleteBoostsOfPost,
     Phase,
     PurgeAccount,
     SyndicatePass,
@@ -35,11 +35,11 @@ from timelines.lists.repository import ListMembers
 from timelines.live.delivery_lag import DeliveryLag
 from timelines.ports import PostMeter
 from timelines.posts.post import Post
-from timelines.posts.repository import PostRepository, Written
-from timelines.publishing.author_timelines import Placing
+from timelines.posts.repository import PostRepository, WriteResult
+from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.reactions.boosting import BoostService
-from timelines.reading.fan_out_on_read import Pulling
-from timelines.search.indexing import Indexing
+from timelines.reading.fan_out_on_read import FanOutOnRead
+from timelines.search.indexing import SearchIndexer
 
 ANNOUNCE_OVERDUE_MS = 2_000
 """After this the web process that took the post has surely announced it, or died before."""
@@ -77,11 +77,11 @@ class FanOutService:
         self,
         *,
         posts: PostRepository,
-        author_timelines: Placing,
+        author_timelines: AuthorTimelines,
         account_purge: AccountPurge,
         boosts: BoostService,
-        indexing: Indexing,
-        fan_out_on_read: Pulling,
+        indexing: SearchIndexer,
+        fan_out_on_read: FanOutOnRead,
         follows: Follows,
         members: ListMembers,
         homes: CachedTimelines,
@@ -124,7 +124,7 @@ class FanOutService:
             return await self._first(job.post, bytes(job.value))
         if isinstance(job, PurgeAccount):
             return (payload,) if await self._purging.purge(job.account_id) else ()
-        if isinstance(job, FadeBoosts):
+        if isinstance(job, DeleteBoostsOfPost):
             return (payload,) if await self._boosting.delete_more_boosts(job.post_id) else ()
         cursor = PassCursor(job.partition, job.at_ms, job.id)
         performed = self._homes_turn if job.phase == "homes" else self._lists_turn
@@ -133,21 +133,21 @@ class FanOutService:
     async def _first(self, post: Post, value: bytes) -> tuple[bytes, ...]:
         """Repeat what publish may not have finished, then the first pass."""
         written = await self._posts.write(post, value)
-        if not written.stands:
+        if not written.exists:
             return ()
-        if written is Written.NEW:
+        if written is WriteResult.NEW:
             self._meter.count_post(post.author_id)
-        await asyncio.gather(self._placing.place(post, repeated=True), self._indexing.add_or_owe(post))
-        if not await self._placing.still_stands(post):
+        await asyncio.gather(self._placing.add(post, repeated=True), self._indexing.add_or_defer(post))
+        if not await self._placing.still_exists(post):
             return ()
         notices = [notice(post) for notice in self._noticing]
-        if written is Written.NEW or self._clock.now_ms() - ms_from_id(post.id) > ANNOUNCE_OVERDUE_MS:
+        if written is WriteResult.NEW or self._clock.now_ms() - ms_from_id(post.id) > ANNOUNCE_OVERDUE_MS:
             # In the place of a web process that died on the way; a second word shows nothing twice.
             notices.append(self._live.entry_published(post))
         return await run_concurrently(self._first_turn(post), *notices)
 
     async def _first_turn(self, post: Post) -> tuple[bytes, ...]:
-        if await self._pulling.is_pulled(post):
+        if await self._pulling.skips_fan_out(post):
             await self._live.entry_pulled(post)
             return await self._lists_turn(given(post), post.author_id, FIRST_PASS)
         return await self._homes_turn(given(post), post.author_id, FIRST_PASS)

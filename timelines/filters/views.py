@@ -118,7 +118,7 @@ def _page_context(request: SiteRequest, found: list[Filter]) -> TemplateContext:
             "action": each.action,
             "whole_word": each.whole_word,
             "until_ms": each.until_ms,
-            "is_over": each.is_over(now_ms),
+            "is_over": each.is_expired(now_ms),
         }
         for each in found
     ]

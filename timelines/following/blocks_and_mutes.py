@@ -21,7 +21,7 @@ from timelines.graph.relation import BLOCKS_CAP, HIDDEN_BOOSTS_CAP, MAX_MUTE_MS,
 from timelines.graph.repository import Follows
 from timelines.ports import Authors, HomeTimelines
 from timelines.visibility.accounts import visible_page
-from timelines.visibility.rights import FOREVER
+from timelines.visibility.rights import NO_EXPIRY_MS
 
 
 class LiveEvents(Protocol):
@@ -84,7 +84,7 @@ class BlocksAndMutesService:
     ) -> bool:
         """Keep their posts out of one's timelines until then; None: for good. Whether that is new."""
         await self._check(account_id, other_id, now_ms, cap=1)
-        until_ms = FOREVER if until_ms is None else min(until_ms, now_ms + MAX_MUTE_MS)
+        until_ms = NO_EXPIRY_MS if until_ms is None else min(until_ms, now_ms + MAX_MUTE_MS)
         is_new = await self._relations.mute(account_id, other_id, until_ms, now_ms)
         await self._live.relation_changed(account_id, other_id)
         return is_new

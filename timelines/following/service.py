@@ -14,7 +14,7 @@ from timelines.graph.relation import OPEN_REQUESTS_CAP
 from timelines.graph.repository import Follows
 from timelines.notifications.pending import TrackPending, track_nothing
 from timelines.notifications.pending_repository import PendingNotification
-from timelines.ports import Authors, FollowNotices, HomeTimelines
+from timelines.ports import Authors, FollowNotifier, HomeTimelines
 from timelines.visibility.accounts import ReadPage, visible_page
 
 
@@ -31,7 +31,7 @@ class FollowingService:
         homes: HomeTimelines,
         following_cap: int,
         open_requests_cap: int = OPEN_REQUESTS_CAP,
-        notifications: FollowNotices | None = None,
+        notifications: FollowNotifier | None = None,
         track_pending: TrackPending = track_nothing,
     ) -> None:
         self._follows = follows

@@ -8,13 +8,13 @@ from typing import Protocol
 from accounts.domain import AccountId, Author
 from socialsite.ids import TimeSource
 from socialsite.store import Read, Store
-from timelines.author_feeds.repository import PublicRepository
+from timelines.author_feeds.repository import PublicTimelineRepository
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
-from timelines.pages.page import ABOVE_ALL
+from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.repository import PostRepository
-from timelines.visibility.rights import ReaderState
-from timelines.visibility.viewer_state import state_question
+from timelines.visibility.rights import ViewerRelations
+from timelines.visibility.viewer_state import read_viewer_relations
 
 FOLLOWED_ASKED, FOLLOWED_EACH = 30, 50
 """Of those one follows the last, and of each the accounts followed last: at most 1,500 names a suggestion."""
@@ -45,7 +45,7 @@ class FollowSuggestionService:
         follows: Follows,
         follow_requests: FollowRequests,
         authors: Authors,
-        public: PublicRepository,
+        public: PublicTimelineRepository,
         posts: PostRepository,
         clock: TimeSource,
     ) -> None:
@@ -74,7 +74,7 @@ class FollowSuggestionService:
 
     async def _latest(self) -> list[AccountId]:
         """Who spoke last in public, each once."""
-        ids = await self._public.read(ABOVE_ALL, LATEST_POSTS, upward=False)
+        ids = await self._public.read(ABOVE_ALL_IDS, LATEST_POSTS, upward=False)
         posts = await self._posts.find_many(ids)
         return list(dict.fromkeys(posts[post_id].author_id for post_id in ids if post_id in posts))
 
@@ -83,9 +83,9 @@ class FollowSuggestionService:
         others = [id for id in ids if id != viewer_id][:CANDIDATES]
         if not others:
             return []
-        state: ReaderState
+        state: ViewerRelations
         state, authors, followed = await self._store.read(
-            state_question(viewer_id, (), others, self._clock.now_ms()),
+            read_viewer_relations(viewer_id, (), others, self._clock.now_ms()),
             self._authors.read_authors(others),
             self._follows.read_followed_among(viewer_id, others),
         )

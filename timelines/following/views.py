@@ -25,7 +25,7 @@ from timelines.pages.handles import HandleView, with_canonical_handle
 from timelines.pages.presenters import author_json, profile_url
 from timelines.pages.queries import parse_follow_cursor, parse_limit
 from timelines.pages.responses import TemplateContext, url_with_query
-from timelines.visibility.rights import FOREVER
+from timelines.visibility.rights import NO_EXPIRY_MS
 
 RelationAction = Callable[[SiteRequest, AccountId, AccountId], Awaitable[object]]
 
@@ -113,8 +113,8 @@ async def list_muted(request: SiteRequest) -> HttpResponseBase:
     shown = await _load_accounts_json(request, page)
     until = await services.relations.muted_until(me, page.account_ids)
     for account in shown:
-        ends_ms = until.get(AccountId(int(account["id"])), FOREVER)
-        account["until_ms"] = None if ends_ms == FOREVER else ends_ms
+        ends_ms = until.get(AccountId(int(account["id"])), NO_EXPIRY_MS)
+        account["until_ms"] = None if ends_ms == NO_EXPIRY_MS else ends_ms
     return _accounts_response(request, page, shown, "muted", _("Muted accounts"))
 
 

@@ -15,9 +15,9 @@ from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.graph.relation import Relationship
 
 KeyOf = Callable[[int], Key]
-COUNTED: tuple[KeyOf, ...] = keys.blocks, keys.mutes, keys.quieted
+COUNTED: tuple[KeyOf, ...] = keys.blocks, keys.mutes, keys.boosts_hidden
 """What has a cap each, in the order of `counts`."""
-RELATING: tuple[KeyOf, ...] = keys.blocks, keys.blocked_by, keys.mutes, keys.quieted, keys.requested
+RELATING: tuple[KeyOf, ...] = keys.blocks, keys.blocked_by, keys.mutes, keys.boosts_hidden, keys.sent_follow_requests
 """Where one account says what it has to do with another, in the order of `read_relationship`."""
 AT_ONCE = 1_000
 """Members whose accounts are looked at together."""
@@ -56,12 +56,12 @@ class BlocksAndMutes:
 
     async def hide_boosts(self, account_id: AccountId, other_id: AccountId, at_ms: int) -> bool:
         """Hide their boosts. False: they were."""
-        key = keys.quieted(account_id)
+        key = keys.boosts_hidden(account_id)
         (added,) = await self._timelines.write(key, ("ZADD", key, "NX", at_ms, other_id))
         return bool(added)
 
     async def show_boosts(self, account_id: AccountId, other_id: AccountId) -> bool:
-        return await self._remove(keys.quieted(account_id), other_id)
+        return await self._remove(keys.boosts_hidden(account_id), other_id)
 
     def read_relationship(self, account_id: AccountId, other_id: AccountId, now_ms: int) -> Read[Relationship]:
         """All that stands under the account's tag; who follows whom is asked elsewhere."""
@@ -105,7 +105,7 @@ class BlocksAndMutes:
         commands: list[Command] = [
             ("ZCARD", keys.blocks(account_id)),
             ("ZCOUNT", keys.mutes(account_id), f"({now_ms}", "+inf"),
-            ("ZCARD", keys.quieted(account_id)),
+            ("ZCARD", keys.boosts_hidden(account_id)),
         ]
         blocked, muted, quieted = await self._timelines.gather(commands)
         return blocked, muted, quieted
@@ -151,7 +151,7 @@ class BlocksAndMutes:
         mirrored = await self._purge_sides(keys.blocked_by(account_id), keys.blocks, account_id, limit)
         if own or mirrored:
             return True
-        rest = keys.mutes(account_id), keys.quieted(account_id)
+        rest = keys.mutes(account_id), keys.boosts_hidden(account_id)
         await self._store.write_each([("DEL", key) for key in rest])
         return False
 

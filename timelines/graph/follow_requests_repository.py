@@ -19,7 +19,7 @@ class FollowRequests:
 
     async def add(self, requester_id: AccountId, target_id: AccountId, at_ms: int) -> bool:
         """False where it stood already: it keeps its time, and both sides are there."""
-        asked, asking = keys.requests(target_id), keys.requested(requester_id)
+        asked, asking = keys.follow_requests(target_id), keys.sent_follow_requests(requester_id)
         added, _ = await self._store.write_each(
             [("ZADD", asked, "NX", at_ms, requester_id), ("ZADD", asking, "NX", at_ms, target_id)]
         )
@@ -27,7 +27,7 @@ class FollowRequests:
 
     async def remove(self, requester_id: AccountId, target_id: AccountId) -> bool:
         """Whether it stood, on either side."""
-        asked, asking = keys.requests(target_id), keys.requested(requester_id)
+        asked, asking = keys.follow_requests(target_id), keys.sent_follow_requests(requester_id)
         (withdrawn,) = await self._timelines.write(asking, ("ZREM", asking, target_id))
         (removed,) = await self._timelines.write(asked, ("ZREM", asked, requester_id))
         return bool(withdrawn or removed)
@@ -37,45 +37,45 @@ class FollowRequests:
 
         So one that looks whether the requester still asks is not misled by a second acceptance.
         """
-        asked, asking = keys.requests(target_id), keys.requested(requester_id)
+        asked, asking = keys.follow_requests(target_id), keys.sent_follow_requests(requester_id)
         await self._timelines.write(asked, ("ZREM", asked, requester_id))
         if forget:
             await self._timelines.write(asking, ("ZREM", asking, target_id))
 
     async def is_asking(self, requester_id: AccountId, target_id: AccountId) -> bool:
         """What the requester's own side says; a withdrawal takes that away first."""
-        key = keys.requested(requester_id)
+        key = keys.sent_follow_requests(requester_id)
         return await self._timelines[key].execute("ZSCORE", key, target_id) is not None
 
     async def requested_among(self, requester_id: AccountId, others: Sequence[AccountId]) -> set[AccountId]:
         """Those of `others` whom the account has asked."""
         if not others:
             return set()
-        key = keys.requested(requester_id)
+        key = keys.sent_follow_requests(requester_id)
         scores = await self._timelines[key].execute("ZMSCORE", key, *others)
         return {other for other, score in zip(others, scores, strict=True) if score is not None}
 
     async def exists(self, requester_id: AccountId, target_id: AccountId) -> bool:
-        key = keys.requests(target_id)
+        key = keys.follow_requests(target_id)
         return await self._timelines[key].execute("ZSCORE", key, requester_id) is not None
 
     async def count_made_by(self, requester_id: AccountId) -> int:
         """How many requests of the account nobody has answered."""
-        key = keys.requested(requester_id)
+        key = keys.sent_follow_requests(requester_id)
         return int(await self._timelines[key].execute("ZCARD", key))
 
     async def count(self, target_id: AccountId) -> int:
         """How many wait for the account's answer."""
-        key = keys.requests(target_id)
+        key = keys.follow_requests(target_id)
         return int(await self._timelines[key].execute("ZCARD", key))
 
     async def page(self, target_id: AccountId, cursor: FollowCursor | None, limit: int) -> FollowPage:
         """Newest requests first."""
-        return await read_account_page(self._timelines, keys.requests(target_id), cursor, limit)
+        return await read_account_page(self._timelines, keys.follow_requests(target_id), cursor, limit)
 
     async def purge(self, account_id: AccountId, limit: int) -> bool:
         """One bounded round of a deleted account's requests, both ways; True while some may be left."""
-        own, made = keys.requests(account_id), keys.requested(account_id)
+        own, made = keys.follow_requests(account_id), keys.sent_follow_requests(account_id)
         commands = [("ZRANGE", key, 0, limit - 1) for key in (own, made)]
         waiting, asked = await self._timelines.gather(commands)
         for requester in waiting:

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Sequence
 from socialsite.ids import PostId
 from socialsite.store import Command, Key, Store
 from timelines import keys
-from timelines.author_feeds.repository import ScoredTimelines, ids_of, range_command
+from timelines.author_feeds.repository import ZsetTimelines, parse_ids, range_command
 from timelines.posts.post import Post
 from timelines.text.linkify import hashtags
 
 HASHTAG_CAP = 1000
 
 
-class HashtagTimelines(ScoredTimelines):
+class HashtagTimelines(ZsetTimelines):
     """`timelines:{<digest of the tag>}:tag`. Tags come normalized, as `hashtags` gives them."""
 
     def __init__(self, store: Store, cap: int = HASHTAG_CAP) -> None:
@@ -43,7 +43,7 @@ class HashtagTimelines(ScoredTimelines):
     async def read_many(self, tags: Sequence[str], edge: int, limit: int, *, upward: bool) -> list[list[PostId]]:
         """As `read`, of several tags in one round trip a node."""
         commands = [range_command(hashtag_key(tag), edge, limit, upward=upward) for tag in tags]
-        return [ids_of(reply) for reply in await self._place.gather(commands)]
+        return [parse_ids(reply) for reply in await self._place.gather(commands)]
 
 
 def hashtag_key(tag: str) -> Key:

@@ -12,7 +12,7 @@ from accounts.accounts.service import AccountService
 from accounts.domain import AccountId
 from socialsite.batches import batches
 from socialsite.ids import PostId
-from timelines.author_feeds.repository import PublicRepository
+from timelines.author_feeds.repository import PublicTimelineRepository
 from timelines.fanout.affected_timelines import AffectedTimelines
 from timelines.importing.authors import ImportAuthors, assigned_by_rank
 from timelines.importing.lines import LineFile, LineRefused, Tally
@@ -21,7 +21,7 @@ from timelines.importing.rows import PostRow, RowRules, newest_ms
 from timelines.importing.threads import threaded
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
-from timelines.search.indexing import Indexing
+from timelines.search.indexing import SearchIndexer
 
 if TYPE_CHECKING:
     from socialsite.services import Services
@@ -53,9 +53,9 @@ class PostsImport:
         *,
         accounts: AccountService,
         posts: ImportedPosts,
-        public: PublicRepository,
+        public: PublicTimelineRepository,
         touched: AffectedTimelines,
-        indexing: Indexing,
+        indexing: SearchIndexer,
         ranks: GraphRanks,
         standing: PostRepository,
         rows_per_segment: int = ROWS_PER_SEGMENT,
@@ -113,7 +113,7 @@ class PostsImport:
             return
         new = [(row.source_id, row.wanted_id) for row in due if row.source_id not in sources]
         sources |= await self._posts.claim(new)
-        owners = await authors.ids((row.handle for row in due), now_ms)
+        owners = await authors.next_ids((row.handle for row in due), now_ms)
         posts = await self._threaded([self._post(row, sources, owners, tally) for row in due])
         await self._publish(posts, tally)
         await self._posts.finish((row.source_id, post.id) for row, post in zip(due, posts, strict=True))

@@ -36,7 +36,7 @@ class ImportedPosts:
     def __init__(self, store: Store, *, profile_cap: int, profile_partitions: int = 1) -> None:
         self._store = store
         self._profile_cap = profile_cap
-        self._profiles = keys.ProfileKeys(profile_partitions)
+        self._profiles = keys.AuthorFeedKeys(profile_partitions)
 
     async def sources(self, source_ids: Iterable[str]) -> dict[str, Source]:
         """The posts of these sources; unknown ones are left out."""
@@ -68,10 +68,10 @@ class ImportedPosts:
         """Into the profiles of the authors, the replies of the parents and the timelines of the tags."""
         commands: list[Command] = []
         for post in posts:
-            commands.append(("ZADD", self._profiles.of(post.author_id, post.id), post.id, post.id))
+            commands.append(("ZADD", self._profiles.of_post(post.author_id, post.id), post.id, post.id))
             if post.in_reply_to is not None:
                 commands.append(join_command(keys.replies, post.in_reply_to, post.id, post.id))
-        for profile in {self._profiles.of(post.author_id, post.id) for post in posts}:
+        for profile in {self._profiles.of_post(post.author_id, post.id) for post in posts}:
             commands.append(("ZREMRANGEBYRANK", profile, 0, -self._profile_cap - 1))
         commands += add_commands(posts)
         await self._gather(commands)

@@ -10,7 +10,7 @@ from timelines.posts.post import Post
 
 
 def threaded(posts: Sequence[Post], before: Mapping[PostId, Post]) -> list[Post]:
-    """The posts of a segment with `reply_to_author` and `root`; `before`: earlier posts that they answer.
+    """The posts of a segment with `reply_to_author_id` and `root`; `before`: earlier posts that they answer.
 
     Rows that answer each other in a circle are no thread: the link that closes it is left out.
     """
@@ -48,7 +48,7 @@ class _Links:
         if parent is None:  # deleted since
             return post
         root = parent.root or parent.id
-        return msgspec.structs.replace(post, reply_to_author=parent.author_id, root=root)
+        return msgspec.structs.replace(post, reply_to_author_id=parent.author_id, root=root)
 
     @staticmethod
     def _without_parent(post: Post) -> Post:

@@ -144,7 +144,7 @@ class ListMembers:
 
     async def member_ids(self, list_id: ListId) -> list[AccountId]:
         """Everybody on the list, in no order."""
-        return list(map(AccountId, await self._edges.outgoing.ids(list_id, self._most)))
+        return list(map(AccountId, await self._edges.outgoing.next_ids(list_id, self._most)))
 
     def read_members_among(self, list_id: ListId, ids: Iterable[AccountId]) -> Read[dict[int, int]]:
         """Those of `ids` that are on the list, and since when."""

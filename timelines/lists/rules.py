@@ -13,7 +13,7 @@ from timelines.ids import ListId
 from timelines.lists.account_list import AccountList
 from timelines.lists.algebra import MAX_LEVELS, InvalidExpression, ListExpression, build_expression
 from timelines.lists.repository import ListMembers, Lists
-from timelines.visibility.rights import Rights
+from timelines.visibility.rights import AllowedAuthors
 
 EMPTY_EXPRESSION = ListExpression("union", ())
 
@@ -95,7 +95,7 @@ class ListRule:
         return Read([command for each in questions for command in each.commands], understand)
 
     @property
-    def reply_rights(self) -> Rights | None:
+    def reply_rights(self) -> AllowedAuthors | None:
         """Which of some accounts may be answered in posts that are shown here; None: all of them."""
         match self.account_list.replies if self.account_list is not None else "all":
             case "members":

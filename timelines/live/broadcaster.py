@@ -12,7 +12,7 @@ from socialsite.ids import PostId
 from timelines.live.channels import Channel
 from timelines.live.rendering import EntryFrameCache
 from timelines.live.socket_registry import SocketRegistry, Subscription
-from timelines.reading.batch_hydration import Seat, hydrate_for
+from timelines.reading.batch_hydration import ViewerContext, hydrate_for_viewers
 from timelines.reading.hydration import Hydrator
 
 ViewerKey = tuple[AccountId | None, str]
@@ -38,7 +38,7 @@ class Broadcaster:
         due, made = self._viewer_contexts(topics), EntryFrameCache()
         while due:
             moment = self._registry.relation_version
-            found = await hydrate_for(self._hydrator, post_id, author_id, list(due.values()))
+            found = await hydrate_for_viewers(self._hydrator, post_id, author_id, list(due.values()))
             entries = dict(zip(due, found, strict=True))
             due = {}
             for number, subscription in enumerate(self._registry.subscriptions_at(topics), start=1):
@@ -58,7 +58,7 @@ class Broadcaster:
                     await asyncio.sleep(0)
         return shown
 
-    def _viewer_contexts(self, topics: Iterable[str]) -> dict[ViewerKey, Seat]:
+    def _viewer_contexts(self, topics: Iterable[str]) -> dict[ViewerKey, ViewerContext]:
         """One of each reader at each timeline, however many sockets show it."""
         return {_viewer_key(each): _channel_of(each).viewer_context for each in self._registry.subscriptions_at(topics)}
 

@@ -17,10 +17,10 @@ from timelines.live.service import home_member, list_member
 from timelines.notifications.notification import NotificationPage
 from timelines.notifications.service import NotificationService
 from timelines.pages.page import TimelinePage
-from timelines.reading.batch_hydration import Seat
+from timelines.reading.batch_hydration import ViewerContext
 from timelines.reading.service import ReadingService
 from timelines.text.token_scanner import normalize_tag
-from timelines.visibility.rights import Place
+from timelines.visibility.rights import ViewContext
 
 PageReader = Callable[..., Awaitable[TimelinePage | NotificationPage]]
 """A page of ReadingService or of notifications, all but `before`, `after` and `limit` given."""
@@ -71,7 +71,7 @@ class Channel:
     topic: str
     presence_member: str | None
     read_page: PageReader
-    viewer_context: Seat
+    viewer_context: ViewerContext
     leaf_list_ids: tuple[ListId, ...] = ()
     """Of a virtual list, the lists it comes down to: what is delivered to them may belong here."""
     hashtags: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ class ChannelResolver:
         kind, _, rest = name.partition(":")
         if name == "public":
             page = partial(self._reading.public, viewer_id=viewer_id)
-            return Channel(PUBLIC_TOPIC, None, page, Seat(viewer_id, Place.PUBLIC))
+            return Channel(PUBLIC_TOPIC, None, page, ViewerContext(viewer_id, ViewContext.PUBLIC))
         if name == "home":
             return self._home_channel(_require_signed_in(viewer_id))
         if kind == "profile" and rest:
@@ -120,7 +120,7 @@ class ChannelResolver:
             return await self._list_channel(ListId(int(rest)), _require_signed_in(viewer_id))
         if kind == "tag" and (tag := normalize_tag(rest)) is not None:
             page = partial(self._reading.tag, tag, viewer_id=viewer_id)
-            return Channel(hashtag_topic(tag), None, page, Seat(viewer_id, Place.TAG))
+            return Channel(hashtag_topic(tag), None, page, ViewerContext(viewer_id, ViewContext.TAG))
         if name == "tags":
             return await self._followed_hashtags_channel(_require_signed_in(viewer_id))
         if name == "notifications":
@@ -129,19 +129,19 @@ class ChannelResolver:
 
     def _home_channel(self, viewer_id: AccountId) -> Channel:
         page = partial(self._reading.home, viewer_id)
-        seat = Seat(viewer_id, Place.HOME, self._reading.home_rights(viewer_id))
+        seat = ViewerContext(viewer_id, ViewContext.HOME, self._reading.home_rights(viewer_id))
         return Channel(home_topic(viewer_id), home_member(viewer_id), page, seat)
 
     async def _followed_hashtags_channel(self, viewer_id: AccountId) -> Channel:
         """Of the hashtags that are followed now; who follows others subscribes anew."""
         tags = await self._hashtags.followed(viewer_id)
         page = partial(self._reading.tags, tags, viewer_id=viewer_id)
-        seat = Seat(viewer_id, Place.TAG)
+        seat = ViewerContext(viewer_id, ViewContext.TAG)
         return Channel(f"tags:{viewer_id}", None, page, seat, hashtags=tuple(tags))
 
     def _notifications_channel(self, viewer_id: AccountId) -> Channel:
         page = partial(self._notifications.timeline, viewer_id)
-        seat = Seat(viewer_id, Place.NOTIFICATION)
+        seat = ViewerContext(viewer_id, ViewContext.NOTIFICATION)
         return Channel(notifications_topic(viewer_id), home_member(viewer_id), page, seat)
 
     async def _profile_channel(self, handle: str, viewer_id: AccountId | None) -> Channel:
@@ -151,7 +151,7 @@ class ChannelResolver:
             raise SubscriptionDenied(frames.FORBIDDEN) from None
         account_id = AccountId(account.id)
         page = partial(self._reading.profile, account_id, viewer_id=viewer_id)
-        return Channel(profile_topic(account_id), None, page, Seat(viewer_id, Place.PROFILE))
+        return Channel(profile_topic(account_id), None, page, ViewerContext(viewer_id, ViewContext.PROFILE))
 
     async def _list_channel(self, list_id: ListId, viewer_id: AccountId) -> Channel:
         try:
@@ -160,7 +160,7 @@ class ChannelResolver:
             raise SubscriptionDenied(frames.FORBIDDEN) from None
         rule = await self._lists.rule(found)
         page = partial(self._reading.list_timeline, list_id, viewer_id=viewer_id)
-        seat = Seat(viewer_id, Place.LIST, rule.read_member_authors, rule.reply_rights)
+        seat = ViewerContext(viewer_id, ViewContext.LIST, rule.read_member_authors, rule.reply_rights)
         parts = () if rule.expression is None else rule.leaves
         return Channel(list_topic(list_id), list_member(list_id), page, seat, parts)
 

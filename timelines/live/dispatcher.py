@@ -39,9 +39,9 @@ from timelines.live.rendering import render_entry_frame
 from timelines.live.replacement_boosts import ReplacementBoosts
 from timelines.live.socket_registry import LiveSocket, SocketRegistry
 from timelines.notifications.service import NotificationService
-from timelines.reading.batch_hydration import Seat, hydrate_for
+from timelines.reading.batch_hydration import ViewerContext, hydrate_for_viewers
 from timelines.reading.hydration import Hydrator
-from timelines.visibility.rights import Place
+from timelines.visibility.rights import ViewContext
 
 log = logging.getLogger(__name__)
 
@@ -147,13 +147,13 @@ class LiveDispatcher:
 
     async def _send_counts_to(self, post_id: PostId, sockets: Sequence[LiveSocket]) -> None:
         """What anybody may see is told to all of them; other counts to those who may see the post."""
-        anybody = Seat(None, Place.POST)
-        (entry,) = await hydrate_for(self._hydrator, post_id, None, [anybody])
+        anybody = ViewerContext(None, ViewContext.POST)
+        (entry,) = await hydrate_for_viewers(self._hydrator, post_id, None, [anybody])
         if entry is not None:
             await self._send_frame(sockets, frames.encode_counts(post_id, entry.counts))
             return
-        seats = {id: Seat(id, Place.POST) for socket in sockets if (id := socket.account_id) is not None}
-        found = await hydrate_for(self._hydrator, post_id, None, list(seats.values()))
+        seats = {id: ViewerContext(id, ViewContext.POST) for socket in sockets if (id := socket.account_id) is not None}
+        found = await hydrate_for_viewers(self._hydrator, post_id, None, list(seats.values()))
         seen = {id: entry.counts for id, entry in zip(seats, found, strict=True) if entry is not None}
         for account_id, numbers in seen.items():
             theirs = [socket for socket in sockets if socket.account_id == account_id]

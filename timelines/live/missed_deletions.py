@@ -60,7 +60,7 @@ class MissedDeletions:
     async def _send_batch(self) -> None:
         asked = {socket: self._pending.pop(socket) for socket in list(islice(self._pending, SOCKETS_PER_BATCH))}
         try:
-            gone = await self._hydrator.deleted(frozenset[PostId]().union(*asked.values()))
+            gone = await self._hydrator.find_deleted(frozenset[PostId]().union(*asked.values()))
         except StoreError:
             for socket, shown in asked.items():
                 self._add_pending(socket, shown)

@@ -26,7 +26,7 @@ class EntryFrameCache:
     def get_or_render(self, subscription: Subscription, entry: HydratedPost) -> TextFrame:
         """`entry` as this reader sees it: most see the same, authors and those who filter do not."""
         language = subscription.socket.language
-        key = subscription.name, language, entry.viewer, entry.filtered
+        key = subscription.name, language, entry.viewer, entry.filter_phrase
         frame = self._frames.get(key)
         if frame is None:
             frame = self._frames[key] = render_entry_frame(subscription.name, entry, language)

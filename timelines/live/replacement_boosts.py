@@ -16,10 +16,10 @@ from socialsite.ids import PostId
 from socialsite.store.errors import StoreError
 from timelines.live.broadcaster import Broadcaster
 from timelines.live.socket_registry import SocketRegistry, Subscription
-from timelines.reading.batch_hydration import Seat, seats_showing
-from timelines.reading.boost_visibility import LaterBoosts, Withdrawn, behind
+from timelines.reading.batch_hydration import ViewerContext, timelines_showing_author
+from timelines.reading.boost_visibility import LaterBoosts, RemovedBoost, load_later_boosts
 from timelines.reading.hydration import Hydrator
-from timelines.visibility.rights import FOLLOWED
+from timelines.visibility.rights import FOLLOWED_CONTEXTS
 
 BOOSTS_PER_BATCH = 100
 """Looked at in one question: a deleted account takes its boosts along, one after the other."""
@@ -43,7 +43,7 @@ class ReplacementBoosts:
         self._registry = registry
         self._hydrator = hydrator
         self._broadcaster = broadcaster
-        self._pending: dict[Withdrawn, AffectedReaders] = {}
+        self._pending: dict[RemovedBoost, AffectedReaders] = {}
         self._has_pending = asyncio.Event()
 
     def check(
@@ -88,10 +88,10 @@ class ReplacementBoosts:
                 again.topics |= readers.topics
             await asyncio.sleep(RETRY_S)
 
-    async def _send_replacements(self, asked: dict[Withdrawn, AffectedReaders]) -> None:
+    async def _send_replacements(self, asked: dict[RemovedBoost, AffectedReaders]) -> None:
         if not (here := set(_viewers_seeing_boosts_once(self._registry.open_subscriptions()))):
             return
-        later = await behind(self._hydrator.reach, asked)
+        later = await load_later_boosts(self._hydrator.sources, asked)
         found = [(readers, boosts) for readers, boosts in zip(asked.values(), later, strict=True) if boosts]
         authors = {readers.author_id for readers, _ in found if readers.author_id is not None}
         theirs = {id: await self._topics_showing(id, here) for id in authors}
@@ -109,10 +109,10 @@ class ReplacementBoosts:
     async def _topics_showing(self, author_id: AccountId, topics: Iterable[str]) -> set[str]:
         """Those of the timelines that may show what the author does."""
         seats = _viewers_seeing_boosts_once(self._registry.subscriptions_at(topics))
-        return await seats_showing(self._hydrator, author_id, seats)
+        return await timelines_showing_author(self._hydrator, author_id, seats)
 
 
-def _viewers_seeing_boosts_once(subscriptions: Iterable[Subscription]) -> dict[str, Seat]:
+def _viewers_seeing_boosts_once(subscriptions: Iterable[Subscription]) -> dict[str, ViewerContext]:
     """The timelines that show boosts once, by topic."""
     timelines = [each.channel for each in subscriptions if each.channel is not None]
-    return {each.topic: each.viewer_context for each in timelines if each.viewer_context.place in FOLLOWED}
+    return {each.topic: each.viewer_context for each in timelines if each.viewer_context.context in FOLLOWED_CONTEXTS}

@@ -80,7 +80,7 @@ class LiveService:
         """After the tombstone stands."""
         await self._to_all(post_id, PostDeleted(post_id))
 
-    async def boost_withdrawn(self, boost: Post) -> None:
+    async def boost_removed(self, boost: Post) -> None:
         """As `post_deleted`, after nobody is hidden behind it any more: the next boost takes over."""
         await self._to_all(boost.id, PostDeleted(boost.id, boost.boost_of, boost.author_id))
 

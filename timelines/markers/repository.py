@@ -31,13 +31,13 @@ class Markers:
         """As `begin`, for a round trip that asks other things too."""
         if account_id is None:
             return Read((), lambda _: Marker())
-        position, preferences = keys.position(account_id), keys.preferences(account_id)
+        position, preferences = keys.markers(account_id), keys.preferences(account_id)
         commands = ("HGET", position, timeline), ("HGET", preferences, SCROLL)
         return Read(commands, _place)
 
     async def move(self, account_id: AccountId, timeline: str, post_id: PostId, *, back: bool) -> PostId:
         """The place that stands afterwards: the newer one, unless it may go back."""
-        key = keys.position(account_id)
+        key = keys.markers(account_id)
         args = [timeline, post_id, "back" if back else "", MARKERS_CAP]
         (held,) = await self._timelines.write(key, MOVE.command([key], args))
         return PostId(int(held))
@@ -48,5 +48,5 @@ class Markers:
 
     async def delete_all(self, account_id: AccountId) -> None:
         """Of a deleted account; its preferences go with its notifications."""
-        key = keys.position(account_id)
+        key = keys.markers(account_id)
         await self._timelines[key].execute("UNLINK", key)

@@ -37,7 +37,7 @@ class PendingNotifications:
 
     def __init__(self, store: Store) -> None:
         self._place = store.component("jobs")
-        self._key = keys.notices_owed()
+        self._key = keys.notifications_pending()
 
     async def add(self, debt: PendingNotification, now_ms: int) -> bool:
         """False where it was owed already: by a request that goes on beside this one, or has died."""

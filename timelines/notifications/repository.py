@@ -69,7 +69,7 @@ class Notifications:
         key = keys.notifications(reader_id)
         way, end = ("ZRANGEBYSCORE", "+inf") if upward else ("ZREVRANGEBYSCORE", "-inf")
         part: Command = (way, key, f"({edge}", end, "WITHSCORES", "LIMIT", 0, limit)
-        mark, found = await self._timelines.gather([("GET", keys.notified(reader_id)), part])
+        mark, found = await self._timelines.gather([("GET", keys.last_read_notification(reader_id)), part])
         last = PostId(int(float(found[-1]))) if len(found) == 2 * limit else None
         return PostId(int(mark or 0)), list(_parsed(found)), last
 
@@ -102,7 +102,7 @@ class Notifications:
     async def delete_all(self, account_id: AccountId) -> None:
         """Everything of a deleted account."""
         key = keys.notifications(account_id)
-        gone = (key, keys.notified(account_id), keys.preferences(account_id))
+        gone = (key, keys.last_read_notification(account_id), keys.preferences(account_id))
         await self._timelines[key].execute("UNLINK", *gone)
 
 
@@ -127,7 +127,7 @@ def _unread_command(reader_id: AccountId) -> Command:
 
 
 def _places(reader_id: AccountId) -> tuple[Key, Key]:
-    return keys.notifications(reader_id), keys.notified(reader_id)
+    return keys.notifications(reader_id), keys.last_read_notification(reader_id)
 
 
 def _parsed(flat: Sequence[bytes]) -> list[Notification]:

@@ -30,7 +30,7 @@ from timelines.notifications.repository import (
     unread_command,
 )
 from timelines.notifications.visibility import NotificationVisibility
-from timelines.pages.page import ABOVE_ALL, DEFAULT_LIMIT
+from timelines.pages.page import ABOVE_ALL_IDS, DEFAULT_LIMIT
 from timelines.posts.post import Post
 from timelines.text.linkify import mentions
 
@@ -83,13 +83,13 @@ class NotificationService:
     async def notify(self, post: Post) -> None:
         """A post was published: tell whom it answers, mentions or boosts. Safe to repeat."""
         if post.boost_of is not None:
-            if post.boosted_author is not None:
-                await self._tell({post.boosted_author: "boost"}, post.author_id, post.boost_of, ms_from_id(post.id))
+            if post.boosted_author_id is not None:
+                await self._tell({post.boosted_author_id: "boost"}, post.author_id, post.boost_of, ms_from_id(post.id))
             return
         named = await self._accounts.find_ids_by_handle(mentions(post.text)[:MENTIONS_CAP])
         told: dict[AccountId, NotificationKind] = dict.fromkeys(named.values(), "mention")
-        if post.reply_to_author is not None:
-            told[post.reply_to_author] = "reply"
+        if post.reply_to_author_id is not None:
+            told[post.reply_to_author_id] = "reply"
         await self._tell(told, post.author_id, post.id)
 
     async def liked(self, *, account_id: AccountId, post: Post, now_ms: int) -> None:
@@ -162,14 +162,14 @@ class NotificationService:
         kinds: Collection[NotificationKind] | None = None,
     ) -> NotificationPage:
         """Newest first, of some kinds or all. Full unless they end."""
-        return await self._page(viewer_id, ABOVE_ALL if before is None else before, limit, kinds)
+        return await self._page(viewer_id, ABOVE_ALL_IDS if before is None else before, limit, kinds)
 
     async def timeline(
         self, viewer_id: AccountId, *, before: int | None = None, after: int | None = None, limit: int
     ) -> NotificationPage:
         """As other timelines are read, for the socket."""
         if after is None:
-            return await self._page(viewer_id, ABOVE_ALL if before is None else before, limit, None)
+            return await self._page(viewer_id, ABOVE_ALL_IDS if before is None else before, limit, None)
         page = await self._page(viewer_id, after, limit, None, upward=True)
         return NotificationPage(page.entries[::-1], None, previous_after=page.next_before)
 

@@ -30,7 +30,7 @@ from timelines.notifications.notification import (
     NotificationPreference,
 )
 from timelines.notifications.presenters import notification_json, notification_rows_html
-from timelines.pages.page import MOST
+from timelines.pages.page import MAX_LIMIT
 from timelines.pages.queries import parse_limit
 from timelines.pages.responses import TemplateContext, optional_placeholder, url_with_query
 
@@ -49,7 +49,7 @@ async def index(request: SiteRequest) -> HttpResponseBase:
     """Newest first. The page reads more at once than JSON does by itself: its rows are groups."""
     me, cursor = require_viewer_id(request), parse_notification_cursor(request.GET)
     is_mentions = request.GET.get("tab") == "mentions"
-    limit = parse_limit(request.GET) if wants_json(request) or "limit" in request.GET else MOST
+    limit = parse_limit(request.GET) if wants_json(request) or "limit" in request.GET else MAX_LIMIT
     page = await request.services.notifications.page(
         me, before=cursor, limit=limit, kinds=MENTION_KINDS if is_mentions else None
     )

@@ -12,8 +12,8 @@ from timelines.graph.repository import Follows
 from timelines.notifications.notification import Notification, VisibleNotification
 from timelines.pages.page import HydratedPost
 from timelines.reading.hydration import Hydrator
-from timelines.visibility.rights import Place, ReaderState
-from timelines.visibility.viewer_state import state_question
+from timelines.visibility.rights import ViewContext, ViewerRelations
+from timelines.visibility.viewer_state import read_viewer_relations
 
 Causes = dict[str, bool]
 """By member: whether a like, a boost or a request stands. Others are seen by their post or their edge."""
@@ -53,7 +53,7 @@ class NotificationVisibility:
             self._followers(viewer_id, found),
             self._store.read(
                 self._authors.read_authors(people),
-                state_question(viewer_id, (), people, self._clock.now_ms()),
+                read_viewer_relations(viewer_id, (), people, self._clock.now_ms()),
                 read_causes(viewer_id, found),
             ),
         )
@@ -77,7 +77,7 @@ class NotificationVisibility:
 
     async def _entries(self, viewer_id: AccountId, found: Sequence[Notification]) -> dict[PostId, HydratedPost]:
         ids = list(dict.fromkeys(each.post_id for each in found if each.post_id is not None))
-        entries = await self._hydrator.hydrate(ids, viewer_id=viewer_id, place=Place.NOTIFICATION)
+        entries = await self._hydrator.hydrate(ids, viewer_id=viewer_id, context=ViewContext.NOTIFICATION)
         return {entry.post.id: entry for entry in entries}
 
     async def _followers(self, viewer_id: AccountId, found: Sequence[Notification]) -> set[AccountId]:
@@ -93,7 +93,7 @@ class NotificationVisibility:
         return private - await self._follows.followed_among(viewer_id, private) if private else set()
 
 
-def may_notify(author: Author, reader: ReaderState) -> bool:
+def may_notify(author: Author, reader: ViewerRelations) -> bool:
     """Whether somebody's doings may be told to a reader at all."""
     hidden = author.id in reader.blocks or author.id in reader.blocked_by or author.id in reader.muted
     return author.is_visible and not hidden
@@ -107,7 +107,7 @@ def read_causes(viewer_id: AccountId, found: Sequence[Notification]) -> Read[Cau
         elif each.kind == "boost" and each.post_id is not None:
             asked[each.member] = ("ZSCORE", keys.boosts(each.post_id), each.account_id)
         elif each.kind == "request":
-            asked[each.member] = ("ZSCORE", keys.requests(viewer_id), each.account_id)
+            asked[each.member] = ("ZSCORE", keys.follow_requests(viewer_id), each.account_id)
     return Read(
         list(asked.values()),
         lambda replies: {member: reply is not None for member, reply in zip(asked, replies, strict=True)},

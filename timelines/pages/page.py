@@ -7,13 +7,13 @@ from socialsite.ids import MAX_ID, PostId
 from timelines.posts.post import Counts, Post
 
 DEFAULT_LIMIT = 30
-MOST = 100
-ABOVE_ALL = MAX_ID + 1
-FEWEST, MOST_AT_ONCE = 10, 200
+MAX_LIMIT = 100
+ABOVE_ALL_IDS = MAX_ID + 1
+MIN_FETCH, MAX_FETCH = 10, 200
 """Ids read at once for a page, at least and at most."""
 
 
-class Cut(msgspec.Struct, frozen=True, gc=False):
+class PageRequest(msgspec.Struct, frozen=True, gc=False):
     """Part of a timeline: `limit` entries directly older than `before`, or directly newer than `after`."""
 
     before: int | None = None
@@ -33,7 +33,7 @@ class Cut(msgspec.Struct, frozen=True, gc=False):
         return self.before is None and self.after is None
 
     @property
-    def turned(self) -> int:
+    def reversed(self) -> int:
         """The cursor the other way whose page begins with the post at this one: an empty page leads back."""
         return min(self.edge + 1, MAX_ID) if self.upward else max(self.edge - 1, 0)
 
@@ -42,7 +42,7 @@ class Cut(msgspec.Struct, frozen=True, gc=False):
         """Where reading begins, exclusive: downward below it, or upward above it."""
         if self.after is not None:
             return self.after
-        return ABOVE_ALL if self.before is None else self.before
+        return ABOVE_ALL_IDS if self.before is None else self.before
 
 
 class ViewerState(msgspec.Struct, frozen=True, gc=False):
@@ -66,7 +66,7 @@ class HydratedPost(msgspec.Struct, frozen=True, gc=False):
     counts: Counts
     viewer: ViewerState | None
     original: "HydratedPost | None" = None
-    filtered: str | None = None
+    filter_phrase: str | None = None
 
     @property
     def id(self) -> PostId:
@@ -86,23 +86,23 @@ class TimelinePage(msgspec.Struct, frozen=True):
     previous_after: PostId | None
 
 
-def asked_for(cut: Cut, found: int = 0, number: int = 0) -> int:
+def fetch_size(request: PageRequest, entries: int = 0, round_number: int = 0) -> int:
     """How many ids are read for a page of which so many entries were found, after so many reads."""
-    return min(MOST_AT_ONCE, max(FEWEST, cut.limit + 1 - found) << number)
+    return min(MAX_FETCH, max(MIN_FETCH, request.limit + 1 - entries) << round_number)
 
 
-def page_of(cut: Cut, entries: list[HydratedPost], *, edge: int, ended: bool) -> TimelinePage:
+def build_page(request: PageRequest, entries: list[HydratedPost], *, edge: int, ended: bool) -> TimelinePage:
     """Cursors of a page: outward where more was found or may be, backward where the reader came from."""
-    more = len(entries) > cut.limit
-    shown = entries[: cut.limit]
+    more = len(entries) > request.limit
+    shown = entries[: request.limit]
     outward: PostId | None = None
     if more:
         outward = shown[-1].post.id
     elif not ended:
         outward = PostId(edge)
     back: PostId | None = None
-    if not cut.is_first:
-        back = shown[0].post.id if shown else PostId(cut.turned)
-    if cut.upward:
+    if not request.is_first:
+        back = shown[0].post.id if shown else PostId(request.reversed)
+    if request.upward:
         return TimelinePage(tuple(reversed(shown)), next_before=back, previous_after=outward)
     return TimelinePage(tuple(shown), next_before=outward, previous_after=back)

@@ -25,7 +25,7 @@ from timelines.pages.entry_actions import actions_html
 from timelines.pages.page import HydratedPost, ViewerState
 from timelines.posts.post import AUDIENCE_NAMES, Counts, Post
 from timelines.text.linkify import linkify
-from timelines.visibility.rights import FOREVER
+from timelines.visibility.rights import NO_EXPIRY_MS
 
 Json = dict[str, Any]
 
@@ -88,7 +88,7 @@ def relation_json(relation: Relationship) -> Json:
         "blocks": relation.blocks,
         "is_blocked": relation.is_blocked,
         "mutes": relation.mutes,
-        "muted_until": format_iso_time(until_ms) if until_ms is not None and until_ms != FOREVER else None,
+        "muted_until": format_iso_time(until_ms) if until_ms is not None and until_ms != NO_EXPIRY_MS else None,
         "quiets": relation.hides_boosts,
     }
 
@@ -101,7 +101,7 @@ def post_json(entry: HydratedPost) -> Json:
         "counts": _counts_json(entry.counts),
         "viewer": entry.viewer and _viewer_json(entry.viewer),
         "audience": AUDIENCE_NAMES[shown.post.audience],
-        **({} if entry.filtered is None else {"filtered": entry.filtered}),
+        **({} if entry.filter_phrase is None else {"filtered": entry.filter_phrase}),
     }
 
 
@@ -171,7 +171,11 @@ def entry_html(entry: HydratedPost, language: str | None = None) -> str:
     actions = actions_html(shown, url, language)
     own = _own_actions_html(shown.post.id, language) if shown.viewer is not None and shown.viewer.own else ""
     html = f"{before}{actions}{own}{after}"
-    return html if entry.filtered is None else _filtered_html(entry.filtered, language).replace(ENTRY_PLACEHOLDER, html)
+    return (
+        html
+        if entry.filter_phrase is None
+        else _filtered_html(entry.filter_phrase, language).replace(ENTRY_PLACEHOLDER, html)
+    )
 
 
 def entries_html(entries: Sequence[HydratedPost]) -> RenderedBytes:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from socialsite.errors import MalformedRequest
 from socialsite.ids import parse_id
 from timelines.graph.follow import FollowCursor
-from timelines.pages.page import DEFAULT_LIMIT, MOST
+from timelines.pages.page import DEFAULT_LIMIT, MAX_LIMIT
 
 _INTEGER_PATTERN = re.compile(r"-?[0-9]+", re.ASCII)
 
@@ -45,7 +45,7 @@ def parse_limit(query: QueryDict) -> int:
         return DEFAULT_LIMIT
     if not _INTEGER_PATTERN.fullmatch(text):
         raise MalformedRequest(fields={"limit": _("This is not a number.")})
-    return int(min(max(float(text), 1), MOST))  # a float, whose reading takes no longer for many digits
+    return int(min(max(float(text), 1), MAX_LIMIT))  # a float, whose reading takes no longer for many digits
 
 
 def parse_follow_cursor(query: QueryDict) -> FollowCursor | None:

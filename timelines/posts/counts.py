@@ -10,8 +10,8 @@ from socialsite.store.scripts import PreparedCommand, prepare_command
 from timelines import keys
 from timelines.posts.post import Counts
 
-JOIN = load_script("join_set.lua", __package__)
-LEAVE = load_script("leave_set.lua", __package__)
+JOIN_SET = load_script("join_set.lua", __package__)
+LEAVE_SET = load_script("leave_set.lua", __package__)
 NO_COUNTS = Counts()
 
 
@@ -22,20 +22,20 @@ def counted_keys(post_id: PostId, changed: Callable[[int], Key]) -> list[Key]:
 
 
 def join_command(
-    changed: Callable[[int], Key], post_id: PostId, member: int, score: int, *, stands: bool = False
+    changed: Callable[[int], Key], post_id: PostId, member: int, score: int, *, if_post_exists: bool = False
 ) -> Command:
-    """Puts a member into a set of the post: replies, boosts or likes. `stands`: where the post does."""
+    """Puts a member into a set of the post: replies, boosts or likes. `if_post_exists`: where the post does."""
     touched = counted_keys(post_id, changed)
-    return JOIN.command([*touched, keys.post(post_id)] if stands else touched, [member, score])
+    return JOIN_SET.command([*touched, keys.post(post_id)] if if_post_exists else touched, [member, score])
 
 
 @lru_cache(maxsize=10_000)
-def counts_of(reply: bytes | None) -> Counts:
+def parse_counts(reply: bytes | None) -> Counts:
     """Counts as they stand in the store."""
     return NO_COUNTS if reply is None else Counts(*map(int, reply.split()))
 
 
-def counts_question(post_ids: Sequence[PostId], *, may_lag: bool = False) -> Read[dict[PostId, Counts]]:
+def read_counts(post_ids: Sequence[PostId], *, may_lag: bool = False) -> Read[dict[PostId, Counts]]:
     """How many replies, boosts and likes each post has."""
     return Read(
         EncodedPipeline(
@@ -43,7 +43,7 @@ def counts_question(post_ids: Sequence[PostId], *, may_lag: bool = False) -> Rea
             len(post_ids),
             lambda: list(map(_counts_command, post_ids)),
         ),
-        lambda replies: dict(zip(post_ids, map(counts_of, replies), strict=True)),
+        lambda replies: dict(zip(post_ids, map(parse_counts, replies), strict=True)),
         may_lag=may_lag,
     )
 

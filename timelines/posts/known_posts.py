@@ -12,49 +12,52 @@ from socialsite.ids import PostId
 from socialsite.store import Command, EncodedPipeline, PreparedCommand, Read, Reply, prepare_command
 from socialsite.store.encoding import encoded_cache
 from timelines import keys
-from timelines.posts.post import KEPT, Post
-from timelines.posts.stored_values import BODIES, STATE_BY_LETTER, Found, PostState, decoded
+from timelines.posts.post import POST_CACHE_SIZE, Post
+from timelines.posts.stored_values import POST_FIRST_BYTES, STATE_BY_FIRST_BYTE, PostState, StoredPost, decode_stored
 
 
-class KnownPosts:
+class PostCache:
     """KEPT of them and a page more, then none: a post that stands never changes, so that none grows old."""
 
     def __init__(self) -> None:
         self._known: dict[PostId, Post] = {}
 
-    def find_question(self, post_ids: Sequence[PostId]) -> Read[dict[PostId, Found]]:
+    def read_many(self, post_ids: Sequence[PostId]) -> Read[dict[PostId, StoredPost]]:
         """What stands at each id, for a round trip that asks other things too.
 
         Of posts read before the first byte is asked for, which tells whether they stand.
         """
         known = list(map(self._known.get, post_ids))
         all_known = None not in known  # most often
-        wire = b"".join(map(look_wire, post_ids) if all_known else map(_wire, post_ids, known))
+        wire = b"".join(map(encode_first_byte, post_ids) if all_known else map(_wire, post_ids, known))
 
         def commands() -> list[Command]:
             return [
-                find_command(id) if post is None else look_command(id) for id, post in zip(post_ids, known, strict=True)
+                find_command(id) if post is None else first_byte_command(id)
+                for id, post in zip(post_ids, known, strict=True)
             ]
 
-        def understand(replies: Sequence[Reply]) -> dict[PostId, Found]:
-            if BODIES.issuperset(replies):  # all were read before, and all stand
-                return cast("dict[PostId, Found]", dict(zip(post_ids, known, strict=True)))
+        def understand(replies: Sequence[Reply]) -> dict[PostId, StoredPost]:
+            if POST_FIRST_BYTES.issuperset(replies):  # all were read before, and all stand
+                return cast("dict[PostId, StoredPost]", dict(zip(post_ids, known, strict=True)))
             return self._told(zip(post_ids, known, replies, strict=True))
 
         return Read(EncodedPipeline(wire, len(known), commands), understand)
 
-    def _told(self, answers: Iterable[tuple[PostId, Post | None, Reply]]) -> dict[PostId, Found]:
-        found: dict[PostId, Found] = {}
+    def _told(self, answers: Iterable[tuple[PostId, Post | None, Reply]]) -> dict[PostId, StoredPost]:
+        found: dict[PostId, StoredPost] = {}
         for post_id, post, reply in answers:
             if post is None:
-                found[post_id] = decoded(reply)
+                found[post_id] = decode_stored(reply)
             else:
-                found[post_id] = post if reply in BODIES else STATE_BY_LETTER.get(reply, PostState.ARCHIVED)
+                found[post_id] = (
+                    post if reply in POST_FIRST_BYTES else STATE_BY_FIRST_BYTE.get(reply, PostState.ARCHIVED)
+                )
         self._note({post_id: post for post_id, post in found.items() if type(post) is Post})
         return found
 
     def _note(self, posts: dict[PostId, Post]) -> None:
-        if len(self._known) > KEPT:
+        if len(self._known) > POST_CACHE_SIZE:
             self._known.clear()
         self._known |= posts
 
@@ -65,12 +68,12 @@ def find_command(post_id: PostId) -> PreparedCommand:
 
 
 @lru_cache(maxsize=20_000)
-def look_command(post_id: PostId) -> PreparedCommand:
+def first_byte_command(post_id: PostId) -> PreparedCommand:
     return prepare_command("GETRANGE", keys.post(post_id), 0, 0)
 
 
-find_wire, look_wire = encoded_cache(find_command), encoded_cache(look_command)
+encode_find, encode_first_byte = encoded_cache(find_command), encoded_cache(first_byte_command)
 
 
 def _wire(post_id: PostId, known: Post | None) -> bytes:
-    return find_wire(post_id) if known is None else look_wire(post_id)
+    return encode_find(post_id) if known is None else encode_first_byte(post_id)

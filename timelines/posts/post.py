@@ -18,7 +18,7 @@ FOLLOWERS: Final = 2
 AUDIENCES: Final = {"public": PUBLIC, "unlisted": UNLISTED, "followers": FOLLOWERS}
 """By the names that clients give them."""
 AUDIENCE_NAMES: Final = {number: name for name, number in AUDIENCES.items()}
-KEPT = 20_000  # decoded posts, found again by their bytes and by their ids; about 20 MB when full
+POST_CACHE_SIZE = 20_000  # decoded posts, found again by their bytes and by their ids; about 20 MB when full
 
 
 class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -34,8 +34,8 @@ class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
     schema: int = SCHEMA
     audience: int = PUBLIC
     boost_of: PostId | None = None
-    boosted_author: AccountId | None = None
-    reply_to_author: AccountId | None = None
+    boosted_author_id: AccountId | None = None
+    reply_to_author_id: AccountId | None = None
     root: PostId | None = None
     """First post of the thread; None where it is this one, or unknown (imports of before)."""
 
@@ -58,7 +58,7 @@ class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Post)
 encode_post = _encoder.encode
-decode_post = lru_cache(maxsize=KEPT)(_decoder.decode)
+decode_post = lru_cache(maxsize=POST_CACHE_SIZE)(_decoder.decode)
 
 
 class Counts(msgspec.Struct, frozen=True, gc=False):

@@ -13,10 +13,10 @@ from timelines import keys
 from timelines.posts.counts import join_command
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
-from timelines.posts.stored_values import parent_of
+from timelines.posts.stored_values import stored_parent
 
 
-class Range(NamedTuple):
+class ReplyRange(NamedTuple):
     """Replies to `parent` with ids above `above` that were not read yet: at most `limit` are needed."""
 
     parent: PostId
@@ -25,19 +25,19 @@ class Range(NamedTuple):
     limit: int = 0
 
 
-class Threads:
+class ReplyRepository:
     """`posts:{<id>}:replies` and `:gone`, read together."""
 
     def __init__(self, store: Store, posts: PostRepository) -> None:
         self._places = store.component("posts")
         self._posts = posts
 
-    async def children(self, ranges: Sequence[Range]) -> list[list[PostId]]:
+    async def read_replies(self, ranges: Sequence[ReplyRange]) -> list[list[PostId]]:
         """For each range the replies directly above its bound, oldest first; one round trip a node."""
         commands: list[Command] = [
             ("ZRANGEBYSCORE", key, f"({row.above}", "+inf", "LIMIT", 0, row.limit)
             for row in ranges
-            for key in (keys.replies(row.parent), keys.gone_replies(row.parent))
+            for key in (keys.replies(row.parent), keys.deleted_replies(row.parent))
         ]
         replies = await self._places.gather(commands)
         found: list[list[PostId]] = []
@@ -46,20 +46,20 @@ class Threads:
             found.append(ids[: row.limit])
         return found
 
-    async def parents(self, post_ids: Sequence[PostId]) -> dict[PostId, PostId | None]:
+    async def find_parents(self, post_ids: Sequence[PostId]) -> dict[PostId, PostId | None]:
         """What each post answers or, deleted, did answer; None: nothing. Unknown ones are left out."""
         values = await self._places.gather([PostRepository.find_command(post_id) for post_id in post_ids])
         known: dict[PostId, PostId | None] = {}
         old: list[PostId] = []
         for post_id, value in zip(post_ids, values, strict=True):
-            parent = parent_of(value)
+            parent = stored_parent(value)
             if isinstance(parent, Post):
                 known[post_id] = parent.in_reply_to
             elif parent is not None:
                 known[post_id] = parent
             elif value is not None and value.isdigit():
                 old.append(post_id)
-        for post in (await self._posts.archived(old)).values() if old else ():
+        for post in (await self._posts.load_archived(old)).values() if old else ():
             known[post.id] = post.in_reply_to
         return known
 
@@ -68,16 +68,16 @@ class Threads:
         key = keys.post(parent_id)
         joined = join_command(keys.replies, parent_id, post_id, post_id)
         _, value = await self._places.write(key, joined, ("GET", key))
-        above = parent_of(value)
+        above = stored_parent(value)
         if above is not None and not isinstance(above, Post):
-            await self.keep_gone(above, parent_id)
+            await self.add_deleted_reply(above, parent_id)
 
-    async def keep_gone(self, parent_id: PostId, post_id: PostId) -> None:
+    async def add_deleted_reply(self, parent_id: PostId, post_id: PostId) -> None:
         """A deleted reply that is answered itself: threads go on through it."""
-        key = keys.gone_replies(parent_id)
+        key = keys.deleted_replies(parent_id)
         await self._places.write(key, ("ZADD", key, post_id, post_id))
 
-    async def is_answered(self, post_id: PostId) -> bool:
+    async def has_replies(self, post_id: PostId) -> bool:
         """Whether anything answers it, or did and is answered itself."""
-        both = keys.replies(post_id), keys.gone_replies(post_id)
+        both = keys.replies(post_id), keys.deleted_replies(post_id)
         return any(await self._places.gather([("EXISTS", key) for key in both]))

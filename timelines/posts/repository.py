@@ -9,12 +9,19 @@ from socialsite.ids import PostId
 from socialsite.store import Command, Read, Store, load_script
 from timelines import keys
 from timelines.posts.archive import Archive, NoArchive
-from timelines.posts.counts import LEAVE, counted_keys, join_command
-from timelines.posts.known_posts import KnownPosts, find_command
+from timelines.posts.counts import LEAVE_SET, counted_keys, join_command
+from timelines.posts.known_posts import PostCache, find_command
 from timelines.posts.post import Post, decode_post, encode_post
-from timelines.posts.stored_values import PENDING, Found, PostState, decoded, original_of, parent_of
+from timelines.posts.stored_values import (
+    PENDING,
+    PostState,
+    StoredPost,
+    decode_stored,
+    stored_parent,
+    tombstone_original,
+)
 
-CLAIM_TTL_S = 3600
+RESERVATION_TTL_S = 3600
 IDEMPOTENCY_TTL_S = 25 * 3600
 
 WRITE = load_script("write_post.lua", __package__)
@@ -24,21 +31,21 @@ SWAP = load_script("swap_key.lua", __package__)
 WAS_ARCHIVED = 2
 
 
-class Written(Enum):
+class WriteResult(Enum):
     """What a post's key said to a write."""
 
     NEW = 1
-    HELD = 2
+    EXISTS = 2
     DELETED = 0
     SUPERSEDED = -1
 
     @property
-    def stands(self) -> bool:
-        return self in (Written.NEW, Written.HELD)
+    def exists(self) -> bool:
+        return self in (WriteResult.NEW, WriteResult.EXISTS)
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class IdempotencyRecord:
     """What an idempotency key stands for: the post of the first request, and what that request said."""
 
     post_id: PostId
@@ -54,56 +61,56 @@ class PostRepository:
     def __init__(self, store: Store, archive: Archive | None = None) -> None:
         self._archive = archive or NoArchive()
         self._posts = store.component("posts")
-        self._known = KnownPosts()
+        self._known = PostCache()
 
-    async def claim(self, post_id: PostId) -> bool:
+    async def reserve_id(self, post_id: PostId) -> bool:
         """Reserve an id for an hour; False where somebody else holds it."""
         key = keys.post(post_id)
-        return bool(await self._posts[key].execute("SET", key, PENDING, "NX", "EX", CLAIM_TTL_S))
+        return bool(await self._posts[key].execute("SET", key, PENDING, "NX", "EX", RESERVATION_TTL_S))
 
-    async def write(self, post: Post, value: bytes | None = None) -> Written:
+    async def write(self, post: Post, value: bytes | None = None) -> WriteResult:
         """`value`: the post as another release may have encoded it."""
         key = keys.post(post.id)
         (answer,) = await self._posts.write(key, WRITE.command([key], [value or encode_post(post)]))
-        return Written(answer)
+        return WriteResult(answer)
 
     async def delete(self, post_id: PostId, author_id: AccountId, *, claimed: bool = False) -> bool:
         """Lay the tombstone; False where no post stands. `claimed`: over a claim never written, too."""
         key = keys.post(post_id)
         beside = keys.post_totals(post_id), keys.likes(post_id), keys.boosts(post_id)
-        counted = keys.counts(post_id), keys.replies(post_id), keys.fading(post_id)
+        counted = keys.counts(post_id), keys.replies(post_id), keys.boosts_to_delete(post_id)
         args = [author_id, "claimed"] if claimed else [author_id]
         (answer,) = await self._posts.write(key, DELETE.command([key, *beside, *counted], args))
         if answer == WAS_ARCHIVED:
             await self._archive.remove([post_id])
         return bool(answer)
 
-    async def grave(self, account_id: AccountId, post_id: PostId) -> Post | None:
+    async def find_tombstone(self, account_id: AccountId, post_id: PostId) -> Post | None:
         """What a tombstone of one of the account's own posts still tells, confirmed as when it was laid."""
         key = keys.post(post_id)
         (held,) = await self._posts.write(key, ("GET", key))
         if not held or held.split(b":")[:2] != [b"deleted", b"%d" % account_id]:
             return None
-        answered = parent_of(held)
+        answered = stored_parent(held)
         return Post(post_id, account_id, "", None if isinstance(answered, Post) else answered)
 
-    async def state(self, post_id: PostId) -> Post | PostState:
+    async def find_state(self, post_id: PostId) -> Post | PostState:
         key = keys.post(post_id)
-        found = decoded(await self._posts[key].execute("GET", key))
+        found = decode_stored(await self._posts[key].execute("GET", key))
         if found is PostState.ARCHIVED:
-            return (await self.archived([post_id])).get(post_id, found)
+            return (await self.load_archived([post_id])).get(post_id, found)
         return found
 
     async def find(self, post_id: PostId) -> Post | None:
-        found = await self.state(post_id)
+        found = await self.find_state(post_id)
         return found if isinstance(found, Post) else None
 
     async def find_many(self, post_ids: Sequence[PostId]) -> dict[PostId, Post]:
         """The posts that stand, in one round trip a node."""
         replies = await self._posts.gather([self.find_command(post_id) for post_id in post_ids])
-        return await self.standing(dict(zip(post_ids, map(decoded, replies), strict=True)))
+        return await self.load_existing(dict(zip(post_ids, map(decode_stored, replies), strict=True)))
 
-    async def deleted(self, post_ids: Collection[PostId]) -> dict[PostId, PostId | None]:
+    async def find_deleted(self, post_ids: Collection[PostId]) -> dict[PostId, PostId | None]:
         """Those with a tombstone, and of each that was a boost what it showed.
 
         What never was, or was given up before it stood, is not among them.
@@ -111,24 +118,24 @@ class PostRepository:
         asked = list(post_ids)
         replies = await self._posts.gather([self.find_command(post_id) for post_id in asked])
         found = zip(asked, replies, strict=True)
-        return {id: original_of(reply) for id, reply in found if decoded(reply) is PostState.DELETED}
+        return {id: tombstone_original(reply) for id, reply in found if decode_stored(reply) is PostState.DELETED}
 
-    async def standing(self, found: Mapping[PostId, Post | PostState]) -> dict[PostId, Post]:
+    async def load_existing(self, found: Mapping[PostId, Post | PostState]) -> dict[PostId, Post]:
         """The posts among what was found, with one read of the archive for all that lie there."""
         posts = {post_id: post for post_id, post in found.items() if type(post) is Post}
         if len(posts) == len(found):
             return posts
         old = [post_id for post_id, state in found.items() if state is PostState.ARCHIVED]
-        return posts | await self.archived(old) if old else posts
+        return posts | await self.load_archived(old) if old else posts
 
-    async def archived(self, post_ids: Sequence[PostId]) -> dict[PostId, Post]:
+    async def load_archived(self, post_ids: Sequence[PostId]) -> dict[PostId, Post]:
         """Posts whose keys hold the archive's marker. Raises ArchiveUnavailable."""
         bodies = await self._archive.get(post_ids)
         posts = {PostId(post_id): decode_post(body) for post_id, body in bodies.items()}
         missing = [post_id for post_id in post_ids if post_id not in posts]
         # Deleted, or brought back into the store, between the two reads: the store knows which.
         replies = await self._posts.gather([self.find_command(post_id) for post_id in missing])
-        again = (decoded(reply) for reply in replies)
+        again = (decode_stored(reply) for reply in replies)
         return posts | {post.id: post for post in again if isinstance(post, Post)}
 
     @staticmethod
@@ -136,38 +143,40 @@ class PostRepository:
         """For a bigger gather; `decoded` reads the reply."""
         return find_command(post_id)
 
-    def find_question(self, post_ids: Sequence[PostId]) -> Read[dict[PostId, Found]]:
+    def read_many(self, post_ids: Sequence[PostId]) -> Read[dict[PostId, StoredPost]]:
         """What stands at each id, for a round trip that asks other things too; then `standing`."""
-        return self._known.find_question(post_ids)
+        return self._known.read_many(post_ids)
 
     # Idempotency keys
 
-    async def agree(self, account_id: AccountId, key_digest: str, offered: Agreement) -> Agreement:
+    async def claim_idempotency_key(
+        self, account_id: AccountId, key_digest: str, offered: IdempotencyRecord
+    ) -> IdempotencyRecord:
         """The agreement of the first request with this key: `offered` itself when it came first."""
         key = keys.idempotency(account_id, key_digest)
         claim = ("SET", key, str(offered), "NX", "GET", "EX", IDEMPOTENCY_TTL_S)
         (held,) = await self._posts.write(key, claim)
-        return offered if held is None else parsed(held)
+        return offered if held is None else parse_idempotency_record(held)
 
-    async def is_agreed(self, account_id: AccountId, key_digest: str) -> bool:
+    async def has_idempotency_key(self, account_id: AccountId, key_digest: str) -> bool:
         """Whether a request with this key has come before."""
         key = keys.idempotency(account_id, key_digest)
         return bool(await self._posts[key].execute("EXISTS", key))
 
-    async def agree_anew(
-        self, account_id: AccountId, key_digest: str, dead: Agreement, offered: Agreement
-    ) -> Agreement:
+    async def replace_idempotency_record(
+        self, account_id: AccountId, key_digest: str, dead: IdempotencyRecord, offered: IdempotencyRecord
+    ) -> IdempotencyRecord:
         """Replace an agreement whose id was given up; whoever comes first wins, the others take theirs."""
         key = keys.idempotency(account_id, key_digest)
         args = [str(dead), str(offered), IDEMPOTENCY_TTL_S]
         (held,) = await self._posts.write(key, SWAP.command([key], args))
-        return parsed(held)
+        return parse_idempotency_record(held)
 
-    async def give_up(self, post_id: PostId) -> Written:
+    async def abandon_id(self, post_id: PostId) -> WriteResult:
         """Turn a claim that was never written into a tombstone. HELD: a post stands there after all."""
         key = keys.post(post_id)
         (answer,) = await self._posts.write(key, SUPERSEDE.command([key]))
-        return {1: Written.SUPERSEDED, 0: Written.HELD, -1: Written.DELETED}[int(answer)]
+        return {1: WriteResult.SUPERSEDED, 0: WriteResult.EXISTS, -1: WriteResult.DELETED}[int(answer)]
 
     # Replies
 
@@ -176,9 +185,9 @@ class PostRepository:
         await self._posts.write(keys.replies(parent_id), command)
 
     async def remove_reply(self, parent_id: PostId, reply_id: PostId) -> None:
-        await self._posts.gather([LEAVE.command(counted_keys(parent_id, keys.replies), [reply_id])])
+        await self._posts.gather([LEAVE_SET.command(counted_keys(parent_id, keys.replies), [reply_id])])
 
 
-def parsed(value: bytes) -> Agreement:
+def parse_idempotency_record(value: bytes) -> IdempotencyRecord:
     post_id, digest = value.decode().split(":", 1)
-    return Agreement(PostId(int(post_id)), digest)
+    return IdempotencyRecord(PostId(int(post_id)), digest)

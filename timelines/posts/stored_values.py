@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from socialsite.ids import PostId
 from socialsite.store import Reply
-from timelines.posts.post import KEPT, Post, decode_post
+from timelines.posts.post import POST_CACHE_SIZE, Post, decode_post
 
 PENDING, DELETED, SUPERSEDED = b"pending", b"deleted", b"superseded"
 DELETED_BY = b"deleted:"
@@ -28,19 +28,19 @@ STATES = {
     None: PostState.ABSENT, PENDING: PostState.PENDING, DELETED: PostState.DELETED,
     SUPERSEDED: PostState.SUPERSEDED,
 }  # fmt: skip
-BODIES = frozenset(bytes((first,)) for first in (*range(0x90, 0xA0), 0xDC))
+POST_FIRST_BYTES = frozenset(bytes((first,)) for first in (*range(0x90, 0xA0), 0xDC))
 """How a post begins: a MessagePack array, short or long. No mark, of now or later, may begin so."""
-STATE_BY_LETTER = {
+STATE_BY_FIRST_BYTE = {
     b"": PostState.ABSENT, PENDING[:1]: PostState.PENDING, DELETED[:1]: PostState.DELETED,
     SUPERSEDED[:1]: PostState.SUPERSEDED,
 }  # fmt: skip
 """How a mark begins; the archive's, the author's id in digits, is what is none of all these."""
 
-Found = Post | PostState
+StoredPost = Post | PostState
 
 
-@lru_cache(maxsize=KEPT)
-def decoded(reply: Reply) -> Found:
+@lru_cache(maxsize=POST_CACHE_SIZE)
+def decode_stored(reply: Reply) -> StoredPost:
     """A post's value as it stands in the store; the same bytes are the same post, whenever they are read."""
     state = STATES.get(reply)
     if state is not None:
@@ -50,16 +50,16 @@ def decoded(reply: Reply) -> Found:
     return PostState.ARCHIVED if reply.isdigit() else decode_post(reply)
 
 
-def parent_of(reply: Reply) -> Post | PostId | None:
+def stored_parent(reply: Reply) -> Post | PostId | None:
     """The post itself where it stands; of a deleted reply what it answered; None: it is not known."""
-    found = decoded(reply)
+    found = decode_stored(reply)
     if isinstance(found, Post):
         return found
     parts: list[bytes] = reply.split(b":") if found is PostState.DELETED else []
     return PostId(int(parts[2])) if len(parts) == 3 else None
 
 
-def original_of(tombstone: bytes) -> PostId | None:
+def tombstone_original(tombstone: bytes) -> PostId | None:
     """What a deleted boost showed; None: it was none, or its body lay in the archive."""
     parts = tombstone.split(b":")
     return PostId(int(parts[3])) if len(parts) == 4 else None

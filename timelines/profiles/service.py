@@ -20,12 +20,12 @@ from timelines.graph.relation import Relationship
 from timelines.graph.repository import Follows
 from timelines.markers.marker import Marker
 from timelines.markers.repository import Markers
-from timelines.pages.page import Cut, TimelinePage
+from timelines.pages.page import PageRequest, TimelinePage
 from timelines.reading.service import ReadingService
 
-KNOWN = 3
+MAX_KNOWN_FOLLOWERS = 3
 """Followers whom the viewer knows are told by name, so many of them."""
-NOTHING = TimelinePage((), None, None)
+EMPTY_PAGE = TimelinePage((), None, None)
 
 
 class Accounts(Protocol):
@@ -41,7 +41,7 @@ class Accounts(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class ProfilePage:
     """`posts`: how many there are. `relation`: the viewer's; None for a visitor and the account itself.
 
     `both_follow`: how many accounts both follow. `known`: the newest followers whom the viewer follows.
@@ -49,15 +49,15 @@ class Visit:
 
     account: Account
     page: TimelinePage
-    posts: int
+    post_count: int
     counts: FollowCounts
-    place: Marker
+    marker: Marker
     relation: Relationship | None = None
     both_follow: int = 0
-    known: tuple[Author, ...] = ()
+    known_followers: tuple[Author, ...] = ()
 
 
-class First(NamedTuple):
+class ProfileProbe(NamedTuple):
     """What the first round trip tells. `between`: nothing for a visitor and the account itself."""
 
     account: Account | None
@@ -68,16 +68,16 @@ class First(NamedTuple):
     between: tuple[Relationship, ViewerGraph] | None
 
 
-class Look(NamedTuple):
+class ProfileRequest(NamedTuple):
     """Who looks at which part of which timeline. `reader_id`: whose reading place counts."""
 
-    cut: Cut
+    cut: PageRequest
     viewer_id: AccountId | None
     reader_id: AccountId | None
     timeline: str
 
 
-class VisitingService:
+class ProfileService:
     """Looks only."""
 
     def __init__(
@@ -101,28 +101,30 @@ class VisitingService:
         self._positions = positions
         self._clock = clock
 
-    async def visit(self, handle: str, cut: Cut, *, viewer_id: AccountId | None, keeps_place: bool = True) -> Visit:
+    async def load_page(
+        self, handle: str, cut: PageRequest, *, viewer_id: AccountId | None, with_marker: bool = True
+    ) -> ProfilePage:
         """The account with a page of its posts. Raises AccountNotFound for one that is absent or suspended.
 
-        `keeps_place`: whether the viewer's reading place counts; programs keep it themselves.
+        `with_marker`: whether the viewer's reading place counts; programs keep it themselves.
         """
         timeline = f"profile:{handle}"
-        look = Look(cut, viewer_id, viewer_id if keeps_place else None, timeline)
+        look = ProfileRequest(cut, viewer_id, viewer_id if with_marker else None, timeline)
         account, first = await self._arrive(handle, look)
         if viewer_id is None or first.between is None:
             hidden = viewer_id is None and account.is_private
-            page = NOTHING if hidden else await self._page(account, first, look)
-            return Visit(account, page, first.posts, first.counts, first.place)
+            page = EMPTY_PAGE if hidden else await self._page(account, first, look)
+            return ProfilePage(account, page, first.posts, first.counts, first.place)
         relation, met = first.between
         together: Awaitable[KnownFollowers] | None = None
         if not relation.is_blocked_either_way:
-            together = self._follows.send_known_followers(viewer_id, AccountId(account.id), met, KNOWN)
+            together = self._follows.send_known_followers(viewer_id, AccountId(account.id), met, MAX_KNOWN_FOLLOWERS)
         hidden = relation.is_blocked_either_way or (account.is_private and not relation.follows)
-        page = NOTHING if hidden else await self._page(account, first, look)  # leaves with `together`
+        page = EMPTY_PAGE if hidden else await self._page(account, first, look)  # leaves with `together`
         both, known = (0, ()) if together is None else await self._introduced(viewer_id, await together)
-        return Visit(account, page, first.posts, first.counts, first.place, relation, both, known)
+        return ProfilePage(account, page, first.posts, first.counts, first.place, relation, both, known)
 
-    async def _arrive(self, handle: str, look: Look) -> tuple[Account, First]:
+    async def _arrive(self, handle: str, look: ProfileRequest) -> tuple[Account, ProfileProbe]:
         """By the id that the handle had when this process last looked; it all counts only if that stands."""
         known_id = self._accounts.cached_id(handle)
         if known_id is not None:
@@ -135,28 +137,28 @@ class VisitingService:
             raise AccountNotFound
         return first.account, first
 
-    async def _first(self, account_id: AccountId, look: Look) -> First:
+    async def _first(self, account_id: AccountId, look: ProfileRequest) -> ProfileProbe:
         viewer_id, may_lag = look.viewer_id, look.viewer_id is None
         questions: list[Read[Any]] = [
             self._accounts.read_account(account_id),
             self._positions.read(look.reader_id, look.timeline),
-            self._reading.post_count_question(account_id, may_lag=may_lag),
-            self._reading.profile_question(account_id, look.cut, may_lag=may_lag),
+            self._reading.read_post_count(account_id, may_lag=may_lag),
+            self._reading.read_profile_ids(account_id, look.cut, may_lag=may_lag),
         ]
         if viewer_id is None or viewer_id == account_id:
             questions.append(self._follows.read_counts(account_id, may_lag=may_lag))
             account, place, posts, ids, counts = await self._store.read(*questions)
-            return First(account, place, posts, ids, counts, None)
+            return ProfileProbe(account, place, posts, ids, counts, None)
         questions += (
             self._relating.read_relationship(viewer_id, account_id, self._clock.now_ms()),
             self._follows.read_viewer_graph(viewer_id, account_id),
         )
         account, place, posts, ids, relation, met = await self._store.read(*questions)
-        return First(account, place, posts, ids, met.counts, (relation, met))
+        return ProfileProbe(account, place, posts, ids, met.counts, (relation, met))
 
-    async def _page(self, account: Account, first: First, look: Look) -> TimelinePage:
+    async def _page(self, account: Account, first: ProfileProbe, look: ProfileRequest) -> TimelinePage:
         viewer_id = look.viewer_id
-        return await self._reading.profile_of(
+        return await self._reading.profile_page(
             AccountId(account.id), look.cut, viewer_id=viewer_id, ids=first.ids, may_lag=viewer_id is None
         )
 

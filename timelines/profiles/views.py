@@ -9,7 +9,7 @@ from socialsite.recipes.buffer import Entity
 from socialsite.web.requests import SiteRequest, get_viewer_id, respond, wants_json
 from timelines.graph.follow import FollowPage
 from timelines.pages.handles import with_canonical_handle
-from timelines.pages.page import Cut, TimelinePage
+from timelines.pages.page import PageRequest, TimelinePage
 from timelines.pages.presenters import profile_json, relation_json
 from timelines.pages.queries import PageQuery, parse_follow_cursor, parse_limit
 from timelines.pages.responses import (
@@ -30,8 +30,8 @@ NOTHING = TimelinePage((), None, None)
 @with_canonical_handle
 async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
     query, services, me = PageQuery.parse(request.GET), request.services, get_viewer_id(request)
-    cut = Cut(query.before, query.after, query.limit)
-    visit = await services.visiting.visit(handle, cut, viewer_id=me, keeps_place=not wants_json(request))
+    cut = PageRequest(query.before, query.after, query.limit)
+    visit = await services.visiting.load_page(handle, cut, viewer_id=me, with_marker=not wants_json(request))
     account, id = visit.account, AccountId(visit.account.id)
     views = await count_view(request, Entity("account", id), id)
     relation = {} if visit.relation is None else relation_json(visit.relation)
@@ -40,10 +40,10 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
         "timelines/profile.html",
         page=lambda: {
             "account": profile_context(account),
-            "timeline": timeline_context(request, query, visit.page, f"profile:{handle}", visit.place),
+            "timeline": timeline_context(request, query, visit.page, f"profile:{handle}", visit.marker),
             "followers": visit.counts.followers,
             "following": visit.counts.following,
-            "posts": visit.posts,
+            "posts": visit.post_count,
             "views": views,
             "page_title": f"{account.display_name or handle} (@{handle})",
             "page_description": account.bio or _("Posts by @%(handle)s, newest first") % {"handle": handle},
@@ -52,12 +52,12 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
             "is_self": me == id,
             "is_following": visit.relation is not None and visit.relation.follows,
             "both_follow": visit.both_follow,
-            "known": visit.known,
+            "known": visit.known_followers,
             "relation": relation,
         },
         data=lambda: {
             **timeline_json(request, visit.page),
-            "account": profile_json(account, visit.counts, visit.posts),
+            "account": profile_json(account, visit.counts, visit.post_count),
             "viewer": relation or None,
         },
     )

@@ -6,29 +6,29 @@ Publish does it before it answers, the worker repeats it: every step may run any
 import asyncio
 from collections.abc import Awaitable
 
-from timelines.author_feeds.repository import ProfileRepository, PublicRepository
+from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.hashtags.repository import HashtagTimelines
 from timelines.posts.post import Post
-from timelines.posts.replies import Threads
+from timelines.posts.replies import ReplyRepository
 from timelines.posts.repository import PostRepository
 from timelines.posts.stored_values import PostState
-from timelines.search.indexing import Indexing
+from timelines.search.indexing import SearchIndexer
 
 
-class Placing:
+class AuthorTimelines:
     """Puts a stored post into its author's own timelines, or takes a deleted one out."""
 
     def __init__(
         self,
         *,
         posts: PostRepository,
-        profiles: ProfileRepository,
-        public: PublicRepository,
+        profiles: AuthorFeedRepository,
+        public: PublicTimelineRepository,
         tags: HashtagTimelines,
         homes: CachedTimelines,
-        indexing: Indexing,
-        threads: Threads,
+        indexing: SearchIndexer,
+        threads: ReplyRepository,
     ) -> None:
         self._posts = posts
         self._profiles = profiles
@@ -38,8 +38,8 @@ class Placing:
         self._indexing = indexing
         self._threads = threads
 
-    async def place(self, post: Post, *, repeated: bool = False) -> None:
-        """`still_stands` has to follow: a delete on the way would have found nothing to take out.
+    async def add(self, post: Post, *, repeated: bool = False) -> None:
+        """`still_exists` has to follow: a delete on the way would have found nothing to take out.
 
         `repeated`: somebody may have placed it before, so the author's home is looked through first.
         """
@@ -53,14 +53,14 @@ class Placing:
             places.append(self._tags.add([post]))
         await asyncio.gather(*places, self._link(post))
 
-    async def still_stands(self, post: Post) -> bool:
+    async def still_exists(self, post: Post) -> bool:
         """False where the post was deleted meanwhile; then nothing of it is left in a source."""
-        if await self._posts.state(post.id) is PostState.DELETED:
-            await self.withdraw(post)
+        if await self._posts.find_state(post.id) is PostState.DELETED:
+            await self.remove(post)
             return False
         return True
 
-    async def withdraw(self, post: Post) -> None:
+    async def remove(self, post: Post) -> None:
         """After the tombstone stands. Homes keep the id: readers meet the tombstone."""
         await asyncio.gather(
             self._profiles.remove(post.author_id, post.id),
@@ -76,6 +76,6 @@ class Placing:
 
     async def _unlink(self, post: Post) -> None:
         if post.in_reply_to is not None:
-            if await self._threads.is_answered(post.id):
-                await self._threads.keep_gone(post.in_reply_to, post.id)
+            if await self._threads.has_replies(post.id):
+                await self._threads.add_deleted_reply(post.in_reply_to, post.id)
             await self._posts.remove_reply(post.in_reply_to, post.id)

@@ -13,19 +13,19 @@ from timelines.errors import PostNotFound
 from timelines.jobs import SyndicatePost, encode_job
 from timelines.ports import PostMeter
 from timelines.posts.post import Post
-from timelines.posts.repository import PostRepository, Written
+from timelines.posts.repository import PostRepository, WriteResult
 from timelines.posts.stored_values import PostState
-from timelines.publishing.author_timelines import Placing
+from timelines.publishing.author_timelines import AuthorTimelines
 
-GIVE_UP_AFTER_MS = 60_000  # an id claimed this long ago and never written would appear too deep in timelines
+RESERVATION_TIMEOUT_MS = 60_000  # an id claimed this long ago and never written would appear too deep in timelines
 
 
 @dataclass(frozen=True, slots=True)
-class Agreed:
+class Reservation:
     """The id a request publishes under. `standing`: the post that is there, so it has its job, too."""
 
     post_id: PostId
-    standing: Post | None = None
+    existing: Post | None = None
 
 
 class Outbox(Protocol):
@@ -37,12 +37,12 @@ class Announcer(Protocol):
 
     async def post_deleted(self, post_id: PostId) -> None: ...
 
-    async def boost_withdrawn(self, boost: Post) -> None: ...
+    async def boost_removed(self, boost: Post) -> None: ...
 
     async def counts_changed(self, post_id: PostId) -> None: ...
 
 
-class Storing:
+class PostWriter:
     """Claims ids; writes posts, places them and tells of them."""
 
     def __init__(
@@ -50,7 +50,7 @@ class Storing:
         *,
         ids: PostIdGenerator,
         posts: PostRepository,
-        placing: Placing,
+        placing: AuthorTimelines,
         outbox: Outbox,
         live: Announcer,
         meter: PostMeter,
@@ -62,45 +62,45 @@ class Storing:
         self._live = live
         self._meter = meter
 
-    async def claimed_id(self) -> PostId:
+    async def reserve_id(self) -> PostId:
         post_id = self._ids.next_id()
-        while not await self._posts.claim(post_id):
+        while not await self._posts.reserve_id(post_id):
             post_id = self._ids.next_id()
         return post_id
 
-    async def of_another(self, post_id: PostId, now_ms: int) -> Agreed | None:
+    async def resolve_reservation(self, post_id: PostId, now_ms: int) -> Reservation | None:
         """What became of the id of an earlier request; None where it was given up, by us now or before.
 
         Raises PostNotFound where its post was deleted.
         """
-        state = await self._posts.state(post_id)
+        state = await self._posts.find_state(post_id)
         if state is PostState.DELETED:
             raise PostNotFound
         if isinstance(state, Post):
-            return Agreed(post_id, state)
-        if state is not PostState.SUPERSEDED and now_ms - ms_from_id(post_id) <= GIVE_UP_AFTER_MS:
-            return Agreed(post_id)
-        answer = await self._posts.give_up(post_id)
-        if answer is Written.DELETED:
+            return Reservation(post_id, state)
+        if state is not PostState.SUPERSEDED and now_ms - ms_from_id(post_id) <= RESERVATION_TIMEOUT_MS:
+            return Reservation(post_id)
+        answer = await self._posts.abandon_id(post_id)
+        if answer is WriteResult.DELETED:
             raise PostNotFound
-        return None if answer is Written.SUPERSEDED else Agreed(post_id, await self._posts.find(post_id))
+        return None if answer is WriteResult.SUPERSEDED else Reservation(post_id, await self._posts.find(post_id))
 
-    async def write(self, post: Post, *, standing: bool) -> Written:
-        """`standing`: it was there; it is written again all the same, which has replicas confirm it."""
-        if standing:
+    async def write(self, post: Post, *, exists: bool) -> WriteResult:
+        """`exists`: it was there; it is written again all the same, which has replicas confirm it."""
+        if exists:
             return await self._posts.write(post)
         # The intent goes first: the job carries the post, a worker can finish it.
         await self._outbox.add(encode_job(SyndicatePost.of(post)))
         written = await self._posts.write(post)
-        if written is Written.NEW:
+        if written is WriteResult.NEW:
             self._meter.count_post(post.author_id)
         return written
 
-    async def place(self, post: Post) -> None:
+    async def add_to_timelines(self, post: Post) -> None:
         """Into its author's own timelines. Raises PostNotFound where it was deleted meanwhile."""
-        await self._placing.place(post)
+        await self._placing.add(post)
         # A word is a hint: whoever hears it reads the post, or its tombstone.
-        stands, _told = await asyncio.gather(self._placing.still_stands(post), self._tell(post))
+        stands, _told = await asyncio.gather(self._placing.still_exists(post), self._tell(post))
         if not stands:
             raise PostNotFound
 

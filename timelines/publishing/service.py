@@ -15,13 +15,13 @@ from socialsite.ids import PostId
 from socialsite.store import NotDurable as NotConfirmed
 from timelines.errors import IdempotencyConflict, PostInvalid, PostNotFound, PostUnconfirmed
 from timelines.posts.post import FOLLOWERS, PUBLIC, Post
-from timelines.posts.repository import Agreement, PostRepository, Written
-from timelines.publishing.author_timelines import Placing
-from timelines.publishing.post_writer import Agreed, Announcer, Storing
+from timelines.posts.repository import IdempotencyRecord, PostRepository, WriteResult
+from timelines.publishing.author_timelines import AuthorTimelines
+from timelines.publishing.post_writer import Announcer, PostWriter, Reservation
 from timelines.text.post_text import TextRefused, check_post_text
 from timelines.text.refusals import text_refusal
 
-MOST_TRIES = 20
+MAX_ATTEMPTS = 20
 NO_ID = PostId(0)
 
 
@@ -40,8 +40,8 @@ class PublishingService:
         self,
         *,
         posts: PostRepository,
-        storing: Storing,
-        placing: Placing,
+        storing: PostWriter,
+        placing: AuthorTimelines,
         live: Announcer,
         boosts: Boosts,
         sees: Callable[[AccountId, PostId], Awaitable[bool]],
@@ -84,14 +84,14 @@ class PublishingService:
 
     async def _publish(self, draft: Post, digest: str, key: str | None, now_ms: int) -> Post:
         """`draft` has everything but its id; `digest` is of what the request said."""
-        for _attempt in range(MOST_TRIES):
+        for _attempt in range(MAX_ATTEMPTS):
             agreed = await self._agreed(draft.author_id, key, digest, now_ms)
-            post = agreed.standing or replace(draft, id=agreed.post_id)
-            written = await self._storing.write(post, standing=agreed.standing is not None)
-            if written is Written.DELETED:
+            post = agreed.existing or replace(draft, id=agreed.post_id)
+            written = await self._storing.write(post, exists=agreed.existing is not None)
+            if written is WriteResult.DELETED:
                 raise PostNotFound
-            if written is not Written.SUPERSEDED:
-                await self._storing.place(post)
+            if written is not WriteResult.SUPERSEDED:
+                await self._storing.add_to_timelines(post)
                 return post
         raise IdempotencyConflict
 
@@ -105,10 +105,10 @@ class PublishingService:
             await self._boosts.remove(post)
             return
         if post is None or post.author_id != account_id or not await self._posts.delete(post_id, account_id):
-            post = await self._posts.grave(account_id, post_id)  # a stop may have left the rest undone
+            post = await self._posts.find_tombstone(account_id, post_id)  # a stop may have left the rest undone
             if post is None:
                 raise PostNotFound
-        await self._placing.withdraw(post)
+        await self._placing.remove(post)
         await self._live.post_deleted(post_id)
         await self._boosts.delete_boosts(post_id)
         if post.in_reply_to is not None:
@@ -129,7 +129,9 @@ class PublishingService:
         if audience is None:
             audience = FOLLOWERS if parent.audience == FOLLOWERS else PUBLIC
         root = parent.root or parent.id
-        return Post(NO_ID, author_id, text, parent.id, audience=audience, reply_to_author=parent.author_id, root=root)
+        return Post(
+            NO_ID, author_id, text, parent.id, audience=audience, reply_to_author_id=parent.author_id, root=root
+        )
 
     async def _answered(self, author_id: AccountId, in_reply_to: PostId | None, key: str | None) -> Post | None:
         """The post that is answered: it stands, or stood when a request with this key came first."""
@@ -140,7 +142,9 @@ class PublishingService:
             found = await self._posts.find(found.boost_of)
         if found is not None and not await self._sees(author_id, found.id):
             found = None  # as if it were not there: who blocks the writer, or lets only followers see
-        if found is None and (key is None or not await self._posts.is_agreed(author_id, digest_of_key(key))):
+        if found is None and (
+            key is None or not await self._posts.has_idempotency_key(author_id, idempotency_key_digest(key))
+        ):
             raise PostInvalid({"in_reply_to": _("The post you answer does not exist, or no longer does.")})
         return found
 
@@ -150,26 +154,26 @@ class PublishingService:
         except TextRefused as refused:
             raise PostInvalid({"text": text_refusal(refused, self._max_graphemes)}) from refused
 
-    async def _agreed(self, author_id: AccountId, key: str | None, digest: str, now_ms: int) -> Agreed:
+    async def _agreed(self, author_id: AccountId, key: str | None, digest: str, now_ms: int) -> Reservation:
         """The id of this request: a fresh one, or that of the first request with the same key."""
-        offered = Agreement(await self._storing.claimed_id(), digest)
+        offered = IdempotencyRecord(await self._storing.reserve_id(), digest)
         if key is None:
-            return Agreed(offered.post_id)
-        key_digest = digest_of_key(key)
-        agreement = await self._posts.agree(author_id, key_digest, offered)
-        for _attempt in range(MOST_TRIES):
+            return Reservation(offered.post_id)
+        key_digest = idempotency_key_digest(key)
+        agreement = await self._posts.claim_idempotency_key(author_id, key_digest, offered)
+        for _attempt in range(MAX_ATTEMPTS):
             if agreement.digest != digest:
                 raise IdempotencyConflict
             if agreement == offered:
-                return Agreed(offered.post_id)
-            found = await self._storing.of_another(agreement.post_id, now_ms)
+                return Reservation(offered.post_id)
+            found = await self._storing.resolve_reservation(agreement.post_id, now_ms)
             if found is not None:
                 return found
-            agreement = await self._posts.agree_anew(author_id, key_digest, agreement, offered)
+            agreement = await self._posts.replace_idempotency_record(author_id, key_digest, agreement, offered)
         raise IdempotencyConflict
 
 
-def digest_of_key(key: str) -> str:
+def idempotency_key_digest(key: str) -> str:
     """What stands for an idempotency key in the store: user text never enters a key there."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 

@@ -6,7 +6,7 @@ from timelines.pages.page import HydratedPost
 from timelines.reactions.bookmark_cursor import Bookmark, BookmarkCursor, BookmarksPage
 from timelines.reactions.bookmark_repository import Bookmarks
 from timelines.reading.hydration import Hydrator
-from timelines.visibility.rights import Place
+from timelines.visibility.rights import ViewContext
 
 MOST_ROUNDS = 20
 FEWEST = 10
@@ -37,7 +37,7 @@ async def bookmarks_page(
 
 async def _shown(hydrator: Hydrator, account_id: AccountId, places: list[Bookmark]) -> list[Shown]:
     ids = [PostId(place.post_id) for place in places]
-    entries = await hydrator.hydrate(ids, viewer_id=account_id, place=Place.BOOKMARKS)
+    entries = await hydrator.hydrate(ids, viewer_id=account_id, context=ViewContext.BOOKMARKS)
     by_id = {entry.post.id: entry for entry in entries}
     return [(place, by_id[place.post_id]) for place in places if place.post_id in by_id]
 

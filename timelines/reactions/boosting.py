@@ -13,12 +13,12 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.store import NotDurable as NotConfirmed
 from timelines.errors import PostNotFound, PostUnconfirmed
-from timelines.jobs import FadeBoosts, encode_job
-from timelines.ports import Noticing
+from timelines.jobs import DeleteBoostsOfPost, encode_job
+from timelines.ports import ReactionNotifier
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
-from timelines.publishing.author_timelines import Placing
-from timelines.publishing.post_writer import Agreed, Announcer, Storing
+from timelines.publishing.author_timelines import AuthorTimelines
+from timelines.publishing.post_writer import Announcer, PostWriter, Reservation
 from timelines.reactions.repository import PostGone, ReactionKind, Reactions
 
 MAX_TRIES = 20
@@ -38,11 +38,11 @@ class BoostService:
         *,
         reactions: Reactions,
         posts: PostRepository,
-        post_writer: Storing,
-        author_timelines: Placing,
+        post_writer: PostWriter,
+        author_timelines: AuthorTimelines,
         outbox: Outbox,
         live: Announcer,
-        notifications: Noticing,
+        notifications: ReactionNotifier,
     ) -> None:
         self._reactions = reactions
         self._posts = posts
@@ -57,13 +57,13 @@ class BoostService:
         try:
             for _ in range(MAX_TRIES):
                 agreed = await self._agreed(account_id, original.id, now_ms)
-                boost = agreed.standing or boost_post(agreed.post_id, account_id, original)
-                written = await self._storing.write(boost, standing=agreed.standing is not None)
-                if written.stands:
+                boost = agreed.existing or boost_post(agreed.post_id, account_id, original)
+                written = await self._storing.write(boost, exists=agreed.existing is not None)
+                if written.exists:
                     break  # else it was taken back meanwhile, or given up: agree anew
             # Before anybody is told: on the booster's own pages its button is pressed.
             await self._reactions.sync_index(ReactionKind.BOOST, original.id, account_id)
-            await self._place(boost, is_new=agreed.standing is None)
+            await self._place(boost, is_new=agreed.existing is None)
         except NotConfirmed as error:
             raise PostUnconfirmed from error
         except PostGone as gone:
@@ -93,7 +93,7 @@ class BoostService:
         """
         boosts, is_more = await self._reactions.boosts_to_delete(original_id, BOOSTS_PER_ROUND)
         if is_more:
-            await self._outbox.add_when_full(encode_job(FadeBoosts(original_id)))
+            await self._outbox.add_when_full(encode_job(DeleteBoostsOfPost(original_id)))
         return await self._fade_all(boosts)
 
     async def delete_more_boosts(self, original_id: PostId) -> bool:
@@ -109,55 +109,55 @@ class BoostService:
 
     async def _fade(self, boost: Post) -> None:
         await self._posts.delete(boost.id, boost.author_id, claimed=True)
-        await self._placing.withdraw(boost)
+        await self._placing.remove(boost)
         await self._reactions.sync_index(ReactionKind.BOOST, boost.shown_id, boost.author_id)
 
     async def _end(self, boost: Post) -> None:
         original_id, account_id = boost.shown_id, boost.author_id
         # Also over a claim: a request may be on its way to write the boost, or the worker with its job.
         await self._posts.delete(boost.id, account_id, claimed=True)
-        await self._placing.withdraw(boost)
+        await self._placing.remove(boost)
         await self._reactions.remove(ReactionKind.BOOST, original_id, account_id, only_at=boost.id)
         await self._reactions.sync_index(ReactionKind.BOOST, original_id, account_id)
         await self._noticing.unboosted(boost=boost)
-        await self._live.boost_withdrawn(boost)
+        await self._live.boost_removed(boost)
         await self._live.counts_changed(original_id)
 
-    async def _agreed(self, account_id: AccountId, original_id: PostId, now_ms: int) -> Agreed:
+    async def _agreed(self, account_id: AccountId, original_id: PostId, now_ms: int) -> Reservation:
         """The id of the account's boost: a fresh one, or that of the request that came first. Raises Gone."""
         held = await self._reactions.find_score(ReactionKind.BOOST, original_id, account_id)
         for _ in range(MAX_TRIES):
             fresh: PostId | None = None
             if held is None:
-                fresh = await self._storing.claimed_id()
+                fresh = await self._storing.reserve_id()
                 _new, held = await self._reactions.add(ReactionKind.BOOST, original_id, account_id, fresh)
             elif (found := await self._of_another(PostId(held), now_ms)) is not None:
                 return found
             else:
-                fresh = await self._storing.claimed_id()
+                fresh = await self._storing.reserve_id()
                 held = await self._reactions.replace_boost(original_id, account_id, held, fresh)
             if held == fresh:
-                return Agreed(fresh)
+                return Reservation(fresh)
         raise PostNotFound
 
-    async def _of_another(self, boost_id: PostId, now_ms: int) -> Agreed | None:
+    async def _of_another(self, boost_id: PostId, now_ms: int) -> Reservation | None:
         """The boost that the account made before; None where it is dead: taken back, or given up."""
         try:
-            return await self._storing.of_another(boost_id, now_ms)
+            return await self._storing.resolve_reservation(boost_id, now_ms)
         except PostNotFound:
             return None
 
     async def _place(self, boost: Post, *, is_new: bool) -> None:
         try:
             if is_new:
-                await self._storing.place(boost)
+                await self._storing.add_to_timelines(boost)
             else:
-                await self._placing.place(boost, repeated=True)
-                await self._placing.still_stands(boost)
+                await self._placing.add(boost, repeated=True)
+                await self._placing.still_exists(boost)
         except PostNotFound:
             return  # taken back meanwhile: the answer will say so
 
 
 def boost_post(boost_id: PostId, account_id: AccountId, original: Post) -> Post:
     """A boost has no text; it goes to the booster's followers whatever the original's audience is."""
-    return Post(boost_id, account_id, "", boost_of=original.id, boosted_author=original.author_id)
+    return Post(boost_id, account_id, "", boost_of=original.id, boosted_author_id=original.author_id)

@@ -15,7 +15,7 @@ from socialsite.store import Key, Reply, Store, load_script
 from timelines import keys
 from timelines.graph.account_zset_page import read_account_page
 from timelines.graph.follow import FollowCursor, FollowPage
-from timelines.posts.counts import LEAVE, counted_keys, join_command
+from timelines.posts.counts import LEAVE_SET, counted_keys, join_command
 from timelines.posts.post import Post
 
 SWAP_SCORE = load_script("swap_score.lua", __package__)
@@ -50,7 +50,7 @@ class Reactions:
 
     async def add(self, kind: ReactionKind, post_id: PostId, account_id: AccountId, at: int) -> tuple[bool, int]:
         """Whether this is new, and the agreed `at`: that of whoever came first. Raises Gone."""
-        command = join_command(kind.members, post_id, account_id, at, stands=True)
+        command = join_command(kind.members, post_id, account_id, at, if_post_exists=True)
         ((answer, held),) = await self._posts.write(kind.members(post_id), command)
         if answer < 0:
             raise PostGone
@@ -61,7 +61,7 @@ class Reactions:
     ) -> bool:
         """False where the account was not there. `only_at`: leave another `at` alone."""
         args = [account_id] if only_at is None else [account_id, only_at]
-        command = LEAVE.command(counted_keys(post_id, kind.members), args)
+        command = LEAVE_SET.command(counted_keys(post_id, kind.members), args)
         (held,) = await self._posts.write(kind.members(post_id), command)
         return held is not None and only_at in (None, parse_score(held))
 
@@ -91,7 +91,7 @@ class Reactions:
 
     async def boosts_to_delete(self, post_id: PostId, limit: int) -> tuple[list[Post], bool]:
         """The newest boosts of a deleted post that may stand yet, and whether there are more."""
-        key = keys.fading(post_id)
+        key = keys.boosts_to_delete(post_id)
         commands = [("ZREVRANGE", key, 0, limit - 1, "WITHSCORES"), ("ZCARD", key)]
         found, count = await self._posts.gather(commands)
         pairs = zip(found[::2], found[1::2], strict=True)
@@ -101,7 +101,7 @@ class Reactions:
     async def mark_boosts_deleted(self, boosts: Sequence[Post]) -> None:
         """They are gone; all of one post."""
         if boosts:
-            key = keys.fading(boosts[0].shown_id)
+            key = keys.boosts_to_delete(boosts[0].shown_id)
             await self._posts.gather([("ZREM", key, *(boost.author_id for boost in boosts))])
 
     async def reacted_post_ids(self, kind: ReactionKind, account_id: AccountId, limit: int) -> list[PostId]:

@@ -15,7 +15,7 @@ from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.notifications.pending import TrackPending
 from timelines.notifications.pending_repository import PendingNotification
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost
-from timelines.ports import Noticing
+from timelines.ports import ReactionNotifier
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.publishing.post_writer import Announcer
@@ -25,9 +25,9 @@ from timelines.reactions.bookmarks import bookmarks_page
 from timelines.reactions.boosting import BoostService
 from timelines.reactions.repository import PostGone, ReactionKind, Reactions
 from timelines.reading.hydration import Authors, Hydrator
-from timelines.visibility.accounts import Apart, visible_page
-from timelines.visibility.rights import Place, may_boost
-from timelines.visibility.viewer_state import state_question
+from timelines.visibility.accounts import FindBlocked, visible_page
+from timelines.visibility.rights import ViewContext, may_boost
+from timelines.visibility.viewer_state import read_viewer_relations
 
 
 class ReactionsService:
@@ -43,7 +43,7 @@ class ReactionsService:
         posts: PostRepository,
         visible_accounts: "VisibleAccounts",
         live: Announcer,
-        notifications: Noticing,
+        notifications: ReactionNotifier,
         track_pending: TrackPending,
         check_room: Callable[[], Awaitable[None]],
     ) -> None:
@@ -159,7 +159,7 @@ class ReactionsService:
         viewer_id: AccountId | None,
         cursor: FollowCursor | None,
         limit: int,
-        apart: Apart | None = None,
+        apart: FindBlocked | None = None,
     ) -> FollowPage:
         entry = await self._seen_by(post_id, viewer_id)
         read = partial(self._reactions.accounts, kind, entry.post.id)
@@ -170,11 +170,11 @@ class ReactionsService:
         private = {id for id, author in authors.items() if author.private and id != viewer_id}
         if not private or viewer_id is None:
             return private
-        return private - await self._hydrator.reach.follows.followed_among(viewer_id, private)
+        return private - await self._hydrator.sources.follows.followed_among(viewer_id, private)
 
     async def _seen_by(self, post_id: PostId, viewer_id: AccountId | None) -> HydratedPost:
         """The original as the reader may see it. Raises PostNotFound."""
-        found = await self._hydrator.hydrate([post_id], viewer_id=viewer_id, place=Place.POST)
+        found = await self._hydrator.hydrate([post_id], viewer_id=viewer_id, context=ViewContext.POST)
         if not found:
             raise PostNotFound
         return found[0].shown
@@ -206,7 +206,7 @@ class VisibleAccounts:
         if viewer_id is None:
             everybody: Mapping[AccountId, Author] = (await self._store.read(authors))[0]
             return everybody
-        state = state_question(viewer_id, (), asked, self._clock.now_ms())
+        state = read_viewer_relations(viewer_id, (), asked, self._clock.now_ms())
         found, reader = await self._store.read(authors, state)
         hidden = reader.blocks | reader.blocked_by | reader.muted
         return {id: author for id, author in found.items() if id not in hidden}

@@ -9,39 +9,39 @@ from collections.abc import Iterable, Sequence
 from accounts.domain import DAY_MS, AccountId
 from socialsite.ids import PostId, ms_from_id
 from timelines.posts.post import Post
-from timelines.reading.hydration_state import Lookup, Reach
-from timelines.visibility.boosters import earlier_question, later_question
+from timelines.reading.hydration_state import HydrationState, Sources
+from timelines.visibility.boosters import read_earlier_boosters, read_later_boosts
 
-Earlier = list[AccountId]
-Withdrawn = tuple[PostId, PostId]
+EarlierBoosters = list[AccountId]
+RemovedBoost = tuple[PostId, PostId]
 """A boost that is gone, and what it showed."""
 LaterBoosts = list[tuple[AccountId, PostId]]
 """Who boosted the same after it, and by which boost, the first first."""
 
 
-async def behind(reach: Reach, withdrawn: Iterable[Withdrawn]) -> list[LaterBoosts]:
+async def load_later_boosts(reach: Sources, removed: Iterable[RemovedBoost]) -> list[LaterBoosts]:
     """What each of some boosts may have hidden. The first that a reader sees hides the others now."""
-    return await reach.store.read(*(later_question(original, boost) for boost, original in withdrawn))
+    return await reach.store.read(*(read_later_boosts(original, boost) for boost, original in removed))
 
 
-class BoostShowing:
+class BoostVisibility:
     """Which boosts of a page are the first that its reader meets; all of them until it is asked."""
 
-    def __init__(self, found: Lookup) -> None:
+    def __init__(self, found: HydrationState) -> None:
         self._found = found
-        self._earlier: dict[PostId, Earlier] = {}
+        self._earlier: dict[PostId, EarlierBoosters] = {}
 
-    async def ask(self, boosts: Sequence[Post]) -> None:
+    async def load(self, boosts: Sequence[Post]) -> None:
         """Who boosted the same before, and whether the reader follows and sees them."""
-        earlier = earlier_question([(post.shown_id, post.id) for post in boosts])
+        earlier = read_earlier_boosters([(post.shown_id, post.id) for post in boosts])
         (self._earlier,) = await self._found.reach.store.read(earlier)
-        await self._found.look_at_accounts(id for ids in self._earlier.values() for id in ids)
+        await self._found.load_accounts(id for ids in self._earlier.values() for id in ids)
 
-    def know(self, boost: Post, earlier: Earlier) -> None:
+    def set_earlier_boosters(self, boost: Post, earlier: EarlierBoosters) -> None:
         """Who boosted the same before: as `ask`, where that was asked for many readers at once."""
         self._earlier[boost.id] = earlier
 
-    def shows(self, post: Post) -> bool:
+    def is_shown(self, post: Post) -> bool:
         earlier = self._earlier.get(post.id)
         if post.boost_of is None or earlier is None:
             return True
@@ -54,7 +54,7 @@ class BoostShowing:
             original is not None
             and ms_from_id(post.id) - ms_from_id(original.id) <= DAY_MS
             and self._found.visible_author(original) is not None
-            and self._found.shows_answer(original)
+            and self._found.shows_reply(original)
         )
 
     def _met(self, post: Post, boosters: Iterable[AccountId]) -> bool:

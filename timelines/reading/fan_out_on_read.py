@@ -12,10 +12,10 @@ from accounts.domain import AccountId
 from socialsite.ids import TimeSource, ms_from_id
 from timelines.graph.repository import Follows
 from timelines.posts.post import Post
-from timelines.reading.fan_out_on_read_repository import PULLED_CAP, PulledAuthors
+from timelines.reading.fan_out_on_read_repository import FAN_OUT_ON_READ_CAP, FanOutOnReadAuthors
 
 
-class Pulling:
+class FanOutOnRead:
     """`threshold` 0: nobody enters, everything is pushed; what was not is merged in as before.
 
     `grace_ms`: more than the set may be stale (a third of it) and a request last, together.
@@ -24,7 +24,7 @@ class Pulling:
     def __init__(
         self,
         *,
-        pulled: PulledAuthors,
+        pulled: FanOutOnReadAuthors,
         follows: Follows,
         clock: TimeSource,
         threshold: int,
@@ -42,28 +42,28 @@ class Pulling:
         """Author -> Unix ms since when; at most a third of the grace old."""
         now_ms = self._clock.now_ms()
         if now_ms - self._looked_ms >= self._grace_ms // 3:
-            self._since = await self._pulled.all()
+            self._since = await self._pulled.read_all()
             self._looked_ms = now_ms
         return self._since
 
-    async def followed_by(self, viewer_id: AccountId) -> Collection[AccountId]:
+    async def followed_authors(self, viewer_id: AccountId) -> Collection[AccountId]:
         """Whose profiles the reader's home has to be merged with. No question where the set is empty."""
         authors = await self.authors()
         return await self._follows.followed_among(viewer_id, authors) if authors else ()
 
-    async def is_pulled(self, post: Post) -> bool:
+    async def skips_fan_out(self, post: Post) -> bool:
         """Whether the worker leaves the followers' homes alone; an author who got too many enters the set."""
         since = await self.authors()
         if post.author_id in since:
-            return self._threshold > 0 and self.is_left_out(post.id, since[post.author_id])
-        if self._threshold > 0 and len(since) < PULLED_CAP:
+            return self._threshold > 0 and self.is_after_grace(post.id, since[post.author_id])
+        if self._threshold > 0 and len(since) < FAN_OUT_ON_READ_CAP:
             await self._count(post.author_id)
         return False
 
-    def is_left_out(self, post_id: int, since_ms: int) -> bool:
+    def is_after_grace(self, post_id: int, since_ms: int) -> bool:
         """Whether a post of that time is not pushed."""
         return ms_from_id(post_id) >= since_ms + self._grace_ms
 
     async def _count(self, author_id: AccountId) -> None:
         if (await self._follows.counts(author_id)).followers > self._threshold:
-            await self._pulled.enter(author_id, self._clock.now_ms())
+            await self._pulled.add(author_id, self._clock.now_ms())

@@ -16,12 +16,12 @@ from timelines.lists.repository import ListMembers
 from timelines.pages.page import HydratedPost, ViewerState
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
-from timelines.reading.boost_visibility import BoostShowing
-from timelines.reading.hydration_state import Lookup, Reach
-from timelines.reading.post_facts_cache import Remembered
-from timelines.visibility.rights import FOLLOWED, Place, Rights, everybody, may_carry
+from timelines.reading.boost_visibility import BoostVisibility
+from timelines.reading.hydration_state import HydrationState, Sources
+from timelines.reading.post_facts_cache import PostFactsCache
+from timelines.visibility.rights import FOLLOWED_CONTEXTS, AllowedAuthors, ViewContext, allow_all, may_show_boost
 
-OWN, NOTHING_DONE = ViewerState(own=True), ViewerState(own=False)
+OWN_POST, NO_ACTIONS = ViewerState(own=True), ViewerState(own=False)
 
 
 class Authors(Protocol):
@@ -41,71 +41,71 @@ class Hydrator:
         members: ListMembers,
         clock: TimeSource,
     ) -> None:
-        self.reach = Reach(store, posts, authors, follows, members)
+        self.sources = Sources(store, posts, authors, follows, members)
         self.clock = clock
-        self.remembered = Remembered()
+        self.facts = PostFactsCache()
 
-    async def sees(self, viewer_id: AccountId, post_id: PostId) -> bool:
+    async def can_see(self, viewer_id: AccountId, post_id: PostId) -> bool:
         """Whether the viewer may see the post on its own page, and so answer it."""
-        return bool(await self.hydrate([post_id], viewer_id=viewer_id, place=Place.POST))
+        return bool(await self.hydrate([post_id], viewer_id=viewer_id, context=ViewContext.POST))
 
-    async def deleted(self, post_ids: Collection[PostId]) -> dict[PostId, PostId | None]:
+    async def find_deleted(self, post_ids: Collection[PostId]) -> dict[PostId, PostId | None]:
         """Those of the posts that were deleted, whoever could see them; of boosts with what they showed."""
-        return await self.reach.posts.deleted(post_ids)
+        return await self.sources.posts.find_deleted(post_ids)
 
     async def hydrate(
         self,
         post_ids: Sequence[PostId],
         *,
         viewer_id: AccountId | None,
-        rights: Rights = everybody,
-        place: Place = Place.POST,
-        answering: Rights | None = None,
+        allowed: AllowedAuthors = allow_all,
+        context: ViewContext = ViewContext.POST,
+        replyable: AllowedAuthors | None = None,
         may_lag: bool = False,
     ) -> list[HydratedPost]:
         """The visible ones of `post_ids`, in their order. `may_lag`: their counts may be a second old.
 
-        `answering`: which accounts may be answered in posts shown here.
+        `replyable`: which accounts may be answered in posts shown here.
         """
         if not post_ids:
             return []
-        found = Lookup(self.reach, self.remembered, viewer_id, rights, place, self.clock.now_ms())
+        found = HydrationState(self.sources, self.facts, viewer_id, allowed, context, self.clock.now_ms())
         found.counts_may_lag = may_lag
-        found.answering = answering
-        await found.look_at(post_ids)
+        found.replyable = replyable
+        await found.load_posts(post_ids)
         posts = [post for post_id in post_ids if (post := found.posts.get(post_id)) is not None]
         boosts = [post for post in posts if post.boost_of is not None]
         if not boosts and found.is_plain:
             return _plain_entries(found, posts)
-        showing = BoostShowing(found)
-        if boosts and place in FOLLOWED:
-            await showing.ask(boosts)
-        return [entry for post in posts if showing.shows(post) and (entry := entry_of(found, post)) is not None]
+        showing = BoostVisibility(found)
+        if boosts and context in FOLLOWED_CONTEXTS:
+            await showing.load(boosts)
+        return [entry for post in posts if showing.is_shown(post) and (entry := present(found, post)) is not None]
 
 
-def _plain_entries(found: Lookup, posts: Iterable[Post]) -> list[HydratedPost]:
-    """As `entry_of` for posts that are no boosts, where `found.is_plain`: most pages, without its calls."""
+def _plain_entries(found: HydrationState, posts: Iterable[Post]) -> list[HydratedPost]:
+    """As `present` for posts that are no boosts, where `found.is_plain`: most pages, without its calls."""
     counts, viewer_id = found.counts, found.viewer_id
-    others = None if viewer_id is None else NOTHING_DONE
+    others = None if viewer_id is None else NO_ACTIONS
     if found.sees_all_followed:
-        authors, allowed = found.authors, found.allowed
+        authors, allowed = found.authors, found.allowed_ids
         return [
-            HydratedPost(post, author, counts[post.id], OWN if author.id == viewer_id else others)
+            HydratedPost(post, author, counts[post.id], OWN_POST if author.id == viewer_id else others)
             for post in posts
             if post.author_id in allowed and (author := authors.get(post.author_id)) is not None and author.is_visible
         ]
     author_of = found.visible_author
     return [
-        HydratedPost(post, author, counts[post.id], OWN if author.id == viewer_id else others)
+        HydratedPost(post, author, counts[post.id], OWN_POST if author.id == viewer_id else others)
         for post in posts
         if (author := author_of(post)) is not None
     ]
 
 
-def entry_of(found: Lookup, post: Post) -> HydratedPost | None:
+def present(found: HydrationState, post: Post) -> HydratedPost | None:
     """The post as its reader may see it, or None."""
     author = found.visible_author(post)
-    if author is None or (post.boost_of is None and not found.shows_answer(post)):
+    if author is None or (post.boost_of is None and not found.shows_reply(post)):
         return None
     if post.boost_of is None:
         return _own_words(found, post, author)
@@ -113,28 +113,28 @@ def entry_of(found: Lookup, post: Post) -> HydratedPost | None:
     writer = found.visible_author(original, boosted=True) if original else None
     if original is None or writer is None or original.boost_of is not None:
         return None
-    if not may_carry(post, writer, found.reader, found.place):
+    if not may_show_boost(post, writer, found.viewer, found.context):
         return None
     shown = _own_words(found, original, writer)
-    return shown and HydratedPost(post, author, shown.counts, shown.viewer, shown, shown.filtered)
+    return shown and HydratedPost(post, author, shown.counts, shown.viewer, shown, shown.filter_phrase)
 
 
-def _own_words(found: Lookup, post: Post, author: Author) -> HydratedPost | None:
+def _own_words(found: HydrationState, post: Post, author: Author) -> HydratedPost | None:
     """The entry of a post that is no boost; a reader's filters look at its text."""
-    filtered = found.filter_of(post)
+    filtered = found.matching_filter(post)
     if filtered is not None and filtered.action == "hide":
         return None
     phrase = filtered.phrase if filtered else None
-    return HydratedPost(post, author, found.counts[post.id], viewer_state(found, post), None, phrase)
+    return HydratedPost(post, author, found.counts[post.id], viewer_state_of(found, post), None, phrase)
 
 
-def viewer_state(found: Lookup, post: Post) -> ViewerState | None:
-    reader = found.reader
+def viewer_state_of(found: HydrationState, post: Post) -> ViewerState | None:
+    reader = found.viewer
     if reader is None:
         return None
     own = post.author_id == reader.viewer_id
     if not (reader.liked or reader.boosted or reader.bookmarked):
-        return OWN if own else NOTHING_DONE
+        return OWN_POST if own else NO_ACTIONS
     return ViewerState(
         own=own,
         liked=post.id in reader.liked,

@@ -7,33 +7,33 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId
 from timelines.posts.post import Post
 
-REMEMBERED = 200_000  # posts: about 20 MB when full
+FACTS_CAP = 200_000  # posts: about 20 MB when full
 
-Boosted = tuple[PostId, AccountId]
+Original = tuple[PostId, AccountId]
 """The original of a boost, and who wrote it."""
 
 
-class Remembered:
+class PostFactsCache:
     def __init__(self) -> None:
         self.author_of: dict[PostId, AccountId] = {}
-        self.boost_of: dict[PostId, Boosted] = {}
+        self.boost_of: dict[PostId, Original] = {}
 
-    def note(self, posts: Iterable[Post]) -> None:
-        if len(self.author_of) > REMEMBERED:
+    def add(self, posts: Iterable[Post]) -> None:
+        if len(self.author_of) > FACTS_CAP:
             self.author_of.clear()
             self.boost_of.clear()
         for post in posts:
             self.author_of[post.id] = post.author_id
-            if post.boost_of is not None and post.boosted_author is not None:
-                self.boost_of[post.id] = post.boost_of, post.boosted_author
+            if post.boost_of is not None and post.boosted_author_id is not None:
+                self.boost_of[post.id] = post.boost_of, post.boosted_author_id
 
-    def originals(self, post_ids: Sequence[PostId]) -> list[PostId]:
+    def originals_of(self, post_ids: Sequence[PostId]) -> list[PostId]:
         """What the boosts among some posts show."""
         if not self.boost_of:
             return []
         return [self.boost_of[post_id][0] for post_id in post_ids if post_id in self.boost_of]
 
-    def authors(self, post_ids: Iterable[PostId]) -> tuple[set[AccountId], bool]:
+    def authors_of(self, post_ids: Iterable[PostId]) -> tuple[set[AccountId], bool]:
         """Who wrote them as far as is known, and whether it is known of all."""
         authors: set[AccountId | None] = set(map(self.author_of.get, post_ids))
         if None not in authors:

@@ -6,15 +6,15 @@ from functools import partial
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.store import Read
-from timelines.author_feeds.repository import ProfileRepository, PublicRepository
+from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.errors import PostNotFound
 from timelines.graph.repository import Follows
 from timelines.hashtags.repository import HashtagTimelines
 from timelines.ids import ListId
 from timelines.lists.rules import ListRule, ListRules
-from timelines.pages.page import DEFAULT_LIMIT, Cut, HydratedPost, TimelinePage, asked_for, page_of
-from timelines.reading.fan_out_on_read import Pulling
+from timelines.pages.page import DEFAULT_LIMIT, HydratedPost, PageRequest, TimelinePage, build_page, fetch_size
+from timelines.reading.fan_out_on_read import FanOutOnRead
 from timelines.reading.hydration import Hydrator
 from timelines.reading.skeletons import (
     CachedSkeleton,
@@ -25,9 +25,9 @@ from timelines.reading.skeletons import (
     TagSkeleton,
     TagsSkeleton,
 )
-from timelines.visibility.rights import Place, Rights, everybody
+from timelines.visibility.rights import AllowedAuthors, ViewContext, allow_all
 
-MOST_ROUNDS = 40  # reads for one page when nearly everything is hidden; then the page ends early, with a cursor
+MAX_ROUNDS = 40  # reads for one page when nearly everything is hidden; then the page ends early, with a cursor
 
 
 class ReadingService:
@@ -41,14 +41,14 @@ class ReadingService:
         self,
         *,
         hydrator: Hydrator,
-        profiles: ProfileRepository,
-        public: PublicRepository,
+        profiles: AuthorFeedRepository,
+        public: PublicTimelineRepository,
         tags: HashtagTimelines,
         homes: CachedTimelines,
         list_timelines: CachedTimelines,
         follows: Follows,
         rules: ListRules,
-        pulling: Pulling,
+        pulling: FanOutOnRead,
     ) -> None:
         self._hydrator = hydrator
         self._profiles = profiles
@@ -70,7 +70,7 @@ class ReadingService:
     ) -> TimelinePage:
         """Posts of the accounts the viewer follows, and their own. Has no bottom."""
         skeleton, rights = self.home_skeleton(viewer_id), self.home_rights(viewer_id)
-        return await self._page(skeleton, Cut(before, after, limit), viewer_id, Place.HOME, rights)
+        return await self._page(skeleton, PageRequest(before, after, limit), viewer_id, ViewContext.HOME, rights)
 
     async def profile(
         self,
@@ -82,30 +82,30 @@ class ReadingService:
         limit: int = DEFAULT_LIMIT,
         may_lag: bool = False,
     ) -> TimelinePage:
-        cut = Cut(before, after, limit)
-        return await self.profile_of(account_id, cut, viewer_id=viewer_id, may_lag=may_lag)
+        cut = PageRequest(before, after, limit)
+        return await self.profile_page(account_id, cut, viewer_id=viewer_id, may_lag=may_lag)
 
-    async def profile_of(
+    async def profile_page(
         self,
         account_id: AccountId,
-        cut: Cut,
+        cut: PageRequest,
         *,
         viewer_id: AccountId | None,
         ids: list[PostId] | None = None,
         may_lag: bool = False,
     ) -> TimelinePage:
-        """`ids`: the answer of `profile_question`, where that was asked before."""
+        """`ids`: the answer of `read_profile_ids`, where that was asked before."""
         skeleton = ProfileSkeleton(self._profiles, account_id, ids, may_lag=may_lag)
-        return await self._page(skeleton, cut, viewer_id, Place.PROFILE, may_lag=may_lag)
+        return await self._page(skeleton, cut, viewer_id, ViewContext.PROFILE, may_lag=may_lag)
 
-    def profile_question(self, account_id: AccountId, cut: Cut, *, may_lag: bool = False) -> Read[list[PostId]]:
+    def read_profile_ids(self, account_id: AccountId, cut: PageRequest, *, may_lag: bool = False) -> Read[list[PostId]]:
         """What a page of a profile begins with, for a round trip that asks other things too."""
-        return self._profiles.read_question(account_id, cut.edge, asked_for(cut), upward=cut.upward, may_lag=may_lag)
+        return self._profiles.read_question(account_id, cut.edge, fetch_size(cut), upward=cut.upward, may_lag=may_lag)
 
     async def feed(self, account_id: AccountId, *, may_lag: bool = False) -> TimelinePage:
         """An account's newest posts for anybody: what is listed, and nothing of a private account."""
         skeleton = ProfileSkeleton(self._profiles, account_id, may_lag=may_lag)
-        return await self._page(skeleton, Cut(), None, Place.PUBLIC, may_lag=may_lag)
+        return await self._page(skeleton, PageRequest(), None, ViewContext.PUBLIC, may_lag=may_lag)
 
     async def public(
         self,
@@ -117,7 +117,9 @@ class ReadingService:
         may_lag: bool = False,
     ) -> TimelinePage:
         skeleton = PublicSkeleton(self._public, may_lag=may_lag)
-        return await self._page(skeleton, Cut(before, after, limit), viewer_id, Place.PUBLIC, may_lag=may_lag)
+        return await self._page(
+            skeleton, PageRequest(before, after, limit), viewer_id, ViewContext.PUBLIC, may_lag=may_lag
+        )
 
     async def tag(
         self,
@@ -131,7 +133,9 @@ class ReadingService:
     ) -> TimelinePage:
         """Posts with a hashtag, which comes normalized (`normalize_tag`)."""
         skeleton = TagSkeleton(self._tags, tag, may_lag=may_lag)
-        return await self._page(skeleton, Cut(before, after, limit), viewer_id, Place.TAG, may_lag=may_lag)
+        return await self._page(
+            skeleton, PageRequest(before, after, limit), viewer_id, ViewContext.TAG, may_lag=may_lag
+        )
 
     async def tags(
         self,
@@ -144,7 +148,7 @@ class ReadingService:
     ) -> TimelinePage:
         """Posts with any of some hashtags, which come normalized; each post once."""
         skeleton = TagsSkeleton(self._tags, tags)
-        return await self._page(skeleton, Cut(before, after, limit), viewer_id, Place.TAG)
+        return await self._page(skeleton, PageRequest(before, after, limit), viewer_id, ViewContext.TAG)
 
     async def list_timeline(
         self,
@@ -158,19 +162,19 @@ class ReadingService:
         """Posts of the list's members. Whose list it is, is the caller's question."""
         rule = await self._rules.find(list_id)
         skeleton = self.list_skeleton(list_id) if rule.expression is None else self._merged(rule)
-        cut = Cut(before, after, limit)
+        cut = PageRequest(before, after, limit)
         return await self._page(
-            skeleton, cut, viewer_id, Place.LIST, rule.read_member_authors, answering=rule.reply_rights
+            skeleton, cut, viewer_id, ViewContext.LIST, rule.read_member_authors, answering=rule.reply_rights
         )
 
     async def post(self, post_id: PostId, *, viewer_id: AccountId | None) -> HydratedPost:
         """Raises PostNotFound where it is absent, deleted or hidden."""
-        found = await self._hydrator.hydrate([post_id], viewer_id=viewer_id, place=Place.POST)
+        found = await self._hydrator.hydrate([post_id], viewer_id=viewer_id, context=ViewContext.POST)
         if not found:
             raise PostNotFound
         return found[0]
 
-    def post_count_question(self, account_id: AccountId, *, may_lag: bool = False) -> Read[int]:
+    def read_post_count(self, account_id: AccountId, *, may_lag: bool = False) -> Read[int]:
         """`post_count`, for a round trip that asks other things too."""
         return self._profiles.count_question(account_id, may_lag=may_lag)
 
@@ -184,7 +188,7 @@ class ReadingService:
         async def authors() -> list[AccountId]:
             return [*await self._follows.following_ids(viewer_id), viewer_id]
 
-        pulled = partial(self._pulling.followed_by, viewer_id)
+        pulled = partial(self._pulling.followed_authors, viewer_id)
         return CachedSkeleton(self._homes, self._profiles, viewer_id, authors, pulled)
 
     def list_skeleton(self, list_id: ListId) -> CachedSkeleton:
@@ -193,7 +197,7 @@ class ReadingService:
 
         return CachedSkeleton(self._list_timelines, self._profiles, list_id, authors)
 
-    def home_rights(self, viewer_id: AccountId) -> Rights:
+    def home_rights(self, viewer_id: AccountId) -> AllowedAuthors:
         def allowed(authors: Collection[AccountId]) -> Read[set[AccountId]]:
             others = [account_id for account_id in authors if account_id != viewer_id]
             followed = self._follows.read_followed_among(viewer_id, others)
@@ -210,26 +214,26 @@ class ReadingService:
     async def _page(
         self,
         skeleton: Skeleton,
-        cut: Cut,
+        cut: PageRequest,
         viewer_id: AccountId | None,
-        place: Place,
-        rights: Rights = everybody,
+        place: ViewContext,
+        rights: AllowedAuthors = allow_all,
         *,
-        answering: Rights | None = None,
+        answering: AllowedAuthors | None = None,
         may_lag: bool = False,
     ) -> TimelinePage:
         """Read on until the page is full, one entry more tells whether there is a next one."""
         entries: list[HydratedPost] = []
         edge, ended = cut.edge, False
-        for number in range(MOST_ROUNDS):
+        for number in range(MAX_ROUNDS):
             # Where much is hidden (an exclusive list takes its members out of home) more is asked each time.
-            asked = asked_for(cut, len(entries), number)
-            ids = await skeleton.ids(edge, asked, upward=cut.upward)
+            asked = fetch_size(cut, len(entries), number)
+            ids = await skeleton.next_ids(edge, asked, upward=cut.upward)
             entries += await self._hydrator.hydrate(
-                ids, viewer_id=viewer_id, rights=rights, place=place, answering=answering, may_lag=may_lag
+                ids, viewer_id=viewer_id, allowed=rights, context=place, replyable=answering, may_lag=may_lag
             )
             ended = len(ids) < asked
             if ended or len(entries) > cut.limit:
                 break
             edge = ids[-1]
-        return page_of(cut, entries, edge=edge, ended=ended)
+        return build_page(cut, entries, edge=edge, ended=ended)

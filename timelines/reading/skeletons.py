@@ -9,15 +9,15 @@ from typing import Protocol
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.store import StoreFull
-from timelines.author_feeds.merging import nearest
-from timelines.author_feeds.repository import ProfileRepository, PublicRepository
+from timelines.author_feeds.merging import merge_nearest
+from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedHead, CachedTimelines
 from timelines.hashtags.repository import HashtagTimelines
-from timelines.pages.page import ABOVE_ALL
+from timelines.pages.page import ABOVE_ALL_IDS
 
 
 class Skeleton(Protocol):
-    async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]: ...
+    async def next_ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]: ...
 
 
 class ProfileSkeleton:
@@ -25,7 +25,7 @@ class ProfileSkeleton:
 
     def __init__(
         self,
-        profiles: ProfileRepository,
+        profiles: AuthorFeedRepository,
         account_id: AccountId,
         first: list[PostId] | None = None,
         *,
@@ -36,7 +36,7 @@ class ProfileSkeleton:
         self._first = first
         self._may_lag = may_lag
 
-    async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
+    async def next_ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
         first, self._first = self._first, None
         if first is not None:
             return first
@@ -46,11 +46,11 @@ class ProfileSkeleton:
 class PublicSkeleton:
     """Everybody's newest posts."""
 
-    def __init__(self, public: PublicRepository, *, may_lag: bool = False) -> None:
+    def __init__(self, public: PublicTimelineRepository, *, may_lag: bool = False) -> None:
         self._public = public
         self._may_lag = may_lag
 
-    async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
+    async def next_ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
         return await self._public.read(edge, limit, upward=upward, may_lag=self._may_lag)
 
 
@@ -62,7 +62,7 @@ class TagSkeleton:
         self._tag = tag
         self._may_lag = may_lag
 
-    async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
+    async def next_ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
         return await self._tags.read(self._tag, edge, limit, upward=upward, may_lag=self._may_lag)
 
 
@@ -73,7 +73,7 @@ class TagsSkeleton:
         self._tags = tags
         self._names = names
 
-    async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
+    async def next_ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
         parts = await self._tags.read_many(self._names, edge, limit, upward=upward)
         return sorted({post_id for part in parts for post_id in part}, reverse=not upward)[:limit]
 
@@ -81,15 +81,15 @@ class TagsSkeleton:
 class MergedSkeleton:
     """The posts of some authors, merged from their profiles whenever they are read."""
 
-    def __init__(self, profiles: ProfileRepository, authors: Callable[[], Awaitable[Sequence[AccountId]]]) -> None:
+    def __init__(self, profiles: AuthorFeedRepository, authors: Callable[[], Awaitable[Sequence[AccountId]]]) -> None:
         self._profiles = profiles
         self._read_authors = authors
         self._authors: Sequence[AccountId] | None = None
 
-    async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
+    async def next_ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
         if self._authors is None:
             self._authors = await self._read_authors()
-        return await nearest(self._profiles, self._authors, edge, limit, upward=upward)
+        return await merge_nearest(self._profiles, self._authors, edge, limit, upward=upward)
 
 
 class CachedSkeleton:
@@ -98,7 +98,7 @@ class CachedSkeleton:
     def __init__(
         self,
         timelines: CachedTimelines,
-        profiles: ProfileRepository,
+        profiles: AuthorFeedRepository,
         owner: int,
         authors: Callable[[], Awaitable[Sequence[AccountId]]],
         pulled: Callable[[], Awaitable[Collection[AccountId]]] | None = None,
@@ -113,7 +113,7 @@ class CachedSkeleton:
         self._part: CachedHead | None = None
         self._looked = False
 
-    async def ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
+    async def next_ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
         if upward:
             return await self._above(edge, limit)
         found, below = await self._cached_below(edge, limit)
@@ -126,7 +126,7 @@ class CachedSkeleton:
 
     async def _cached_below(self, edge: int, limit: int) -> tuple[list[PostId], int]:
         """Ids of the cached head, and the edge below which the profiles go on."""
-        part = await self._look(limit if edge == ABOVE_ALL else None)
+        part = await self._look(limit if edge == ABOVE_ALL_IDS else None)
         if part is None:
             return [], edge
         settled = part.settled_id
@@ -158,7 +158,7 @@ class CachedSkeleton:
     async def _built(self) -> bool:
         """Build, unless the store is full: then the profiles serve the page alone."""
         try:
-            return await self.build()
+            return await self.rebuild()
         except StoreFull:
             return False
 
@@ -167,14 +167,14 @@ class CachedSkeleton:
             return await self._timelines.read_whole(self._owner)
         return await self._timelines.read(self._owner, head + self._timelines.read_ahead)
 
-    async def build(self) -> bool:
+    async def rebuild(self) -> bool:
         """Rebuild an absent timeline from its sources; False where it stands, or the build was defeated."""
         token = await self._timelines.begin_build(self._owner)
         if token is None:
             return False
         self._authors = None  # read after the token stands, or an edge made before it could be missed
         cap = self._timelines.cap
-        ids = await self._merged(ABOVE_ALL, cap + 1, upward=False)
+        ids = await self._merged(ABOVE_ALL_IDS, cap + 1, upward=False)
         floor = ids[cap] if len(ids) > cap else 0
         return await self._timelines.finish_build(self._owner, token, ids[:cap], floor)
 
@@ -182,9 +182,9 @@ class CachedSkeleton:
         """What the cached part may lack: posts of followed authors who are not syndicated (pulling.py)."""
         if self._pulled is None:
             self._pulled = tuple(await self._read_pulled()) if self._read_pulled is not None else ()
-        return await nearest(self._profiles, self._pulled, edge, limit, upward=upward)
+        return await merge_nearest(self._profiles, self._pulled, edge, limit, upward=upward)
 
     async def _merged(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
         if self._authors is None:
             self._authors = await self._read_authors()
-        return await nearest(self._profiles, self._authors, edge, limit, upward=upward)
+        return await merge_nearest(self._profiles, self._authors, edge, limit, upward=upward)

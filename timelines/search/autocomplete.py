@@ -9,17 +9,17 @@ from socialsite.ids import TimeSource
 from socialsite.store import Read, Store
 from timelines.graph.repository import Follows
 from timelines.hashtags.repository import HashtagTimelines
-from timelines.pages.page import ABOVE_ALL
+from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.repository import PostRepository
 from timelines.search.names import NameIndex
 from timelines.text.accents import plain
 from timelines.text.tokenizer import NAME_LENGTH_CAP, called, tokens_of
-from timelines.visibility.rights import Place, ReaderState, may_see
-from timelines.visibility.viewer_state import state_question
+from timelines.visibility.rights import ViewContext, ViewerRelations, may_see
+from timelines.visibility.viewer_state import read_viewer_relations
 
-LOOKED_AT = 20
+CANDIDATES_PER_PARTITION = 20
 """Names of one partition that begin so; the ones to show are chosen from these."""
-FIRST_LOOK, SECOND_LOOK = 3, 30
+FIRST_DEPTH, SECOND_DEPTH = 3, 30
 """Posts of a hashtag among which one for everybody is looked for: nearly always it is the newest."""
 
 
@@ -27,7 +27,7 @@ class Authors(Protocol):
     def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]: ...
 
 
-class CompletingService:
+class AutocompleteService:
     def __init__(
         self,
         *,
@@ -52,7 +52,7 @@ class CompletingService:
         start = called(tokens_of(prefix))[:NAME_LENGTH_CAP]
         if not start:
             return []
-        ids = await self._names.accounts([f"@{start}", start], LOOKED_AT)
+        ids = await self._names.find_accounts([f"@{start}", start], CANDIDATES_PER_PARTITION)
         authors, followed, reader = await self._known(viewer_id, ids)
         shown = (each for each in authors.values() if each.is_visible and not _is_blocked(each, reader))
         ranked = sorted(
@@ -68,45 +68,45 @@ class CompletingService:
         bare = plain(prefix)
         if not bare:  # nothing but marks
             return []
-        found = await self._names.tags(prefix, LOOKED_AT)
+        found = await self._names.find_tags(prefix, CANDIDATES_PER_PARTITION)
         sizes = await self._tags.sizes(found)
         used = [tag for tag in found if sizes[tag]]
         ranked = sorted(used, key=lambda tag: (tag != prefix, plain(tag) != bare, -sizes[tag], tag))
-        shown = await self._seen_by_strangers(ranked[:limit], FIRST_LOOK)
-        if len(shown) < limit and (rest := [tag for tag in ranked[:LOOKED_AT] if tag not in shown]):
-            shown |= await self._seen_by_strangers(rest, SECOND_LOOK)
+        shown = await self._seen_by_strangers(ranked[:limit], FIRST_DEPTH)
+        if len(shown) < limit and (rest := [tag for tag in ranked[:CANDIDATES_PER_PARTITION] if tag not in shown]):
+            shown |= await self._seen_by_strangers(rest, SECOND_DEPTH)
         return [tag for tag in ranked if tag in shown][:limit]
 
     async def _seen_by_strangers(self, tags: Sequence[str], depth: int) -> set[str]:
         """Those of `tags` of whose newest `depth` posts anybody may see one: three round trips."""
         if not tags:
             return set()
-        ids = await self._tags.read_many(tags, ABOVE_ALL, depth, upward=False)
+        ids = await self._tags.read_many(tags, ABOVE_ALL_IDS, depth, upward=False)
         posts = await self._posts.find_many(list(dict.fromkeys(chain.from_iterable(ids))))
         (authors,) = await self._store.read(self._authors.read_authors({post.author_id for post in posts.values()}))
         seen = {
             id
             for id, post in posts.items()
             if post.author_id in authors
-            and may_see(post, authors[post.author_id], reader=None, follows=False, place=Place.TAG)
+            and may_see(post, authors[post.author_id], viewer=None, follows=False, context=ViewContext.TAG)
         }
         return {tag for tag, newest in zip(tags, ids, strict=True) if not seen.isdisjoint(newest)}
 
     async def _known(
         self, viewer_id: AccountId | None, ids: Sequence[AccountId]
-    ) -> tuple[dict[AccountId, Author], Collection[int], ReaderState | None]:
+    ) -> tuple[dict[AccountId, Author], Collection[int], ViewerRelations | None]:
         """The accounts, which of them the viewer follows, and what else there is between them."""
         authors = self._authors.read_authors(ids)
         if viewer_id is None:
             (found,) = await self._store.read(authors)
             return found, (), None
         followed = self._follows.read_followed_among(viewer_id, ids)
-        state = state_question(viewer_id, [], ids, self._clock.now_ms())
+        state = read_viewer_relations(viewer_id, [], ids, self._clock.now_ms())
         found, following, reader = await self._store.read(authors, followed, state)
         return found, following, reader
 
 
-def _is_blocked(author: Author, reader: ReaderState | None) -> bool:
+def _is_blocked(author: Author, reader: ViewerRelations | None) -> bool:
     return reader is not None and (author.id in reader.blocks or author.id in reader.blocked_by)
 
 

@@ -19,19 +19,19 @@ from socialsite.store.aof import wait_for_aof_at_exit
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.search.names import NameIndex
-from timelines.search.pending import SearchDebts
+from timelines.search.pending import PendingSearchPosts
 from timelines.search.repository import PostIndex
 from timelines.text.linkify import hashtags
 from timelines.text.tokenizer import name_starts
 
-POSTS_AT_ONCE = 1_000
+POSTS_PER_BATCH = 1_000
 """In one round trip, some 60 ms of the index's servers, in scripts of a millisecond."""
-DEBTS_EVERY_S = 5.0
+PENDING_INTERVAL_S = 5.0
 
 log = structlog.get_logger("timelines.search")
 
 
-class Indexing:
+class SearchIndexer:
     """Every step may run any number of times."""
 
     def __init__(
@@ -39,7 +39,7 @@ class Indexing:
         *,
         index: PostIndex,
         names: NameIndex,
-        debts: SearchDebts,
+        debts: PendingSearchPosts,
         posts: PostRepository,
         accounts: AccountRepository,
     ) -> None:
@@ -55,28 +55,28 @@ class Indexing:
         Whose account is private or suspended is asked when they are read: that may change any time.
         """
         added = 0
-        for some in batches((post for post in posts if post.is_listed), POSTS_AT_ONCE):
+        for some in batches((post for post in posts if post.is_listed), POSTS_PER_BATCH):
             added += await self._index.add(some)
             await self._names.add_tags(chain.from_iterable(hashtags(post.text) for post in some))
         return added
 
-    async def add_or_owe(self, post: Post) -> None:
+    async def add_or_defer(self, post: Post) -> None:
         """For the worker, who must not wait for search."""
         try:
             await self.add([post])
         except StoreUnavailable as error:
             log.warning("post_not_indexed", post=post.id, reason=type(error).__name__)
-            await self._debts.owe(post.id)
+            await self._debts.add(post.id)
 
-    async def pay_debts(self) -> int:
+    async def add_pending(self) -> int:
         """Put in what is owed; the number of posts. Raises StoreUnavailable."""
         paid = 0
-        while ids := await self._debts.oldest(POSTS_AT_ONCE):
+        while ids := await self._debts.oldest(POSTS_PER_BATCH):
             async with wait_for_aof_at_exit():
                 found = await self._posts.find_many(ids)
                 await self.add(found.values())
                 await self._remove_deleted(found)
-            await self._debts.pay(ids)
+            await self._debts.remove(ids)
             paid += len(found)
         return paid
 
@@ -87,9 +87,9 @@ class Indexing:
             await self._index.remove(found[post_id])
 
     @property
-    def turns(self) -> tuple[PeriodicTask, ...]:
+    def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
         """The regular work of the workers."""
-        return (PeriodicTask("search", DEBTS_EVERY_S, self.pay_debts),)
+        return (PeriodicTask("search", PENDING_INTERVAL_S, self.add_pending),)
 
     async def remove(self, post: Post) -> None:
         """After the tombstone stands: nobody sees what stays behind."""
@@ -100,20 +100,20 @@ class Indexing:
         except StoreUnavailable as error:
             log.warning("post_not_unindexed", post=post.id, reason=type(error).__name__)
 
-    async def name(self, account_ids: Sequence[AccountId]) -> int:
+    async def update_names(self, account_ids: Sequence[AccountId]) -> int:
         """Find accounts by what they are called now, hidden ones by nothing. Raises StoreUnavailable."""
         authors = await self._accounts.find_authors(account_ids)
-        return await self._names.set_names({id: names_of(authors.get(id)) for id in account_ids})
+        return await self._names.set_names({id: searchable_names(authors.get(id)) for id in account_ids})
 
-    async def name_if_there(self, account_ids: Sequence[AccountId]) -> None:
+    async def update_names_if_available(self, account_ids: Sequence[AccountId]) -> None:
         """The same for those who do not wait for it: sign-up, settings, moderation."""
         try:
-            await self.name(account_ids)
+            await self.update_names(account_ids)
         except StoreUnavailable as error:
             log.warning("accounts_not_named", accounts=len(account_ids), reason=type(error).__name__)
 
 
-def names_of(author: Author | None) -> list[str]:
+def searchable_names(author: Author | None) -> list[str]:
     """The handle, marked as one, and the beginnings of the display name."""
     if author is None or not author.is_visible:
         return []

@@ -37,10 +37,10 @@ class NameIndex:
             commands.append(SET_NAMES.command(places, [account_id, *starts]))
         return sum(await self._place.gather(commands))
 
-    async def accounts(self, prefixes: Sequence[str], most: int) -> list[AccountId]:
-        """Accounts with one of these beginnings, at most `most` a partition and prefix; each once."""
+    async def find_accounts(self, prefixes: Sequence[str], limit: int) -> list[AccountId]:
+        """Accounts with one of these beginnings, at most `limit` a partition and prefix; each once."""
         replies = await self._place.gather(
-            lex_range(keys.search_names(number), prefix, most)
+            lex_range(keys.search_names(number), prefix, limit)
             for prefix in prefixes
             for number in range(SEARCH_PARTITIONS)
         )
@@ -58,10 +58,10 @@ class NameIndex:
             ]
         )
 
-    async def tags(self, prefix: str, most: int) -> list[str]:
-        """Hashtags that begin so, accents aside, at most `most` a partition. Nobody need use them now."""
+    async def find_tags(self, prefix: str, limit: int) -> list[str]:
+        """Hashtags that begin so, accents aside, at most `limit` a partition. Nobody need use them now."""
         replies: list[Reply] = await self._place.gather(
-            lex_range(keys.search_tags(number), plain(prefix), most) for number in range(SEARCH_PARTITIONS)
+            lex_range(keys.search_tags(number), plain(prefix), limit) for number in range(SEARCH_PARTITIONS)
         )
         return sorted({member.rpartition(GAP)[2].decode() for reply in replies for member in reply})
 

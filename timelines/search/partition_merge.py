@@ -1,15 +1,15 @@
 """One query over all partitions of the index: asked at once, merged newest first."""
 
 from socialsite.ids import PostId
-from timelines.search.repository import SEARCH_PARTITIONS, PostIndex, Sought
+from timelines.search.repository import SEARCH_PARTITIONS, PostIndex, SearchTerms
 
-FEWEST = 4
+MIN_IDS = 4
 
 
-class Walk:
+class PartitionMerge:
     """Ids come out in descending order, each once; none is skipped, however little a partition reads."""
 
-    def __init__(self, index: PostIndex, sought: Sought, highest: int) -> None:
+    def __init__(self, index: PostIndex, sought: SearchTerms, highest: int) -> None:
         self._index = index
         self._sought = sought
         self._undone = {number: highest for number in range(SEARCH_PARTITIONS) if highest >= sought.lowest}
@@ -24,9 +24,9 @@ class Walk:
         """Every post from this id on is decided: the cursor (exclusive) to go on from. 0: all of them are."""
         return max(self._undone.values(), default=-1) + 1
 
-    async def ids(self, wanted: int) -> list[PostId]:
+    async def next_ids(self, wanted: int) -> list[PostId]:
         """The next ids, about `wanted`; perhaps none yet. One round trip a node."""
-        most = max(FEWEST, -(-2 * wanted // SEARCH_PARTITIONS))
+        most = max(MIN_IDS, -(-2 * wanted // SEARCH_PARTITIONS))
         asked = [(number, high) for number, high in self._undone.items() if number not in self._found]
         rounds = await self._index.find(self._sought, asked, most)
         for (number, _), answer in zip(asked, rounds, strict=True):

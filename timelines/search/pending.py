@@ -9,25 +9,25 @@ from socialsite.ids import PostId
 from socialsite.store import Store
 from timelines import keys
 
-DEBTS_CAP = 100_000
+PENDING_CAP = 100_000
 """The newest are kept: about 10 MB. What is lost comes back by `rebuild_timelines --search`."""
 
 
-class SearchDebts:
+class PendingSearchPosts:
     """`jobs:{search}:owed`."""
 
     def __init__(self, store: Store) -> None:
         self._place = store.component("jobs")
-        self._key = keys.search_owed()
+        self._key = keys.search_pending()
 
-    async def owe(self, post_id: PostId) -> None:
-        trim = ("ZREMRANGEBYRANK", self._key, 0, -DEBTS_CAP - 1)
+    async def add(self, post_id: PostId) -> None:
+        trim = ("ZREMRANGEBYRANK", self._key, 0, -PENDING_CAP - 1)
         await self._place.write(self._key, ("ZADD", self._key, post_id, post_id), trim)
 
     async def oldest(self, most: int) -> list[PostId]:
         reply = await self._place[self._key].execute("ZRANGE", self._key, 0, most - 1)
         return [PostId(int(member)) for member in reply]
 
-    async def pay(self, post_ids: Iterable[PostId]) -> None:
+    async def remove(self, post_ids: Iterable[PostId]) -> None:
         if ids := list(post_ids):
             await self._place[self._key].execute("ZREM", self._key, *ids)

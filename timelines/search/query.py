@@ -29,7 +29,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 Phrase = tuple[str, ...]
 
 
-class QueryRefused(ValueError):
+class QueryInvalid(ValueError):
     """`code`: "too_long", "nothing" (no word to look for), "day", "handle" or "authors" (more than one)."""
 
     def __init__(self, code: str) -> None:
@@ -38,7 +38,7 @@ class QueryRefused(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class SearchQuery:
     """`tags` are as written, accents included: the page puts the very one first.
 
     `lowest` and `highest` are ids: the posts of the days asked for, both ends included.
@@ -53,7 +53,7 @@ class Query:
 
     def __post_init__(self) -> None:
         if not (self.phrases or self.tags or self.mentions or self.author):
-            raise QueryRefused("nothing")
+            raise QueryInvalid("nothing")
 
     @property
     def terms(self) -> list[str]:
@@ -63,7 +63,7 @@ class Query:
         return sorted(terms, key=lambda term: (term[0] != "#", -len(term)))[:NARROWING_CAP]
 
     @property
-    def account_name(self) -> str:
+    def account_prefix(self) -> str:
         """What accounts could be called by; "" where only posts are meant."""
         if self._is_about_posts or self.tags:
             return ""
@@ -72,7 +72,7 @@ class Query:
         return called(chain.from_iterable(self.phrases))
 
     @property
-    def tag_name(self) -> str:
+    def hashtag_prefix(self) -> str:
         """What a hashtag could begin with; "" where only posts are meant."""
         if self._is_about_posts or self.mentions or len(self.tags) + len(self.phrases) > 1:
             return ""
@@ -92,10 +92,10 @@ class Query:
         )
 
 
-def parsed(raw: str) -> Query:
+def parse_query(raw: str) -> SearchQuery:
     """Raises QueryRefused."""
     if len(raw) > LENGTH_CAP:
-        raise QueryRefused("too_long")
+        raise QueryInvalid("too_long")
     said = _Said()
     for match in _PART.finditer(unicodedata.normalize("NFKC", raw.translate(_QUOTES))):
         quoted, word = match.groups()
@@ -139,13 +139,13 @@ class _Said:
         else:
             self._highest = min(self._highest, _id_at(day_ms + DAY_MS) - 1)
 
-    def query(self) -> Query:
+    def query(self) -> SearchQuery:
         if len(set(self._authors)) > 1:
-            raise QueryRefused("authors")
+            raise QueryInvalid("authors")
         phrases = dict.fromkeys(phrase for phrase in self.phrases if phrase)
         author = self._authors[0] if self._authors else None
         ends = max(self._lowest, 0), min(self._highest, MAX_ID)
-        return Query(tuple(phrases), _once(self._tags), _once(self._mentions), author, *ends)
+        return SearchQuery(tuple(phrases), _once(self._tags), _once(self._mentions), author, *ends)
 
 
 def _once(words: list[str]) -> tuple[str, ...]:
@@ -156,16 +156,16 @@ def _handle(raw: str) -> str:
     try:
         return normalize_handle(raw.removeprefix("@"))
     except InvalidHandle as error:
-        raise QueryRefused("handle") from error
+        raise QueryInvalid("handle") from error
 
 
 def _day_ms(raw: str) -> int:
     if not _DAY.fullmatch(raw):
-        raise QueryRefused("day")
+        raise QueryInvalid("day")
     try:
         day = date.fromisoformat(raw)
     except ValueError as error:
-        raise QueryRefused("day") from error
+        raise QueryInvalid("day") from error
     return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
 
 

@@ -39,7 +39,7 @@ FIND = load_script("search_find.lua", __package__)
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class SearchTerms:
     """What is asked of every partition: posts under all of the terms, and of an author where one is named."""
 
     terms: tuple[str, ...]
@@ -48,12 +48,12 @@ class Sought:
 
     @property
     def digests(self) -> list[bytes]:
-        authors = [] if self.author_id is None else [by(self.author_id)]
-        return [digest(term) for term in (*authors, *self.terms)]
+        authors = [] if self.author_id is None else [author_term(self.author_id)]
+        return [term_digest(term) for term in (*authors, *self.terms)]
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class PartitionResult:
     """What a partition answered: ids, newest first; all from `edge` on are decided (0: it is done)."""
 
     edge: int
@@ -76,45 +76,45 @@ class PostIndex:
 
     async def remove(self, post: Post) -> None:
         """From under all of its terms."""
-        number, id = partition_of(post.id), packed([post.id])
-        parts = in_parts(digests_of(post), TERMS_PER_SCRIPT)
-        await self._place.gather([REMOVE.command(places(number, some), [id, *some]) for some in parts])
+        number, id = partition_of_post(post.id), pack_ids([post.id])
+        parts = split_terms(post_digests(post), TERMS_PER_SCRIPT)
+        await self._place.gather([REMOVE.command(term_keys(number, some), [id, *some]) for some in parts])
 
-    async def find(self, sought: Sought, asked: Sequence[tuple[int, int]], most: int) -> list[Round]:
+    async def find(self, sought: SearchTerms, asked: Sequence[tuple[int, int]], most: int) -> list[PartitionResult]:
         """At most `most` ids of each (partition, highest id), in one round trip a node."""
         terms = sought.digests
         replies = await self._place.gather(
-            FIND.command(places(number, terms), [highest, sought.lowest, most, self._steps, *terms])
+            FIND.command(term_keys(number, terms), [highest, sought.lowest, most, self._steps, *terms])
             for number, highest in asked
         )
-        return [round_of(reply) for reply in replies]
+        return [parse_result(reply) for reply in replies]
 
     def _additions(self, posts: Iterable[Post]) -> Iterator[Command]:
         ids: dict[int, dict[bytes, set[PostId]]] = defaultdict(lambda: defaultdict(set))
         for post in posts:
-            for term in digests_of(post):
-                ids[partition_of(post.id)][term].add(post.id)
+            for term in post_digests(post):
+                ids[partition_of_post(post.id)][term].add(post.id)
         for number, under in ids.items():
-            for some in in_parts(list(under), TERMS_PER_SCRIPT):
-                postings = (part for term in some for part in (term, packed(sorted(under[term]))))
-                yield ADD.command(places(number, some), [self._cap, self._few, *postings])
+            for some in split_terms(list(under), TERMS_PER_SCRIPT):
+                postings = (part for term in some for part in (term, pack_ids(sorted(under[term]))))
+                yield ADD.command(term_keys(number, some), [self._cap, self._few, *postings])
 
 
-def partition_of(post_id: int) -> int:
+def partition_of_post(post_id: int) -> int:
     return crc32(b"%d" % post_id) % SEARCH_PARTITIONS
 
 
-def digests_of(post: Post) -> list[bytes]:
+def post_digests(post: Post) -> list[bytes]:
     """What a post stands under."""
-    return [digest(by(post.author_id)), *map(digest, terms_of(post.text))]
+    return [term_digest(author_term(post.author_id)), *map(term_digest, terms_of(post.text))]
 
 
-def by(account_id: AccountId) -> str:
+def author_term(account_id: AccountId) -> str:
     """The term of an author's posts; no term of a text has a colon."""
     return f"from:{account_id}"
 
 
-def places(partition: int, terms: Iterable[bytes]) -> list[Key]:
+def term_keys(partition: int, terms: Iterable[bytes]) -> list[Key]:
     """Two keys for each term: where it stands if it has many posts, and where if it has few."""
     return [key for term in terms for key in _places(partition, term)]
 
@@ -125,19 +125,19 @@ def _places(partition: int, term: bytes) -> tuple[Key, Key]:
 
 
 @lru_cache(maxsize=20_000)
-def digest(term: str) -> bytes:
+def term_digest(term: str) -> bytes:
     """User text never enters a key. 48 bits: two terms that share one only narrow less."""
     return blake2b(term.encode(), digest_size=6).digest()
 
 
-def packed(post_ids: Iterable[int]) -> bytes:
+def pack_ids(post_ids: Iterable[int]) -> bytes:
     return b"".join(post_id.to_bytes(ID_BYTES, "big") for post_id in post_ids)
 
 
-def in_parts(terms: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
+def split_terms(terms: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
     return (terms[start : start + size] for start in range(0, len(terms), size))
 
 
-def round_of(reply: Reply) -> Round:
+def parse_result(reply: Reply) -> PartitionResult:
     edge, *ids = reply
-    return Round(edge, [PostId(post_id) for post_id in ids])
+    return PartitionResult(edge, [PostId(post_id) for post_id in ids])

@@ -12,14 +12,14 @@ from accounts.models import Account
 from socialsite.ids import MAX_ID, PostId
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost, TimelinePage
 from timelines.reading.hydration import Hydrator
-from timelines.search.partition_merge import Walk
-from timelines.search.query import Query
-from timelines.search.repository import PostIndex, Sought
-from timelines.visibility.rights import Place
+from timelines.search.partition_merge import PartitionMerge
+from timelines.search.query import SearchQuery
+from timelines.search.repository import PostIndex, SearchTerms
+from timelines.visibility.rights import ViewContext
 
 DEADLINE_S = 0.5
 """After this a request asks for no further round."""
-MOST_ROUNDS = 20
+MAX_ROUNDS = 20
 
 
 class Accounts(Protocol):
@@ -34,7 +34,7 @@ class SearchService:
 
     async def posts(
         self,
-        query: Query,
+        query: SearchQuery,
         *,
         viewer_id: AccountId | None,
         before: int | None = None,
@@ -47,24 +47,26 @@ class SearchService:
             if account is None or not account.is_active:
                 return TimelinePage((), None, None)
             author_id = AccountId(account.id)
-        sought = Sought(tuple(query.terms), author_id, query.lowest)
+        sought = SearchTerms(tuple(query.terms), author_id, query.lowest)
         highest = min(query.highest, MAX_ID if before is None else before - 1)
-        return await self._page(query, Walk(self._index, sought, highest), viewer_id, limit)
+        return await self._page(query, PartitionMerge(self._index, sought, highest), viewer_id, limit)
 
-    async def _page(self, query: Query, walk: Walk, viewer_id: AccountId | None, limit: int) -> TimelinePage:
+    async def _page(
+        self, query: SearchQuery, walk: PartitionMerge, viewer_id: AccountId | None, limit: int
+    ) -> TimelinePage:
         entries: list[HydratedPost] = []
         loop = asyncio.get_running_loop()
         deadline = loop.time() + DEADLINE_S
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             if walk.ended or len(entries) > limit or loop.time() > deadline:
                 break
-            ids = await walk.ids(limit + 1 - len(entries))
-            seen = await self._hydrator.hydrate(ids, viewer_id=viewer_id, place=Place.SEARCH)
+            ids = await walk.next_ids(limit + 1 - len(entries))
+            seen = await self._hydrator.hydrate(ids, viewer_id=viewer_id, context=ViewContext.SEARCH)
             entries += [entry for entry in seen if query.matches(entry.post.text)]
         return TimelinePage(tuple(entries[:limit]), _next(entries, walk, limit), None)
 
 
-def _next(entries: list[HydratedPost], walk: Walk, limit: int) -> PostId | None:
+def _next(entries: list[HydratedPost], walk: PartitionMerge, limit: int) -> PostId | None:
     if len(entries) > limit:
         return entries[limit - 1].post.id
     return None if walk.ended else PostId(walk.edge)

@@ -29,7 +29,7 @@ from timelines.pages.responses import (
     timeline_context,
     url_with_query,
 )
-from timelines.search.query import LENGTH_CAP, QueryRefused, parsed
+from timelines.search.query import LENGTH_CAP, QueryInvalid, parse_query
 from timelines.text.token_scanner import normalize_tag
 
 ACCOUNTS_SHOWN, HASHTAGS_SHOWN = 5, 8
@@ -52,14 +52,14 @@ async def search(request: SiteRequest) -> HttpResponseBase:
         trends = await trends_panel(request)
         return _results_response(request, cut, text, TimelinePage((), None, None), [], [], trends)
     try:
-        query = parsed(text)
-    except QueryRefused as refused:
+        query = parse_query(text)
+    except QueryInvalid as refused:
         return _invalid_query_response(request, text, refused)
     async with RefundableLimit(request, "search"):
         page, accounts, tags = await asyncio.gather(
             request.services.search.posts(query, viewer_id=get_viewer_id(request), before=cut.before, limit=cut.limit),
-            _find_accounts(request, query.account_name if cut.is_first else ""),
-            _find_hashtags(request, query.tag_name if cut.is_first else ""),
+            _find_accounts(request, query.account_prefix if cut.is_first else ""),
+            _find_hashtags(request, query.hashtag_prefix if cut.is_first else ""),
         )
     return _results_response(request, cut, text, page, accounts, tags)
 
@@ -131,7 +131,7 @@ def _results_response(
     )
 
 
-def _invalid_query_response(request: SiteRequest, text: str, refused: QueryRefused) -> HttpResponseBase:
+def _invalid_query_response(request: SiteRequest, text: str, refused: QueryInvalid) -> HttpResponseBase:
     """400 with the reason beside the field, which keeps what was typed."""
     reason = QUERY_ERROR_MESSAGES[refused.code]
     if wants_json(request):

@@ -12,30 +12,30 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost
 from timelines.posts.post import Post
-from timelines.posts.replies import Threads
+from timelines.posts.replies import ReplyRepository
 from timelines.reading.hydration import Hydrator
-from timelines.threads.thread import ANCESTORS_MOST, DEEPEST, Node, ThreadEntry, ThreadPage, Walk
-from timelines.visibility.rights import Place
+from timelines.threads.thread import MAX_ANCESTORS, MAX_DEPTH, ReplyNode, ThreadEntry, ThreadPage, ThreadWalk
+from timelines.visibility.rights import ViewContext
 
-MOST_ROUNDS = 40
+MAX_ROUNDS = 40
 """Reads for one page where nearly everything is hidden; then it ends early, with a cursor."""
-PARENTS_KEPT = 200_000
-GUESSED_MOST = 200
+PARENTS_CAP = 200_000
+MAX_GUESSED_PARENTS = 200
 """Parents looked at in one round trip, where this process has met them before."""
 
 
-class End(Enum):
+class ChainEnd(Enum):
     """Why a way upward ends."""
 
     TOP = "the thread's first post"
-    CUT = "as many as were asked for"
-    LOST = "a post of which nobody knows what it answered"
+    LIMIT = "as many as were asked for"
+    UNKNOWN = "a post of which nobody knows what it answered"
 
 
 class ThreadService:
     """Pages of threads, for anybody who may see the post they are asked for."""
 
-    def __init__(self, threads: Threads, hydrator: Hydrator) -> None:
+    def __init__(self, threads: ReplyRepository, hydrator: Hydrator) -> None:
         self._threads = threads
         self._hydrator = hydrator
         self._parents: dict[PostId, PostId] = {}
@@ -69,40 +69,40 @@ class ThreadService:
         """
         if post.in_reply_to is None:
             return [], True
-        chain, end = await self._climb(post.in_reply_to, ANCESTORS_MOST)
-        if end is End.LOST and post.root is not None and post.root not in chain:
+        chain, end = await self._climb(post.in_reply_to, MAX_ANCESTORS)
+        if end is ChainEnd.UNKNOWN and post.root is not None and post.root not in chain:
             chain.append(post.root)
-        return chain, end is not End.CUT
+        return chain, end is not ChainEnd.LIMIT
 
-    async def _climb(self, start: PostId, most: int, until: PostId | None = None) -> tuple[list[PostId], End]:
+    async def _climb(self, start: PostId, most: int, until: PostId | None = None) -> tuple[list[PostId], ChainEnd]:
         """From `start` upward, at most so many posts or up to `until`."""
         chain = [start]
         while chain[-1] != until:
             guessed = self._guessed(chain[-1], most + 1 - len(chain))
-            known = await self._threads.parents(guessed)
+            known = await self._threads.find_parents(guessed)
             for post_id in guessed:
                 if post_id != chain[-1] or post_id == until:
                     break
                 if post_id not in known:
-                    return chain, End.LOST
+                    return chain, ChainEnd.UNKNOWN
                 parent = known[post_id]
                 if parent is None or parent in chain:
-                    return chain, End.TOP
+                    return chain, ChainEnd.TOP
                 self._note(post_id, parent)
                 if len(chain) == most:
-                    return chain, End.CUT
+                    return chain, ChainEnd.LIMIT
                 chain.append(parent)
-        return chain, End.CUT
+        return chain, ChainEnd.LIMIT
 
     def _guessed(self, post_id: PostId, most: int) -> list[PostId]:
         """The post, and above it those it probably answers."""
         guessed = [post_id]
-        while len(guessed) < min(most, GUESSED_MOST) and (parent := self._parents.get(guessed[-1])):
+        while len(guessed) < min(most, MAX_GUESSED_PARENTS) and (parent := self._parents.get(guessed[-1])):
             guessed.append(parent)
         return guessed
 
     def _note(self, post_id: PostId, parent: PostId) -> None:
-        if len(self._parents) >= PARENTS_KEPT:
+        if len(self._parents) >= PARENTS_CAP:
             self._parents.clear()
         self._parents[post_id] = parent
 
@@ -114,8 +114,8 @@ class ThreadService:
         """Read on until the page is full; one entry more tells whether there is a next one."""
         walk = await self._walk(post_id, after)
         entries: list[ThreadEntry] = []
-        hidden: list[Node] = []  # above the next one, not shown yet: perhaps nothing below them is visible
-        for _ in range(MOST_ROUNDS):
+        hidden: list[ReplyNode] = []  # above the next one, not shown yet: perhaps nothing below them is visible
+        for _ in range(MAX_ROUNDS):
             wanted = limit + 1 - len(entries)
             nodes = await self._next(walk, wanted)
             seen = await self._visible([node.id for node in nodes], viewer_id)
@@ -135,19 +135,19 @@ class ThreadService:
         more = len(entries) > limit
         return tuple(entries[:limit]), entries[limit - 1].id if more else None
 
-    async def _walk(self, post_id: PostId, after: int) -> Walk:
+    async def _walk(self, post_id: PostId, after: int) -> ThreadWalk:
         """Behind `after`; where that is nothing below the post, its direct replies with greater ids."""
         if not after:
-            return Walk([post_id])
-        path, _ = await self._climb(PostId(after), DEEPEST, until=post_id)
+            return ThreadWalk([post_id])
+        path, _ = await self._climb(PostId(after), MAX_DEPTH, until=post_id)
         if path[-1] != post_id:
-            return Walk([post_id], after)
-        return Walk(path[::-1])
+            return ThreadWalk([post_id], after)
+        return ThreadWalk(path[::-1])
 
-    async def _next(self, walk: Walk, wanted: int) -> list[Node]:
+    async def _next(self, walk: ThreadWalk, wanted: int) -> list[ReplyNode]:
         """The next nodes: fewer than wanted only where the thread ends."""
-        while ranges := walk.open(wanted):
-            answers = await self._threads.children(ranges)
+        while ranges := walk.unread_ranges(wanted):
+            answers = await self._threads.read_replies(ranges)
             for row, ids in zip(ranges, answers, strict=True):
                 for post_id in ids:
                     self._note(post_id, row.parent)
@@ -155,9 +155,9 @@ class ThreadService:
         return walk.take(wanted)
 
     async def _visible(self, post_ids: Sequence[PostId], viewer_id: AccountId | None) -> dict[PostId, HydratedPost]:
-        found = await self._hydrator.hydrate(post_ids, viewer_id=viewer_id, place=Place.THREAD)
+        found = await self._hydrator.hydrate(post_ids, viewer_id=viewer_id, context=ViewContext.THREAD)
         return {entry.post.id: entry for entry in found}
 
 
-def _entry(node: Node, entry: HydratedPost) -> ThreadEntry:
-    return ThreadEntry(node.id, node.depth, entry, goes_on=node.depth == DEEPEST and entry.counts.replies > 0)
+def _entry(node: ReplyNode, entry: HydratedPost) -> ThreadEntry:
+    return ThreadEntry(node.id, node.depth, entry, continues=node.depth == MAX_DEPTH and entry.counts.replies > 0)

@@ -1,7 +1,7 @@
 """A thread: what a post answers, and everything that answers it, in the order of a conversation (pre-order).
 
 Each reply stands directly below what it answers, before later replies to the same; replies to one post are
-in the order of their ids. `Walk` is the reading of that order from anywhere, in few looks: it asks for the
+in the order of their ids. `PartitionMerge` is the reading of that order from anywhere, in few looks: it asks for the
 children of many posts at once, and only as far as the page needs.
 """
 
@@ -11,17 +11,17 @@ from typing import NamedTuple
 
 from socialsite.ids import PostId
 from timelines.pages.page import HydratedPost
-from timelines.posts.replies import Range
+from timelines.posts.replies import ReplyRange
 
-ANCESTORS_MOST = 20
+MAX_ANCESTORS = 20
 """Ancestors shown above a post; the way to earlier ones is a link."""
-DEEPEST = 500
+MAX_DEPTH = 500
 """Levels below a post that its page shows; what is deeper is shown by the page of the deepest one."""
-RANGES_MOST = 200
+MAX_RANGES = 200
 """Sets of replies read in one round trip."""
 
 
-class Node(NamedTuple):
+class ReplyNode(NamedTuple):
     """A reply, `depth` levels below the post whose thread is read (1: a direct reply)."""
 
     id: PostId
@@ -35,7 +35,7 @@ class ThreadEntry:
     id: PostId
     depth: int
     entry: HydratedPost | None
-    goes_on: bool = False
+    continues: bool = False
     """Its own page shows more below it than this one."""
 
 
@@ -47,7 +47,7 @@ class ThreadPage:
     """
 
     ancestors: tuple[ThreadEntry, ...]
-    earlier: HydratedPost | None
+    earlier_ancestor: HydratedPost | None
     replies: tuple[ThreadEntry, ...]
     next_after: PostId | None
 
@@ -57,59 +57,59 @@ class ThreadPage:
         return self.ancestors[-1].entry if self.ancestors else None
 
 
-class Walk:
+class ThreadWalk:
     """Pre-order behind the end of `path`, which leads from the post itself down to the last one read."""
 
     def __init__(self, path: Sequence[PostId], above: int = 0) -> None:
         """`above`: of the replies to the end of the path, only those with greater ids."""
-        self._rows: list[Node | Range] = []
+        self._rows: list[ReplyNode | ReplyRange] = []
         below = above
         for depth in range(len(path), 0, -1):
-            if depth <= DEEPEST:
-                self._rows.append(Range(path[depth - 1], below, depth))
+            if depth <= MAX_DEPTH:
+                self._rows.append(ReplyRange(path[depth - 1], below, depth))
             below = path[depth - 1]
 
-    def open(self, wanted: int) -> list[Range]:
+    def unread_ranges(self, wanted: int) -> list[ReplyRange]:
         """What has to be read before the next `wanted` nodes are known; empty once they are."""
-        found: list[Range] = []
+        found: list[ReplyRange] = []
         nodes = 0
         for row in self._rows:
-            if nodes >= wanted or len(found) >= RANGES_MOST:
+            if nodes >= wanted or len(found) >= MAX_RANGES:
                 break
-            if isinstance(row, Node):
+            if isinstance(row, ReplyNode):
                 nodes += 1
             else:
                 found.append(row._replace(limit=wanted - nodes))
         return found
 
-    def fill(self, read: Sequence[Range], answers: Sequence[Sequence[PostId]]) -> None:
+    def fill(self, read: Sequence[ReplyRange], answers: Sequence[Sequence[PostId]]) -> None:
         """Put the children in the place of the ranges that `open` named."""
         found = {(row.parent, row.above): (row, ids) for row, ids in zip(read, answers, strict=True)}
-        rows: list[Node | Range] = []
+        rows: list[ReplyNode | ReplyRange] = []
         for row in self._rows:
-            known = found.get((row.parent, row.above)) if isinstance(row, Range) else None
+            known = found.get((row.parent, row.above)) if isinstance(row, ReplyRange) else None
             if known is None:
                 rows.append(row)
             else:
                 rows += _children(*known)
         self._rows = rows
 
-    def take(self, wanted: int) -> list[Node]:
+    def take(self, wanted: int) -> list[ReplyNode]:
         """The next nodes, once nothing is open for as many."""
         end = 0
-        while end < min(wanted, len(self._rows)) and isinstance(self._rows[end], Node):
+        while end < min(wanted, len(self._rows)) and isinstance(self._rows[end], ReplyNode):
             end += 1
         taken, self._rows = self._rows[:end], self._rows[end:]
-        return [row for row in taken if isinstance(row, Node)]
+        return [row for row in taken if isinstance(row, ReplyNode)]
 
 
-def _children(row: Range, ids: Sequence[PostId]) -> list[Node | Range]:
+def _children(row: ReplyRange, ids: Sequence[PostId]) -> list[ReplyNode | ReplyRange]:
     """The replies, each followed by what answers it; behind them those that were not read."""
-    rows: list[Node | Range] = []
+    rows: list[ReplyNode | ReplyRange] = []
     for post_id in ids:
-        rows.append(Node(post_id, row.depth))
-        if row.depth < DEEPEST:
-            rows.append(Range(post_id, 0, row.depth + 1))
+        rows.append(ReplyNode(post_id, row.depth))
+        if row.depth < MAX_DEPTH:
+            rows.append(ReplyRange(post_id, 0, row.depth + 1))
     if len(ids) == row.limit:
-        rows.append(Range(row.parent, ids[-1], row.depth))
+        rows.append(ReplyRange(row.parent, ids[-1], row.depth))
     return rows

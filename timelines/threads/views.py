@@ -40,7 +40,7 @@ def thread_json(thread: ThreadPage) -> Json:
 
 def thread_context(thread: ThreadPage, next_url: str | None) -> TemplateContext:
     """What timelines/post.html takes of a thread."""
-    earlier = thread.earlier
+    earlier = thread.earlier_ancestor
     return {
         "ancestors_html": Placeholder(_list_items_html(thread.ancestors)) if thread.ancestors else "",
         "earlier_url": optional_placeholder(post_url(earlier.post.id, earlier.author) if earlier else None),
@@ -65,7 +65,7 @@ def _item_content_html(found: ThreadEntry) -> str:
     if found.entry is None:
         return format_html('<p class="gone">{}</p>', _("This post is not available."))
     html = entry_html(found.entry)
-    if not found.goes_on:
+    if not found.continues:
         return html
     url = post_url(found.entry.post.id, found.entry.author)
     return html + format_html('<p class="gone"><a href="{}">{}</a></p>', url, _("This thread goes on"))

@@ -7,12 +7,12 @@ from accounts.errors import AccountNotFound
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.ports import Authors
 
-ROUNDS = 20  # of reading on for a full page, should whole pages of followers be suspended
+MAX_ROUNDS = 20  # of reading on for a full page, should whole pages of followers be suspended
 
 ReadPage = Callable[[FollowCursor | None, int], Awaitable[FollowPage]]
 
 
-Apart = Callable[[Sequence[AccountId]], Awaitable[set[AccountId]]]
+FindBlocked = Callable[[Sequence[AccountId]], Awaitable[set[AccountId]]]
 """Those of some accounts that a block keeps from the reader."""
 
 
@@ -21,28 +21,28 @@ async def visible_page(
     read: ReadPage,
     cursor: FollowCursor | None,
     limit: int,
-    apart: Apart | None = None,
+    find_blocked: FindBlocked | None = None,
 ) -> FollowPage:
     """A page of visible accounts: reads on until it is full (for at most ROUNDS)."""
     found: list[AccountId] = []
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         page = await read(cursor, limit - len(found))
-        hidden = await apart(page.account_ids) if apart is not None else set()
-        found.extend(await visible_among(accounts, [id for id in page.account_ids if id not in hidden]))
+        hidden = await find_blocked(page.account_ids) if find_blocked is not None else set()
+        found.extend(await visible_ids(accounts, [id for id in page.account_ids if id not in hidden]))
         cursor = page.next
         if cursor is None or len(found) >= limit:
             break
     return FollowPage(tuple(found), cursor)
 
 
-async def in_pages(ids: Sequence[AccountId], cursor: FollowCursor | None, limit: int) -> FollowPage:
+async def page_of_ids(ids: Sequence[AccountId], cursor: FollowCursor | None, limit: int) -> FollowPage:
     """A page of accounts that follow from others, the newest accounts first."""
     below = sorted((id for id in ids if cursor is None or id < cursor.account_id), reverse=True)
     taken = below[:limit]
     return FollowPage(tuple(taken), FollowCursor(0, taken[-1]) if len(below) > limit else None)
 
 
-async def visible_among(accounts: Authors, ids: Iterable[AccountId]) -> list[AccountId]:
+async def visible_ids(accounts: Authors, ids: Iterable[AccountId]) -> list[AccountId]:
     """Those of `ids` that may be shown, in their order."""
     ids = list(ids)
     authors = await accounts.find_authors(ids)
@@ -51,5 +51,5 @@ async def visible_among(accounts: Authors, ids: Iterable[AccountId]) -> list[Acc
 
 async def require_visible(accounts: Authors, *ids: AccountId) -> None:
     """Raises AccountNotFound unless all of them are active."""
-    if len(await visible_among(accounts, ids)) < len(ids):
+    if len(await visible_ids(accounts, ids)) < len(ids):
         raise AccountNotFound

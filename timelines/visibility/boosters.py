@@ -7,11 +7,11 @@ from socialsite.ids import PostId, id_at, ms_from_id
 from socialsite.store import Command, Read
 from timelines import keys
 
-BEFORE_MOST = 50
+MAX_EARLIER_BOOSTS = 50
 """Earlier boosts that are looked at before one is shown."""
 
 
-def earlier_question(boosts: Sequence[tuple[PostId, PostId]]) -> Read[dict[PostId, list[AccountId]]]:
+def read_earlier_boosters(boosts: Sequence[tuple[PostId, PostId]]) -> Read[dict[PostId, list[AccountId]]]:
     """For (original, boost) pairs: who boosted directly before, at most 50 and 24 h, the last first."""
     return Read(
         [_earlier_command(original, boost) for original, boost in boosts],
@@ -22,13 +22,13 @@ def earlier_question(boosts: Sequence[tuple[PostId, PostId]]) -> Read[dict[PostI
     )
 
 
-def later_question(original: PostId, boost: PostId) -> Read[list[tuple[AccountId, PostId]]]:
-    """Who boosted directly after, the first first: all for whose boosts `earlier_question` found this one.
+def read_later_boosts(original: PostId, boost: PostId) -> Read[list[tuple[AccountId, PostId]]]:
+    """Who boosted directly after, the first first: all for whose boosts `read_earlier_boosters` found this one.
 
     The boost itself may be gone by now.
     """
     beyond = id_at(ms_from_id(boost) + DAY_MS + 1)
-    window = f"({boost}", f"({beyond}", "WITHSCORES", "LIMIT", 0, BEFORE_MOST
+    window = f"({boost}", f"({beyond}", "WITHSCORES", "LIMIT", 0, MAX_EARLIER_BOOSTS
     return Read([("ZRANGEBYSCORE", keys.boosts(original), *window)], lambda replies: _boosts(replies[0]))
 
 
@@ -40,4 +40,4 @@ def _boosts(members: Sequence[bytes]) -> list[tuple[AccountId, PostId]]:
 
 def _earlier_command(original: PostId, boost: PostId) -> Command:
     oldest = id_at(max(ms_from_id(original), ms_from_id(boost) - DAY_MS))
-    return ("ZREVRANGEBYSCORE", keys.boosts(original), f"({boost}", oldest, "LIMIT", 0, BEFORE_MOST)
+    return ("ZREVRANGEBYSCORE", keys.boosts(original), f"({boost}", oldest, "LIMIT", 0, MAX_EARLIER_BOOSTS)

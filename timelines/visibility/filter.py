@@ -25,7 +25,7 @@ class Filter(msgspec.Struct, frozen=True, array_like=True):
     until_ms: int | None = None
     whole_word: bool = True
 
-    def is_over(self, now_ms: int) -> bool:
+    def is_expired(self, now_ms: int) -> bool:
         return self.until_ms is not None and self.until_ms <= now_ms
 
 
@@ -33,12 +33,12 @@ encode_filter = msgspec.msgpack.Encoder().encode
 decode_filter = msgspec.msgpack.Decoder(Filter).decode
 
 
-def matching(filters: Iterable[Filter], text: str, now_ms: int) -> Filter | None:
+def find_filter(filters: Iterable[Filter], text: str, now_ms: int) -> Filter | None:
     """The filter that a text runs into; of several, one that hides."""
     looked_at: str | None = None
     found: Filter | None = None
     for each in filters:
-        if each.is_over(now_ms) or (found is not None and each.action == "warn"):
+        if each.is_expired(now_ms) or (found is not None and each.action == "warn"):
             continue
         looked_at = looked_at if looked_at is not None else folded(text)
         if _pattern(each.phrase, each.whole_word).search(looked_at):

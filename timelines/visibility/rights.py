@@ -12,11 +12,11 @@ from timelines.ids import ListId
 from timelines.posts.post import FOLLOWERS, Post
 from timelines.visibility.filter import Filter
 
-FOREVER = 4_000_000_000_000_000
+NO_EXPIRY_MS = 4_000_000_000_000_000
 """Until when a mute without an end holds (Unix ms): below 2^52, so servers write it without an exponent."""
 
 
-class Place(Enum):
+class ViewContext(Enum):
     """Where an entry is about to be shown; the same post may be hidden in one and shown in another."""
 
     HOME = auto()
@@ -33,17 +33,17 @@ class Place(Enum):
     __hash__ = object.__hash__  # Enum's own is written in Python, and a page asks for it a hundred times
 
 
-STRANGERS = frozenset({Place.PUBLIC, Place.TAG, Place.SEARCH})
+DISCOVERY_CONTEXTS = frozenset({ViewContext.PUBLIC, ViewContext.TAG, ViewContext.SEARCH})
 """Where readers meet posts of people they never chose: listed posts only."""
-SOUGHT = frozenset({Place.PROFILE, Place.POST, Place.BOOKMARKS})
+DELIBERATE_CONTEXTS = frozenset({ViewContext.PROFILE, ViewContext.POST, ViewContext.BOOKMARKS})
 """Where a reader goes on purpose: mutes and filters do not hide there."""
-UNFILTERED = SOUGHT | {Place.NOTIFICATION}
+UNFILTERED_CONTEXTS = DELIBERATE_CONTEXTS | {ViewContext.NOTIFICATION}
 """Where keyword filters do not look: who says something to a reader is heard."""
-FOLLOWED = frozenset({Place.HOME, Place.LIST})
+FOLLOWED_CONTEXTS = frozenset({ViewContext.HOME, ViewContext.LIST})
 """Where boosts are shown once."""
 
 
-class ReaderState(msgspec.Struct, frozen=True):
+class ViewerRelations(msgspec.Struct, frozen=True):
     """What a signed-in reader has to do with the posts and authors of one page."""
 
     viewer_id: AccountId
@@ -54,13 +54,13 @@ class ReaderState(msgspec.Struct, frozen=True):
     blocks: frozenset[AccountId] = frozenset()
     blocked_by: frozenset[AccountId] = frozenset()
     muted: frozenset[AccountId] = frozenset()
-    quieted: frozenset[AccountId] = frozenset()
+    boosts_hidden: frozenset[AccountId] = frozenset()
     exclusive: tuple[ListId, ...] = ()
     filters: tuple[Filter, ...] = ()
 
-    def joined(self, other: "ReaderState") -> "ReaderState":
+    def merged_with(self, other: "ViewerRelations") -> "ViewerRelations":
         """With what a later question found; lists and filters are the newer ones."""
-        return ReaderState(
+        return ViewerRelations(
             self.viewer_id,
             other.now_ms,
             self.liked | other.liked,
@@ -69,77 +69,77 @@ class ReaderState(msgspec.Struct, frozen=True):
             self.blocks | other.blocks,
             self.blocked_by | other.blocked_by,
             self.muted | other.muted,
-            self.quieted | other.quieted,
+            self.boosts_hidden | other.boosts_hidden,
             other.exclusive,
             other.filters,
         )
 
 
-def needs_follow(post: Post, author: Author) -> bool:
+def requires_follow(post: Post, author: Author) -> bool:
     """Whether only the author's followers may see the post."""
     return post.audience == FOLLOWERS or author.private
 
 
-def is_answered(post: Post, author: Author, reader_id: AccountId) -> bool:
+def is_reply_to_viewer(post: Post, author: Author, viewer_id: AccountId) -> bool:
     """Whether the post is for the reader, whom it answers: only followers see those of a private account."""
-    return post.reply_to_author == reader_id and not author.private
+    return post.reply_to_author_id == viewer_id and not author.private
 
 
 def may_boost(post: Post, author: Author) -> bool:
     """Whether others may carry the post to their followers: only what everybody may see."""
-    return not needs_follow(post, author)
+    return not requires_follow(post, author)
 
 
-def may_carry(boost: Post, writer: Author, reader: ReaderState | None, place: Place) -> bool:
+def may_show_boost(boost: Post, author: Author, viewer: ViewerRelations | None, context: ViewContext) -> bool:
     """Whether a boost may show the writer's words: somebody muted is met on no profile but their own.
 
     What readers boosted themselves stands on their profile.
     """
-    if reader is None or place is not Place.PROFILE or writer.id not in reader.muted:
+    if viewer is None or context is not ViewContext.PROFILE or author.id not in viewer.muted:
         return True
-    return boost.author_id in (writer.id, reader.viewer_id)
+    return boost.author_id in (author.id, viewer.viewer_id)
 
 
-def sees_all_followed(reader: ReaderState | None, place: Place) -> bool:
+def sees_all_followed(viewer: ViewerRelations | None, context: ViewContext) -> bool:
     """Whether the reader sees all that visible authors whom they follow, or they themselves, wrote.
 
     What `may_see` says of each such post, boosts apart, said once for all of them: at home, of readers who
     block, mute and quiet nobody and whom nobody blocks, as most do.
     """
-    if place is not Place.HOME or reader is None:
+    if context is not ViewContext.HOME or viewer is None:
         return False
-    return not (reader.blocks or reader.blocked_by or reader.muted or reader.quieted)
+    return not (viewer.blocks or viewer.blocked_by or viewer.muted or viewer.boosts_hidden)
 
 
-def may_see(post: Post, author: Author, *, reader: ReaderState | None, follows: bool, place: Place) -> bool:
+def may_see(post: Post, author: Author, *, viewer: ViewerRelations | None, follows: bool, context: ViewContext) -> bool:
     """Whether a reader (None: nobody signed in) may see a post of an author at a place.
 
-    `follows`: whether the reader follows the author; looked at only where `needs_follow`. Of a boost this
+    `follows`: whether the reader follows the author; looked at only where `requires_follow`. Of a boost this
     judges the booster's side; the original is judged by another call.
     """
     if not author.is_visible:
         return False
-    if place in STRANGERS and not (post.is_listed and not author.private):
+    if context in DISCOVERY_CONTEXTS and not (post.is_listed and not author.private):
         return False
-    if reader is None:
-        return not needs_follow(post, author)
-    if author.id == reader.viewer_id:
+    if viewer is None:
+        return not requires_follow(post, author)
+    if author.id == viewer.viewer_id:
         return True
-    if author.id in reader.blocks or author.id in reader.blocked_by:
+    if author.id in viewer.blocks or author.id in viewer.blocked_by:
         return False
-    if needs_follow(post, author) and not (follows or is_answered(post, author, reader.viewer_id)):
+    if requires_follow(post, author) and not (follows or is_reply_to_viewer(post, author, viewer.viewer_id)):
         return False
-    if place in SOUGHT:
+    if context in DELIBERATE_CONTEXTS:
         return True
-    if author.id in reader.muted:
+    if author.id in viewer.muted:
         return False
-    return not (post.boost_of is not None and place in FOLLOWED and author.id in reader.quieted)
+    return not (post.boost_of is not None and context in FOLLOWED_CONTEXTS and author.id in viewer.boosts_hidden)
 
 
-Rights = Callable[[Collection[AccountId]], Read[set[AccountId]]]
+AllowedAuthors = Callable[[Collection[AccountId]], Read[set[AccountId]]]
 """Which of some authors a timeline may show."""
 
 
-def everybody(authors: Collection[AccountId]) -> Read[set[AccountId]]:
+def allow_all(authors: Collection[AccountId]) -> Read[set[AccountId]]:
     """Rights of timelines that show any active author."""
     return Read((), lambda _: set(authors))

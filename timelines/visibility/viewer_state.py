@@ -9,20 +9,20 @@ from socialsite.store import Command, EncodedPipeline, Key, Read, Reply, encode_
 from timelines import keys
 from timelines.ids import ListId
 from timelines.visibility.filter import decode_filter
-from timelines.visibility.rights import ReaderState
+from timelines.visibility.rights import ViewerRelations
 
-STATE = load_script("reader_state.lua", __package__)
+READER_STATE = load_script("reader_state.lua", __package__)
 STATE_KEYS: tuple[Callable[[int], Key], ...] = (
-    keys.liked, keys.boosted, keys.bookmarks, keys.blocks, keys.blocked_by, keys.mutes, keys.quieted,
+    keys.liked, keys.boosted, keys.bookmarks, keys.blocks, keys.blocked_by, keys.mutes, keys.boosts_hidden,
     keys.exclusive, keys.filters,
 )  # fmt: skip
-NOTHING: list[list[bytes]] = [[]] * 9
-POSTS_MOST, AUTHORS_MOST = 400, 1_000  # unpack of more would be refused by Lua
+NO_HITS: list[list[bytes]] = [[]] * 9
+MAX_POSTS, MAX_AUTHORS = 400, 1_000  # unpack of more would be refused by Lua
 
 
-def state_question(
+def read_viewer_relations(
     viewer_id: AccountId, post_ids: Collection[PostId], author_ids: Collection[AccountId], now_ms: int
-) -> Read[ReaderState]:
+) -> Read[ViewerRelations]:
     """Of `timelines:{<account>}:liked`, `blocks` and the like: at most 400 posts and 1,000 accounts."""
     ids = b"".join([*map(encode_int, post_ids), *map(encode_int, author_ids)])
     count = len(STATE_KEYS) + 5 + len(post_ids) + len(author_ids)
@@ -31,19 +31,19 @@ def state_question(
 
     def whole() -> Sequence[Command]:
         arguments = [len(post_ids), now_ms, *post_ids, *author_ids]
-        return [STATE.command([build(viewer_id) for build in STATE_KEYS], arguments)]
+        return [READER_STATE.command([build(viewer_id) for build in STATE_KEYS], arguments)]
 
-    def understand(replies: Sequence[Reply]) -> ReaderState:
+    def understand(replies: Sequence[Reply]) -> ViewerRelations:
         (hits,) = replies
-        return ReaderState(viewer_id, now_ms) if hits == NOTHING else _state(viewer_id, now_ms, hits)
+        return ViewerRelations(viewer_id, now_ms) if hits == NO_HITS else _state(viewer_id, now_ms, hits)
 
-    return Read(EncodedPipeline(wire, 1, whole, STATE), understand)
+    return Read(EncodedPipeline(wire, 1, whole, READER_STATE), understand)
 
 
-def _state(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> ReaderState:
+def _state(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> ViewerRelations:
     liked, boosted, bookmarked = (frozenset(PostId(int(id)) for id in found) for found in hits[:3])
     blocks, blocked_by, muted, quieted = (frozenset(AccountId(int(id)) for id in found) for found in hits[3:7])
-    return ReaderState(
+    return ViewerRelations(
         viewer_id,
         now_ms,
         liked=liked,
@@ -52,7 +52,7 @@ def _state(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> Reader
         blocks=blocks,
         blocked_by=blocked_by,
         muted=muted,
-        quieted=quieted,
+        boosts_hidden=quieted,
         exclusive=tuple(sorted(ListId(int(id)) for id in hits[7])),
         filters=tuple(sorted((decode_filter(value) for value in hits[8]), key=lambda each: each.id)),
     )
@@ -61,5 +61,5 @@ def _state(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> Reader
 @lru_cache(maxsize=5_000)
 def _head(viewer_id: AccountId) -> bytes:
     """The script's call up to its keys, as it is sent."""
-    words = "EVALSHA", STATE.sha, str(len(STATE_KEYS)), *(build(viewer_id) for build in STATE_KEYS)
+    words = "EVALSHA", READER_STATE.sha, str(len(STATE_KEYS)), *(build(viewer_id) for build in STATE_KEYS)
     return b"".join(map(encode_text, words))

@@ -13,7 +13,7 @@ from django.core.management.base import CommandError, CommandParser
 from socialsite.management.operator_command import OperatorCommand
 from socialsite.recipes.jobs import STREAM_ID, DeadLetter
 from socialsite.services import Services
-from timelines.jobs import FadeBoosts, PurgeAccount, SyndicatePost, decode_job
+from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, SyndicatePost, decode_job
 
 DEAD_LETTERS_PER_PAGE = 100
 DEFAULT_LIST_LIMIT = 50
@@ -90,6 +90,6 @@ def describe_job(letter: DeadLetter) -> str:
         return f"sweep of account {job.account_id}"
     if isinstance(job, SyndicatePost):
         return f"post {job.post.id}"
-    if isinstance(job, FadeBoosts):
+    if isinstance(job, DeleteBoostsOfPost):
         return f"boosts of post {job.post_id}"
     return f"pass of post {job.post_id}"

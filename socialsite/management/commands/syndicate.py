@@ -90,7 +90,11 @@ class Command(SiteCommand):
 
 def _periodic_tasks(services: Services) -> tuple[PeriodicTask, ...]:
     """The regular work of every worker."""
-    return (*services.statistics.periodic_tasks, *services.indexing.turns, *services.owed_notices.periodic_tasks)
+    return (
+        *services.statistics.periodic_tasks,
+        *services.indexing.periodic_tasks,
+        *services.owed_notices.periodic_tasks,
+    )
 
 
 async def _run_jobs(worker: Worker, *, once: bool) -> bool:
