@@ -83,7 +83,7 @@ def bytes_of(client: Redis) -> list[int]:
 
 def count_edges_by_node(place: "Place", followers: dict[int, list[int]]) -> list[int]:
     """Where they would lie: the same look-up that places them."""
-    from socialsite.store.connections import partition_of_pair
+    from socialsite.store.pair_partitions import partition_of_pair
 
     store = place.services.store
     pairs = store.partitioned_component("follows", place.services.config.follow_partitions)

@@ -26,7 +26,7 @@ from django.core.checks import CheckMessage, Error, Warning, register
 from socialsite import settings_parsers as environment
 from socialsite.migration.opening import open_store
 from socialsite.store import Node, Store, StoreError, StoreUnavailable, StoreUrls
-from socialsite.store.info import parse_info
+from socialsite.store.replies import parse_info
 from timelines.archive.opening import archive_at
 from timelines.posts.archive import BadArchiveUrl
 

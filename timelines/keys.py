@@ -3,8 +3,8 @@
 `status:` of the book is `posts:` here, its `home:`, `profile:` and `list:` timelines keep their names.
 """
 
-from socialsite.store.connections import partition_of_pair
 from socialsite.store.key import Key, cached_key
+from socialsite.store.pair_partitions import partition_of_pair
 
 # Posts: sources of truth.
 

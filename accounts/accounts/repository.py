@@ -16,10 +16,9 @@ from accounts.accounts.stored_values import (
 from accounts.domain import AccountId, AccountState, Author
 from accounts.errors import AccountNotFound
 from accounts.models import Account
+from socialsite.store.commands import Command, Reply, Script, load_script
 from socialsite.store.encoding import EncodedPipeline
-from socialsite.store.node import Reply
 from socialsite.store.read import Read
-from socialsite.store.scripts import Command, Script, load_script
 from socialsite.store.store import Store
 
 EDIT_PROFILE_SCRIPT = load_script("edit_profile.lua", __package__)

@@ -7,8 +7,8 @@ from typing import Final
 from accounts import keys
 from accounts.domain import ACTIVE, AccountId, AccountState, Author
 from accounts.models import Account
+from socialsite.store.commands import Command, PreparedCommand, load_script, prepare_command
 from socialsite.store.encoding import encoded_cache
-from socialsite.store.scripts import Command, PreparedCommand, load_script, prepare_command
 
 CREATE_SCRIPT = load_script("create_account.lua", __package__)
 

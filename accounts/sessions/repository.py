@@ -12,9 +12,8 @@ import msgspec
 from accounts import keys
 from accounts.domain import AccountId, SessionLimits, StoredSession
 from accounts.sessions.tokens import SessionToken
+from socialsite.store.commands import Command, Reply, load_script
 from socialsite.store.key import Key
-from socialsite.store.node import Reply
-from socialsite.store.scripts import Command, load_script
 from socialsite.store.store import Store
 
 OPEN_SESSION_SCRIPT = load_script("open_session.lua", __package__)

@@ -13,8 +13,7 @@ from accounts.ports import OnSessionsEnded, ignore_sessions_ended, notify_sessio
 from accounts.sessions.repository import SessionRecord, SessionRepository
 from accounts.sessions.tokens import SESSION_ID_PATTERN, SessionToken
 from socialsite.clock import Clock, FixedClock
-from socialsite.store.node import Reply
-from socialsite.store.scripts import Command
+from socialsite.store.commands import Command, Reply
 
 if TYPE_CHECKING:
     from accounts.sessions.django_store import SessionStore

@@ -15,7 +15,7 @@ from socialsite.ids import ms_from_id
 from socialsite.recipes.job_queue import CONSUMER_GROUP
 from socialsite.recipes.jobs import parse_payload
 from socialsite.store import Command, CommandRefused, Key, Store
-from socialsite.store.connections import PartitionLayout
+from socialsite.store.pair_partitions import PartitionLayout
 from timelines import keys
 from timelines.graph.passes import GENERATION
 from timelines.jobs import Phase, SyndicatePass, SyndicatePost, decode_job

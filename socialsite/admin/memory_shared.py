@@ -19,7 +19,7 @@ from socialsite.ids import PostId
 from socialsite.maintenance.families import get_family
 from socialsite.maintenance.memory import POST_FAMILY, FamilyMemory, MemoryReport
 from socialsite.store import Command, Reply, Store
-from socialsite.store.scripts import routing_key
+from socialsite.store.commands import routing_key
 from timelines.posts.archive import ArchiveUnavailable
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from socialsite.store import CommandRefused, Key, Node, Reply, Store, StoreError
-from socialsite.store.info import parse_info
+from socialsite.store.replies import parse_info
 from timelines import keys
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ from socialsite.recipes.series import (
     rank_commands,
 )
 from socialsite.store import Command, Node, Store, StoreError
-from socialsite.store.scripts import routing_key
+from socialsite.store.commands import routing_key
 
 FLUSH_INTERVAL_S = 1.0
 MAX_PENDING = 20_000  # things counted in memory, and commands kept for a node that is away

@@ -5,8 +5,8 @@ from typing import Any
 
 import hiredis
 
+from socialsite.store.commands import Command, Script
 from socialsite.store.key import KEY_PATTERN, Key
-from socialsite.store.scripts import Command, Script
 
 READ_COMMANDS = frozenset(
     {

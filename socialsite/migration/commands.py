@@ -19,8 +19,8 @@ from socialsite.migration.record import Migration, MigrationRoute, PlacementMap,
 from socialsite.migration.repartitioning import OLD_PARTITIONS_GRACE_S, Repartitioner, RepartitionReport
 from socialsite.migration.store_pool import MIGRATOR_NAME_PREFIX, MigrationLock, StorePool
 from socialsite.migration.topology_switcher import TopologyFactory
-from socialsite.store.connections import PartitionLayout
 from socialsite.store.key import Key
+from socialsite.store.pair_partitions import PartitionLayout
 
 DEFAULT_PREFIX, ALTERNATE_PREFIX = "p", "q"
 """Letters of partitions: the one everybody knows, and the one beside it."""

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from socialsite.store.connection import PipelinedConnection
 from socialsite.store.errors import StoreUnavailable
-from socialsite.store.node import encode
+from socialsite.store.commands import encode
 
 
 class ConnectionGate:

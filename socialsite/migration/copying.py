@@ -13,9 +13,8 @@ from zlib import crc32
 from socialsite.migration.errors import MigrationRefused
 from socialsite.migration.record import MigrationRoute
 from socialsite.migration.store_pool import StorePool
+from socialsite.store.commands import Command, Reply
 from socialsite.store.key import Key
-from socialsite.store.node import Reply
-from socialsite.store.scripts import Command
 from socialsite.store.store import Store
 
 KEYS_PER_BATCH = 100

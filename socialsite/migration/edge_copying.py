@@ -6,10 +6,9 @@ from itertools import islice
 from socialsite.migration.errors import MigrationRefused
 from socialsite.migration.key_inventory import scan_keys
 from socialsite.migration.record import Repartition
-from socialsite.store.connections import PartitionLayout, partition_of_pair
+from socialsite.store.commands import Command, Reply
 from socialsite.store.key import Key
-from socialsite.store.node import Reply
-from socialsite.store.scripts import Command
+from socialsite.store.pair_partitions import PartitionLayout, partition_of_pair
 from socialsite.store.store import Store
 
 OWNERS_PER_BATCH = 50

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from socialsite.migration.blocking_commands import decode_commands, first_key
-from socialsite.store.connection import Address
+from socialsite.store.address import Address
+from socialsite.store.commands import Command, Reply
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
-from socialsite.store.node import Node, Reply, encode
-from socialsite.store.scripts import Command
+from socialsite.store.node import Node
+from socialsite.store.commands import encode
 
 if TYPE_CHECKING:
     from socialsite.store.store import Store

@@ -19,12 +19,12 @@ from socialsite.migration.forwarding_node import encode_commands
 from socialsite.migration.in_flight import InFlight
 from socialsite.migration.record import DONE, READS_SWITCHED, WRITES_BLOCKED, Repartition, slice_of
 from socialsite.migration.tag_groups import TagGroup, group_by_tag
-from socialsite.store.connection import Address
+from socialsite.store.address import Address
+from socialsite.store.commands import Command, Reply
 from socialsite.store.errors import PartitionLayoutChanged, StoreUnavailable
 from socialsite.store.key import Key
-from socialsite.store.node import Node, Reply
+from socialsite.store.node import Node
 from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
-from socialsite.store.scripts import Command
 from socialsite.store.store import Topology
 
 WRITER_WAIT_S = 4.0

@@ -14,8 +14,8 @@ from socialsite.migration.record import (
     decode_placement_map,
     encode_placement_map,
 )
+from socialsite.store.commands import load_script
 from socialsite.store.node import Node
-from socialsite.store.scripts import load_script
 
 LEASE_MS = 3_000
 LOCK_MS = 3_000

@@ -9,8 +9,8 @@ from typing import Self
 
 import msgspec
 
-from socialsite.store.connections import PartitionLayout
 from socialsite.store.key import Key
+from socialsite.store.pair_partitions import PartitionLayout
 
 SLOT_COUNT = 16_384
 SOURCE, WRITES_BLOCKED, READS_SWITCHED, DONE = range(4)

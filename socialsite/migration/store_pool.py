@@ -10,8 +10,8 @@ from socialsite.migration.fencing import SITE_NAME_PREFIX as SITE
 from socialsite.migration.fencing import kill_clients
 from socialsite.migration.placement_registry import LOCK_MS, PlacementRegistry
 from socialsite.migration.topology_switcher import TopologyFactory, set_gate
-from socialsite.store.info import parse_info
 from socialsite.store.node import Node
+from socialsite.store.replies import parse_info
 from socialsite.store.store import Store, Topology
 
 MIGRATOR_NAME_PREFIX = "mover-"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from socialsite.migration.blocking_commands import find_key
+from socialsite.store.commands import Command
 from socialsite.store.key import Key
-from socialsite.store.scripts import Command
 
 
 class TagGroup(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from socialsite.store.embedded import EmbeddedServer
+from socialsite.store.embedded.server import EmbeddedServer
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 STOP_TIMEOUT_S = 15.0

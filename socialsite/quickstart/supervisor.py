@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from socialsite.quickstart.processes import SiteProcess
-from socialsite.store.embedded import EmbeddedServerError
+from socialsite.store.embedded.binaries import EmbeddedServerError
 
 INITIAL_BACKOFF_S = 0.5
 MAX_BACKOFF_S = 5.0

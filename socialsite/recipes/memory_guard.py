@@ -7,7 +7,7 @@ import asyncio
 import time
 
 from socialsite.store import Node, Store, StoreFull, StoreUnavailable
-from socialsite.store.info import parse_info
+from socialsite.store.replies import parse_info
 
 CHECK_INTERVAL_S = 1.0
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from socialsite.store import Command, Key, Node, Reply, Store, StoreError
-from socialsite.store.scripts import routing_key
+from socialsite.store.commands import routing_key
 
 T = TypeVar("T")
 

@@ -9,8 +9,8 @@ import contextlib
 from collections.abc import Iterator
 
 from socialsite.store import CommandRefused, Node, Store, StoreError, StoreUnavailable
-from socialsite.store.info import parse_info
-from socialsite.store.server_version import EmbeddedServerError
+from socialsite.store.embedded.binaries import EmbeddedServerError
+from socialsite.store.replies import parse_info
 
 LOWEST_VERSION = (7, 0)
 AWAY = ("cannot connect", "lost the connection", "no answer from", "no node of the cluster")

@@ -3,7 +3,7 @@
 Names for other layers: `Key`, `Store`, `open_store`, the two look-ups, scripts and errors.
 """
 
-from socialsite.store.connections import KeyDataShardedConnection, KeyShardedConnection, Partition
+from socialsite.store.commands import Command, PreparedCommand, Reply, Script, load_script, prepare_command
 from socialsite.store.encoding import EncodedPipeline, encode_int, encode_text
 from socialsite.store.errors import (
     ClusterRedirection,
@@ -16,10 +16,9 @@ from socialsite.store.errors import (
 )
 from socialsite.store.factory import InvalidStoreUrl, StoreUrls
 from socialsite.store.key import Key
-from socialsite.store.node import Node, Reply
+from socialsite.store.node import Node
 from socialsite.store.read import LazyAwaitable, PendingReply, Read, combine
-from socialsite.store.scripts import Command, PreparedCommand, Script, load_script, prepare_command
-from socialsite.store.store import Store
+from socialsite.store.store import KeyDataShardedConnection, KeyShardedConnection, Partition, Store
 
 __all__ = [
     "ClusterRedirection",

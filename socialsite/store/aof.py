@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from socialsite.store.errors import NotDurable, StoreError
-from socialsite.store.info import parse_info
+from socialsite.store.replies import parse_info
 
 if TYPE_CHECKING:
     from socialsite.store.node import Node

@@ -9,14 +9,23 @@ and everything in flight fails, because the replies behind it can no longer be t
 import asyncio
 import ssl
 from collections import deque
-from collections.abc import Callable
-from itertools import repeat
+from collections.abc import Awaitable, Callable
+from itertools import cycle, repeat
 from typing import Any, Self
+from weakref import WeakSet
 
 import hiredis
 
-from socialsite.store.address import Address as Address
-from socialsite.store.errors import ReadOnlyServer, StoreError, StoreUnavailable, parse_error
+from socialsite.store.address import Address
+from socialsite.store.commands import encode
+from socialsite.store.errors import (
+    ClusterRedirection,
+    NotDurable,
+    ReadOnlyServer,
+    StoreError,
+    StoreUnavailable,
+    parse_error,
+)
 
 CONNECT_TIMEOUT_S = 2.0
 REPLY_TIMEOUT_S = 5.0
@@ -179,3 +188,106 @@ class PipelinedConnection(asyncio.Protocol):
             requests.popleft()
             if not request.future.done():
                 request.future.set_result(replies)
+
+
+class ConnectionTracker:
+    """Of one node. Also those that it does not send to any more, because their server was demoted."""
+
+    def __init__(self) -> None:
+        self.is_closed = False
+        self._connections: WeakSet[PipelinedConnection] = WeakSet()
+        """The event loop holds whatever is open; what was lost falls out by itself."""
+
+    @property
+    def open_connections(self) -> list[PipelinedConnection]:
+        """Those that take commands, for whatever they were opened."""
+        return [each for each in tuple(self._connections) if each.is_open]
+
+    async def open(
+        self,
+        locate: Callable[[], Awaitable[Address]],
+        prepare: Callable[[PipelinedConnection], Awaitable[None]],
+        on_lost: Callable[[PipelinedConnection], None],
+    ) -> PipelinedConnection:
+        """One that `prepare` is done with and that lives, or none at all. Raises StoreUnavailable."""
+        self._require_open()
+        connection = await PipelinedConnection.open(await locate(), on_lost)
+        self._connections.add(connection)
+        try:
+            self._require_open()
+            await prepare(connection)
+            if not connection.is_open:  # nobody would ever hear again that it was lost
+                raise StoreUnavailable(f"lost the connection to {connection.name}")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def drop_connections(self) -> None:
+        """The next command connects anew. What a demoted server still owes comes in all the same."""
+        for connection in self.open_connections:
+            connection.close()
+
+    def close(self) -> None:
+        """For ever, all of them."""
+        self.is_closed = True
+        for connection in tuple(self._connections):
+            connection.close()
+
+    def _require_open(self) -> None:
+        if self.is_closed:
+            raise StoreUnavailable("the store was closed: open another")
+
+
+WAIT_CONNECTIONS_PER_NODE = 8  # writes that may wait for replicas side by side, a node
+WAIT_TIMEOUT_MS = 1_000
+
+
+class WaitConnections:
+    """A few connections to one server, used in turn."""
+
+    def __init__(self, open_one: Callable[[], Awaitable[PipelinedConnection]]) -> None:
+        self._open_connection = open_one
+        self.connections: list[PipelinedConnection | None] = [None] * WAIT_CONNECTIONS_PER_NODE
+        self._next_index = cycle(range(WAIT_CONNECTIONS_PER_NODE))
+
+    async def send(self, payload: bytes, replies: int, replicas: int) -> list[Any]:
+        """The replies to encoded commands, once `replicas` replicas have what they wrote.
+
+        Error replies stand in the list. Raises Unconfirmed, StoreUnavailable.
+        """
+        wait = encode(("WAIT", replicas, WAIT_TIMEOUT_MS))
+        connection = await self._get_connection(next(self._next_index))
+        *answers, held = await connection.send(payload + wait, replies + 1, REPLY_TIMEOUT_S)
+        if isinstance(held, StoreError):
+            raise held
+        wrote = not any(isinstance(answer, ClusterRedirection) for answer in answers)
+        if wrote and int(held) < replicas:
+            raise NotDurable(f"{held} of {replicas} replicas of {connection.name} confirmed in time")
+        return answers
+
+    async def _get_connection(self, place: int) -> PipelinedConnection:
+        connection = self.connections[place]
+        if connection is None or not connection.is_open:
+            opened = await self._open_connection()
+            connection = self.connections[place]
+            if connection is not None and connection.is_open:  # another write was quicker
+                opened.close()
+            else:
+                connection = self.connections[place] = opened
+        return connection
+
+
+# MERGED-DOC """The connections that one node made, and their end: once it is closed, nothing of it is open or will be.
+#
+# A start that fails closes its nodes while some of them are still connecting, and so does whoever stops a site
+# under way. What `close` finds half made it breaks off, and what arrives behind it is closed on arrival; who
+# waits for such a connection is told StoreUnavailable.
+# """
+
+# MERGED-DOC """Connections for writes that replicas have to confirm (REQUIRE_REPLICAS).
+#
+# WAIT speaks of the writes of its own connection, and holds that connection up: so it is the last command of
+# the pipeline that wrote, and these connections are others than those that everybody shares. A failover between
+# the write and WAIT breaks the connection, so a new master can never confirm what only the old one knew.
+# """

@@ -9,8 +9,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import TypeVar, overload
 
+from socialsite.store.commands import Command, PreparedCommand, Script, encode
 from socialsite.store.key import KEY_CACHE_SIZE
-from socialsite.store.scripts import Command, PreparedCommand, Script, encode
 
 Id = TypeVar("Id", bound=int)
 

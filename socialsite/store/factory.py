@@ -5,17 +5,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from socialsite.store.address import Address
-from socialsite.store.errors import StoreError
-from socialsite.store.partition import PARTITIONERS
-from socialsite.store.store import Topology
-from socialsite.store.topology.addresses import (
+from socialsite.store.address import (
+    Address,
     MultiServerUrl,
     pop_parameter,
     redact_credentials,
     reject_unknown_parameters,
     split_servers,
 )
+from socialsite.store.errors import StoreError
+from socialsite.store.partitioners import PARTITIONERS
+from socialsite.store.store import Topology
 from socialsite.store.topology.cluster import Cluster
 from socialsite.store.topology.sentinel import Sentinel
 from socialsite.store.topology.shards import Shards
@@ -60,7 +60,7 @@ def create_topology(url: str, components: Collection[str] = COMPONENTS) -> Topol
             f"{url!r} is not a Redis URL: write redis://host:port or unix:///path or embedded://directory"
         )
     if scheme == "embedded":
-        from socialsite.store.embedded import EmbeddedServer
+        from socialsite.store.embedded.server import EmbeddedServer
 
         if not rest:
             raise InvalidStoreUrl(f"{url!r} names no place: say which directory, embedded://directory")

@@ -10,19 +10,15 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from types import NoneType
 from typing import Any, ClassVar, Protocol
 
+from socialsite.store.address import Address
 from socialsite.store.aof import track_node, wait_for_node_aof
-from socialsite.store.connection import REPLY_TIMEOUT_S, Address, PipelinedConnection
-from socialsite.store.connection_tracker import ConnectionTracker
+from socialsite.store.commands import Command, Reply, Script, as_eval, encode
+from socialsite.store.connection import REPLY_TIMEOUT_S, ConnectionTracker, PipelinedConnection, WaitConnections
 from socialsite.store.encoding import EncodedPipeline, PipelineChain, encode_pipeline
 from socialsite.store.errors import ScriptMissing, StoreError, StoreUnavailable
 from socialsite.store.key import Key
-from socialsite.store.scripts import Command, Script
-from socialsite.store.scripts import as_eval as as_eval
-from socialsite.store.scripts import encode as encode
-from socialsite.store.transactions import exec_results
-from socialsite.store.wait_connections import WaitConnections
+from socialsite.store.replies import exec_results
 
-Reply = Any
 BULK_MIN_COMMANDS = 100
 """So many commands encoded by the caller have a connection of their own: nobody waits behind a pass."""
 SUCCESS_REPLY_TYPES = frozenset((bytes, int, list, NoneType))

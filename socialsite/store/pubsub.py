@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Final
 
+from socialsite.store.commands import Reply, encode
 from socialsite.store.connection import NO_COMPLETE_REPLY, PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
 from socialsite.store.key import Key
-from socialsite.store.node import Node, Reply, encode
+from socialsite.store.node import Node
 
 PING_INTERVAL_S = 5.0
 """A half-open connection is found within this and REPLY_TIMEOUT_S."""

@@ -9,9 +9,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
+from socialsite.store.commands import Command, Reply
 from socialsite.store.encoding import PipelineChain
-from socialsite.store.node import Node, Reply
-from socialsite.store.scripts import Command
+from socialsite.store.node import Node
 
 Result = TypeVar("Result")
 Mapped = TypeVar("Mapped")

@@ -14,11 +14,12 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from socialsite.store.connection import Address, PipelinedConnection
+from socialsite.store.address import Address
+from socialsite.store.commands import Command, Reply, encode
+from socialsite.store.connection import PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
-from socialsite.store.info import parse_info
-from socialsite.store.node import Node, Reply, encode
-from socialsite.store.scripts import Command
+from socialsite.store.node import Node
+from socialsite.store.replies import parse_info
 
 MAX_REPLICA_LAG_S = 1.0
 """How old an answer of a replica may be when it reaches the caller."""

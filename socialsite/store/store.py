@@ -1,100 +1,102 @@
-"""The store: every component's place, and reads over several of them at once.
+"""The store: components on their topologies, and reads and writes over several nodes.
 
-One store belongs to one event loop. It knows no application; where a key lives is the topology's answer.
+A store belongs to one event loop. It knows no application; the topology chooses the node of a key.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any, Protocol
 
-from socialsite.store.connections import KeyDataShardedConnection, KeyShardedConnection, PartitionLayout
+from socialsite.store.commands import Command, Reply, routing_key
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
-from socialsite.store.node import Node, Reply
+from socialsite.store.node import Node
 from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
+from socialsite.store.pair_partitions import PartitionLayout, partition_of_pair
 from socialsite.store.read import PendingReply, Read, Result, combine_commands, parse_replies
-from socialsite.store.scripts import Command, routing_key
 from socialsite.store.topology.standalone import Standalone
 
-WRITES_PER_ROUND_TRIP = 200  # scripts in one round trip: about 10 ms of the server at most
+MAX_WRITES_PER_ROUND_TRIP = 200
+"""Scripts in one round trip. 200 take a server at most 10 ms."""
 
 
 class Topology(Protocol):
-    """How the nodes of a component stand."""
+    """The nodes of one or more components."""
 
     @property
     def nodes(self) -> Sequence[Node]:
-        """The servers that hold the data now: what operators' commands (INFO, SCAN, TIME) are sent to."""
+        """The servers that hold the data now, for administrative commands (INFO, SCAN, TIME)."""
         ...
 
     def node_for(self, tag: str) -> Node:
-        """The node of a tag. Raises LookupError where nobody owns it, never a default."""
+        """Return the node of a tag. Raises LookupError if no node owns the tag; there is no default node."""
         ...
 
     @property
     def node_count(self) -> int:
-        """Over how many nodes `group` spreads owners."""
+        """The number of nodes over which `group_by_node` distributes owners."""
         ...
 
     def group_by_node(self, owners: Sequence[OwnerId], key_of: KeyBuilder) -> NodeGroups[OwnerId]:
-        """Owners of keys by the node that holds them; an owner's key is `key_of(owner)`."""
+        """Group owners by the node of their key `key_of(owner)`."""
         ...
 
     async def open(self) -> None:
-        """Look at the servers before the first use. Raises StoreUnavailable, InvalidStoreUrl."""
+        """Check the servers before the first command. Raises StoreUnavailable, InvalidStoreUrl."""
         ...
 
     async def close(self) -> None: ...
 
 
 class TopologyFollower(Protocol):
-    """Keeps a store arranged while its data moves (moving/keeper.py)."""
+    """Switches the topologies of a store during a migration (migration/migration_follower.py)."""
 
     @property
     def migration_state(self) -> tuple[int, bool]:
-        """The epoch of the map, and whether anything moves."""
+        """The epoch of the placement map, and whether a migration is running."""
         ...
 
     async def close(self) -> None: ...
 
 
 class Store:
-    """Components placed on topologies (`REDIS_URL` and `REDIS_<COMPONENT>_URL`)."""
+    """Components on topologies (`REDIS_URL` and `REDIS_<COMPONENT>_URL`)."""
 
     def __init__(
-        self, default: Topology, placed: dict[str, Topology] | None = None, *, require_replicas: int = 0
+        self, default: Topology, component_topologies: dict[str, Topology] | None = None, *, require_replicas: int = 0
     ) -> None:
         self.require_replicas = require_replicas
         self.on_topology_change: set[Callable[[], None]] = set()
-        """Called when keys may have changed their nodes (the hub's channels follow them)."""
+        """Called if keys may have moved to other nodes."""
         self.topology_follower: TopologyFollower | None = None
         self.partition_layouts: dict[str, PartitionLayout] = {}
-        """Components whose edges were cut anew since their birth."""
-        self.set_topologies(default, placed or {})
+        """Layouts of the components that were repartitioned."""
+        self.set_topologies(default, component_topologies or {})
 
-    def set_topologies(self, default: Topology, placed: dict[str, Topology]) -> None:
-        """From now on the components stand like this. Closing what they stood on is the caller's."""
+    def set_topologies(self, default: Topology, component_topologies: dict[str, Topology]) -> None:
+        """Use other topologies from now on. The caller closes the previous ones."""
         self._default = default
-        self._component_topologies = placed
-        self.topologies = tuple({id(place): place for place in (default, *placed.values())}.values())
-        one = len(self.topologies) == 1 and isinstance(default, Standalone)
-        self._only_node: Node | None = default.nodes[0] if one else None
+        self._component_topologies = component_topologies
+        self.topologies = tuple({id(each): each for each in (default, *component_topologies.values())}.values())
+        is_single = len(self.topologies) == 1 and isinstance(default, Standalone)
+        self._only_node: Node | None = default.nodes[0] if is_single else None
         self.notify_topology_change()
 
     def notify_topology_change(self) -> None:
-        for watcher in tuple(self.on_topology_change):
-            watcher()
+        for callback in tuple(self.on_topology_change):
+            callback()
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """Every node that holds data now."""
-        return tuple(dict.fromkeys(node for place in self.topologies for node in place.nodes))
+        """All nodes that hold data now."""
+        return tuple(dict.fromkeys(node for topology in self.topologies for node in topology.nodes))
 
-    def component(self, name: str) -> KeyShardedConnection:
+    def component(self, name: str) -> "KeyShardedConnection":
         return KeyShardedConnection(self, name)
 
-    def partitioned_component(self, name: str, partitions: int) -> KeyDataShardedConnection:
+    def partitioned_component(self, name: str, partitions: int) -> "KeyDataShardedConnection":
         return KeyDataShardedConnection(self, name, partitions)
 
     def topology(self, component: str) -> Topology:
@@ -106,13 +108,13 @@ class Store:
         return self.topology(key.component).node_for(key.tag)
 
     def serving_node(self, channel: Key) -> Node:
-        """The server that carries a channel; it may be another once `on_topology_change` were called."""
+        """Return the server that carries a channel. It may change when `on_topology_change` is called."""
         return self.node(channel).serving_node(channel)
 
     async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
-        """Commands on any keys: grouped by node, one round trip each, all nodes at once, replies in order.
+        """Run commands on any keys in one concurrent round trip per node; return the replies in order.
 
-        `may_lag`: they only read, and an answer that is a second old will do (Node.reader).
+        `may_lag`: a replica may answer, with data that is up to one second old. For commands that only read.
         """
         if self._only_node is not None:
             return await (self._only_node.pick_reader() if may_lag else self._only_node).pipeline(commands)
@@ -121,14 +123,14 @@ class Store:
 
     async def _gather_by_node(self, commands: Sequence[Command], may_lag: Iterable[bool]) -> list[Reply]:
         by_node: dict[Node, list[int]] = {}
-        readers: dict[Node, Node] = {}  # one choice for all that a caller reads of a node
-        for position, (command, lags) in enumerate(zip(commands, may_lag, strict=True)):
+        readers: dict[Node, Node] = {}  # one choice per node, so that all commands of a caller see the same data
+        for position, (command, command_may_lag) in enumerate(zip(commands, may_lag, strict=True)):
             node = self._only_node or self.node(routing_key(command))
-            if lags and node.replicas is not None:
-                chosen = readers.get(node)
-                if chosen is None:
-                    chosen = readers[node] = node.pick_reader()
-                node = chosen
+            if command_may_lag and node.replicas is not None:
+                reader = readers.get(node)
+                if reader is None:
+                    reader = readers[node] = node.pick_reader()
+                node = reader
             if node in by_node:
                 by_node[node].append(position)
             else:
@@ -136,25 +138,25 @@ class Store:
         groups = list(by_node.items())
         if len(groups) == 1:
             return await groups[0][0].pipeline(commands)
-        answers = await asyncio.gather(
+        replies_by_node = await asyncio.gather(
             *(node.pipeline([commands[position] for position in positions]) for node, positions in groups)
         )
         replies: list[Reply] = [None] * len(commands)
-        for (_, positions), answer in zip(groups, answers, strict=True):
-            for position, reply in zip(positions, answer, strict=True):
+        for (_, positions), node_replies in zip(groups, replies_by_node, strict=True):
+            for position, reply in zip(positions, node_replies, strict=True):
                 replies[position] = reply
         return replies
 
-    async def read(self, *questions: Read[Any]) -> list[Any]:
-        """The answers to all questions, in one round trip a node."""
-        commands = combine_commands(questions)
-        lags = any(question.may_lag for question in questions)
-        if lags and (self._only_node is None or self._only_node.replicas is not None):
-            places = (repeat(question.may_lag, len(question.commands)) for question in questions)
-            replies = await self._gather_by_node(list(commands), chain.from_iterable(places))
+    async def read(self, *reads: Read[Any]) -> list[Any]:
+        """Run all reads in one round trip per node; return their results in order."""
+        commands = combine_commands(reads)
+        any_may_lag = any(read.may_lag for read in reads)
+        if any_may_lag and (self._only_node is None or self._only_node.replicas is not None):
+            may_lag = (repeat(read.may_lag, len(read.commands)) for read in reads)
+            replies = await self._gather_by_node(list(commands), chain.from_iterable(may_lag))
         else:
             replies = await self.gather(commands)
-        return parse_replies(questions, replies)
+        return parse_replies(reads, replies)
 
     def send_now(self, read: Read[Result]) -> Awaitable[Result]:
         """Send a read without scripts at once; await the return value for its result.
@@ -168,9 +170,10 @@ class Store:
         return read if read.store is not None else Read(read.commands, read.parse, self, read.may_lag)
 
     async def write(self, key: Key, *commands: Command) -> list[Reply]:
-        """Commands on keys of one tag, answered once as many replicas as required have them.
+        """Run commands on keys of one tag; return after the required number of replicas has them.
 
-        Raises Unconfirmed where they do not in time; repeating the write has to be safe.
+        Raises NotDurable if too few replicas confirm in time. Then the caller may repeat the write, so writes have to
+        be idempotent.
         """
         node = self.node(key)
         if not self.require_replicas:
@@ -178,43 +181,122 @@ class Store:
         return await node.pipeline_with_wait(commands, self.require_replicas)
 
     async def write_each(self, commands: Sequence[Command]) -> list[Reply]:
-        """As `write`, for commands of many tags; where replicas have to confirm, each waits for itself."""
+        """Run commands on keys of many tags, as `write` does for one tag."""
         replies: list[Reply] = []
-        for start in range(0, len(commands), WRITES_PER_ROUND_TRIP):
-            some = commands[start : start + WRITES_PER_ROUND_TRIP]
+        for start in range(0, len(commands), MAX_WRITES_PER_ROUND_TRIP):
+            batch = commands[start : start + MAX_WRITES_PER_ROUND_TRIP]
             if self.require_replicas:
-                confirmed = await asyncio.gather(*(self.write(routing_key(each), each) for each in some))
+                confirmed = await asyncio.gather(*(self.write(routing_key(command), command) for command in batch))
                 replies += [reply for (reply,) in confirmed]
             else:
-                replies += await self.gather(some)
+                replies += await self.gather(batch)
         return replies
 
     def node_count(self, component: str) -> int:
-        """Over how many nodes a pass over many owners is spread."""
         return self.topology(component).node_count
 
     def group_by_node(self, component: str, owners: Sequence[OwnerId], key_of: KeyBuilder) -> NodeGroups[OwnerId]:
-        """Owners of keys by the node that holds them, for passes over thousands."""
+        """Group owners by the node of their key `key_of(owner)`, for batches of thousands."""
         return self.topology(component).group_by_node(owners, key_of) if owners else []
 
     async def now_ms(self) -> int:
-        """Redis TIME in Unix milliseconds, of the first server of the accounts that answers.
+        """Return Redis TIME in Unix milliseconds, from the first server of the accounts that answers.
 
-        Always the same one while it lives, so that two clocks do not take turns. Asked of the server itself
-        where a proxy stands before it.
+        It is the same server as long as it answers, so that the clocks of two servers do not alternate. The command is
+        sent to the server itself, not to a proxy.
         """
-        refusal = StoreUnavailable("no server of the accounts tells the time")
+        failure = StoreUnavailable("no server of the accounts tells the time")
         for node in self.topology("accounts").nodes:
             try:
                 seconds, micros = await node.execute("TIME")
             except StoreUnavailable as error:
-                refusal = error
+                failure = error
             else:
                 return int(seconds) * 1000 + int(micros) // 1000
-        raise refusal
+        raise failure
 
     async def close(self) -> None:
         if self.topology_follower is not None:
             await self.topology_follower.close()
-        for place in self.topologies:
-            await place.close()
+        for topology in self.topologies:
+            await topology.close()
+
+
+class KeyShardedConnection:
+    """Look up the node of a key of one component: `timelines[key]`.
+
+    Source: Redis in Action, section 10.3.3, listing 10.11.
+    """
+
+    def __init__(self, store: Store, component: str) -> None:
+        self._store = store
+        self.component = component
+
+    def __getitem__(self, key: Key) -> Node:
+        if key.component != self.component:
+            raise KeyError(f"{key} is not a key of {self.component}")
+        return self._store.node(key)
+
+    async def write(self, key: Key, *commands: Command) -> list[Reply]:
+        """See Store.write."""
+        return await self._store.write(key, *commands)
+
+    async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
+        """See Store.gather."""
+        return await self._store.gather(commands, may_lag=may_lag)
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One numbered part of a component's data (docs/reference/architecture.md)."""
+
+    number: int
+    node: Node
+    tag: str
+
+
+class KeyDataShardedConnection:
+    """Look up the partition of a pair of ids of one component: `follows[a, b]` is `follows[b, a]`.
+
+    Both sides of a follow are in one partition, so one script changes both. Source: Redis in Action, section 10.3.3,
+    listing 10.13.
+    """
+
+    def __init__(self, store: Store, component: str, count: int) -> None:
+        """`count`: the number of partitions until the component is repartitioned."""
+        if count < 1:
+            raise ValueError("a component needs at least one partition")
+        self._store = store
+        self.component = component
+        self._initial_layout = PartitionLayout("p", count)
+
+    @property
+    def layout(self) -> PartitionLayout:
+        return self._store.partition_layouts.get(self.component, self._initial_layout)
+
+    @property
+    def count(self) -> int:
+        return self.layout.count
+
+    def __getitem__(self, pair: tuple[int, int]) -> Partition:
+        return self.partition(partition_of_pair(*pair, self.count))
+
+    def partition(self, number: int) -> Partition:
+        tag = self.layout.tag_of(number)
+        return Partition(number, self._store.node(Key(self.component, tag=tag, name="partition")), tag)
+
+    @property
+    def partitions(self) -> tuple[Partition, ...]:
+        return tuple(self.partition(number) for number in range(self.count))
+
+    async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
+        """See Store.gather."""
+        return await self._store.gather(commands, may_lag=may_lag)
+
+    async def read(self, *reads: Read[Any]) -> list[Any]:
+        """See Store.read."""
+        return await self._store.read(*reads)
+
+    async def write_each(self, commands: Sequence[Command]) -> list[Reply]:
+        """See Store.write_each."""
+        return await self._store.write_each(commands)

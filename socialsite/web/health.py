@@ -18,9 +18,9 @@ from socialsite.recipes.jobs import QueueDepth
 from socialsite.services import Services
 from socialsite.store.errors import ReadOnlyServer, StoreError, StoreFull, StoreUnavailable
 from socialsite.store.factory import COMPONENTS
-from socialsite.store.info import parse_info
 from socialsite.store.key import Key
 from socialsite.store.node import Node
+from socialsite.store.replies import parse_info
 from socialsite.web.middleware.services import loop_services
 
 READINESS_TIMEOUT_S = 1.8

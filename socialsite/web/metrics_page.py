@@ -19,8 +19,8 @@ from prometheus_client.registry import Collector
 from socialsite.analytics import multiprocess as metrics_shared
 from socialsite.analytics import prometheus as metrics
 from socialsite.store.errors import StoreError
-from socialsite.store.info import parse_info
 from socialsite.store.node import Node
+from socialsite.store.replies import parse_info
 from socialsite.web.health import OK, OPEN_TIMEOUT_S, READINESS_TIMEOUT_S, Readiness, check_readiness
 from socialsite.web.middleware.services import loop_services
 from socialsite.web.requests import SiteRequest

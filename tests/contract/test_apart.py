@@ -12,7 +12,7 @@ from socialsite.recipes.memory_guard import MemoryGuard
 from socialsite.recipes.partial import gather_partial, group_by_node
 from socialsite.store import Key, Store, StoreFull, StoreUnavailable
 from socialsite.store.factory import StoreUrls
-from socialsite.store.partition.slots import slot_of
+from socialsite.store.slots import slot_of
 from tests.support.cluster import RedisCluster
 from tests.support.redis_server import RedisServer
 

@@ -7,8 +7,8 @@ import pytest
 
 from socialsite.migration.connection_gate import ConnectionGate
 from socialsite.store import Node, StoreUnavailable
-from socialsite.store.connection import Address, PipelinedConnection
-from socialsite.store.wait_connections import WAIT_CONNECTIONS_PER_NODE
+from socialsite.store.address import Address
+from socialsite.store.connection import WAIT_CONNECTIONS_PER_NODE, PipelinedConnection
 from tests.support.left_open import (
     CLOSE_TIMEOUT_S,
     SilentServer,

@@ -6,8 +6,8 @@ import pytest
 
 from accounts.domain import AccountId
 from socialsite.store import Command, KeyDataShardedConnection, Reply, Store
-from socialsite.store.connections import partition_of_pair
 from socialsite.store.errors import PartitionLayoutChanged
+from socialsite.store.pair_partitions import partition_of_pair
 from timelines import keys
 from timelines.graph.edge_list import EdgeList
 from timelines.graph.edges import TURNS_MOST, PairEdges

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from socialsite.store.embedded import EmbeddedServer, EmbeddedServerError
+from socialsite.store.embedded.binaries import EmbeddedServerError
+from socialsite.store.embedded.server import EmbeddedServer
 from tests.support.redis_server import pause_until_aof_written
 
 Make = Callable[..., EmbeddedServer]
@@ -42,7 +43,7 @@ def record_of(tmp_path: Path) -> dict[str, object]:
 def start_elsewhere(directory: Path) -> subprocess.Popen[str]:
     """Another process that starts the server of `directory` and keeps it until its input closes."""
     program = (
-        "import sys; from socialsite.store.embedded import EmbeddedServer;"
+        "import sys; from socialsite.store.embedded.server import EmbeddedServer;"
         "s = EmbeddedServer(sys.argv[1]); s.start(); print(s.pid, flush=True); sys.stdin.read(); s.stop()"
     )
     return subprocess.Popen(
@@ -127,7 +128,7 @@ def test_the_server_of_a_killed_owner_is_taken_over_and_stopped_in_the_end(serve
 def test_an_orphan_that_hangs_is_ended_and_replaced(
     server: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("socialsite.store.embedded.START_TIMEOUT_S", 0.5)
+    monkeypatch.setattr("socialsite.store.embedded.server.START_TIMEOUT_S", 0.5)
     other = start_elsewhere(tmp_path / "data")
     assert other.stdout
     orphan = int(other.stdout.readline())
@@ -192,7 +193,7 @@ def test_a_start_that_is_interrupted_leaves_no_server(server: Make, tmp_path: Pa
     )
     (slow / "redis-server").chmod(0o755)
     program = (
-        "import sys; from socialsite.store.embedded import EmbeddedServer;"
+        "import sys; from socialsite.store.embedded.server import EmbeddedServer;"
         "EmbeddedServer(sys.argv[1], search_path=sys.argv[2]).start()"
     )
     starter = subprocess.Popen(

@@ -18,7 +18,7 @@ from socialsite.ids import PostId
 from socialsite.service_config import ServiceConfig
 from socialsite.services import Services, build_services
 from socialsite.store import Command, Node, Reply, Store
-from socialsite.store.connection import Address
+from socialsite.store.address import Address
 from tests.support.nodes import SingleNodeTopology
 from tests.support.world import Person, World, ids_on
 from timelines import keys

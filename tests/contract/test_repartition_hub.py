@@ -13,7 +13,7 @@ from socialsite.clock import FixedClock
 from socialsite.migration.opening import open_store
 from socialsite.recipes.pubsub_listener import Presence, PubSubListener, fixed_channel
 from socialsite.store import Store, StoreUnavailable
-from socialsite.store.partition.slots import slot_of
+from socialsite.store.slots import slot_of
 from tests.support.cluster import ClusterMember, RedisCluster
 
 CHANNEL = fixed_channel(3)

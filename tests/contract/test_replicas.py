@@ -11,8 +11,8 @@ import pytest_asyncio
 
 from socialsite.migration.opening import open_store
 from socialsite.store import InvalidStoreUrl, Key, Read, Store, StoreError
-from socialsite.store.partition.slots import slot_of
 from socialsite.store.replicas import MAX_REPLICA_LAG_S
+from socialsite.store.slots import slot_of
 from tests.support.cluster import SLOTS, RedisCluster
 from tests.support.redis_server import RedisServer
 from tests.support.replicas import ReplicatedServer, count_reads, replicated_server

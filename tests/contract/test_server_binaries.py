@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.store.server_version import ServerBinary, ServerVersion, find_server_binary
+from socialsite.store.embedded.binaries import ServerBinary, ServerVersion, find_server_binary
 
 
 def test_the_environments_own_server_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

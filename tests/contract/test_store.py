@@ -21,7 +21,7 @@ from socialsite.store import (
     StoreUnavailable,
     StoreUrls,
 )
-from socialsite.store.connection import Address
+from socialsite.store.address import Address
 from socialsite.store.node import BULK_MIN_COMMANDS
 from socialsite.store.topology.standalone import Standalone
 from tests.support.nodes import numbered_key

@@ -15,7 +15,7 @@ from socialsite.migration.opening import open_store
 from socialsite.service_config import ServiceConfig
 from socialsite.services import open_services
 from socialsite.store import Key, Script, Store, StoreUnavailable
-from socialsite.store.partition.slots import slot_of
+from socialsite.store.slots import slot_of
 from socialsite.store.topology.cluster import MIN_REFRESH_INTERVAL_S
 from tests.support.cluster import RedisCluster
 from tests.support.left_open import assert_no_open_connections, cancel_at_every_step

@@ -10,10 +10,10 @@ import pytest_asyncio
 from socialsite.migration.opening import open_store
 from socialsite.services import open_services
 from socialsite.store import CommandRefused, Key, Node, Script, Store, StoreError, StoreUnavailable, StoreUrls
-from socialsite.store.connection import Address
-from socialsite.store.topology.twemproxy import TwemproxyMisconfigured
-from socialsite.store.topology.twemproxy_commands import (
+from socialsite.store.address import Address
+from socialsite.store.topology.twemproxy import (
     SUPPORTED_COMMANDS,
+    TwemproxyMisconfigured,
     UnsupportedByTwemproxy,
     require_supported,
 )

@@ -9,7 +9,7 @@ import pytest
 
 from socialsite.store import Key, Store
 from socialsite.store.aof import AofState, track_nodes, wait_for_aof
-from socialsite.store.info import parse_info
+from socialsite.store.replies import parse_info
 
 WRITES = [("SET", Key("posts", tag=str(number), name="counts"), 1) for number in range(50)]
 

@@ -21,7 +21,7 @@ import pytest
 from socialsite.migration.opening import open_store
 from socialsite.services.starting import ServerTooOld, require_versions
 from socialsite.store import Store
-from socialsite.store.partition import balanced_partitioner
+from socialsite.store.partitioners import balanced_partitioner
 from socialsite.store.topology.shard_map import ShardMap
 from tests.support.cluster import ClusterMember, RedisCluster
 from tests.support.ports import free_ports

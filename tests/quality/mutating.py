@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 
-from socialsite.store.scripts import READ_ONLY_SHEBANG, Script
+from socialsite.store.commands import READ_ONLY_SHEBANG, Script
 from tests.quality.lua_mutants import lua_mutants_of, lua_mutated
 from tests.quality.mutants import Mutant, mutants_of, mutated
 

@@ -25,7 +25,7 @@ def _watch() -> None:
 
     Imported here: what is imported before the coverage begins would count as never run.
     """
-    from socialsite.store.scripts import Script
+    from socialsite.store.commands import Script
 
     slot = Script.__dict__["sha"]
 

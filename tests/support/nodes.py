@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from socialsite.store import Command, Key, Node, Reply
-from socialsite.store.connection import Address
+from socialsite.store.address import Address
 
 
 def numbered_key(number: int) -> Key:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from socialsite.store.partition.slots import slot_of_tag
+from socialsite.store.slots import slot_of_tag
 from tests.support.cluster import ClusterMember, RedisCluster, wait_until
 from tests.support.redis_server import RedisServer
 from tests.support.sentinel import SentinelDeployment

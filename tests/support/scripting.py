@@ -1,7 +1,7 @@
 """Scripts and commands by themselves, on the node of their first key."""
 
 from socialsite.store import Key, Reply, Script, Store
-from socialsite.store.scripts import routing_key
+from socialsite.store.commands import routing_key
 
 
 async def run_script(store: Store, script: Script, place: list[Key], *args: object) -> Reply:

@@ -16,7 +16,7 @@ from typing import Self
 
 import redis
 
-from socialsite.store.embedded import EmbeddedServer
+from socialsite.store.embedded.server import EmbeddedServer
 
 ROOT = Path(__file__).resolve().parents[2]
 TEST_RUN_VARIABLES = ("REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG", "HTTPS", "DJANGO_SETTINGS_MODULE")

@@ -17,7 +17,7 @@ from pathlib import Path
 import redis
 
 from socialsite.store import StoreError, StoreFull, StoreUnavailable, StoreUrls
-from socialsite.store.embedded import EmbeddedServer
+from socialsite.store.embedded.server import EmbeddedServer
 from tests.support.cluster import RedisCluster
 from tests.support.redis_server import RedisServer
 from tests.support.twemproxy import running_twemproxy

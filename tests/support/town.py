@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from socialsite.maintenance.scanning import scan_store
 from socialsite.store import Key
-from socialsite.store.connections import partition_of_pair
+from socialsite.store.pair_partitions import partition_of_pair
 from tests.support.world import Person, World
 from timelines import keys
 from timelines.audit import Audit, AuditReport

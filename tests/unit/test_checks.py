@@ -6,7 +6,7 @@ import pytest
 from django.core.checks import run_checks
 
 from socialsite.checks import check_server_info
-from socialsite.store.info import parse_info
+from socialsite.store.replies import parse_info
 
 
 def ids(messages: list[Any]) -> list[str]:

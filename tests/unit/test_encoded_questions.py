@@ -6,8 +6,8 @@ from accounts.accounts.repository import AccountRepository
 from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.store import EncodedPipeline, Read, Store
+from socialsite.store.commands import Command
 from socialsite.store.encoding import PipelineChain, encode_pipeline
-from socialsite.store.scripts import Command
 from socialsite.store.topology.standalone import Standalone
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.repository import Follows

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialsite.store import Key, Node
-from socialsite.store.connection import Address
+from socialsite.store.address import Address
 from socialsite.store.node_lookup import MAX_CACHED_OWNER_ID, NodeGroups, NodeLookupCache, group_by_node
 
 NODES = [Node(Address.parse(f"redis://server:{number}")) for number in range(1, 5)]

@@ -9,17 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialsite.store.partition import (
+from socialsite.store.partitioners import (
     PARTITIONERS,
     ConsistentHashPartitioner,
     ModuloPartitioner,
     RangePartitioner,
     TablePartitioner,
-    UnassignedTag,
     balanced_partitioner,
 )
-from socialsite.store.partition.bitmaps import BITMAP_BYTES, InvalidSlotMap, decode_bitmaps
-from socialsite.store.partition.slots import SLOT_COUNT, hash_tag, slot_of, slot_of_tag
+from socialsite.store.slots import (
+    BITMAP_BYTES,
+    SLOT_COUNT,
+    InvalidSlotMap,
+    UnassignedTag,
+    decode_bitmaps,
+    hash_tag,
+    slot_of,
+    slot_of_tag,
+)
 
 tags = st.one_of(
     st.integers(0, 2**53).map(str),

@@ -3,7 +3,7 @@
 import pytest
 
 from socialsite.quickstart.supervisor import ManagedProcess, Supervisor
-from socialsite.store.embedded import EmbeddedServerError
+from socialsite.store.embedded.binaries import EmbeddedServerError
 
 
 class FakePart:

@@ -107,5 +107,5 @@ def test_scripts_touch_the_keys_they_are_given_and_make_none_of_what_they_read()
 def test_scripts_are_files_and_are_never_put_together() -> None:
     python = list(sources(".py", "socialsite", "accounts", "timelines"))
     made = [path for path, text in python if re.search(r"(?<!class )\bScript\(", text)]
-    assert made == ["socialsite/store/scripts.py"]
+    assert made == ["socialsite/store/commands.py"]
     assert [path for path, text in scripts() if re.search(r"\bload(string)?\s*\(", text)] == []

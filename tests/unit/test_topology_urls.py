@@ -3,8 +3,8 @@
 import pytest
 
 from socialsite.store import InvalidStoreUrl, Key, StoreUrls
+from socialsite.store.address import MultiServerUrl
 from socialsite.store.factory import components_of_url, create_topology
-from socialsite.store.topology.addresses import MultiServerUrl
 from socialsite.store.topology.sentinel import Sentinel
 from socialsite.store.topology.shards import Shards
 from socialsite.store.topology.twemproxy import Twemproxy

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from socialsite.store.embedded import EmbeddedServer
+from socialsite.store.embedded.server import EmbeddedServer
 from tests.support.redis_server import pause_until_aof_written
 from tests.support.site import QuickstartSite, is_alive, wait_until
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from socialsite.store import Command, Key
-from socialsite.store.connections import partition_of_pair
+from socialsite.store.pair_partitions import partition_of_pair
 from timelines import keys
 from timelines.audit.discrepancy import Finding, Repair
 from timelines.audit.members import first_pages, name_of

@@ -1,8 +1,8 @@
 """Values set aside: what stood at a key of another type, kept for a while for somebody to look at."""
 
 from socialsite.maintenance.families import QUARANTINE_DAYS, quarantine_key
+from socialsite.store.commands import load_script
 from socialsite.store.key import Key
-from socialsite.store.scripts import load_script
 from socialsite.store.store import Store
 
 SET_ASIDE = load_script("set_aside.lua", __package__)

@@ -2,7 +2,7 @@
 
 from accounts.domain import AccountId
 from socialsite.store import Command, Key
-from socialsite.store.connections import KeyShardedConnection
+from socialsite.store.store import KeyShardedConnection
 from timelines.graph.edge_list import TIES_AFTER, Neighbour, neighbours
 from timelines.graph.follow import FollowCursor, FollowPage
 

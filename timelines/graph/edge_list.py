@@ -7,10 +7,9 @@ hold an account two more. Reads only; edges.py writes both sides.
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
+from socialsite.store.commands import Command, Reply, load_script
 from socialsite.store.key import Key
-from socialsite.store.node import Reply
 from socialsite.store.read import Read
-from socialsite.store.scripts import Command, load_script
 from timelines.graph.edge_reads import EdgeQuestions
 from timelines.graph.follow import PassCursor
 from timelines.graph.passes import read_under, shares_of, written_under

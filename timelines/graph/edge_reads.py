@@ -7,12 +7,12 @@ from collections.abc import Collection, Sequence
 from itertools import chain, compress
 from typing import NamedTuple
 
-from socialsite.store.connections import KeyDataShardedConnection, partitions_of_pairs
+from socialsite.store.commands import Command, Reply
 from socialsite.store.encoding import EncodedPipeline
 from socialsite.store.key import Key
-from socialsite.store.node import Reply
+from socialsite.store.pair_partitions import partitions_of_pairs
 from socialsite.store.read import Read
-from socialsite.store.scripts import Command
+from socialsite.store.store import KeyDataShardedConnection
 from timelines.graph.encoded_commands import (
     KeyOfSide,
     group_wires,

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from socialsite.store.connections import KeyDataShardedConnection, PartitionLayout, partition_of_pair
+from socialsite.store.commands import Command, Script, load_script
 from socialsite.store.errors import PartitionLayoutChanged
 from socialsite.store.key import Key
-from socialsite.store.scripts import Command, Script, load_script
+from socialsite.store.pair_partitions import PartitionLayout, partition_of_pair
+from socialsite.store.store import KeyDataShardedConnection
 from timelines.graph.edge_list import EdgeList
 from timelines.graph.encoded_commands import KeyOfSide
 from timelines.graph.follow import FIRST_PASS

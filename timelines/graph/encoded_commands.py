@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 
+from socialsite.store.commands import encode
 from socialsite.store.encoding import encode_int, encode_text
 from socialsite.store.key import Key
-from socialsite.store.scripts import encode
 
 KeyOfSide = Callable[[str, int], Key]  # (tag of the partition, id whose side it is) -> key
 OWNERS = 5_000  # whose keys stay encoded, of all partitions: with 16 about 12 MB of heads and 5 of each other

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from socialsite.store.connections import PartitionLayout
+from socialsite.store.pair_partitions import PartitionLayout
 from timelines.graph.follow import FIRST_PASS, PassCursor
 
 GENERATION = 1 << 16

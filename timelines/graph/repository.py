@@ -8,7 +8,7 @@ from functools import partial
 from typing import cast
 
 from accounts.domain import AccountId
-from socialsite.store.node import Reply
+from socialsite.store.commands import Reply
 from socialsite.store.read import LazyAwaitable, Read, combine
 from socialsite.store.store import Store
 from timelines import keys

@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import cast
 
 from accounts.domain import AccountId
-from socialsite.store.node import Reply
+from socialsite.store.commands import Reply, load_script
 from socialsite.store.read import Read
-from socialsite.store.scripts import load_script
 from socialsite.store.store import Store
 from timelines import keys
 from timelines.graph.edge_intersections import counts

@@ -5,8 +5,8 @@ from functools import lru_cache
 
 from socialsite.ids import PostId
 from socialsite.store import Command, EncodedPipeline, Key, Read, load_script
+from socialsite.store.commands import PreparedCommand, prepare_command
 from socialsite.store.encoding import encoded_cache
-from socialsite.store.scripts import PreparedCommand, prepare_command
 from timelines import keys
 from timelines.posts.post import Counts
 

@@ -19,7 +19,7 @@ from socialsite.quickstart import processes as parts
 from socialsite.quickstart.bootstrap import DEFAULT_DATA_DIRECTORY, parse_data_directory, raise_file_limit
 from socialsite.quickstart.child_process import TERMINATION_GRACE_S
 from socialsite.quickstart.supervisor import Supervisor
-from socialsite.store.embedded import EmbeddedServer
+from socialsite.store.embedded.server import EmbeddedServer
 from socialsite.store.errors import StoreError
 
 HOST = "127.0.0.1"

@@ -18,7 +18,7 @@ from socialsite.migration.mover import MigrationReport
 from socialsite.migration.progress import MigrationProgress, OnProgress
 from socialsite.migration.repartitioning import OLD_PARTITIONS_GRACE_S
 from socialsite.services import partitions_key, placed_urls
-from socialsite.store.embedded import EmbeddedServer
+from socialsite.store.embedded.server import EmbeddedServer
 from socialsite.store.errors import StoreError
 from socialsite.store.factory import COMPONENTS, create_topology
 

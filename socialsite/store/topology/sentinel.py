@@ -9,10 +9,11 @@ repositories see.
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from socialsite.store.connection import Address, PipelinedConnection
+from socialsite.store.address import Address
+from socialsite.store.commands import Command, Reply, encode
+from socialsite.store.connection import PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
-from socialsite.store.node import Node, Reply, encode
-from socialsite.store.scripts import Command
+from socialsite.store.node import Node
 from socialsite.store.topology.standalone import Standalone
 
 SENTINEL_TIMEOUT_S = 0.5

@@ -8,13 +8,22 @@ import asyncio
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
-from socialsite.store.connection import Address, PipelinedConnection
+from socialsite.store.address import Address
+from socialsite.store.commands import Command, Reply, encode
+from socialsite.store.connection import PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
-from socialsite.store.node import Node, Reply, encode
+from socialsite.store.node import Node
 from socialsite.store.node_lookup import KeyBuilder, NodeGroups, NodeLookupCache, OwnerId
-from socialsite.store.scripts import Command
-from socialsite.store.topology.shard_checks import require_no_foreign_keys, require_position, require_same_map
-from socialsite.store.topology.shard_map import FORMED, ShardMap, StoredShardMap, read_shard_map, shard_key
+from socialsite.store.topology.shard_map import (
+    FORMED,
+    ShardMap,
+    StoredShardMap,
+    read_shard_map,
+    require_no_foreign_keys,
+    require_position,
+    require_same_map,
+    shard_key,
+)
 
 TAG_CACHE_SIZE = 65_536
 """Tags whose partition is remembered: pages ask for the same ones again and again."""

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from socialsite.store.connection import Address
+from socialsite.store.address import Address
 from socialsite.store.node import Node
 from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
 from socialsite.store.replicas import ReplicaNode, Replicas

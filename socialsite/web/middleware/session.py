@@ -18,8 +18,8 @@ from django.utils.http import http_date
 from accounts.sessions.tokens import SessionToken
 from socialsite.errors import RateLimited
 from socialsite.recipes.rate_limit import hit_command, parse_decision
+from socialsite.store.commands import Command
 from socialsite.store.errors import StoreUnavailable
-from socialsite.store.scripts import Command
 from socialsite.web.limits import address_identifier, get_rate_limit_rules
 from socialsite.web.middleware.base import PROBE_PATHS, Middleware
 from socialsite.web.middleware.errors import respond_to_error

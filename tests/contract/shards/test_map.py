@@ -8,9 +8,9 @@ import pytest_asyncio
 
 from socialsite.migration.opening import open_store
 from socialsite.store import Store, StoreUnavailable
-from socialsite.store.connection import Address
-from socialsite.store.partition import RangePartitioner, balanced_partitioner
-from socialsite.store.partition.slots import SLOT_COUNT, slot_of_tag
+from socialsite.store.address import Address
+from socialsite.store.partitioners import RangePartitioner, balanced_partitioner
+from socialsite.store.slots import SLOT_COUNT, slot_of_tag
 from socialsite.store.topology.shard_map import ShardMap, bitmap_key
 from socialsite.store.topology.shards import ShardMapChanged, Shards
 from tests.support.nodes import numbered_key

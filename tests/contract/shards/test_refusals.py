@@ -12,7 +12,7 @@ from django.core.management.base import SystemCheckError
 
 from socialsite.migration.opening import open_store
 from socialsite.store import StoreUnavailable
-from socialsite.store.partition import TablePartitioner, balanced_partitioner
+from socialsite.store.partitioners import TablePartitioner, balanced_partitioner
 from socialsite.store.topology.shard_map import ShardMap, bitmap_key
 from tests.support.nodes import numbered_key
 from tests.support.redis_server import RedisServer

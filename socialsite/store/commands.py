@@ -1,6 +1,7 @@
-"""Lua scripts: called by digest, sent whole once a server has forgotten them.
+"""Commands, replies and Lua scripts.
 
-All keys of a script are declared and share a tag, so a script runs on every topology.
+A script is called by its digest. The node sends the source if the server does not have the script. All keys of a
+script are declared and share a tag, so that the script runs on every topology.
 """
 
 import hashlib
@@ -14,35 +15,36 @@ import hiredis
 from socialsite.store.key import Key
 
 Command = tuple[Any, ...]
+Reply = Any
+"""A RESP2 reply as hiredis decodes it: bytes, int, None, or a list of these."""
 encode: Callable[[Command], bytes] = hiredis.pack_command
+
+READ_ONLY_SHEBANG = "#!lua flags=no-writes"
+"""First line of a script that only reads: the server refuses its writes, and it never waits for a migration."""
 
 
 class PreparedCommand(tuple[Any, ...]):
-    """A command that was encoded before: for reads whose keys pages ask for again and again."""
+    """A command with its encoded bytes, for reads of keys that pages use repeatedly."""
 
     payload: bytes
     key: Key
 
 
 def prepare_command(*command: Any) -> PreparedCommand:
-    """The command, encoded once; to be kept by whoever makes it (`lru_cache`)."""
+    """Return the command with its encoded bytes. The caller should cache it."""
     return prepare_from_bytes(command, encode(command))
 
 
-def prepare_from_bytes(command: Command, wire: bytes) -> PreparedCommand:
-    """The command with the bytes that somebody encoded it to."""
-    made = PreparedCommand(command)
-    made.payload = wire
-    made.key = routing_key(command)
-    return made
-
-
-READ_ONLY_SHEBANG = "#!lua flags=no-writes"
-"""First line of a script that only reads: the server holds it to that, and it never waits for moving data."""
+def prepare_from_bytes(command: Command, payload: bytes) -> PreparedCommand:
+    """Return the command with `payload` as its encoded bytes."""
+    prepared = PreparedCommand(command)
+    prepared.payload = payload
+    prepared.key = routing_key(command)
+    return prepared
 
 
 def routing_key(command: Command) -> Key:
-    """The key that routes a command: its first one. Raises LookupError where there is none."""
+    """Return the first key of a command, which selects its node. Raises LookupError if there is none."""
     if type(command) is PreparedCommand:
         return command.key
     for part in command:
@@ -52,7 +54,7 @@ def routing_key(command: Command) -> Key:
 
 
 class Script:
-    """The source of a script and its digest."""
+    """The source of a Lua script and its SHA-1 digest."""
 
     __slots__ = ("is_read_only", "name", "sha", "source")
 
@@ -63,7 +65,7 @@ class Script:
         self.sha = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
 
     def command(self, keys: Sequence[Key], args: Sequence[Any] = ()) -> Command:
-        """EVALSHA for a pipeline; the node sends the source instead where the server lacks it."""
+        """Return an EVALSHA command. The node replaces the script by its digest or its source."""
         return ("EVALSHA", self, len(keys), *keys, *args)
 
     def __str__(self) -> str:
@@ -74,12 +76,12 @@ class Script:
 
 
 def as_eval(command: Command) -> Command:
-    """A command without digests: a script travels with its source, on connections that load none."""
+    """Return EVAL with the source instead of EVALSHA, for connections that load no scripts."""
     return ("EVAL", command[1].source, *command[2:]) if command[0] == "EVALSHA" else command
 
 
 @cache
 def load_script(file_name: str, package: str) -> Script:
-    """The script in `file_name` beside the modules of `package`."""
+    """Return the script in `file_name`, in the folder of `package`."""
     source = resources.files(package).joinpath(file_name).read_text(encoding="utf-8")
     return Script(file_name, source)

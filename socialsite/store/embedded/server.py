@@ -17,8 +17,8 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from socialsite.store.server_directory import ServerDirectory, ServerRecord, choose_socket_path
-from socialsite.store.server_version import EmbeddedServerError, ServerBinary, find_server_binary
+from socialsite.store.embedded.binaries import EmbeddedServerError, ServerBinary, find_server_binary
+from socialsite.store.embedded.directory import ServerDirectory, ServerRecord, choose_socket_path
 
 __all__ = ["EmbeddedServer", "EmbeddedServerError", "find_server_binary"]
 

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
-from socialsite.store.server_version import EmbeddedServerError, ServerVersion, parse_version
+from socialsite.store.embedded.binaries import EmbeddedServerError, ServerVersion, parse_version
 
 MAX_SOCKET_PATH_BYTES = 100
 """Bytes; the kernel's own limit is 108 on Linux and 104 on macOS."""

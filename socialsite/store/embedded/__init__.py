@@ -1,0 +1,1 @@
+"""A Redis server as a child process of the site."""
