@@ -2,9 +2,9 @@
 
 from collections.abc import Awaitable, Callable
 
+from socialsite.store.commands import encode
 from socialsite.store.connection import PipelinedConnection
 from socialsite.store.errors import StoreUnavailable
-from socialsite.store.commands import encode
 
 
 class ConnectionGate:

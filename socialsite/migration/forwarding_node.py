@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from socialsite.migration.blocking_commands import decode_commands, first_key
 from socialsite.store.address import Address
-from socialsite.store.commands import Command, Reply
+from socialsite.store.commands import Command, Reply, encode
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node
-from socialsite.store.commands import encode
 
 if TYPE_CHECKING:
     from socialsite.store.store import Store
