@@ -79,7 +79,7 @@ class FollowedSite:
 
     async def frame_bytes(self) -> int:
         """Of an entry with such a text, as it is sent."""
-        from timelines.live.rendering import render_entry_frame
+        from timelines.live.broadcaster import render_entry_frame
 
         author, now_ms = self.author, self.services.clock.now_ms()
         text = f"mark000000 {POST_TEXT}"

@@ -10,7 +10,7 @@ from accounts.domain import AccountId, Author
 from socialsite.ids import PostId
 from socialsite.services import Services
 from timelines.ids import ListId
-from timelines.live.messages import (
+from timelines.live.process_messages import (
     CountsChanged,
     EntryDelivered,
     EntryPublished,

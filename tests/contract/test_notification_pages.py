@@ -9,7 +9,7 @@ from tests.support.noticing import ThreePeople, count_unread, mark_all_read, not
 from tests.support.reacting import PersonReactions
 from tests.support.world import World
 from timelines import keys
-from timelines.live.messages import Notified
+from timelines.live.process_messages import Notified
 from timelines.notifications.repository import NOTIFICATIONS_CAP
 
 

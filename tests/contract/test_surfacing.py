@@ -17,7 +17,7 @@ from socialsite.web.socket_writer import TextFrame
 from tests.support.nodes import CountingNode, SingleNodeTopology
 from tests.support.reacting import PersonReactions
 from tests.support.world import Person, World
-from timelines.live import replacement_boosts as surfacing
+from timelines.live import batched_work
 from timelines.live.broadcaster import Broadcaster
 from timelines.live.channels import PUBLIC_TOPIC, Channel, home_topic, list_topic
 from timelines.live.replacement_boosts import ReplacementBoosts
@@ -200,7 +200,7 @@ async def test_all_that_a_deleted_account_takes_along_is_one_question(
 async def test_what_could_not_be_read_is_looked_at_again(
     unsteady: tuple[ReplacementBoostScenario, Unsteady], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(surfacing, "RETRY_S", 0.01)
+    monkeypatch.setattr(batched_work, "RETRY_S", 0.01)
     town, node = unsteady
     seen = town.opens_home(await town.reader("one", *town.boosters))
     await town.withdraws(0)

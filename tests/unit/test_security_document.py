@@ -12,8 +12,8 @@ from socialsite.settings_parsers import DEFAULT_RATE_LIMITS
 from socialsite.web import socket_writer as outlet
 from socialsite.web.handler import REQUEST_DEADLINE_S
 from socialsite.web.middleware.limits import HEAD_MAX_BYTES, HEADER_COUNT_MAX
-from timelines.live.requests import MAX_MESSAGE_BYTES, MAX_WATCHED_POSTS
-from timelines.live.stream import MAX_SUBSCRIPTIONS_PER_SOCKET
+from timelines.live.server import MAX_SUBSCRIPTIONS_PER_SOCKET
+from timelines.live.socket_messages import MAX_MESSAGE_BYTES, MAX_WATCHED_POSTS
 from timelines.text.post_text import MARKS_PER_CLUSTER_CAP, TEXT_BYTES_CAP
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,70 +1,98 @@
-"""One post to everybody here who has a timeline open where they may see it.
-
-Rights are looked at for all readers in one pipeline (services/hydrating_for_many.py), and again for those
-whose relations change meanwhile.
-"""
+"""Sends one post to every socket of this process whose reader may see it."""
 
 import asyncio
 from collections.abc import Iterable
 
+from django.utils import translation
+
 from accounts.domain import AccountId
 from socialsite.ids import PostId
+from socialsite.web.socket_writer import TextFrame
 from timelines.live.channels import Channel
-from timelines.live.rendering import EntryFrameCache
+from timelines.live.socket_messages import encode_entry
 from timelines.live.socket_registry import SocketRegistry, Subscription
+from timelines.notifications.notification import VisibleNotification
+from timelines.notifications.presenters import notification_html
+from timelines.pages.page import HydratedPost, ViewerState
+from timelines.pages.presenters import entry_html
 from timelines.reading.batch_hydration import ViewerContext, hydrate_for_viewers
 from timelines.reading.hydration import Hydrator
 
 ViewerKey = tuple[AccountId | None, str]
-"""A reader, and the topic of a timeline."""
+"""A reader and the topic of a timeline."""
 
 SENDS_PER_SLICE = 100
-"""Sockets sent to before others get their turn: about 1 ms."""
+"""Sockets that are sent to before other tasks may run: about 1 ms."""
+
+
+def render_entry_frame(timeline: str, entry: HydratedPost | VisibleNotification, language: str) -> TextFrame:
+    with translation.override(language):
+        html = notification_html(entry) if isinstance(entry, VisibleNotification) else entry_html(entry)
+    return encode_entry(timeline, entry.id, entry.author.handle, html)
+
+
+class EntryFrameCache:
+    """The frames of one post during one `send`: most readers see the same HTML."""
+
+    def __init__(self) -> None:
+        self._frames: dict[tuple[str, str, ViewerState | None, str | None], TextFrame] = {}
+
+    def get_or_render(self, subscription: Subscription, entry: HydratedPost) -> TextFrame:
+        """Return the frame of `entry`, which is the post as this subscription's reader sees it."""
+        language = subscription.socket.language
+        key = subscription.name, language, entry.viewer, entry.filter_phrase
+        frame = self._frames.get(key)
+        if frame is None:
+            frame = self._frames[key] = render_entry_frame(subscription.name, entry, language)
+        return frame
 
 
 class Broadcaster:
-    """To the sockets of a room."""
+    """Hydrates a post for all its readers in one batch, then sends it.
+
+    A reader whose relations changed during the batch is hydrated again before anything is sent.
+    """
 
     def __init__(self, registry: SocketRegistry, hydrator: Hydrator) -> None:
         self._registry = registry
         self._hydrator = hydrator
 
     async def send(self, post_id: PostId, author_id: AccountId, topics: Iterable[str]) -> set[str]:
-        """To each reader what they may see of it; the topics of the timelines that show it.
+        """Send the post to the subscribers of `topics`. Returns the topics of the timelines that show it.
 
         Raises StoreUnavailable.
         """
-        topics, shown = list(topics), set[str]()
-        due, made = self._viewer_contexts(topics), EntryFrameCache()
-        while due:
-            moment = self._registry.relation_version
-            found = await hydrate_for_viewers(self._hydrator, post_id, author_id, list(due.values()))
-            entries = dict(zip(due, found, strict=True))
-            due = {}
+        topics, sent_topics = list(topics), set[str]()
+        viewers, frames = self._viewer_contexts(topics), EntryFrameCache()
+        while viewers:
+            version = self._registry.relation_version
+            hydrated = await hydrate_for_viewers(self._hydrator, post_id, author_id, list(viewers.values()))
+            entries = dict(zip(viewers, hydrated, strict=True))
+            viewers = {}
             for number, subscription in enumerate(self._registry.subscriptions_at(topics), start=1):
                 key = _viewer_key(subscription)
                 if self._registry.is_deleted(post_id):
-                    return shown
+                    return sent_topics
                 if key not in entries or (entry := entries[key]) is None:
                     continue
-                if self._registry.have_relations_changed(subscription.socket.account_id, moment):
-                    due[key] = _channel_of(subscription).viewer_context
+                if self._registry.have_relations_changed(subscription.socket.account_id, version):
+                    viewers[key] = _channel_of(subscription).viewer_context
                     continue
-                if not shown:  # before the first is sent, for all: whatever changes from now on is told
+                if not sent_topics:  # before the first frame: count changes from now on must follow it
                     self._registry.record_sent(entry.shown.post.id, topics)
-                subscription.send_or_queue(post_id, made.get_or_render(subscription, entry))
-                shown.add(_channel_of(subscription).topic)
+                subscription.send_or_queue(post_id, frames.get_or_render(subscription, entry))
+                sent_topics.add(_channel_of(subscription).topic)
                 if number % SENDS_PER_SLICE == 0:
                     await asyncio.sleep(0)
-        return shown
+        return sent_topics
 
     def _viewer_contexts(self, topics: Iterable[str]) -> dict[ViewerKey, ViewerContext]:
-        """One of each reader at each timeline, however many sockets show it."""
+        """One entry for each reader of each timeline, however many sockets show it."""
         return {_viewer_key(each): _channel_of(each).viewer_context for each in self._registry.subscriptions_at(topics)}
 
 
 def _channel_of(subscription: Subscription) -> Channel:
-    assert subscription.channel is not None, "the room listens to what was opened"
+    assert subscription.channel is not None, "the registry indexes subscriptions with a channel only"
     return subscription.channel
 
 

@@ -1,14 +1,14 @@
-"""The websocket `/ws/stream/`: from ASGI events to the process's Stream.
+"""The Channels consumer of `/ws/stream/`.
 
-Nothing travels through a channel layer (docs/reference/live.md), and the loop awaits `receive` itself: the one of
-AsyncConsumer makes two tasks and a hop to a thread of every message.
+It uses no channel layer (docs/reference/live.md): entries are written to the socket by the process's StreamingServer.
 """
 
 import asyncio
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from channels.consumer import AsyncConsumer
+from channels.exceptions import StopConsumer
+from channels.generic.websocket import AsyncWebsocketConsumer
 
 from socialsite.analytics import prometheus as metrics
 from socialsite.recipes.rate_limit import Identifier
@@ -18,91 +18,105 @@ from socialsite.web.daphne.flow_control import open_socket_writer
 from socialsite.web.middleware.services import loop_services
 from socialsite.web.socket_writer import Send, SocketWriter
 from socialsite.web.websocket import Receive, Scope, SocketViewer, authenticate_socket, reject_unavailable
-from timelines.live import frames
+from timelines.live import socket_messages
 from timelines.live.message_limit import MessageDecision, MessageLimit
+from timelines.live.server import StreamingServer
 from timelines.live.socket_registry import LiveSocket
-from timelines.live.stream import StreamingServer
 
-FLOOD_CLOSE_CODE = 4429
 HANDSHAKE_TIMEOUT_S = 3.0
-"""daphne drops a handshake after 5 s without an answer; ours comes before."""
+"""Less than the 5 s after which daphne drops an unanswered handshake."""
 
 
-class StreamConsumer(AsyncConsumer):
-    """One socket, from its handshake to its end."""
+class StreamConsumer(AsyncWebsocketConsumer):
+    """One socket of a reader or a visitor."""
+
+    channel_layer_alias = ""
+    server: StreamingServer
+    limit: MessageLimit
+    socket: LiveSocket | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await receive()  # websocket.connect
+        try:
+            await super().__call__(scope, receive, send)  # type: ignore[no-untyped-call]
+        finally:
+            self._leave()  # also after an error or a cancellation, for which Channels calls no hook
+
+    async def connect(self) -> None:
+        """Accept the socket and read its session. If the store is unavailable, the answer is HTTP 503."""
         try:
             async with asyncio.timeout(HANDSHAKE_TIMEOUT_S):
                 services = await loop_services.get()
-                stream = await streaming_servers.get(services)
-                visitor = await authenticate_socket(scope, services)
+                self.server = await streaming_servers.get(services)
+                viewer = await authenticate_socket(self.scope, services)
         except (StoreError, TimeoutError):
-            await reject_unavailable(send)
-            return
-        await send({"type": "websocket.accept"})
+            await reject_unavailable(self.base_send)
+            raise StopConsumer from None
+        await self.accept()  # type: ignore[no-untyped-call]
         services.statistics.meter.count_socket()
-        outlet = open_socket_writer(send)
-        socket = LiveSocket(outlet, visitor.account_id, visitor.session_id, visitor.language)
-        stream.connect(socket)
-        try:
-            with metrics.track_open_socket():
-                await self._receive_messages(socket, stream, create_message_limit(services, visitor), receive)
-        finally:
-            stream.disconnect(socket)
+        metrics.SOCKETS_OPENED.inc()
+        metrics.SOCKETS.inc()
+        self.limit = create_message_limit(services, viewer)
+        writer = open_socket_writer(self.base_send)
+        self.socket = LiveSocket(writer, viewer.account_id, viewer.session_id, viewer.language)
+        self.server.connect(self.socket)
 
-    async def _receive_messages(
-        self, socket: LiveSocket, stream: StreamingServer, limit: MessageLimit, receive: Receive
-    ) -> None:
-        while (event := await receive())["type"] != "websocket.disconnect":
-            if socket.writer.is_closed:
-                continue  # still talking while being closed
-            if await enforce_message_limit(limit, socket.writer):
-                stream.handle_message(socket, event.get("text"))
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """Handle a message of the client. A client may still send while the socket is being closed."""
+        assert self.socket is not None
+        if not self.socket.writer.is_closed and await enforce_message_limit(self.limit, self.socket.writer):
+            self.server.handle_message(self.socket, text_data)
 
+    async def disconnect(self, code: int) -> None:
+        self._leave()
 
-async def enforce_message_limit(limit: MessageLimit, outlet: SocketWriter) -> bool:
-    """Whether the message may be heard; the client is told if not."""
-    answer = await limit.count_message()
-    if answer is MessageDecision.REFUSED:
-        outlet.send(frames.encode_error(frames.RATE_LIMITED))
-    elif answer is MessageDecision.FLOOD:
-        outlet.close(FLOOD_CLOSE_CODE)
-    return answer is MessageDecision.GRANTED
+    def _leave(self) -> None:
+        if self.socket is not None:
+            self.server.disconnect(self.socket)
+            self.socket = None
+            metrics.SOCKETS.dec()
 
 
-def create_message_limit(services: Services, visitor: SocketViewer) -> MessageLimit:
-    account_id = visitor.account_id
-    subject = Identifier.address(visitor.address) if account_id is None else Identifier.account(account_id)
-    tell = services.statistics.meter.count_refusal
-    return MessageLimit(services.limits, services.rules["socket"], subject, services.clock, tell)
+async def enforce_message_limit(limit: MessageLimit, writer: SocketWriter) -> bool:
+    """Count a message. Returns whether it may be handled; if not, the client gets an error or is closed."""
+    decision = await limit.count_message()
+    if decision is MessageDecision.REFUSED:
+        writer.send(socket_messages.encode_error(socket_messages.RATE_LIMITED))
+    elif decision is MessageDecision.FLOOD:
+        writer.close(socket_messages.FLOOD_CLOSE_CODE)
+    return decision is MessageDecision.GRANTED
+
+
+def create_message_limit(services: Services, viewer: SocketViewer) -> MessageLimit:
+    account_id = viewer.account_id
+    identifier = Identifier.address(viewer.address) if account_id is None else Identifier.account(account_id)
+    on_refused = services.statistics.meter.count_refusal
+    return MessageLimit(services.limits, services.rules["socket"], identifier, services.clock, on_refused)
 
 
 class StreamingServers:
-    """One Stream an event loop, opened by its first socket and by those that wait for the same opening."""
+    """The StreamingServer of each event loop. Sockets that connect during its opening wait for it."""
 
     def __init__(self) -> None:
         self._servers: WeakKeyDictionary[asyncio.AbstractEventLoop, StreamingServer] = WeakKeyDictionary()
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
     async def get(self, services: Services) -> StreamingServer:
-        """Raises StoreUnavailable."""
+        """Return the server of the running loop, opened. Raises StoreUnavailable."""
         loop = asyncio.get_running_loop()
         return self._servers.get(loop) or await self._open_server(loop, services)
 
     async def close(self) -> None:
-        """Before the services of the loop are closed."""
-        stream = self._servers.pop(asyncio.get_running_loop(), None)
-        if stream is not None:
-            await stream.close()
+        """Close the server of the running loop. Called before the loop's services are closed."""
+        server = self._servers.pop(asyncio.get_running_loop(), None)
+        if server is not None:
+            await server.close()
 
     async def _open_server(self, loop: asyncio.AbstractEventLoop, services: Any) -> StreamingServer:
         async with self._locks.setdefault(loop, asyncio.Lock()):
             if loop not in self._servers:
-                stream = StreamingServer(services)
-                await stream.open()
-                self._servers[loop] = stream
+                server = StreamingServer(services)
+                await server.open()
+                self._servers[loop] = server
             return self._servers[loop]
 
 

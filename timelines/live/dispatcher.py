@@ -1,7 +1,7 @@
-"""From a message between processes to the sockets of this one.
+"""Handles messages of other processes: sends entries, counts and deletions to the sockets of this process.
 
-Rights are looked at here (spreading.py): the post still stands, and each reader may see it on the timeline
-that they have open. What finds no socket costs no read.
+Whether the post still exists and which reader may see it is checked here, when it is sent (broadcaster.py).
+A message that concerns no socket of this process costs no read.
 """
 
 import asyncio
@@ -13,8 +13,8 @@ from accounts.domain import AccountId
 from socialsite.ids import PostId
 from socialsite.store.errors import StoreError
 from socialsite.web.socket_writer import TextFrame
-from timelines.live import frames
-from timelines.live.broadcaster import SENDS_PER_SLICE, Broadcaster
+from timelines.live import socket_messages
+from timelines.live.broadcaster import SENDS_PER_SLICE, Broadcaster, render_entry_frame
 from timelines.live.channels import (
     PUBLIC_TOPIC,
     hashtag_topic,
@@ -23,7 +23,7 @@ from timelines.live.channels import (
     notifications_topic,
     profile_topic,
 )
-from timelines.live.messages import (
+from timelines.live.process_messages import (
     CountsChanged,
     EntryDelivered,
     EntryPublished,
@@ -35,7 +35,6 @@ from timelines.live.messages import (
     RelationChanged,
     SessionsEnded,
 )
-from timelines.live.rendering import render_entry_frame
 from timelines.live.replacement_boosts import ReplacementBoosts
 from timelines.live.socket_registry import LiveSocket, SocketRegistry
 from timelines.notifications.service import NotificationService
@@ -45,12 +44,11 @@ from timelines.visibility.rights import ViewContext
 
 log = logging.getLogger(__name__)
 
-SIGNED_OUT_CLOSE_CODE = 4401
 COUNTS_INTERVAL_S = 0.5
 
 
 class LiveDispatcher:
-    """Tells the room."""
+    """Sends what a message is about to the sockets that show it."""
 
     def __init__(
         self,
@@ -61,7 +59,7 @@ class LiveDispatcher:
         replacement_boosts: ReplacementBoosts,
         resubscribe_lists: Callable[[AccountId], None],
     ) -> None:
-        """`resubscribe_lists`: the lists that an account has open."""
+        """`resubscribe_lists(account_id)` subscribes the account's open list timelines again."""
         self._registry = registry
         self._resubscribe_lists = resubscribe_lists
         self._hydrator = hydrator
@@ -72,25 +70,25 @@ class LiveDispatcher:
         self._counts_changed = asyncio.Event()
 
     async def handle(self, message: LiveMessage) -> None:
-        """Raises StoreUnavailable where the readers' rights cannot be looked at."""
+        """Handle one message. Raises StoreUnavailable if it cannot be checked what the readers may see."""
         match message:
             case EntryPublished():
                 await self._send_published(message)
             case EntryDelivered():
                 await self._send_delivered(message)
             case EntryPulled(post_id, author_id):
-                readers = tuple(filter(lambda id: self._registry.has_topic(home_topic(id)), self._registry.account_ids))
-                await self._send_delivered(EntryDelivered(post_id, author_id, readers))
+                online = tuple(id for id in self._registry.account_ids if self._registry.has_topic(home_topic(id)))
+                await self._send_delivered(EntryDelivered(post_id, author_id, online))
             case PostDeleted(post_id, boost_of, author_id):
                 self._registry.mark_deleted(post_id)
-                await self._send_frame(self._registry.sockets, frames.encode_deleted(post_id))
+                await self._send_frame(self._registry.sockets, socket_messages.encode_deleted(post_id))
                 if boost_of is not None:
                     self._replacement_boosts.check(post_id, boost_of, author_id=author_id)
             case CountsChanged(post_id):
                 self._changed_post_ids.add(post_id)
                 self._counts_changed.set()
-            case Notified(told):
-                for account_id, notification_id in told:
+            case Notified(notifications):
+                for account_id, notification_id in notifications:
                     await self._send_notification(account_id, notification_id)
             case RelationChanged(account_id, other_id):
                 self._registry.invalidate_relations(account_id, other_id)
@@ -103,14 +101,14 @@ class LiveDispatcher:
                 assert_never(message)
 
     async def send_counts_forever(self) -> None:
-        """For ever: a post that changes a thousand times a second is told twice a second."""
+        """Send changed counts until cancelled, each post at most once in COUNTS_INTERVAL_S."""
         while True:
             await self._counts_changed.wait()
             await asyncio.sleep(COUNTS_INTERVAL_S)
             self._counts_changed.clear()
-            changed, self._changed_post_ids = self._changed_post_ids, set()
+            post_ids, self._changed_post_ids = self._changed_post_ids, set()
             try:
-                for post_id in changed:
+                for post_id in post_ids:
                     await self._send_counts(post_id)
             except StoreError as error:
                 log.warning("new counts could not be read: %s", error)
@@ -129,35 +127,37 @@ class LiveDispatcher:
         topic = notifications_topic(account_id)
         if not self._registry.has_topic(topic):
             return
-        noticed, moment = None, None
-        while moment is None or self._registry.have_relations_changed(account_id, moment):
-            moment = self._registry.relation_version
-            noticed = await self._notifications.find(account_id, notification_id)
-        if noticed is None:
+        notification, version = None, None
+        while version is None or self._registry.have_relations_changed(account_id, version):
+            version = self._registry.relation_version
+            notification = await self._notifications.find(account_id, notification_id)
+        if notification is None:
             return
         for subscription in self._registry.subscriptions_at([topic]):
-            frame = render_entry_frame(subscription.name, noticed, subscription.socket.language)
+            frame = render_entry_frame(subscription.name, notification, subscription.socket.language)
             subscription.send_or_queue(notification_id, frame)
 
     async def _send_counts(self, post_id: PostId) -> None:
-        shown_on = (each.socket for each in self._registry.subscriptions_showing(post_id))
-        sockets = dict.fromkeys([*self._registry.sockets_watching(post_id), *shown_on])
+        showing = (each.socket for each in self._registry.subscriptions_showing(post_id))
+        sockets = dict.fromkeys([*self._registry.sockets_watching(post_id), *showing])
         if sockets:
             await self._send_counts_to(post_id, list(sockets))
 
     async def _send_counts_to(self, post_id: PostId, sockets: Sequence[LiveSocket]) -> None:
-        """What anybody may see is told to all of them; other counts to those who may see the post."""
-        anybody = ViewerContext(None, ViewContext.POST)
-        (entry,) = await hydrate_for_viewers(self._hydrator, post_id, None, [anybody])
+        """Send the counts to all sockets if the post is public, else to the readers who may see it."""
+        visitor = ViewerContext(None, ViewContext.POST)
+        (entry,) = await hydrate_for_viewers(self._hydrator, post_id, None, [visitor])
         if entry is not None:
-            await self._send_frame(sockets, frames.encode_counts(post_id, entry.counts))
+            await self._send_frame(sockets, socket_messages.encode_counts(post_id, entry.counts))
             return
-        seats = {id: ViewerContext(id, ViewContext.POST) for socket in sockets if (id := socket.account_id) is not None}
-        found = await hydrate_for_viewers(self._hydrator, post_id, None, list(seats.values()))
-        seen = {id: entry.counts for id, entry in zip(seats, found, strict=True) if entry is not None}
-        for account_id, numbers in seen.items():
-            theirs = [socket for socket in sockets if socket.account_id == account_id]
-            await self._send_frame(theirs, frames.encode_counts(post_id, numbers))
+        viewers = {
+            id: ViewerContext(id, ViewContext.POST) for socket in sockets if (id := socket.account_id) is not None
+        }
+        entries = await hydrate_for_viewers(self._hydrator, post_id, None, list(viewers.values()))
+        for account_id, entry in zip(viewers, entries, strict=True):
+            if entry is not None:
+                account_sockets = [socket for socket in sockets if socket.account_id == account_id]
+                await self._send_frame(account_sockets, socket_messages.encode_counts(post_id, entry.counts))
 
     async def _send_frame(self, sockets: Iterable[LiveSocket], frame: TextFrame) -> None:
         for number, socket in enumerate(list(sockets), start=1):
@@ -170,4 +170,4 @@ class LiveDispatcher:
             if message.session in (None, socket.session_id) and (
                 message.but is None or message.but != socket.session_id
             ):
-                socket.writer.close(SIGNED_OUT_CLOSE_CODE)
+                socket.writer.close(socket_messages.SIGNED_OUT_CLOSE_CODE)

@@ -1,18 +1,14 @@
-"""How often a client may speak: the SOCKET rule of its account, or of its address where nobody signed in."""
+"""How many messages a client may send: the SOCKET rule of its account, or of its address without an account."""
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Protocol
 
+from socialsite.ids import TimeSource
 from socialsite.recipes.rate_limit import MINUTE_MS, Identifier, RateLimiter, Rule
 from socialsite.store.errors import StoreError
 
 STORE_BACKOFF_MS = 5_000
-"""After trouble with the store it is not asked for so long: reading fails open, and quickly."""
-
-
-class MillisecondClock(Protocol):
-    def now_ms(self) -> int: ...
+"""After an error of the store messages are not counted for this time: reading stays possible."""
 
 
 class MessageDecision(Enum):
@@ -22,19 +18,19 @@ class MessageDecision(Enum):
 
 
 class MessageLimit:
-    """The rule counts all sockets of a subject in the store; a flood is seen here, without asking anybody."""
+    """The rule of one socket. The store counts all sockets of an account; a flood is detected in memory."""
 
     def __init__(
         self,
         limits: RateLimiter,
         rule: Rule,
-        subject: Identifier,
-        clock: MillisecondClock,
+        identifier: Identifier,
+        clock: TimeSource,
         on_refused: Callable[[str], None] = lambda rule: None,
     ) -> None:
         self._limits = limits
         self._rule = rule
-        self._subject = subject
+        self._identifier = identifier
         self._clock = clock
         self._on_refused = on_refused
         self._current_minute = 0
@@ -43,11 +39,11 @@ class MessageLimit:
         self._backoff_until_ms = 0
 
     async def count_message(self) -> MessageDecision:
-        """One more message. FLOOD: more than twice the limit within a minute."""
-        answer = await self._decide()
-        if answer is not MessageDecision.GRANTED:
+        """Count one message. Returns FLOOD after more than twice the limit within a minute."""
+        decision = await self._decide()
+        if decision is not MessageDecision.GRANTED:
             self._on_refused(self._rule.name)
-        return answer
+        return decision
 
     async def _decide(self) -> MessageDecision:
         limit, now_ms = self._rule.limit, self._clock.now_ms()
@@ -64,11 +60,11 @@ class MessageLimit:
 
     async def _hit(self, now_ms: int) -> MessageDecision:
         try:
-            verdict = await self._limits.hit(self._subject, [self._rule], now_ms)
+            decision = await self._limits.hit(self._identifier, [self._rule], now_ms)
         except StoreError:
             self._backoff_until_ms = now_ms + STORE_BACKOFF_MS
             return MessageDecision.GRANTED
-        if verdict.granted:
+        if decision.granted:
             return MessageDecision.GRANTED
-        self._refused_until_ms = now_ms + 1000  # asked again each second, not for each message of a burst
+        self._refused_until_ms = now_ms + 1000  # one read of the store a second, not one for each message of a burst
         return MessageDecision.REFUSED

@@ -1,19 +1,17 @@
-"""What takes the place of a boost that was withdrawn: the next one, where a timeline shows its original once.
+"""The boost that takes the place of a deleted boost, on timelines that show each boosted post once.
 
-A reader who follows several boosters of a post has the first boost on the page; the others are hidden behind
-it (services/boost_showing.py). When it goes, the first of those behind it that the reader sees is sent as
-any entry is. Nobody looks before a boost is withdrawn, and then only where somebody boosted after it: one
-read for each process that has homes or lists open, and one for every 500 of those until each has its entry.
+A reader who follows several boosters of a post sees the first boost only; it hides the later ones
+(timelines/reading/boost_visibility.py). If that boost is deleted, the first later boost that the reader may see
+is sent like any new entry. Cost: nothing while no boost is deleted; then one read for each process with open
+homes or lists, and one for every 500 readers until each has its entry.
 """
 
-import asyncio
-import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from accounts.domain import AccountId
 from socialsite.ids import PostId
-from socialsite.store.errors import StoreError
+from timelines.live.batched_work import BatchedWork
 from timelines.live.broadcaster import Broadcaster
 from timelines.live.socket_registry import SocketRegistry, Subscription
 from timelines.reading.batch_hydration import ViewerContext, timelines_showing_author
@@ -21,30 +19,29 @@ from timelines.reading.boost_visibility import LaterBoosts, RemovedBoost, load_l
 from timelines.reading.hydration import Hydrator
 from timelines.visibility.rights import FOLLOWED_CONTEXTS
 
-BOOSTS_PER_BATCH = 100
-"""Looked at in one question: a deleted account takes its boosts along, one after the other."""
-RETRY_S = 1.0
 
-log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class AffectedReaders:
-    """Whose page may lack an entry: all who were to see boosts of `author_id`, and those at `topics`."""
+    """Readers whose page may lack an entry: followers of `author_id`, and subscribers of `topics`."""
 
     author_id: AccountId | None = None
-    topics: set[str] = field(default_factory=set)
+    topics: frozenset[str] = field(default_factory=frozenset)
+
+    def __or__(self, other: "AffectedReaders") -> "AffectedReaders":
+        return AffectedReaders(self.author_id or other.author_id, self.topics | other.topics)
 
 
-class ReplacementBoosts:
-    """Whatever is withdrawn is looked at soon, batch after batch."""
+class ReplacementBoosts(BatchedWork[RemovedBoost, AffectedReaders]):
+    """Sends the next visible boost to readers whose page showed a deleted one."""
+
+    batch_size = 100  # boosts; a deleted account deletes its boosts one after the other
+    failure_message = "boosts behind withdrawn ones could not be read: %s"
 
     def __init__(self, registry: SocketRegistry, hydrator: Hydrator, broadcaster: Broadcaster) -> None:
+        super().__init__()
         self._registry = registry
         self._hydrator = hydrator
         self._broadcaster = broadcaster
-        self._pending: dict[RemovedBoost, AffectedReaders] = {}
-        self._has_pending = asyncio.Event()
 
     def check(
         self,
@@ -54,65 +51,38 @@ class ReplacementBoosts:
         author_id: AccountId | None = None,
         subscriptions: Iterable[Subscription] = (),
     ) -> None:
-        """For all who follow or have listed the booster, or for subscriptions that showed the boost."""
-        topics = set(_viewers_seeing_boosts_once(subscriptions))
-        if author_id is None and not topics:
+        """Look for a replacement, for the followers and lists of `author_id` or for some subscriptions."""
+        topics = frozenset(_viewers_seeing_boosts_once(subscriptions))
+        if author_id is not None or topics:
+            self.add((boost_id, original_id), AffectedReaders(author_id, topics))
+
+    async def process(self, batch: dict[RemovedBoost, AffectedReaders]) -> None:
+        if not (open_topics := set(_viewers_seeing_boosts_once(self._registry.open_subscriptions()))):
             return
-        readers = self._pending.setdefault((boost_id, original_id), AffectedReaders())
-        readers.author_id = author_id or readers.author_id
-        readers.topics |= topics
-        self._has_pending.set()
-
-    async def run(self) -> None:
-        """For ever."""
-        while True:
-            await self._has_pending.wait()
-            self._has_pending.clear()
-            await self.send_pending()
-
-    async def send_pending(self) -> None:
-        """Until nothing waits."""
-        while self._pending:
-            await self._send_batch()
-
-    async def _send_batch(self) -> None:
-        """What could not be read is looked at once more: clients drop what they hold."""
-        asked = {each: self._pending.pop(each) for each in list(self._pending)[:BOOSTS_PER_BATCH]}
-        try:
-            await self._send_replacements(asked)
-        except StoreError as error:
-            log.warning("boosts behind withdrawn ones could not be read: %s", error)
-            for each, readers in asked.items():
-                again = self._pending.setdefault(each, readers)
-                again.author_id = readers.author_id or again.author_id
-                again.topics |= readers.topics
-            await asyncio.sleep(RETRY_S)
-
-    async def _send_replacements(self, asked: dict[RemovedBoost, AffectedReaders]) -> None:
-        if not (here := set(_viewers_seeing_boosts_once(self._registry.open_subscriptions()))):
-            return
-        later = await load_later_boosts(self._hydrator.sources, asked)
-        found = [(readers, boosts) for readers, boosts in zip(asked.values(), later, strict=True) if boosts]
-        authors = {readers.author_id for readers, _ in found if readers.author_id is not None}
-        theirs = {id: await self._topics_showing(id, here) for id in authors}
-        for readers, boosts in found:
-            met = set[str]() if readers.author_id is None else theirs[readers.author_id]
-            await self._send_first_visible(boosts, met | readers.topics)
+        later_boosts = await load_later_boosts(self._hydrator.sources, batch)
+        replacements = [
+            (readers, boosts) for readers, boosts in zip(batch.values(), later_boosts, strict=True) if boosts
+        ]
+        author_ids = {readers.author_id for readers, _ in replacements if readers.author_id is not None}
+        topics_by_author = {id: await self._topics_showing(id, open_topics) for id in author_ids}
+        for readers, boosts in replacements:
+            topics = set[str]() if readers.author_id is None else topics_by_author[readers.author_id]
+            await self._send_first_visible(boosts, topics | readers.topics)
 
     async def _send_first_visible(self, boosts: LaterBoosts, topics: set[str]) -> None:
-        """To each reader the first that they see: it hides those behind it."""
+        """Send each reader the first boost that they may see; it hides the later ones."""
         for booster_id, boost_id in boosts:
             if topics:
-                may = await self._topics_showing(booster_id, topics)
-                topics = topics - await self._broadcaster.send(boost_id, booster_id, may)
+                showing_topics = await self._topics_showing(booster_id, topics)
+                topics = topics - await self._broadcaster.send(boost_id, booster_id, showing_topics)
 
     async def _topics_showing(self, author_id: AccountId, topics: Iterable[str]) -> set[str]:
-        """Those of the timelines that may show what the author does."""
-        seats = _viewers_seeing_boosts_once(self._registry.subscriptions_at(topics))
-        return await timelines_showing_author(self._hydrator, author_id, seats)
+        """Return the timelines that may show posts of the author."""
+        viewers = _viewers_seeing_boosts_once(self._registry.subscriptions_at(topics))
+        return await timelines_showing_author(self._hydrator, author_id, viewers)
 
 
 def _viewers_seeing_boosts_once(subscriptions: Iterable[Subscription]) -> dict[str, ViewerContext]:
-    """The timelines that show boosts once, by topic."""
-    timelines = [each.channel for each in subscriptions if each.channel is not None]
-    return {each.topic: each.viewer_context for each in timelines if each.viewer_context.context in FOLLOWED_CONTEXTS}
+    """Return topic -> viewer of the timelines that show each boosted post once."""
+    channels = [each.channel for each in subscriptions if each.channel is not None]
+    return {each.topic: each.viewer_context for each in channels if each.viewer_context.context in FOLLOWED_CONTEXTS}

@@ -1,4 +1,4 @@
-"""The sockets of this process, found by what they are to hear of. Memory only."""
+"""The sockets of this process, indexed by topic, account and watched post. Kept in memory only."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -14,17 +14,18 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 MAX_REMEMBERED_DELETIONS = 10_000
-"""Deletions remembered: more than happen while the slowest replay goes on."""
+"""More posts than are deleted during the slowest replay."""
 MAX_REMEMBERED_SENT_POSTS = 1_000
-"""Entries sent lately, with the topics they went to: their counts follow them."""
+"""Posts sent most recently, with their topics. New counts are sent to the same topics."""
 MAX_QUEUED_ENTRIES = 100
-"""Live entries kept while a replay goes on; more than that, and it is replayed again."""
+"""Live entries that wait for the end of a replay. If more arrive, the replay is repeated."""
 
 
 class Subscription:
-    """One timeline on one socket. While `held` is a queue, live entries wait in it for the replay's end.
+    """One timeline on one socket.
 
-    `timeline` is None until it was found that the reader may have it; `present`: what of it is counted.
+    `queue`: live entries that wait for the end of a replay; None while the subscription is live.
+    `channel`: None until access to the timeline was checked.
     """
 
     __slots__ = (
@@ -41,7 +42,7 @@ class Subscription:
 
     def __init__(self, socket: "LiveSocket", name: str, after: PostId | None = None) -> None:
         self.socket = socket
-        self.name = name  # as the client calls the timeline
+        self.name = name  # as the client names the timeline
         self.after = after
         self.channel: Channel | None = None
         self.presence_members: list[str] = []
@@ -52,11 +53,11 @@ class Subscription:
 
     @property
     def resume_after(self) -> PostId | None:
-        """Where to begin it anew: what the client asked for, until it has got that far."""
+        """The `after` of a repeated subscription: the last id sent, or the client's `after` before that."""
         return self.last_id if self.queue is None else self.last_id or self.after
 
     def send_or_queue(self, post_id: PostId, frame: TextFrame) -> None:
-        """A live entry."""
+        """Send a live entry, or queue it during a replay."""
         if self.queue is None:
             self.last_id = max(self.last_id, post_id)
             self.socket.writer.send(frame)
@@ -67,22 +68,22 @@ class Subscription:
             self.needs_replay = True
 
     def pause(self) -> None:
-        """Something may have been missed: what comes from now on waits for a replay."""
+        """Queue live entries until a replay has sent what may have been missed."""
         if self.queue is None:
             self.queue = deque()
         else:
             self.needs_replay = True
 
     def resume(self, is_obsolete: Callable[[PostId], bool]) -> None:
-        """The replay is through: send what was held and is not over by now, and go live."""
-        held, self.queue = self.queue or (), None
-        for post_id, frame in held:
+        """Go live after a replay: send the queued entries that are not obsolete."""
+        queued_entries, self.queue = self.queue or (), None
+        for post_id, frame in queued_entries:
             if not is_obsolete(post_id):
                 self.send_or_queue(post_id, frame)
 
 
 class LiveSocket:
-    """An accepted websocket and who sits behind it (`session_id`: hex digest; None: nobody signed in)."""
+    """An accepted websocket and its reader. `session_id` is a hex digest, None if nobody is signed in."""
 
     __slots__ = ("account_id", "language", "session_id", "subscriptions", "watched_post_ids", "writer")
 
@@ -97,7 +98,7 @@ class LiveSocket:
         self.watched_post_ids: frozenset[PostId] = frozenset()
 
     def replay_queued(self) -> None:
-        """What waits for the end of a replay was judged by rights of before: it is replayed once more."""
+        """Repeat running replays, because the queued entries were checked against old relations."""
         for subscription in self.subscriptions.values():
             if subscription.queue is not None:
                 subscription.queue.clear()
@@ -105,7 +106,7 @@ class LiveSocket:
 
 
 class SocketRegistry:
-    """Every socket, by topic, by account, by watched post."""
+    """Every socket of this process, by topic, by account, by watched post."""
 
     def __init__(self) -> None:
         self.sockets: dict[LiveSocket, None] = {}
@@ -116,7 +117,7 @@ class SocketRegistry:
         self._topics_by_sent_post: OrderedDict[PostId, set[str]] = OrderedDict()
         self._version_by_account: dict[AccountId, int] = {}
         self.relation_version = 0
-        """Counts the changes of relations of those who are here."""
+        """Number of changes to relations of accounts that have sockets here."""
 
     def add(self, socket: LiveSocket) -> None:
         self.sockets[socket] = None
@@ -132,7 +133,7 @@ class SocketRegistry:
         self.set_watched_posts(socket, ())
 
     def invalidate_relations(self, *account_ids: AccountId) -> None:
-        """What was read of their rights before is not to be sent any more."""
+        """Record that relations of these accounts changed: entries hydrated before are not sent to them."""
         self.relation_version += 1
         for account_id in account_ids:
             for socket in self._sockets_by_account.get(account_id, ()):
@@ -140,11 +141,11 @@ class SocketRegistry:
                 socket.replay_queued()
 
     def have_relations_changed(self, account_id: AccountId | None, since_version: int) -> bool:
-        """Whether the account's relations have changed since that `moment`."""
+        """Return whether the account's relations changed after `since_version`."""
         return account_id is not None and self._version_by_account.get(account_id, 0) > since_version
 
     def add_subscription(self, subscription: Subscription, channel: Channel) -> None:
-        """From now on the subscription gets what comes on the timeline."""
+        """Index the subscription by the topics of its channel."""
         subscription.channel = channel
         for topic in channel.topics:
             self._subscriptions_by_topic.setdefault(topic, {})[subscription] = None
@@ -155,7 +156,7 @@ class SocketRegistry:
                 _remove_from_index(self._subscriptions_by_topic, topic, subscription)
 
     def set_watched_posts(self, socket: LiveSocket, post_ids: Iterable[PostId]) -> None:
-        """The posts that the socket shows, in place of those before."""
+        """Replace the posts whose counts are sent to the socket."""
         for post_id in socket.watched_post_ids:
             _remove_from_index(self._sockets_by_watched_post, post_id, socket)
         socket.watched_post_ids = frozenset(post_ids)
@@ -163,7 +164,7 @@ class SocketRegistry:
             self._sockets_by_watched_post.setdefault(post_id, {})[socket] = None
 
     def is_deleted(self, post_id: PostId) -> bool:
-        """Deleted lately: an entry still on its way must not come after the word of its deletion."""
+        """Return whether the post was deleted recently: its entry must not follow its `deleted` message."""
         return post_id in self._deleted_ids
 
     def mark_deleted(self, post_id: PostId) -> None:
@@ -172,21 +173,21 @@ class SocketRegistry:
             self._deleted_ids.popitem(last=False)
 
     def record_sent(self, shown_id: PostId, topics: Iterable[str]) -> None:
-        """An entry that shows the post went out, live or replayed."""
+        """Record that an entry with the post was sent to `topics`, live or replayed."""
         self._topics_by_sent_post.setdefault(shown_id, set()).update(topics)
         self._topics_by_sent_post.move_to_end(shown_id)
         if len(self._topics_by_sent_post) > MAX_REMEMBERED_SENT_POSTS:
             self._topics_by_sent_post.popitem(last=False)
 
     def subscriptions_showing(self, post_id: PostId) -> list[Subscription]:
-        """Where entries that show the post went lately."""
+        """Return the subscriptions that entries with the post were sent to."""
         return self.subscriptions_at(self._topics_by_sent_post.get(post_id, ()))
 
     def has_topic(self, topic: str) -> bool:
         return topic in self._subscriptions_by_topic
 
     def subscriptions_at(self, topics: Iterable[str]) -> list[Subscription]:
-        """Each once, though it may listen to several of the topics."""
+        """Return the subscriptions of any of the topics, each once."""
         return list(dict.fromkeys(each for topic in topics for each in self._subscriptions_by_topic.get(topic, ())))
 
     def sockets_of_account(self, account_id: AccountId) -> list[LiveSocket]:
@@ -194,19 +195,19 @@ class SocketRegistry:
 
     @property
     def account_ids(self) -> list[AccountId]:
-        """Everybody who has a socket here."""
+        """The accounts that have a socket here."""
         return list(self._sockets_by_account)
 
     def sockets_watching(self, post_id: PostId) -> list[LiveSocket]:
         return list(self._sockets_by_watched_post.get(post_id, ()))
 
     def open_subscriptions(self) -> list[Subscription]:
-        """Every subscription that has its timeline."""
+        """Return every subscription that has its channel."""
         return list(dict.fromkeys(each for listening in self._subscriptions_by_topic.values() for each in listening))
 
 
 def _remove_from_index(index: dict[K, dict[V, None]], key: K, value: V) -> None:
-    """Remove, and the key with its last value."""
+    """Remove the value, and the key if it was the last value."""
     values = index.get(key)
     if values is not None:
         values.pop(value, None)

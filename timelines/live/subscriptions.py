@@ -1,39 +1,57 @@
-"""From "subscribe" to live: listen in memory, be present, read what was missed, then what came meanwhile.
+"""Starts, repairs and ends subscriptions: listen, register presence, replay missed entries, then go live.
 
-In this order there is no hole: an entry is in the page that is read, or arrives at the socket, or both.
+This order leaves no gap: an entry is on the page that the replay reads, or arrives live, or both.
+
+A replay starts 60 s of id time before the last id of the reader, or earlier by the largest delivery lag of the
+last day, because an entry may be delivered later than its id says. The client ignores entries that it has.
+More than MAX_REPLAYED_ENTRIES newer entries are a gap, which the client loads page by page.
 """
 
 import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
 from accounts.domain import AccountId
-from socialsite.ids import PostId
-from socialsite.recipes.pubsub_listener import MillisecondClock, PubSubListener
+from socialsite.ids import SEQUENCE_BITS, PostId, TimeSource, id_at
+from socialsite.recipes.pubsub_listener import PubSubListener
 from socialsite.store.errors import StoreError
-from timelines.live import frames
-from timelines.live.channels import LIST_NAME_PREFIX, Channel, ChannelResolver, SubscriptionDenied
-from timelines.live.rendering import render_entry_frame
-from timelines.live.replay import MissedEntries, read_missed, read_newest_id
+from timelines.live import socket_messages
+from timelines.live.broadcaster import render_entry_frame
+from timelines.live.channels import LIST_NAME_PREFIX, Channel, ChannelResolver, PageReader, SubscriptionDenied
 from timelines.live.service import LiveService
 from timelines.live.socket_registry import LiveSocket, SocketRegistry, Subscription
+from timelines.notifications.notification import VisibleNotification
 from timelines.pages.page import HydratedPost
 
 MAX_CONCURRENT_REPLAYS = 8
 RETRY_S = 3.0
-INTERNAL_ERROR_CLOSE_CODE = 4500
-"""Close code after a defect of ours: the client comes again and catches up."""
+MAX_REPLAYED_ENTRIES = 100
+REWIND_MS = 60_000
+REWIND_PAGE_LIMITS = 10, 90, 100, 100
+"""Sizes of the pages read from the rewound time: the first few entries usually reach its start. A timeline with
+more than 300 entries a minute replays the newest of them."""
 
+Entry = HydratedPost | VisibleNotification
 Result = TypeVar("Result")
 
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class MissedEntries:
+    """Entries to send, oldest first. `has_gap`: there are more than are replayed. `last_id`: where to go on."""
+
+    entries: tuple[Entry, ...]
+    last_id: PostId
+    has_gap: bool = False
+
+
 class SubscriptionManager:
-    """Begins, repairs and ends the subscriptions of all sockets. A live one costs no task."""
+    """Manages the subscriptions of all sockets. A live subscription has no task."""
 
     def __init__(
         self,
@@ -41,7 +59,7 @@ class SubscriptionManager:
         listener: PubSubListener,
         channels: ChannelResolver,
         live: LiveService,
-        clock: MillisecondClock,
+        clock: TimeSource,
     ) -> None:
         self._registry = registry
         self._listener = listener
@@ -52,7 +70,7 @@ class SubscriptionManager:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def subscribe(self, socket: LiveSocket, name: str, after: PostId | None) -> None:
-        """Subscribe; once more to the same timeline begins anew."""
+        """Subscribe. An existing subscription to the same timeline is replaced."""
         self.unsubscribe(socket, name)
         subscription = socket.subscriptions[name] = Subscription(socket, name, after)
         self._start_task(subscription, self._subscribe(subscription, after))
@@ -68,25 +86,25 @@ class SubscriptionManager:
             self._listener.remove_member(member)
 
     def resubscribe_lists(self, account_id: AccountId) -> None:
-        """Their rules are others now: what comes next is judged by them."""
+        """Subscribe the account's open list timelines again, because the rules of its lists changed."""
         for socket in self._registry.sockets_of_account(account_id):
             for name, subscription in list(socket.subscriptions.items()):
                 if name.startswith(LIST_NAME_PREFIX):
                     self.subscribe(socket, name, subscription.resume_after)
 
     def pause_all(self) -> None:
-        """Something may have been missed: what comes from now on waits."""
+        """Queue live entries of every subscription, because messages may have been missed."""
         for subscription in self._registry.open_subscriptions():
             subscription.pause()
 
     async def replay_all(self) -> None:
-        """All is registered again: replay each subscription from its last id.
+        """Replay every subscription from its last id, after the process is registered again.
 
-        Held once more, because one that was just beginning may have gone live before it was registered.
+        Each is paused here too: a subscription that was starting may have gone live before the registration.
         """
         for subscription in self._registry.open_subscriptions():
             subscription.pause()
-            if subscription.task is None or subscription.task.done():  # its callback may be due only
+            if subscription.task is None or subscription.task.done():  # its done callback may not have run yet
                 self._start_task(subscription, self._replay_and_resume(subscription))
 
     async def close(self) -> None:
@@ -103,79 +121,113 @@ class SubscriptionManager:
         self._tasks.discard(task)
         if subscription.task is task:
             subscription.task = None
-        if not task.cancelled() and (defect := task.exception()) is not None:
-            log.error("a subscription stumbled", exc_info=defect)
-            subscription.socket.writer.close(INTERNAL_ERROR_CLOSE_CODE)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a subscription stumbled", exc_info=error)
+            subscription.socket.writer.close(socket_messages.INTERNAL_ERROR_CLOSE_CODE)
 
     async def _subscribe(self, subscription: Subscription, after: PostId | None) -> None:
         socket, name = subscription.socket, subscription.name
         try:
-            timeline = await _retry_while_unavailable(lambda: self._channels.resolve(name, socket.account_id))
-        except SubscriptionDenied as refused:
+            channel = await _retry_while_unavailable(lambda: self._channels.resolve(name, socket.account_id))
+        except SubscriptionDenied as denied:
             del socket.subscriptions[name]
-            socket.writer.send(frames.encode_error(refused.code))
+            socket.writer.send(socket_messages.encode_error(denied.code))
             return
-        self._registry.add_subscription(subscription, timeline)
-        await self._register_presence(subscription, timeline)
+        self._registry.add_subscription(subscription, channel)
+        await self._register_presence(subscription, channel)
         if after is None:
-            subscription.last_id = await _retry_while_unavailable(lambda: read_newest_id(timeline.read_page))
-            replayed: frozenset[PostId] = frozenset()
+            subscription.last_id = await _retry_while_unavailable(lambda: read_newest_id(channel.read_page))
+            replayed_ids: frozenset[PostId] = frozenset()
         else:
             subscription.last_id = after
-            replayed = await self._replay(subscription, timeline)
-        socket.writer.send(frames.encode_subscribed(name, subscription.last_id))
+            replayed_ids = await self._replay(subscription, channel)
+        socket.writer.send(socket_messages.encode_subscribed(name, subscription.last_id))
         if subscription.needs_replay:
-            replayed |= await self._replay(subscription, timeline)
-        self._resume(subscription, replayed)
+            replayed_ids |= await self._replay(subscription, channel)
+        self._resume(subscription, replayed_ids)
 
-    async def _register_presence(self, subscription: Subscription, timeline: Channel) -> None:
-        for member in timeline.presence_members:
+    async def _register_presence(self, subscription: Subscription, channel: Channel) -> None:
+        for member in channel.presence_members:
             await _retry_while_unavailable(partial(self._listener.add_member, member))
             subscription.presence_members.append(member)
 
     async def _replay_and_resume(self, subscription: Subscription) -> None:
         assert subscription.channel is not None
-        replayed = await self._replay(subscription, subscription.channel)
-        self._resume(subscription, replayed)
+        replayed_ids = await self._replay(subscription, subscription.channel)
+        self._resume(subscription, replayed_ids)
 
-    def _resume(self, subscription: Subscription, replayed: frozenset[PostId]) -> None:
-        """Nothing held comes twice, or after the word of its deletion."""
-        subscription.resume(lambda post_id: post_id in replayed or self._registry.is_deleted(post_id))
+    def _resume(self, subscription: Subscription, replayed_ids: frozenset[PostId]) -> None:
+        """Go live. Queued entries that were replayed or deleted meanwhile are dropped."""
+        subscription.resume(lambda post_id: post_id in replayed_ids or self._registry.is_deleted(post_id))
 
-    async def _replay(self, subscription: Subscription, timeline: Channel) -> frozenset[PostId]:
-        """Send what was missed after `last`, until nothing more may have been; the ids sent."""
-        sent: set[PostId] = set()
+    async def _replay(self, subscription: Subscription, channel: Channel) -> frozenset[PostId]:
+        """Send the entries after `last_id` until none can be missing. Returns the ids sent."""
+        sent_ids: set[PostId] = set()
         subscription.needs_replay = True
         while subscription.needs_replay:
             subscription.needs_replay = False
-            found = await _retry_while_unavailable(lambda: self._read_missed(subscription, timeline))
-            await self._send_missed(subscription, found)
-            sent.update(entry.id for entry in found.entries)
-        return frozenset(sent)
+            missed = await _retry_while_unavailable(lambda: self._read_missed(subscription, channel))
+            await self._send_missed(subscription, missed)
+            sent_ids.update(entry.id for entry in missed.entries)
+        return frozenset(sent_ids)
 
-    async def _read_missed(self, subscription: Subscription, timeline: Channel) -> MissedEntries:
+    async def _read_missed(self, subscription: Subscription, channel: Channel) -> MissedEntries:
         async with self._replay_slots:
             now_ms = self._clock.now_ms()
             rewind_ms = await self._live.rewind_ms(now_ms)
-            return await read_missed(timeline.read_page, subscription.last_id, now_ms, rewind_ms)
+            return await read_missed(channel.read_page, subscription.last_id, now_ms, rewind_ms)
 
-    async def _send_missed(self, subscription: Subscription, found: MissedEntries) -> None:
+    async def _send_missed(self, subscription: Subscription, missed: MissedEntries) -> None:
         socket = subscription.socket
-        if found.has_gap:
-            socket.writer.send(frames.encode_gap(subscription.name, subscription.last_id, found.last_id))
-        for entry in found.entries:
+        if missed.has_gap:
+            socket.writer.send(socket_messages.encode_gap(subscription.name, subscription.last_id, missed.last_id))
+        for entry in missed.entries:
             await socket.writer.wait_until_drained()
             if not self._registry.is_deleted(entry.id):
                 socket.writer.send(render_entry_frame(subscription.name, entry, socket.language))
                 if isinstance(entry, HydratedPost) and subscription.channel is not None:
                     self._registry.record_sent(entry.shown.post.id, [subscription.channel.topic])
-        subscription.last_id = found.last_id
+        subscription.last_id = missed.last_id
 
 
 async def _retry_while_unavailable(read: Callable[[], Awaitable[Result]]) -> Result:
-    """`read`, repeated while the store is away; random, so that thousands of sockets do not ask in step."""
+    """Repeat `read` while it raises StoreError, after random pauses so that sockets do not retry in step."""
     while True:
         try:
             return await read()
         except StoreError:
             await asyncio.sleep(random.uniform(RETRY_S / 10, RETRY_S))  # noqa: S311 - not a secret
+
+
+async def read_newest_id(read_page: PageReader) -> PostId:
+    """Return the newest id of a timeline, 0 if it is empty."""
+    page = await read_page(limit=1)
+    return page.entries[0].id if page.entries else PostId(0)
+
+
+async def read_missed(read_page: PageReader, after: PostId, now_ms: int, rewind_ms: int = REWIND_MS) -> MissedEntries:
+    """Read the entries after `after`, and those of the rewound time before it.
+
+    An id from the future counts as the present.
+    """
+    after = min(after, id_at(now_ms))
+    newer = await read_page(after=after, limit=MAX_REPLAYED_ENTRIES)
+    if newer.previous_after is not None:
+        return MissedEntries((), await read_newest_id(read_page), has_gap=True)
+    entries = await _read_rewound(read_page, after, rewind_ms)
+    entries += reversed(newer.entries)
+    return MissedEntries(tuple(entries), newer.entries[0].id if newer.entries else after)
+
+
+async def _read_rewound(read_page: PageReader, after: PostId, rewind_ms: int) -> list[Entry]:
+    """Read the entries of the last `rewind_ms` up to and including `after`, oldest first."""
+    start = max(0, after - (rewind_ms << SEQUENCE_BITS))
+    entries: list[Entry] = []
+    before: PostId | None = PostId(after + 1)
+    for limit in REWIND_PAGE_LIMITS:
+        page = await read_page(before=before, limit=limit)
+        entries += [entry for entry in page.entries if entry.id > start]
+        before = page.next_before
+        if before is None or before <= start:
+            break
+    return entries[::-1]

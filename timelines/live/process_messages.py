@@ -1,8 +1,8 @@
-"""What processes tell each other about posts and sessions, and how it is written down.
+"""Messages between the processes of the site, about posts, relations and sessions.
 
-MessagePack arrays, first the kind with its schema number: a process of another release skips kinds it does
-not know. They carry no post: the listener has to look at it anyway, it may have been deleted since. The tags
-are there so that it looks only where somebody listens.
+A message is a MessagePack array that starts with its kind and schema number, so a process of another release
+skips kinds that it does not know. New fields are appended, because older releases ignore extra fields. No
+message contains a post: the receiver reads the post, which may have been deleted since.
 """
 
 import msgspec
@@ -13,9 +13,9 @@ from timelines.ids import ListId
 
 
 class EntryPublished(msgspec.Struct, frozen=True, array_like=True, tag="entry1"):
-    """For the author's own home, the profile and, where `public`, the public timeline; to every process.
+    """A post is on its author's profile and home, and on the public timeline if `public`. Sent to every process.
 
-    `tags`: the hashtags whose timelines hold it, normalized. Last, so that older releases pass over them.
+    `tags`: the normalized hashtags whose timelines contain the post.
     """
 
     post_id: PostId
@@ -25,7 +25,7 @@ class EntryPublished(msgspec.Struct, frozen=True, array_like=True, tag="entry1")
 
 
 class EntryDelivered(msgspec.Struct, frozen=True, array_like=True, tag="delivered1"):
-    """For the homes of `followers` and the timelines of `lists`; to a process that has them online."""
+    """A post is on the homes of `followers` and the timelines of `lists`. Sent to the process that serves them."""
 
     post_id: PostId
     author_id: AccountId
@@ -34,16 +34,16 @@ class EntryDelivered(msgspec.Struct, frozen=True, array_like=True, tag="delivere
 
 
 class EntryPulled(msgspec.Struct, frozen=True, array_like=True, tag="pulled1"):
-    """For the homes of the author's followers, to every process: the author has too many to name them."""
+    """A post is readable on the homes of all followers (fan-out on read). Sent to every process."""
 
     post_id: PostId
     author_id: AccountId
 
 
 class PostDeleted(msgspec.Struct, frozen=True, array_like=True, tag="deleted1"):
-    """To every socket. Of a boost with what it showed and who boosted: another's may be shown instead.
+    """A post was deleted. Sent to every socket.
 
-    Last, so that older releases pass over them.
+    For a boost: the boosted post and the booster, because another boost may be shown instead.
     """
 
     post_id: PostId
@@ -52,19 +52,19 @@ class PostDeleted(msgspec.Struct, frozen=True, array_like=True, tag="deleted1"):
 
 
 class CountsChanged(msgspec.Struct, frozen=True, array_like=True, tag="counts1"):
-    """To the sockets that show the post; the counts are read where they are sent."""
+    """The counts of a post changed. Each process reads the new counts for its sockets that show the post."""
 
     post_id: PostId
 
 
 class Notified(msgspec.Struct, frozen=True, array_like=True, tag="notified1"):
-    """Accounts online in a process were told of something: each with the id of its notification."""
+    """Accounts that are online in a process got a notification: pairs of account id and notification id."""
 
     told: tuple[tuple[AccountId, PostId], ...]
 
 
 class SessionsEnded(msgspec.Struct, frozen=True, array_like=True, tag="ended1"):
-    """To the sockets of a session, or of the whole account (`session` None) but for session `but`."""
+    """One session of an account ended; if `session` is None, all of its sessions except `but`."""
 
     account_id: AccountId
     session: str | None = None
@@ -72,14 +72,14 @@ class SessionsEnded(msgspec.Struct, frozen=True, array_like=True, tag="ended1"):
 
 
 class RelationChanged(msgspec.Struct, frozen=True, array_like=True, tag="relation1"):
-    """One of them keeps the other away, or no longer: what is being sent to either is looked at again."""
+    """A block, mute or the like between two accounts changed. Entries on their way to either are checked again."""
 
     account_id: AccountId
     other_id: AccountId
 
 
 class ListsChanged(msgspec.Struct, frozen=True, array_like=True, tag="lists1"):
-    """What belongs on lists of the owner is another: those that are open are opened anew."""
+    """The rules of the owner's lists changed. Open list timelines are subscribed again."""
 
     owner_id: AccountId
 
@@ -101,7 +101,7 @@ _decoder: msgspec.msgpack.Decoder[LiveMessage] = msgspec.msgpack.Decoder(LiveMes
 
 
 def decode_live(payload: bytes) -> LiveMessage | None:
-    """None for a message of a kind or schema this release does not know."""
+    """Decode a message. Returns None if this release does not know its kind or schema."""
     try:
         return _decoder.decode(payload)
     except msgspec.DecodeError:

@@ -1,6 +1,6 @@
-"""Live updates of one web process: its ear, its sockets, and the work that keeps both right.
+"""Live updates of one web process: its pub/sub listener, its sockets and its background tasks.
 
-One `StreamingServer` an event loop, opened with its first socket.
+Each event loop has one `StreamingServer`, which is opened with its first socket.
 """
 
 import asyncio
@@ -9,20 +9,19 @@ from typing import Protocol
 
 from accounts.accounts.service import AccountService
 from accounts.sessions.service import SessionService
-from socialsite.ids import PostId
-from socialsite.recipes.pubsub_listener import MillisecondClock
+from socialsite.ids import PostId, TimeSource
 from socialsite.recipes.task_supervisor import TaskSupervisor
 from socialsite.store.errors import StoreError
 from timelines.hashtags.service import FollowedHashtagService
 from timelines.lists.service import ListService
-from timelines.live import frames
+from timelines.live import socket_messages
 from timelines.live.broadcaster import Broadcaster
 from timelines.live.channels import ChannelResolver
-from timelines.live.dispatcher import SIGNED_OUT_CLOSE_CODE, LiveDispatcher
+from timelines.live.dispatcher import LiveDispatcher
 from timelines.live.missed_deletions import MissedDeletions
 from timelines.live.replacement_boosts import ReplacementBoosts
-from timelines.live.requests import BadMessage, Subscribe, Unsubscribe, Watch, parse_message, parse_post_id
 from timelines.live.service import LiveService
+from timelines.live.socket_messages import BadMessage, Subscribe, Unsubscribe, Watch, parse_message, parse_post_id
 from timelines.live.socket_registry import LiveSocket, SocketRegistry
 from timelines.live.subscriptions import SubscriptionManager
 from timelines.notifications.service import NotificationService
@@ -31,13 +30,13 @@ from timelines.reading.service import ReadingService
 
 SESSION_CHECK_INTERVAL_S = 4.0
 MAX_SUBSCRIPTIONS_PER_SOCKET = 20
-"""Timelines open on one socket; a page shows one, a client with columns a few."""
+"""Open timelines of one socket. A page shows one; a client with columns shows a few."""
 
 log = logging.getLogger(__name__)
 
 
 class StreamingServices(Protocol):
-    """What the sockets need of the site's services."""
+    """The services that sockets use."""
 
     @property
     def live(self) -> LiveService: ...
@@ -56,22 +55,22 @@ class StreamingServices(Protocol):
     @property
     def tagging(self) -> FollowedHashtagService: ...
     @property
-    def clock(self) -> MillisecondClock: ...
+    def clock(self) -> TimeSource: ...
 
 
 class StreamingServer:
-    """The sockets of this process, from their first message to their last."""
+    """Serves the sockets of this process."""
 
     def __init__(self, services: StreamingServices) -> None:
         self._registry = SocketRegistry()
         self._sessions = services.sessions
-        spreading = Broadcaster(self._registry, services.hydrator)
-        self._replacement_boosts = ReplacementBoosts(self._registry, services.hydrator, spreading)
+        broadcaster = Broadcaster(self._registry, services.hydrator)
+        self._replacement_boosts = ReplacementBoosts(self._registry, services.hydrator, broadcaster)
         self._dispatcher = LiveDispatcher(
             self._registry,
             services.hydrator,
             services.notifications,
-            spreading,
+            broadcaster,
             self._replacement_boosts,
             resubscribe_lists=lambda account_id: self._subscription_manager.resubscribe_lists(account_id),
         )
@@ -81,11 +80,11 @@ class StreamingServer:
             on_lost=lambda: self._subscription_manager.pause_all(),
             on_gap=self._replay_missed,
         )
-        timelines = ChannelResolver(
+        channels = ChannelResolver(
             services.reading, services.accounts, services.lists, services.notifications, services.tagging
         )
         self._subscription_manager = SubscriptionManager(
-            self._registry, self._listener, timelines, services.live, services.clock
+            self._registry, self._listener, channels, services.live, services.clock
         )
         self._supervisor = TaskSupervisor()
 
@@ -106,14 +105,14 @@ class StreamingServer:
         self._registry.add(socket)
 
     def disconnect(self, socket: LiveSocket) -> None:
-        """The connection is gone."""
+        """Remove a socket whose connection is closed. May be repeated."""
         for name in list(socket.subscriptions):
             self._subscription_manager.unsubscribe(socket, name)
         self._registry.remove(socket)
         socket.writer.detach()
 
     def handle_message(self, socket: LiveSocket, text: str | None) -> None:
-        """A message of the client; None for a binary one. What cannot be understood is answered so."""
+        """Handle a client's message; `text` is None for a binary one. An invalid message is answered with an error."""
         try:
             match parse_message(text):
                 case Subscribe(timeline, after):
@@ -121,10 +120,10 @@ class StreamingServer:
                 case Unsubscribe(timeline):
                     self._subscription_manager.unsubscribe(socket, timeline)
                 case Watch(ids):
-                    self._registry.set_watched_posts(socket, [parse_post_id(given) for given in ids])
+                    self._registry.set_watched_posts(socket, [parse_post_id(id) for id in ids])
                     self._missed_deletions.check(socket)
         except BadMessage:
-            socket.writer.send(frames.encode_error(frames.BAD_MESSAGE))
+            socket.writer.send(socket_messages.encode_error(socket_messages.BAD_MESSAGE))
 
     def _subscribe(self, socket: LiveSocket, name: str, after: PostId | None) -> None:
         if name not in socket.subscriptions and len(socket.subscriptions) >= MAX_SUBSCRIPTIONS_PER_SOCKET:
@@ -132,12 +131,12 @@ class StreamingServer:
         self._subscription_manager.subscribe(socket, name, after)
 
     async def _replay_missed(self) -> None:
-        """Words may have been lost, of entries and of deletions."""
+        """Replay what lost messages may have been about: entries and deletions."""
         await self._subscription_manager.replay_all()
         self._missed_deletions.check_all()
 
     async def _check_sessions_forever(self) -> None:
-        """For ever: close what a lost control message left open."""
+        """Close sockets of ended sessions until cancelled, in case the message about the end was lost."""
         while True:
             await asyncio.sleep(SESSION_CHECK_INTERVAL_S)
             try:
@@ -151,8 +150,8 @@ class StreamingServer:
             for socket in self._registry.sockets
             if socket.account_id is not None and socket.session_id is not None
         ]
-        alive = await self._sessions.are_sessions_active(list(dict.fromkeys(pair for _, pair in sockets)))
-        pairs = dict(zip(dict.fromkeys(pair for _, pair in sockets), alive, strict=True))
+        pairs = list(dict.fromkeys(pair for _, pair in sockets))
+        is_active = dict(zip(pairs, await self._sessions.are_sessions_active(pairs), strict=True))
         for socket, pair in sockets:
-            if not pairs[pair]:
-                socket.writer.close(SIGNED_OUT_CLOSE_CODE)
+            if not is_active[pair]:
+                socket.writer.close(socket_messages.SIGNED_OUT_CLOSE_CODE)

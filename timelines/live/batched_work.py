@@ -1,0 +1,58 @@
+"""Work that waits in memory until one task has read what it needs from the store."""
+
+import asyncio
+import logging
+from itertools import islice
+from typing import Any, ClassVar, Generic, TypeVar
+
+from socialsite.store.errors import StoreError
+
+RETRY_S = 1.0
+
+Key = TypeVar("Key")
+Value = TypeVar("Value", bound=Any)
+
+log = logging.getLogger(__name__)
+
+
+class BatchedWork(Generic[Key, Value]):
+    """Pending values by key. `run` processes them in batches; a batch that fails is processed again.
+
+    Thousands of sockets may add work at the same moment: they wait, and requests go on in between.
+    """
+
+    batch_size: ClassVar[int]
+    failure_message: ClassVar[str]
+    """Log text with one %s for the error."""
+
+    def __init__(self) -> None:
+        self._pending: dict[Key, Value] = {}
+        self._has_pending = asyncio.Event()
+
+    def add(self, key: Key, value: Value) -> None:
+        """Add work. Two values of one key are joined by `|`."""
+        self._pending[key] = self._pending[key] | value if key in self._pending else value
+        self._has_pending.set()
+
+    async def run(self) -> None:
+        """Process work until cancelled."""
+        while True:
+            await self._has_pending.wait()
+            self._has_pending.clear()
+            await self.send_pending()
+
+    async def send_pending(self) -> None:
+        """Process batches until nothing is pending."""
+        while self._pending:
+            batch = {key: self._pending.pop(key) for key in list(islice(self._pending, self.batch_size))}
+            try:
+                await self.process(batch)
+            except StoreError as error:
+                log.warning(self.failure_message, error)
+                for key, value in batch.items():
+                    self.add(key, value)
+                await asyncio.sleep(RETRY_S)
+
+    async def process(self, batch: dict[Key, Value]) -> None:
+        """Send what a batch results in. Raises StoreError if it cannot be read."""
+        raise NotImplementedError

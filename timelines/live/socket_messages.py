@@ -1,0 +1,118 @@
+"""JSON messages of the websocket in both directions (docs/reference/interface.md).
+
+A frame is encoded once, however many sockets it is sent to.
+"""
+
+from typing import Annotated
+
+import msgspec
+
+from socialsite.ids import MAX_ID, PostId
+from socialsite.web.socket_writer import TextFrame
+from timelines.posts.post import Counts
+
+MAX_MESSAGE_BYTES = 4096
+MAX_WATCHED_POSTS = 100
+
+BAD_MESSAGE = "bad_message"
+SIGNED_OUT = "signed_out"
+FORBIDDEN = "forbidden"
+RATE_LIMITED = "rate_limited"
+
+SIGNED_OUT_CLOSE_CODE = 4401
+FLOOD_CLOSE_CODE = 4429
+INTERNAL_ERROR_CLOSE_CODE = 4500
+"""Sent after a programming error. The client connects again and reads what it missed."""
+
+# Messages of the client
+
+ClientPostId = int | str
+
+
+class Subscribe(msgspec.Struct, tag="subscribe", frozen=True):
+    """Send new entries of `timeline`, and first the entries after `after`."""
+
+    timeline: str
+    after: ClientPostId | None = None
+
+
+class Unsubscribe(msgspec.Struct, tag="unsubscribe", frozen=True):
+    timeline: str
+
+
+class Watch(msgspec.Struct, tag="watch", frozen=True):
+    """Send new counts of these posts. Replaces the posts of the previous `watch`."""
+
+    ids: Annotated[list[ClientPostId], msgspec.Meta(max_length=MAX_WATCHED_POSTS)]
+
+
+ClientMessage = Subscribe | Unsubscribe | Watch
+
+_decoder: msgspec.json.Decoder[ClientMessage] = msgspec.json.Decoder(ClientMessage)
+
+
+class BadMessage(ValueError):
+    """The message is too long, is not JSON, or is no `ClientMessage`."""
+
+
+def parse_message(text: str | None) -> ClientMessage:
+    """Parse a text message. Raises BadMessage, also if `text` is None (a binary message)."""
+    if text is None or len(text) > MAX_MESSAGE_BYTES:
+        raise BadMessage
+    try:
+        encoded = text.encode()
+        if len(encoded) > MAX_MESSAGE_BYTES:
+            raise BadMessage
+        return _decoder.decode(encoded)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
+        raise BadMessage from error
+
+
+def parse_post_id(value: ClientPostId) -> PostId:
+    """Parse an id that the client sent as a string or a number. Raises BadMessage."""
+    if isinstance(value, str):
+        if not (value.isascii() and value.isdigit() and len(value) <= 16):
+            raise BadMessage
+        value = int(value)
+    if not 0 <= value <= MAX_ID:
+        raise BadMessage
+    return PostId(value)
+
+
+# Messages of the server
+
+_encode_json = msgspec.json.Encoder().encode
+
+
+def _encode_frame(kind: str, **fields: object) -> TextFrame:
+    return TextFrame(_encode_json({"type": kind, **fields}))
+
+
+def encode_entry(timeline: str, post_id: PostId, author: str, html: str) -> TextFrame:
+    return _encode_frame("entry", timeline=timeline, id=str(post_id), author=author, html=html)
+
+
+def encode_deleted(post_id: PostId) -> TextFrame:
+    return _encode_frame("deleted", id=str(post_id))
+
+
+def encode_counts(post_id: PostId, counts: Counts) -> TextFrame:
+    numbers = {"replies": counts.replies, "boosts": counts.boosts, "likes": counts.likes}
+    return _encode_frame("counts", id=str(post_id), counts=numbers)
+
+
+def encode_gap(timeline: str, after: PostId, newest: PostId) -> TextFrame:
+    """More entries were missed than are replayed: the client loads pages from `after`."""
+    return _encode_frame("gap", timeline=timeline, after=str(after), newest=str(newest))
+
+
+def encode_subscribed(timeline: str, last: PostId) -> TextFrame:
+    """The subscription is live. The client sends `last` as its next `after`."""
+    return _encode_frame("subscribed", timeline=timeline, last=str(last))
+
+
+_ERROR_FRAMES = {code: _encode_frame("error", code=code) for code in (BAD_MESSAGE, SIGNED_OUT, FORBIDDEN, RATE_LIMITED)}
+
+
+def encode_error(code: str) -> TextFrame:
+    return _ERROR_FRAMES[code]
