@@ -175,7 +175,7 @@ async def test_another_protocol_is_the_servers_mistake(handler):
     client = Client()
     with pytest.raises(ValueError, match="only HTTP"):
         await client.asks(handler, {"type": "websocket"})
-    with pytest.raises(ValueError, match="no application"):
+    with pytest.raises(ValueError, match="No application"):
         await client.asks(application, {"type": "smtp"})
 
 
