@@ -27,7 +27,7 @@ from socialsite import settings_parsers as environment
 from socialsite.migration.opening import open_store
 from socialsite.store import Node, Store, StoreError, StoreUnavailable, StoreUrls
 from socialsite.store.replies import parse_info
-from timelines.archive.opening import archive_at
+from timelines.archive.factory import create_archive
 from timelines.posts.archive import BadArchiveUrl
 
 may_connect = contextvars.ContextVar("may_connect", default=False)
@@ -63,7 +63,7 @@ def check_variable_names(**_: Any) -> list[CheckMessage]:
 def check_archive(**_: Any) -> list[CheckMessage]:
     """An archive that can be opened. Opens nothing."""
     try:
-        archive_at(settings.ARCHIVE_URL)
+        create_archive(settings.ARCHIVE_URL)
     except BadArchiveUrl as error:
         return [Error(str(error), id="socialsite.E007")]
     return []

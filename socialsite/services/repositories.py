@@ -9,7 +9,7 @@ from socialsite.clock import Clock, FixedClock
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
 from timelines import keys
-from timelines.archive.opening import archive_at
+from timelines.archive.factory import create_archive
 from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines, TimelineCacheSpec
 from timelines.filters.repository import Filters
@@ -76,7 +76,7 @@ class Repositories:
         homes = TimelineCacheSpec(keys.home_timeline, keys.HOME_PATTERN, config.home_cap, ttl_ms, ahead)
         of_lists = TimelineCacheSpec(keys.list_timeline, keys.LIST_PATTERN, config.list_cap, ttl_ms, ahead)
         partitions = config.follow_partitions
-        archive = archive_at(config.archive_url)
+        archive = create_archive(config.archive_url)
         posts = PostRepository(store, archive)
         return cls(
             accounts=AccountRepository(store),

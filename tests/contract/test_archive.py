@@ -24,7 +24,7 @@ from tests.support.commands import run_with_services
 from tests.support.town import SampleSite
 from tests.support.world import World, ids_on
 from timelines import keys
-from timelines.archive.service import ArchivedBodies, ArchivingService, Moved
+from timelines.archive.service import ArchivedBodies, ArchiveResult, ArchivingService
 from timelines.audit import Audit
 from timelines.audit.rebuild_after_restore import Recovering
 from timelines.posts.archive import ArchiveUnavailable
@@ -48,7 +48,7 @@ async def services(redis_urls: StoreUrls, archive_url: str) -> AsyncIterator[Ser
         yield opened
 
 
-async def archived(services: Services, before_ms: int | None = None) -> Moved:
+async def archived(services: Services, before_ms: int | None = None) -> ArchiveResult:
     """Everything to the archive, as of a little later than now."""
     before_ms = services.clock.now_ms() + 5_000 if before_ms is None else before_ms
     return await ArchivingService.over(services).archive(before_ms)
@@ -148,7 +148,7 @@ async def test_a_broken_move_and_a_lost_removal_are_tidied(town: SampleSite, ser
 
 async def test_everything_comes_back(town: SampleSite, services: Services) -> None:
     await archived(services)
-    assert await ArchivingService.over(services).bring_back() == 3
+    assert await ArchivingService.over(services).restore_all() == 3
     assert await town.execute("GET", keys.post(town.first.id)) == encode_post(town.first)
     assert [page async for page in services.repositories.archive.pages()] == []
 

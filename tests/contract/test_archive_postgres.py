@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.postgres import PostgresServer
-from timelines.archive.postgres import PATIENCE_S, PostgresArchive
-from timelines.archive.postgres_connections import Connection
+from timelines.archive.postgres import TIMEOUT_S, Connection, PostgresArchive
 from timelines.posts.archive import ArchiveUnavailable
 
 
@@ -56,12 +55,12 @@ async def test_a_restart_between_two_uses_is_not_noticed(postgres: PostgresServe
 
 
 async def test_a_frozen_server_is_given_up_in_time(postgres: PostgresServer) -> None:
-    archive = PostgresArchive(postgres.url, patience_s=0.3)
+    archive = PostgresArchive(postgres.url, timeout_s=0.3)
     with postgres.frozen():
         started = time.monotonic()
         with pytest.raises(ArchiveUnavailable, match="did not answer within"):
             await archive.get([1])
-        assert time.monotonic() - started < PATIENCE_S  # else it is not the patience it was given
+        assert time.monotonic() - started < TIMEOUT_S  # else it is not the patience it was given
     await archive.put([(1, b"a")])
     assert await archive.get([1]) == {1: b"a"}
     await archive.close()
@@ -69,7 +68,7 @@ async def test_a_frozen_server_is_given_up_in_time(postgres: PostgresServer) -> 
 
 async def test_a_backend_that_hangs_is_given_up_in_time(postgres: PostgresServer) -> None:
     """Its connection is not used again, and the server's own time-out frees what waits for the lock."""
-    archive = PostgresArchive(postgres.url, patience_s=0.3)
+    archive = PostgresArchive(postgres.url, timeout_s=0.3)
     await archive.put([(1, b"a")])
     with postgres.client() as client, client.transaction():
         client.execute("LOCK TABLE archived_posts IN ACCESS EXCLUSIVE MODE")
@@ -77,7 +76,7 @@ async def test_a_backend_that_hangs_is_given_up_in_time(postgres: PostgresServer
         for use in (archive.get([1]), archive.put([(1, b"b")])):
             with pytest.raises(ArchiveUnavailable):
                 await use
-        assert time.monotonic() - started < PATIENCE_S
+        assert time.monotonic() - started < TIMEOUT_S
     assert await archive.get([1]) == {1: b"a"}
     await archive.close()
 
@@ -124,7 +123,7 @@ async def test_the_first_dead_connection_takes_all_idle_ones_along(postgres: Pos
 async def test_a_connection_that_takes_no_settings_is_closed_and_trouble(postgres: PostgresServer) -> None:
     usual = PostgresArchive(postgres.url)
     await usual.put([(1, b"a")])
-    odd = PostgresArchive(f"{postgres.url}&application_name=odd", patience_s=1e10)
+    odd = PostgresArchive(f"{postgres.url}&application_name=odd", timeout_s=1e10)
     with pytest.raises(ArchiveUnavailable, match="statement_timeout"):
         await odd.get([1])
     assert await asyncio.to_thread(soon_gone, postgres, "odd")
@@ -135,8 +134,8 @@ async def test_the_server_is_told_how_long_a_reader_has_patience(postgres: Postg
     async def told(connection: Connection) -> object:
         return await (await connection.execute("SHOW statement_timeout")).fetchone()
 
-    archive = PostgresArchive(postgres.url, patience_s=0.3)
-    assert await archive._connections.run(told) == ("300ms",)
+    archive = PostgresArchive(postgres.url, timeout_s=0.3)
+    assert await archive._pool.run(told) == ("300ms",)
     await archive.close()
 
 
@@ -156,8 +155,7 @@ async def test_a_server_that_hangs_up_on_readers_who_are_gone_troubles_nobody(tm
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         may_end.set()
-        while archive._connections._connecting:  # noqa: ASYNC110 - nothing sets an event
-            await asyncio.sleep(0.01)
+        await archive.close()
     assert complaints == []
 
 
@@ -170,7 +168,7 @@ async def test_a_body_is_on_the_disk_even_where_the_database_is_lax(postgres: Po
         async def setting(connection: object) -> object:
             return await (await connection.execute("SHOW synchronous_commit")).fetchone()  # type: ignore[attr-defined]
 
-        assert await archive._connections.run(setting) == ("on",)
+        assert await archive._pool.run(setting) == ("on",)
     finally:
         with postgres.client() as client:
             client.execute("ALTER ROLE archive RESET synchronous_commit")

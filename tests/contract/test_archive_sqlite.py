@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from timelines.archive.sqlite import BUSY_S, SCHEMA, SQLiteArchive
+from timelines.archive.sqlite import BUSY_TIMEOUT_S, SCHEMA, SQLiteArchive
 from timelines.posts.archive import ArchiveUnavailable
 
 
@@ -43,7 +43,7 @@ async def test_who_reads_holds_up_no_move(path: Path) -> None:
     reader = sqlite3.connect(path, isolation_level=None)
     reader.execute("BEGIN")
     assert reader.execute("SELECT body FROM posts").fetchall() == [(b"a",)]
-    async with asyncio.timeout(0.9 * BUSY_S):  # less than the archive waits for a lock
+    async with asyncio.timeout(0.9 * BUSY_TIMEOUT_S):  # less than the archive waits for a lock
         await archive.put([(1, b"b")])
     assert reader.execute("SELECT body FROM posts").fetchall() == [(b"a",)]
     reader.close()

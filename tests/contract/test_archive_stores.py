@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 from django.core.checks import run_checks
 
-from timelines.archive.opening import archive_at
-from timelines.archive.service import place_of
+from timelines.archive.factory import create_archive
+from timelines.archive.service import public_url
 from timelines.archive.sqlite import SQLiteArchive
 from timelines.posts.archive import Archive, ArchiveUnavailable, BadArchiveUrl
 
@@ -28,7 +28,7 @@ async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
     made: list[Archive] = []
 
     def one() -> Archive:
-        made.append(archive_at(url))
+        made.append(create_archive(url))
         return made[-1]
 
     yield one
@@ -103,7 +103,7 @@ async def test_the_file_is_the_owners_and_made_by_the_first_move(tmp_path: Path)
 )
 def test_an_unknown_archive_is_refused_without_its_password(url: str) -> None:
     with pytest.raises(BadArchiveUrl, match="ARCHIVE_URL must be") as refused:
-        archive_at(url)
+        create_archive(url)
     assert "secret" not in str(refused.value)
 
 
@@ -120,7 +120,7 @@ def test_a_missing_psycopg_is_told_with_the_file_to_install(monkeypatch: pytest.
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(BadArchiveUrl, match=r"-r requirements-postgres\.txt$"):
-        archive_at("postgresql://host/db")
+        create_archive("postgresql://host/db")
 
 
 @pytest.mark.parametrize(
@@ -131,4 +131,4 @@ def test_a_missing_psycopg_is_told_with_the_file_to_install(monkeypatch: pytest.
     ],
 )
 def test_the_place_is_shown_without_secrets(url: str, shown: str) -> None:
-    assert place_of(url) == shown
+    assert public_url(url) == shown

@@ -61,7 +61,7 @@ async def test_what_comes_back_from_the_archive_stands_before_the_archive_lets_g
             assert (await archiving.archive(ms_from_id(post.id) + 1)).posts == 1
             with slow_disk(server, FSYNC_S):
                 await wait_until_fsync_begins(server, services.store)
-                assert await archiving.bring_back() == 1
+                assert await archiving.restore_all() == 1
         server.start()
         async with open_services(StoreUrls(server.url), configuration) as services:
             assert await services.repositories.posts.find(post.id) == post

@@ -1,23 +1,36 @@
-"""The archive as one table of a PostgreSQL database, for a site whose processes stand on several machines.
+"""The archive as one table of a PostgreSQL database, for a site with processes on several machines.
 
-psycopg is optional (requirements-postgres.txt): this module is imported where ARCHIVE_URL asks for it.
+psycopg and psycopg_pool are optional (requirements-postgres.txt): only ARCHIVE_URL=postgresql://… imports this module.
 """
 
-from collections.abc import AsyncIterator, Collection, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from typing import Any, TypeVar
 
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.errors import UndefinedTable
+from psycopg_pool import AsyncConnectionPool
 
-from timelines.archive.postgres_connections import Connection, Connections
-from timelines.posts.archive import Body
+from timelines.posts.archive import ArchiveUnavailable, BadArchiveUrl, Body
 
 BODIES_PER_PAGE = 500
 BODIES_PER_WRITE = 500
 IDS_PER_READ = 5000
-PATIENCE_S = 5.0
-"""How long one use may take, waiting for a connection included; a page waits no longer."""
+TIMEOUT_S = 5.0
+"""Longest duration of one use, including the wait for a connection. A page never waits longer."""
+CANCEL_GRACE_S = 1.0
+"""Time in which the server may confirm that a query was cancelled. A frozen server never does."""
+MAX_CONNECTIONS = 4  # of one process: what a page reads takes a millisecond
 
+DEFAULT_OPTIONS: dict[str, str | int | None] = {"application_name": "socialsite", "connect_timeout": 5}
+SETTINGS = (
+    "SELECT set_config('statement_timeout', %s, false), CASE current_setting('synchronous_commit')"
+    " WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END"
+)
+"""A body must be on disk before Redis drops it, also if the database turns synchronous_commit off."""
 CREATE = "CREATE TABLE IF NOT EXISTS archived_posts (id bigint PRIMARY KEY, body bytea NOT NULL)"
-ONE_AT_ONCE = "SELECT pg_advisory_xact_lock(hashtext('archived_posts'))"
+LOCK = "SELECT pg_advisory_xact_lock(hashtext('archived_posts'))"
 PUT = (
     "INSERT INTO archived_posts (id, body) SELECT * FROM unnest(%b::bigint[], %b::bytea[])"
     " ON CONFLICT (id) DO UPDATE SET body = excluded.body"
@@ -26,34 +39,43 @@ GET = "SELECT id, body FROM archived_posts WHERE id = ANY(%b::bigint[])"
 REMOVE = "DELETE FROM archived_posts WHERE id = ANY(%b::bigint[])"
 PAGE = "SELECT id, body FROM archived_posts WHERE id > %b::bigint ORDER BY id LIMIT %b::bigint"
 
+Connection = psycopg.AsyncConnection[Body]
+Pool = AsyncConnectionPool[Connection]
+T = TypeVar("T")
+
 
 class PostgresArchive:
-    """Table `archived_posts` (id, body), made by the first `put`: reading a wrong database is trouble."""
+    """Table `archived_posts` (id, body). The first `put` creates it; a read of a database without it fails."""
 
-    def __init__(self, url: str, patience_s: float = PATIENCE_S) -> None:
-        self._connections = Connections(url, patience_s)
+    def __init__(self, url: str, timeout_s: float = TIMEOUT_S) -> None:
+        self._pool = PostgresPool(url, timeout_s)
 
     async def put(self, bodies: Sequence[Body]) -> None:
-        ordered = sorted(dict(bodies).items())  # each once, and in one order: two writers never deadlock
+        ordered = sorted(dict(bodies).items())  # each id once, in one order: two writers never deadlock
         for start in range(0, len(ordered), BODIES_PER_WRITE):
-            some = ordered[start : start + BODIES_PER_WRITE]
-            columns = ([post_id for post_id, _ in some], [body for _, body in some])
+            batch = ordered[start : start + BODIES_PER_WRITE]
+            columns = ([post_id for post_id, _ in batch], [body for _, body in batch])
 
             async def write(connection: Connection, columns: tuple[list[int], list[bytes]] = columns) -> None:
                 try:
                     await connection.execute(PUT, columns)
                 except UndefinedTable:
-                    await _create(connection)
+                    await _create_table(connection)
                     await connection.execute(PUT, columns)
 
-            await self._connections.run(write)
+            await self._pool.run(write)
 
     async def get(self, post_ids: Collection[int]) -> dict[int, bytes]:
         ids = list(post_ids)
-        found: dict[int, bytes] = {}
+        bodies: dict[int, bytes] = {}
         for start in range(0, len(ids), IDS_PER_READ):
-            found.update(await self._rows(GET, ids[start : start + IDS_PER_READ]))
-        return found
+            batch = ids[start : start + IDS_PER_READ]
+
+            async def read(connection: Connection, batch: list[int] = batch) -> list[Body]:
+                return await (await connection.execute(GET, (batch,), binary=True)).fetchall()
+
+            bodies.update(await self._pool.run(read))
+        return bodies
 
     async def remove(self, post_ids: Collection[int]) -> None:
         ids = sorted(post_ids)
@@ -62,19 +84,19 @@ class PostgresArchive:
             await connection.execute(REMOVE, (ids,))
 
         if ids:
-            await self._connections.run(write)
+            await self._pool.run(write)
 
     async def pages(self) -> AsyncIterator[list[Body]]:
-        last = -1
-        while page := await self._page(last):
+        last_id = -1
+        while page := await self._read_page(last_id):
             yield page
-            last = page[-1][0]
+            last_id = page[-1][0]
 
     async def close(self) -> None:
-        await self._connections.close()
+        await self._pool.close()
 
-    async def _page(self, after: int) -> list[Body]:
-        """Nothing where nothing was ever archived, as with a file that is not there yet."""
+    async def _read_page(self, after: int) -> list[Body]:
+        """Return an empty page if the table does not exist, as SQLiteArchive does without a file."""
 
         async def read(connection: Connection) -> list[Body]:
             try:
@@ -83,17 +105,107 @@ class PostgresArchive:
                 return []
             return await cursor.fetchall()
 
-        return await self._connections.run(read)
-
-    async def _rows(self, query: str, ids: list[int]) -> list[Body]:
-        async def read(connection: Connection) -> list[Body]:
-            return await (await connection.execute(query, (ids,), binary=True)).fetchall()
-
-        return await self._connections.run(read)
+        return await self._pool.run(read)
 
 
-async def _create(connection: Connection) -> None:
-    """Under a lock: without it, two first writers at once would fail one of them."""
+async def _create_table(connection: Connection) -> None:
+    """Create the table under a lock: without it, one of two processes that create it at once would fail."""
     async with connection.transaction():
-        await connection.execute(ONE_AT_ONCE)
+        await connection.execute(LOCK)
         await connection.execute(CREATE)
+
+
+class PostgresPool:
+    """The connections of one process. Every failure is ArchiveUnavailable.
+
+    A failed connection closes the pool, so that no request waits for a server that is down; the next use opens
+    another pool. (psycopg_pool alone would let each request wait for its whole time-out.)
+    """
+
+    def __init__(self, url: str, timeout_s: float) -> None:
+        self._conninfo = make_connection_string(url)
+        self._timeout_s = timeout_s
+        self._pool: Pool | None = None
+        self._failure: Exception | None = None
+        self._closing: set[asyncio.Task[None]] = set()
+
+    async def run(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        """Run `work`, twice if its first connection is broken.
+
+        Raises ArchiveUnavailable, after `timeout_s` + CANCEL_GRACE_S at the latest.
+        """
+        try:
+            # The inner time-out cancels the query on the server; the outer one stops waiting for the server.
+            async with asyncio.timeout(self._timeout_s + CANCEL_GRACE_S), asyncio.timeout(self._timeout_s):
+                pool = await self._open()
+                try:
+                    return await _run_on(pool, work)
+                except psycopg.OperationalError:  # the server may have been restarted since the last use
+                    await self._discard(pool)
+                return await _run_on(await self._open(), work)
+        except TimeoutError as error:
+            raise ArchiveUnavailable(f"the archive did not answer within {self._timeout_s:g} s") from error
+        except (psycopg.Error, OSError) as error:
+            raise ArchiveUnavailable(f"the archive cannot be used: {one_line(self._failure or error)}") from error
+
+    async def close(self) -> None:
+        if self._pool is not None:
+            await self._discard(self._pool)
+        await asyncio.gather(*self._closing)
+
+    async def _open(self) -> Pool:
+        if self._pool is None:
+            self._failure = None
+            self._pool = AsyncConnectionPool(
+                self._conninfo,
+                # Prepared statements would break behind a pooler that changes the server connection.
+                kwargs={"autocommit": True, "prepare_threshold": None},
+                configure=self._configure,
+                min_size=0,
+                max_size=MAX_CONNECTIONS,
+                timeout=self._timeout_s,
+                reconnect_timeout=0,
+                reconnect_failed=self._on_connect_failed,
+                open=False,
+            )
+        pool = self._pool
+        await pool.open()
+        return pool
+
+    async def _configure(self, connection: Connection) -> None:
+        try:
+            await connection.execute(SETTINGS, (f"{self._timeout_s * 1000:.0f}",))
+        except psycopg.Error as error:
+            self._failure = error
+            await connection.close()
+            raise
+
+    def _on_connect_failed(self, pool: AsyncConnectionPool[Any]) -> None:
+        """Called by a task of the pool, which cannot wait for its own end."""
+        closing = asyncio.create_task(self._discard(pool))
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+
+    async def _discard(self, pool: Pool) -> None:
+        """Close a pool. Requests that wait for a connection of it fail with PoolClosed."""
+        if self._pool is pool:
+            self._pool = None
+        await pool.close()
+
+
+async def _run_on(pool: Pool, work: Callable[[Connection], Awaitable[T]]) -> T:
+    async with pool.connection() as connection:
+        return await work(connection)
+
+
+def make_connection_string(url: str) -> str:
+    """The connection string for libpq. Raises BadArchiveUrl without the URL, which may contain a password."""
+    try:
+        options = conninfo_to_dict(url)
+    except psycopg.Error:
+        raise BadArchiveUrl("ARCHIVE_URL must be like postgresql://user:password@host/database") from None
+    return make_conninfo("", **{**DEFAULT_OPTIONS, **options})
+
+
+def one_line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

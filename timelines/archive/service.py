@@ -1,7 +1,7 @@
-"""Old posts to the archive, and back (the sidebar of the book's section 10.3.3). Pages read them as before.
+"""Move the bodies of old posts to the archive and back (Redis in Action, sidebar of section 10.3.3).
 
-The body is on the disk before the store lets go of it; the marker takes the place of exactly the value that
-was written there. So a stop anywhere, and any number of repetitions, lose and double nothing.
+A body is on disk before a marker replaces it in the store, and the marker replaces only the value that was written to
+disk. So a crash at any point and any number of repetitions neither lose nor duplicate a post.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -27,8 +27,9 @@ TO_BODY = load_script("unarchive_post.lua", __package__)
 
 
 @dataclass(slots=True)
-class Moved:
-    """`posts` moved; bytes of Redis that their keys took before and take now."""
+class ArchiveResult:
+    """The number of posts moved, the bytes of their keys in Redis before and after, and the number of bodies that
+    were removed from the archive because their posts are deleted."""
 
     posts: int = 0
     bytes_before: int = 0
@@ -45,78 +46,79 @@ class ArchivingService:
     def over(cls, services: "Services") -> Self:
         return cls(services.store, services.repositories.archive)
 
-    async def archive(self, before_ms: int, on_step: OnProgress = ignore_progress, *, dry_run: bool = False) -> Moved:
-        """Move the bodies of all posts from before `before_ms` (Unix ms)."""
-        moved = Moved()
-        async for node, found in self._old(int(id_at(before_ms)), on_step):
-            values = await node.pipeline([("GET", key) for key in found])
-            posts = [(k, v) for k, v in zip(found, values, strict=True) if isinstance(decode_stored(v), Post)]
-            sizes = await weights(node, [key for key, _ in posts])
-            moved.posts += len(posts)
-            moved.bytes_before += sum(sizes)
+    async def archive(
+        self, before_ms: int, on_progress: OnProgress = ignore_progress, *, dry_run: bool = False
+    ) -> ArchiveResult:
+        """Move the bodies of all posts that are older than `before_ms` (Unix ms)."""
+        result = ArchiveResult()
+        async for node, post_keys in self._old_posts(int(id_at(before_ms)), on_progress):
+            values = await node.pipeline([("GET", key) for key in post_keys])
+            posts = [(key, v) for key, v in zip(post_keys, values, strict=True) if isinstance(decode_stored(v), Post)]
+            sizes = await key_sizes(node, [key for key, _ in posts])
+            result.posts += len(posts)
+            result.bytes_before += sum(sizes)
             if not dry_run and posts:
                 await self._move(posts)
-                moved.bytes_after += sum(await weights(node, [key for key, _ in posts]))
+                result.bytes_after += sum(await key_sizes(node, [key for key, _ in posts]))
         if not dry_run:
-            moved.removed = await self._tidy()
-        return moved
+            result.removed = await self._remove_orphans()
+        return result
 
-    async def bring_back(self, on_step: OnProgress = ignore_progress) -> int:
-        """Everything into the store again; how many posts."""
+    async def restore_all(self, on_progress: OnProgress = ignore_progress) -> int:
+        """Move every body back into the store. Return the number of posts."""
         count = 0
         async for page in self._archive.pages():
-            on_step(len(page))
-            commands = [TO_BODY.command([keys.post(i)], [marker_of(body), body]) for i, body in page]
-            async with wait_for_aof_at_exit():  # the archive has the only other copy
+            on_progress(len(page))
+            commands = [TO_BODY.command([keys.post(i)], [make_marker(body), body]) for i, body in page]
+            async with wait_for_aof_at_exit():  # the only other copy is deleted next
                 count += sum(await self._store.gather(commands))
             await self._archive.remove([post_id for post_id, _ in page])
         return count
 
-    async def _old(self, below: int, on_step: OnProgress) -> AsyncIterator[tuple[Node, list[Key]]]:
+    async def _old_posts(self, below: int, on_progress: OnProgress) -> AsyncIterator[tuple[Node, list[Key]]]:
         for node in self._store.nodes:
-            async for found in scan_keys(node, on_step):
-                old = [k for k in found if k.component == "posts" and k.endswith(":post") and int(k.tag) < below]
+            async for page in scan_keys(node, on_progress):
+                old = [k for k in page if k.component == "posts" and k.endswith(":post") and int(k.tag) < below]
                 if old:
                     yield node, list(dict.fromkeys(old))
 
     async def _move(self, posts: Sequence[tuple[Key, bytes]]) -> None:
         await self._archive.put([(int(key.tag), body) for key, body in posts])
-        swaps = [TO_MARKER.command([key], [body, marker_of(body)]) for key, body in posts]
+        swaps = [TO_MARKER.command([key], [body, make_marker(body)]) for key, body in posts]
         done = await self._store.gather(swaps)
-        # Deleted meanwhile: the tombstone stands, so nothing of the post may stay.
-        lost = [int(key.tag) for (key, _), swapped in zip(posts, done, strict=True) if not swapped]
-        await self._archive.remove(lost)
+        deleted = [int(key.tag) for (key, _), swapped in zip(posts, done, strict=True) if not swapped]
+        await self._archive.remove(deleted)
 
-    async def _tidy(self) -> int:
-        """Take out bodies whose posts are not marked as archived: deleted, or a move that was broken off."""
+    async def _remove_orphans(self) -> int:
+        """Remove bodies whose posts have no marker: the post was deleted, or a move was interrupted."""
         removed = 0
         async for page in self._archive.pages():
             async with wait_for_aof_at_exit():
                 values = await self._store.gather([("GET", keys.post(post_id)) for post_id, _ in page])
-            idle = [i for (i, _), v in zip(page, values, strict=True) if decode_stored(v) is not PostState.ARCHIVED]
-            await self._archive.remove(idle)
-            removed += len(idle)
+            orphans = [i for (i, _), v in zip(page, values, strict=True) if decode_stored(v) is not PostState.ARCHIVED]
+            await self._archive.remove(orphans)
+            removed += len(orphans)
         return removed
 
 
-async def weights(node: Node, found: Sequence[Key]) -> list[int]:
-    """Bytes that each key takes, by the server's word."""
-    return [int(size or 0) for size in await node.pipeline([("MEMORY", "USAGE", key) for key in found])]
+async def key_sizes(node: Node, post_keys: Sequence[Key]) -> list[int]:
+    """Return the size of each key in bytes, as MEMORY USAGE measures it."""
+    return [int(size or 0) for size in await node.pipeline([("MEMORY", "USAGE", key) for key in post_keys])]
 
 
-def place_of(url: str) -> str:
-    """ARCHIVE_URL for people to read: without user, password and parameters."""
+def public_url(url: str) -> str:
+    """Return ARCHIVE_URL without user, password and parameters, to be printed."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def marker_of(body: bytes) -> bytes:
-    """What stays at the post's key: the author's id."""
+def make_marker(body: bytes) -> bytes:
+    """Return the value that replaces an archived body: the id of the author in digits."""
     return b"%d" % decode_post(body).author_id
 
 
 class ArchivedBodies:
-    """The archive as a backup sees it."""
+    """The archive as backups and restores use it (socialsite.maintenance)."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
@@ -132,6 +134,6 @@ class ArchivedBodies:
             await self._archive.put([(int(key.tag), body) for key, body in bodies])
 
     async def clear(self) -> None:
-        """Before a restore over what was there."""
+        """Delete every body."""
         async for page in self._archive.pages():
             await self._archive.remove([post_id for post_id, _ in page])

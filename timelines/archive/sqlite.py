@@ -1,7 +1,7 @@
 """The archive as one SQLite file, for a site whose processes share a disk.
 
-One thread has the only connection of a process, so nothing waits on the event loop; WAL lets the processes
-read while one of them writes.
+Each process has one connection, used by one thread, so the event loop never blocks. In WAL mode the processes read
+while one of them writes.
 """
 
 import asyncio
@@ -17,12 +17,12 @@ from timelines.posts.archive import ArchiveUnavailable, Body
 SCHEMA = 1
 BODIES_PER_PAGE = 500
 IDS_PER_READ = 500  # below SQLite's limit of variables in every build
-BUSY_S = 5.0
+BUSY_TIMEOUT_S = 5.0
 T = TypeVar("T")
 
 
 class SQLiteArchive:
-    """Table `posts` (id, body). The file is made by the first `put`: reading alone never makes one."""
+    """Table `posts` (id, body). The first `put` creates the file; reads never create it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -40,13 +40,13 @@ class SQLiteArchive:
         ids = list(post_ids)
 
         def read() -> dict[int, bytes]:
-            found: dict[int, bytes] = {}
+            bodies: dict[int, bytes] = {}
             for start in range(0, len(ids), IDS_PER_READ):
-                some = ids[start : start + IDS_PER_READ]
-                marks = ",".join("?" * len(some))
-                query = f"SELECT id, body FROM posts WHERE id IN ({marks})"  # noqa: S608 - marks only
-                found.update(self._open().execute(query, some))
-            return found
+                batch = ids[start : start + IDS_PER_READ]
+                marks = ",".join("?" * len(batch))
+                query = f"SELECT id, body FROM posts WHERE id IN ({marks})"  # noqa: S608 - only question marks
+                bodies.update(self._open().execute(query, batch))
+            return bodies
 
         return await self._run(read) if ids else {}
 
@@ -59,10 +59,10 @@ class SQLiteArchive:
             await self._run(write)
 
     async def pages(self) -> AsyncIterator[list[Body]]:
-        last = -1
+        last_id = -1
         while self._path.exists():
 
-            def read(after: int = last) -> list[Body]:
+            def read(after: int = last_id) -> list[Body]:
                 query = "SELECT id, body FROM posts WHERE id > ? ORDER BY id LIMIT ?"
                 return self._open().execute(query, (after, BODIES_PER_PAGE)).fetchall()
 
@@ -70,7 +70,7 @@ class SQLiteArchive:
             if not page:
                 return
             yield page
-            last = page[-1][0]
+            last_id = page[-1][0]
 
     async def close(self) -> None:
         def close() -> None:
@@ -89,16 +89,16 @@ class SQLiteArchive:
             raise ArchiveUnavailable(f"the archive {self._path} cannot be used: {error}") from error
 
     def _open(self, *, may_create: bool = False) -> sqlite3.Connection:
-        """In the archive's own thread."""
+        """Return the connection, to be used only in the archive's thread."""
         if self._connection is None:
             if may_create:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 self._path.touch(mode=0o600)
             mode = "rwc" if may_create else "rw"
             url = f"{self._path.absolute().as_uri()}?mode={mode}"
-            connection = sqlite3.connect(url, uri=True, timeout=BUSY_S)
+            connection = sqlite3.connect(url, uri=True, timeout=BUSY_TIMEOUT_S)
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")  # a body is on the disk before Redis lets go of it
+            connection.execute("PRAGMA synchronous = FULL")  # a body must be on disk before Redis drops it
             connection.execute("CREATE TABLE IF NOT EXISTS posts (id INTEGER PRIMARY KEY, body BLOB NOT NULL)")
             connection.execute(f"PRAGMA user_version = {SCHEMA}")
             self._connection = connection

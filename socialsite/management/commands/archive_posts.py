@@ -13,7 +13,7 @@ from django.core.management.base import CommandError, CommandParser
 from socialsite.maintenance.scanning import count_keys
 from socialsite.management.operator_command import OperatorCommand
 from socialsite.services import Services
-from timelines.archive.service import ArchivingService, place_of
+from timelines.archive.service import ArchivingService, public_url
 
 AGE_UNITS_MS = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 
@@ -37,7 +37,7 @@ class Command(OperatorCommand):
         archiving = ArchivingService.over(services)
         if options["undo"]:
             with self.progress_bar("Posts", None) as step:
-                self.print_line(f"Brought {await archiving.bring_back(step)} posts back.")
+                self.print_line(f"Brought {await archiving.restore_all(step)} posts back.")
             return
         before_ms = services.clock.now_ms() - self.age_ms
         with self.progress_bar("Keys", await count_keys(services.store)) as step:
@@ -46,7 +46,7 @@ class Command(OperatorCommand):
             self.print_line(f"Would move {moved.posts} posts that take {moved.bytes_before / 1e6:.1f} MB.")
             return
         self.print_line(
-            f"Moved {moved.posts} posts to {place_of(settings.ARCHIVE_URL)}: their keys took "
+            f"Moved {moved.posts} posts to {public_url(settings.ARCHIVE_URL)}: their keys took "
             f"{moved.bytes_before / 1e6:.1f} MB and take {moved.bytes_after / 1e6:.1f} MB."
         )
         if moved.removed:

@@ -1,4 +1,4 @@
-"""From ARCHIVE_URL to an archive. Another kind is one class beside SQLiteArchive and one line here."""
+"""Create the archive that ARCHIVE_URL names. Another kind of archive is one class and one line here."""
 
 from pathlib import Path
 
@@ -6,19 +6,19 @@ from timelines.archive.sqlite import SQLiteArchive
 from timelines.posts.archive import Archive, BadArchiveUrl, NoArchive
 
 
-def archive_at(url: str) -> Archive:
-    """The archive of a URL; nothing is opened before the first use. Raises BadArchiveUrl."""
+def create_archive(url: str) -> Archive:
+    """Return the archive of a URL; its first use opens it. Raises BadArchiveUrl."""
     if not url:
         return NoArchive()
     scheme, _, rest = url.partition("://")
     if scheme == "sqlite" and rest:
         return SQLiteArchive(Path(rest))
     if scheme in ("postgres", "postgresql"):
-        return _postgres(url)
+        return _create_postgres_archive(url)
     raise BadArchiveUrl("ARCHIVE_URL must be sqlite:///path/of/a/file or postgresql://user@host/database")
 
 
-def _postgres(url: str) -> Archive:
+def _create_postgres_archive(url: str) -> Archive:
     try:
         from timelines.archive.postgres import PostgresArchive
     except ImportError as error:
