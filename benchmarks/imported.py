@@ -1,6 +1,6 @@
 """The large import that backup and forecast are measured on: the slashdot graph, and posts for its accounts.
 
-The files lie beside the checkout (../shared/data); where they are absent, what needs them is skipped.
+The graph may not be copied into the repository: a benchmark that needs it is skipped if it is absent.
 """
 
 import gzip
@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING
 
 from benchmarks.figures import DataNotAvailable, Plan
 from benchmarks.servers import redis_server
+from tests.support.corpora import SOURCES, find_corpus
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from socialsite.services import Services
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 GRAPH, POSTS = "graphs/slashdot0902-directed.tsv.gz", "posts/ubuntu-irc.jsonl.gz"
 
 
 def data_path(name: str) -> Path:
-    """Raises DataNotAvailable."""
-    if not (path := DATA / name).exists():
-        raise DataNotAvailable(f"needs the reference data ../shared/data/{name}")
+    """Return the path of a data file of the tests. Raises DataNotAvailable if it is absent."""
+    path = find_corpus(name)
+    if path is None:
+        raise DataNotAvailable(f"needs {name}, from {SOURCES[name]}")
     return path
 
 

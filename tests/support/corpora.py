@@ -1,11 +1,10 @@
-"""Finds the reference data beside the checkout (../shared/data).
+"""Find the data of tests: vendored in tests/data, or, if its licence forbids a copy, beside the checkout.
 
-Where it is absent the tests that need it skip; in CI (CI=true) they fail, so that none is missed in silence.
+A test skips, also with CI=true, if its data may not be copied and is absent (`DATA_NOT_COPIED`).
 """
 
 import gzip
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,18 +12,33 @@ from typing import Any
 import pytest
 import yaml
 
-DATA_DIR = Path(__file__).resolve().parents[3] / "shared" / "data"
+VENDORED_DIR = Path(__file__).resolve().parents[1] / "data"
+EXTERNAL_DIR = Path(__file__).resolve().parents[3] / "shared" / "data"
+DATA_NOT_COPIED = "data without a licence to copy it"
+"""The start of the reason of skips that CI accepts (tests/plugins/no_skips.py)."""
+SOURCES = {
+    "graphs/slashdot0902-directed.tsv.gz": "https://snap.stanford.edu/data/soc-Slashdot0902.html",
+    "graphs/higgs-retweet-directed.tsv.gz": "https://snap.stanford.edu/data/higgs-twitter.html",
+    "posts/arsarcasm-arabic.jsonl.gz": "https://github.com/iabufarha/ArSarcasm",
+    "posts/nsmc-korean.jsonl.gz": "https://github.com/e9t/nsmc",
+    "graphs/ego-facebook-undirected.tsv.gz": "https://snap.stanford.edu/data/ego-Facebook.html",
+}
+
+
+def find_corpus(relative: str) -> Path | None:
+    """Return the path of a data file, or None if it is absent."""
+    candidates = (VENDORED_DIR / relative, EXTERNAL_DIR / relative)
+    return next((path for path in candidates if path.exists()), None)
 
 
 def corpus_path(relative: str) -> Path:
-    """The path of a file of the reference data; skips the test (fails it in CI) where it is absent."""
-    path = DATA_DIR / relative
-    if not path.exists():
-        message = f"needs the reference data ../shared/data/{relative}"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
-    return path
+    """Return the path of a data file. Skips the test if the file is absent because it may not be copied."""
+    path = find_corpus(relative)
+    if path is not None:
+        return path
+    if relative not in SOURCES:
+        pytest.fail(f"tests/data/{relative} is missing")
+    pytest.skip(f"{DATA_NOT_COPIED}: {relative}, from {SOURCES[relative]}")
 
 
 def corpus_text(relative: str) -> str:
