@@ -1,20 +1,26 @@
-"""Who may see what, kept in plain sets: what the site's timelines must agree with."""
+"""An oracle of visibility that shares no code with the product: plain sets and one function.
 
+The rules are those of docs/reference/security.md. A test compares every timeline of the site with this oracle.
+"""
+
+import re
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import Literal
 
-from accounts.domain import ACTIVE, SUSPENDED, AccountId, AccountState, Author
+from accounts.domain import AccountId
 from socialsite.clock import FixedClock
 from timelines.posts.post import Post
-from timelines.visibility.filter import Filter, find_filter
-from timelines.visibility.rights import UNFILTERED_CONTEXTS, ViewContext, ViewerRelations, may_see
+from timelines.visibility.filter import Filter
 
 Pairs = set[tuple[AccountId, AccountId]]
+Timeline = Literal["home", "list", "profile", "public", "tag"]
+PUBLIC, UNLISTED, FOLLOWERS = range(3)
 
 
 @dataclass(kw_only=True)
 class RightsModel:
-    """What was done; pairs are of who did it and whom it concerns."""
+    """All relations as sets of pairs: (who acts, whom the act concerns)."""
 
     clock: FixedClock
     posts: list[Post] = field(default_factory=list)
@@ -30,28 +36,28 @@ class RightsModel:
     def is_block_between(self, one: AccountId, other: AccountId) -> bool:
         return bool({(one, other), (other, one)} & self.blocks)
 
-    def state(self, viewer: AccountId) -> ViewerRelations:
-        now_ms = self.clock.now_ms()
-        return ViewerRelations(
-            viewer,
-            now_ms,
-            blocks=frozenset(other for one, other in self.blocks if one == viewer),
-            blocked_by=frozenset(one for one, other in self.blocks if other == viewer),
-            muted=frozenset(other for (one, other), until in self.mutes.items() if one == viewer and until > now_ms),
-            filters=tuple(self.filters[viewer]),
-        )
-
-    def author(self, account_id: AccountId) -> Author:
-        state: AccountState = SUSPENDED if account_id in self.suspended else ACTIVE
-        return Author(account_id, "", "", state, 1, account_id in self.private)
-
-    def is_visible(self, post: Post, viewer: AccountId | None, place: ViewContext) -> bool:
-        reader = None if viewer is None else self.state(viewer)
-        follows = (viewer, post.author_id) in self.follows
-        author = self.author(post.author_id)
-        if not may_see(post, author, viewer=reader, follows=follows, context=place):
+    def is_visible(self, post: Post, viewer: AccountId | None, timeline: Timeline) -> bool:
+        """Return whether `viewer` (None: signed out) may see a post that is no boost and no reply."""
+        author = post.author_id
+        for_followers = post.audience == FOLLOWERS or author in self.private
+        if author in self.suspended:
             return False
-        if reader is None or viewer == post.author_id or place in UNFILTERED_CONTEXTS:
+        if timeline in ("public", "tag") and (for_followers or post.audience == UNLISTED):
+            return False
+        if viewer is None:
+            return not for_followers
+        if viewer == author:
             return True
-        found = find_filter(reader.filters, post.text, reader.now_ms)
-        return found is None or found.action == "warn"
+        if self.is_block_between(viewer, author):
+            return False
+        if for_followers and (viewer, author) not in self.follows:
+            return False
+        if timeline == "profile":
+            return True
+        return self.mutes.get((viewer, author), 0) <= self.clock.now_ms() and not self._filter_hides(viewer, post.text)
+
+    def _filter_hides(self, viewer: AccountId, text: str) -> bool:
+        words = re.findall(r"\w+", text.lower())
+        now_ms = self.clock.now_ms()
+        active = [each for each in self.filters[viewer] if each.until_ms is None or each.until_ms > now_ms]
+        return any(each.action == "hide" and each.phrase.lower() in words for each in active)

@@ -3,16 +3,12 @@
 import pytest
 
 from tests.support.browser import BASE_URL, JSON_HEADERS, HttpBrowser
-from tests.support.routes import Route, routes
+from tests.support.routes import routes
 from tests.support.visitor import PASSWORD
 
 ROUTES = routes()
 UNSAFE = [route for route in ROUTES if route.is_unsafe]
 FOREIGN = "b" * 32
-
-
-def by_path(route: Route) -> str:
-    return route.path
 
 
 @pytest.fixture
@@ -26,42 +22,42 @@ def test_every_route_says_which_methods_it_answers():
     assert len(UNSAFE) >= 16
 
 
-@pytest.mark.parametrize("route", [route for route in UNSAFE if "GET" not in route.methods], ids=by_path)
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "TRACE"])
-async def test_a_safe_method_changes_nothing(browser, route, method):
-    answer = await browser.http.request(method, route.path, headers=JSON_HEADERS)
-    assert answer.status_code == 405
-    assert answer.headers["allow"] == "POST"
+async def test_a_safe_method_changes_nothing(browser, method):
+    for route in [route for route in UNSAFE if "GET" not in route.methods]:
+        answer = await browser.http.request(method, route.path, headers=JSON_HEADERS)
+        assert (answer.status_code, answer.headers.get("allow")) == (405, "POST"), route.path
 
 
-@pytest.mark.parametrize("route", UNSAFE, ids=by_path)
-async def test_without_a_token_nothing_is_done(browser, route):
-    for headers in ({}, JSON_HEADERS):
-        assert (await browser.http.post(route.path, headers=headers)).status_code == 403
-        assert (await browser.http.post(route.path, json={}, headers=headers)).status_code == 403
+async def test_a_post_without_a_token_is_refused(browser):
+    for route in UNSAFE:
+        for headers in ({}, JSON_HEADERS):
+            assert (await browser.http.post(route.path, headers=headers)).status_code == 403, route.path
+            assert (await browser.http.post(route.path, json={}, headers=headers)).status_code == 403, route.path
 
 
-@pytest.mark.parametrize("route", UNSAFE, ids=by_path)
-async def test_a_foreign_token_is_none(browser, route):
-    assert (await browser.http.post(route.path, data={"csrfmiddlewaretoken": FOREIGN})).status_code == 403
-    answer = await browser.http.post(route.path, json={}, headers={**JSON_HEADERS, "X-CSRFToken": FOREIGN})
-    assert (answer.status_code, answer.json()["error"]) == (403, "csrf")
+async def test_a_foreign_token_is_refused(browser):
+    for route in UNSAFE:
+        answer = await browser.http.post(route.path, data={"csrfmiddlewaretoken": FOREIGN})
+        assert answer.status_code == 403, route.path
+        answer = await browser.http.post(route.path, json={}, headers={**JSON_HEADERS, "X-CSRFToken": FOREIGN})
+        assert (answer.status_code, answer.json()["error"]) == (403, "csrf"), route.path
 
 
 @pytest.mark.parametrize(
     "origin", ["https://evil.example", "null", "http://testserver.evil.example", "https://testserver"]
 )
-@pytest.mark.parametrize("route", UNSAFE, ids=by_path)
-async def test_a_foreign_origin_is_refused_with_the_right_token(browser, route, origin):
+async def test_a_foreign_origin_is_refused_with_the_right_token(browser, origin):
     headers = {"X-CSRFToken": browser.csrf_token, "Origin": origin}
-    assert (await browser.http.post(route.path, headers=headers)).status_code == 403
+    for route in UNSAFE:
+        assert (await browser.http.post(route.path, headers=headers)).status_code == 403, route.path
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "PURGE"])
-@pytest.mark.parametrize("route", ROUTES, ids=by_path)
-async def test_other_methods_are_none_of_ours(browser, route, method):
-    answer = await browser.http.request(method, route.path, headers={**JSON_HEADERS, "X-CSRFToken": browser.csrf_token})
-    assert answer.status_code == 405
+async def test_other_methods_are_refused(browser, method):
+    headers = {**JSON_HEADERS, "X-CSRFToken": browser.csrf_token}
+    for route in ROUTES:
+        assert (await browser.http.request(method, route.path, headers=headers)).status_code == 405, route.path
 
 
 async def test_the_right_token_is_let_through_by_field_and_by_header(browser):
