@@ -126,15 +126,6 @@ async def test_a_message_in_endless_pieces_is_cut_off(daphne: DaphneProcess, wor
         assert await flood.is_closed()
 
 
-async def test_empty_pieces_without_end_are_no_way_to_hold_memory(daphne: DaphneProcess, world: World) -> None:
-    async with others_unmoved(daphne, world), raw_socket(daphne) as flood:
-        flood.frame(b"", TEXT)
-        for _ in range(20):
-            for _ in range(500):
-                flood.frame(b"", CONTINUATION)
-            await flood.drain()
-
-
 async def test_pings_without_end_disturb_nobody(daphne: DaphneProcess, world: World) -> None:
     """Nobody reads the answers, so they must not pile up: who does not read is soon not heard either."""
     async with others_unmoved(daphne, world), raw_socket(daphne) as flood:

@@ -31,6 +31,9 @@ from timelines.posts.archive import ArchiveUnavailable
 from timelines.posts.post import Post, encode_post
 from timelines.posts.stored_values import PostState
 
+MAX_ARCHIVE_COST = 8
+"""The page of 100 archived posts may cost this many times the page from the store; 1.5 to 3 was measured."""
+
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def archive_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
@@ -199,25 +202,26 @@ async def test_a_backup_brings_archived_posts_along(
     assert not (await Recovering(services).recover()).findings
 
 
-async def test_many_posts_take_a_fraction_of_their_memory_and_pages_stay_quick(
-    world: World, services: Services
-) -> None:
-    """The book's figures, on a small site: bytes saved, page time with and without."""
+async def test_archived_posts_take_half_the_memory_and_their_page_stays_fast(world: World, services: Services) -> None:
     bob = await world.person("bob")
     posts = [await bob.publishes(f"post {number} " + "words and more " * 15) for number in range(300)]
 
-    async def page_ms() -> float:
-        began = time.process_time()  # threads and all; others load this machine
-        for _ in range(20):
-            assert len((await services.reading.profile(bob.id, viewer_id=None, limit=100)).entries) == 100
-        return (time.process_time() - began) * 50
+    async def page_cpu_ms() -> float:
+        """Return the processor time of one page: the least of five rounds."""
+        rounds_ms = []
+        for _ in range(5):
+            began = time.process_time()
+            for _ in range(4):
+                assert len((await services.reading.profile(bob.id, viewer_id=None, limit=100)).entries) == 100
+            rounds_ms.append((time.process_time() - began) * 1000 / 4)
+        return min(rounds_ms)
 
-    hot = await page_ms()
+    in_store_ms = await page_cpu_ms()
     moved = await archived(services)
-    cold = await page_ms()
+    in_archive_ms = await page_cpu_ms()
     assert moved.posts == len(posts)
     assert moved.bytes_after < moved.bytes_before / 2
-    assert cold < hot + 30, f"{cold:.1f} ms instead of {hot:.1f} ms"
+    assert in_archive_ms < MAX_ARCHIVE_COST * in_store_ms, f"{in_archive_ms:.2f} ms, {in_store_ms:.2f} ms in the store"
 
 
 @pytest.mark.usefixtures("here")

@@ -185,7 +185,9 @@ async def test_a_ranking_keeps_its_best(store: Store, series: TimeSeries, now_ms
     assert await store.node(key).execute("ZCARD", key) <= 2 * MAX_RANKED_MEMBERS
 
 
-async def test_a_whole_months_ranking_is_united_in_milliseconds(store: Store, series: TimeSeries, now_ms: int) -> None:
+async def test_thirty_daily_rankings_are_united_into_one_of_a_month(
+    store: Store, series: TimeSeries, now_ms: int
+) -> None:
     for day in range(30):
         scores = {random.randrange(5_000): random.randrange(1, 90) for _ in range(900)}
         await store.gather(rank_commands(POSTERS, scores, now_ms - day * DAY_MS))
