@@ -1,44 +1,59 @@
-"""What the site counts, by name. Names are fixed words: they stand in keys."""
+"""The metrics of the site: each has a time series in Redis and, where named, a Prometheus metric.
+
+`Meter` counts both at once. The names are parts of Redis keys.
+"""
 
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from prometheus_client import Counter, Histogram
+
+from socialsite.analytics import prometheus
 from socialsite.recipes.series import DistinctMetric, Metric, RankedMetric
 
-SIGNUPS = Metric("signups")
-LOGINS = Metric("logins")
-POSTS = Metric("posts", by_second=True)
-DELIVERIES = Metric("deliveries", by_second=True)
-"""Entries brought to home and list timelines."""
-REQUESTS = Metric("requests", by_second=True)
-"""Every answered request but probes and static files."""
-PAGE_VIEWS = Metric("pages", by_second=True)
-"""Page views: pages read with success."""
-SOCKETS_OPENED = Metric("sockets")
-"""Sockets opened."""
-REFUSALS = Metric("refusals")
-"""Requests and messages that a limit refused; member: the rule. ALL: all of them."""
-ERRORS = Metric("errors")
-"""Answers of 500 and above; member: the status. ALL: all of them."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SiteMetric(Metric):
+    """A time series of the whole site, with the Prometheus counter of the same event.
+
+    If it is counted by members (the rule, the status), the member ALL_MEMBERS is their sum.
+    """
+
+    counter: Counter | None = None
+
+
+SIGNUPS = SiteMetric("signups", counter=prometheus.SIGNUPS)
+LOGINS = SiteMetric("logins", counter=prometheus.LOGINS)
+POSTS = SiteMetric("posts", by_second=True, counter=prometheus.POSTS)
+DELIVERIES = SiteMetric("deliveries", by_second=True, counter=prometheus.DELIVERIES)
+"""Entries added to home and list timelines."""
+REQUESTS = SiteMetric("requests", by_second=True)
+"""Answered requests, without probes and static files. In Prometheus: the histogram of their durations."""
+PAGE_VIEWS = SiteMetric("pages", by_second=True)
+"""HTML pages with status 200."""
+SOCKETS_OPENED = SiteMetric("sockets", counter=prometheus.SOCKETS_OPENED)
+REFUSALS = SiteMetric("refusals", counter=prometheus.REFUSALS)
+"""Requests and messages that a rate limit refused. Member: the rule."""
+ERRORS = SiteMetric("errors", counter=prometheus.ERRORS)
+"""Answers with a status of 500 or more. Member: the status."""
 
 SITE_METRICS = (SIGNUPS, LOGINS, POSTS, DELIVERIES, REQUESTS, PAGE_VIEWS, SOCKETS_OPENED, REFUSALS, ERRORS)
-"""Those whose member ALL is a figure of the whole site."""
 
 ACTIVE_ACCOUNTS = DistinctMetric("active")
-"""Accounts that asked for anything, by hour and day."""
+"""Accounts that sent a request, by hour and day."""
 ACCOUNTS_BY_REQUESTS = RankedMetric("busy")
-"""Accounts by requests."""
 ACCOUNTS_BY_POSTS = RankedMetric("posters")
-"""Accounts by posts."""
 
 
 @dataclass(frozen=True, slots=True)
 class DurationHistogram:
-    """Durations by bucket; a bucket's member is its upper bound in ms, inclusive, the last one's "more"."""
+    """Durations by bucket. The member of a bucket is its inclusive upper bound in ms, "more" for the last."""
 
     metric: Metric
     bounds_ms: tuple[int, ...]
+    histogram: Histogram
+    """The Prometheus histogram of the same durations, in seconds."""
 
     @property
     def bucket_names(self) -> tuple[str, ...]:
@@ -48,22 +63,23 @@ class DurationHistogram:
         return self.bucket_names[bisect_left(self.bounds_ms, ms)]
 
     def quantile(self, counts: Sequence[int], share: float) -> float | None:
-        """The duration that `share` of all do not exceed, interpolated within its bucket; None of nothing.
+        """Return the duration in ms that a `share` of all durations do not exceed; None if there are none.
 
-        What lies in the last bucket is only known to be longer than its bound.
+        The value is interpolated within its bucket. The last bucket has no upper end: its lower end is returned.
         """
-        wanted, seen, low = share * sum(counts), 0, 0
+        rank, counted, low = share * sum(counts), 0, 0
         if not sum(counts):
             return None
         for count, high in zip(counts, self.bounds_ms, strict=False):
-            if count and seen + count >= wanted:
-                return low + (high - low) * (wanted - seen) / count
-            seen, low = seen + count, high
+            if count and counted + count >= rank:
+                return low + (high - low) * (rank - counted) / count
+            counted, low = counted + count, high
         return float(self.bounds_ms[-1])
 
 
 DELIVERY_LATENCY = DurationHistogram(
     Metric("latency", by_second=True),
     (5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000),
+    prometheus.POST_TO_HOME_SECONDS,
 )
-"""From a post's id to its entry in a home, counted for each home it reached."""
+"""From a post's id to its entry in a home: counted for each home here, for each fan-out pass in Prometheus."""

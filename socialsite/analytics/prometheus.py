@@ -1,36 +1,35 @@
-"""What this process tells Prometheus, by name; `/metrics` shows it (metrics_page.py, docs/guide/troubleshooting.md).
+"""The Prometheus metrics of this process, which `/metrics` exports (socialsite/web/metrics_page.py).
 
-A leaf: it knows Prometheus's library and nothing of the site, so that every layer may count. A count costs a
-microsecond or two. The statistics of the site itself (`/ops/`, `stats`) live in Redis (statistics/meter.py).
+This module imports nothing of the site, so every layer may use it. One count takes 1 to 2 us. Events that are
+also in the site's own statistics are counted by `Meter` (meter.py), which increases both.
 """
 
 import asyncio
 import os
 from bisect import bisect_left
 from collections import Counter as Counts
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from socialsite.analytics import multiprocess as metrics_shared
+from socialsite.analytics import multiprocess
 
-metrics_shared.setup()
+multiprocess.setup()  # must run before the first import of prometheus_client
 
-from prometheus_client import Counter, Gauge, Histogram  # noqa: E402  (joined first)
+from prometheus_client import Counter, Gauge, Histogram  # noqa: E402
 
 SAMPLE_INTERVAL_S = 1.0
 PUBLISH_VIEW_NAME = "timelines:publish"
-"""The view that takes a new post."""
+"""The name of the view that publishes posts."""
 ROUND_TRIPS_PER_BATCH = 200
-"""Round trips of a node that wait to be counted, at most."""
+"""Pending round trips of a node after which they are added to the histogram."""
 MEMORY_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class BatchHistogram(Histogram):
-    """A histogram that takes many values at once, with one addition for each bucket that they fall into.
+    """A histogram to which many values are added at once, with one addition for each bucket.
 
-    The library has no such thing: this writes its own fields, as `Histogram.observe` does.
+    prometheus_client has no such method; this one changes the same private fields as `Histogram.observe`.
     """
 
     def observe_many(self, values: Iterable[float]) -> None:
@@ -81,61 +80,57 @@ MEMORY = Gauge("socialsite_process_resident_bytes", "Memory of each process", mu
 OPEN_FILES = Gauge("socialsite_process_open_files", "Open files of each process", multiprocess_mode="liveall")
 
 _pending_round_trips: dict[str, list[float]] = {}
-"""Round trips that are not in the histogram yet, in seconds, by node."""
+"""Node -> durations in seconds that are not in the histogram yet."""
 _request_histogram = cache(REQUESTS.labels)
 _round_trip_histogram = cache(ROUND_TRIPS.labels)
 _failure_counter = cache(REDIS_FAILURES.labels)
-refusal_counter = cache(REFUSALS.labels)
-error_counter = cache(ERRORS.labels)
+_labelled_counter = cache(Counter.labels)
+
+
+def count(counter: Counter, label: str | None, amount: int = 1) -> None:
+    """Increase a counter; `label` is the value of its only label, None if it has none."""
+    (counter if label is None else _labelled_counter(counter, label)).inc(amount)
 
 
 def observe_request(view: str, status: int, seconds: float, *, signed_in: bool) -> None:
     _request_histogram(view, f"{status // 100}xx").observe(seconds)
-    if view == PUBLISH_VIEW_NAME and status < 400 and signed_in:  # others are sent to log in, with a 303 as well
+    if (
+        view == PUBLISH_VIEW_NAME and status < 400 and signed_in
+    ):  # visitors are redirected to the log-in page, also with 303
         PUBLISH_SECONDS.observe(seconds)
 
 
 def observe_round_trip(node: str, seconds: float, has_answer: bool) -> None:
-    """`came`: whether there was an answer. A page makes several: they are counted many at once."""
+    """Record a round trip to a Redis node. Durations are added to the histogram in batches."""
     if not has_answer:
         _failure_counter(node).inc()
         return
-    waiting = _pending_round_trips.setdefault(node, [])
-    waiting.append(seconds)
-    if len(waiting) >= ROUND_TRIPS_PER_BATCH:
+    durations = _pending_round_trips.setdefault(node, [])
+    durations.append(seconds)
+    if len(durations) >= ROUND_TRIPS_PER_BATCH:
         flush_round_trips()
 
 
 def flush_round_trips() -> None:
-    """Bring what waits into the histogram: once a second, and before anybody looks at it."""
-    for node, waiting in _pending_round_trips.items():
-        _round_trip_histogram(node).observe_many(waiting)
-        waiting.clear()
-
-
-@contextmanager
-def track_open_socket() -> Iterator[None]:
-    SOCKETS_OPENED.inc()
-    SOCKETS.inc()
-    try:
-        yield
-    finally:
-        SOCKETS.dec()
+    """Add pending durations to the histogram: once a second, and before an export."""
+    for node, durations in _pending_round_trips.items():
+        _round_trip_histogram(node).observe_many(durations)
+        durations.clear()
 
 
 async def sample_forever() -> None:
-    """For ever: what nobody calls us for. Whoever starts this task owns and cancels it."""
+    """Sample the event loop, memory and files every SAMPLE_INTERVAL_S until cancelled."""
     loop = asyncio.get_running_loop()
     while True:
-        asked = loop.time()
+        started = loop.time()
         await asyncio.sleep(SAMPLE_INTERVAL_S)
-        LOOP_LAG.observe(max(0.0, loop.time() - asked - SAMPLE_INTERVAL_S))
+        LOOP_LAG.observe(max(0.0, loop.time() - started - SAMPLE_INTERVAL_S))
         sample_process()
         flush_round_trips()
 
 
 def sample_process(proc: Path = Path("/proc/self")) -> None:
-    """Memory and files; where there is no /proc (macOS) they stay 0."""
+    """Set the gauges of memory and open files. Without /proc (macOS) they stay 0."""
     try:
         MEMORY.set(int((proc / "statm").read_text().split()[1]) * MEMORY_PAGE_BYTES)
         OPEN_FILES.set(len(os.listdir(proc / "fd")))

@@ -1,4 +1,4 @@
-"""The three sides of the statistics: the meter that counts, the flusher that settles, the figures told."""
+"""The objects of the statistics, created together for one store."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ BUFFER_FLUSH_INTERVAL_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """`places`: where the totals of a kind of entity live."""
+    """`meter` counts, `flusher` adds buffered counts to their totals, `stats` reads."""
 
     meter: Meter
     stats: Stats
@@ -39,7 +39,7 @@ class Statistics:
 
     @property
     def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
-        """The workers' part."""
+        """The tasks that workers run."""
         return (PeriodicTask("flush", BUFFER_FLUSH_INTERVAL_S, self._flush),)
 
     async def _flush(self) -> None:

@@ -152,7 +152,7 @@ async def test_the_most_active_are_told_best_first(statistics: Statistics, meter
             meter.count_post(account_id)
     await meter.flush()
     now_ms = clock.now_ms()
-    best = await statistics.stats.most_active(now_ms, now_ms, 2, now_ms=now_ms, kind=ACCOUNTS_BY_POSTS)
+    best = await statistics.stats.most_active(now_ms, now_ms, 2, now_ms=now_ms, metric=ACCOUNTS_BY_POSTS)
     assert best == [(2, 5), (1, 2)]
 
 

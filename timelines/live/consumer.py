@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from socialsite.analytics import prometheus as metrics
+from socialsite.analytics import prometheus
 from socialsite.recipes.rate_limit import Identifier
 from socialsite.services import Services
 from socialsite.store.errors import StoreError
@@ -53,8 +53,7 @@ class StreamConsumer(AsyncWebsocketConsumer):
             raise StopConsumer from None
         await self.accept()  # type: ignore[no-untyped-call]
         services.statistics.meter.count_socket()
-        metrics.SOCKETS_OPENED.inc()
-        metrics.SOCKETS.inc()
+        prometheus.SOCKETS.inc()
         self.limit = create_message_limit(services, viewer)
         writer = open_socket_writer(self.base_send)
         self.socket = LiveSocket(writer, viewer.account_id, viewer.session_id, viewer.language)
@@ -73,7 +72,7 @@ class StreamConsumer(AsyncWebsocketConsumer):
         if self.socket is not None:
             self.server.disconnect(self.socket)
             self.socket = None
-            metrics.SOCKETS.dec()
+            prometheus.SOCKETS.dec()
 
 
 async def enforce_message_limit(limit: MessageLimit, writer: SocketWriter) -> bool:

@@ -79,7 +79,7 @@ async def build_report(services: Services, hours: int) -> dict[str, Any]:
 async def _most_active(services: Services, kind: RankedMetric, start_ms: int, now_ms: int) -> list[dict[str, Any]]:
     """The most active accounts; those that are gone are left out."""
     figures = services.statistics.stats
-    best = await figures.most_active(start_ms, now_ms, ACCOUNTS_SHOWN, now_ms=now_ms, kind=kind)
+    best = await figures.most_active(start_ms, now_ms, ACCOUNTS_SHOWN, now_ms=now_ms, metric=kind)
     authors = await services.accounts.find_authors([AccountId(id) for id, _ in best]) if best else {}
     return [
         {"account": authors[AccountId(id)].handle, "count": count} for id, count in best if AccountId(id) in authors
