@@ -54,7 +54,7 @@ class TimedWorker:
         self.last[author] = post.id
         through = self._open[post.id] = asyncio.get_running_loop().create_future()
         started = time.perf_counter()
-        await self._services.outbox.add(encode_job(SyndicatePost.of(post)))
+        await self._services.outbox.add(encode_job(SyndicatePost.from_post(post)))
         ended: float = await through
         return ended - started
 

@@ -123,7 +123,7 @@ async def _time_queries(store: "Store", client: Redis, queries: list[list[str]])
     client.config_resetstat()
     for terms in queries:
         walk, found = PartitionMerge(index, SearchTerms(tuple(terms), None, 0), MAX_ID), 0
-        while not walk.ended and found < WANTED:
+        while not walk.is_exhausted and found < WANTED:
             found += len(await walk.next_ids(WANTED - found))
     return _server_cpu_us(client) / len(queries)
 

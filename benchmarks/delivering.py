@@ -40,7 +40,7 @@ class Deliverer:
         self._through.clear()
         post = Post(self._services.ids.next_id(), author or self._author, TEXT)
         self._last[post.author_id] = post.id
-        job = encode_job(SyndicatePost.of(post))
+        job = encode_job(SyndicatePost.from_post(post))
         started = time.perf_counter()
         await self._services.outbox.add(job)
         await self._through.wait()

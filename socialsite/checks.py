@@ -28,7 +28,7 @@ from socialsite.migration.opening import open_store
 from socialsite.store import Node, Store, StoreError, StoreUnavailable, StoreUrls
 from socialsite.store.replies import parse_info
 from timelines.archive.factory import create_archive
-from timelines.posts.archive import BadArchiveUrl
+from timelines.posts.archive import InvalidArchiveUrl
 
 may_connect = contextvars.ContextVar("may_connect", default=False)
 """Set by the `check` command when the redis tag was asked for by name (management/commands/check.py)."""
@@ -64,7 +64,7 @@ def check_archive(**_: Any) -> list[CheckMessage]:
     """An archive that can be opened. Opens nothing."""
     try:
         create_archive(settings.ARCHIVE_URL)
-    except BadArchiveUrl as error:
+    except InvalidArchiveUrl as error:
         return [Error(str(error), id="socialsite.E007")]
     return []
 

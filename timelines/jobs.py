@@ -12,7 +12,7 @@ from accounts.domain import AccountId
 from socialsite.ids import MAX_ID, PostId
 from timelines.posts.post import Post, decode_post, encode_post
 
-Phase = Literal["homes", "lists"]
+FanOutPhase = Literal["homes", "lists"]
 
 
 class SyndicatePost(msgspec.Struct, frozen=True, tag="post"):
@@ -28,7 +28,7 @@ class SyndicatePost(msgspec.Struct, frozen=True, tag="post"):
         require_post_id(self.post.id)
 
     @classmethod
-    def of(cls, post: Post) -> Self:
+    def from_post(cls, post: Post) -> Self:
         return cls(msgspec.Raw(encode_post(post)))
 
     @property
@@ -44,7 +44,7 @@ class SyndicatePass(msgspec.Struct, frozen=True, tag="pass"):
 
     post_id: PostId
     author_id: AccountId
-    phase: Phase
+    phase: FanOutPhase
     partition: int
     at_ms: int
     id: int

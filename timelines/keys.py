@@ -46,12 +46,12 @@ def boosts_to_delete(post_id: int) -> Key:
 
 
 @cached_key
-def counts(post_id: int) -> Key:
+def post_counts(post_id: int) -> Key:
     """STRING "<replies> <boosts> <likes>": the sizes of the three sets, written with them. Absent: none."""
     return Key("posts", tag=str(post_id), name="counts")
 
 
-def idempotency(account_id: int, digest: str) -> Key:
+def idempotency_record(account_id: int, digest: str) -> Key:
     """STRING "<post id>:<digest of the request>", 25 h. Claimed by the first request of a form."""
     return Key("posts", tag=f"a{account_id}", name=f"idempotency:{digest}")
 
@@ -59,12 +59,12 @@ def idempotency(account_id: int, digest: str) -> Key:
 # What an account has to do with posts and with others: sources of truth, all under the account's tag.
 
 
-def liked(account_id: int) -> Key:
+def liked_posts(account_id: int) -> Key:
     """ZSET: id of a post that the account likes -> ms, the other side of `likes`."""
     return Key("timelines", tag=str(account_id), name="liked")
 
 
-def boosted(account_id: int) -> Key:
+def boosted_posts(account_id: int) -> Key:
     """ZSET: id of a post that the account boosts -> ms, the other side of `boosts`."""
     return Key("timelines", tag=str(account_id), name="boosted")
 
@@ -104,12 +104,12 @@ def boosts_hidden(account_id: int) -> Key:
     return Key("timelines", tag=str(account_id), name="quieted")
 
 
-def exclusive(account_id: int) -> Key:
+def exclusive_lists(account_id: int) -> Key:
     """SET of the account's exclusive lists: their members leave its home."""
     return Key("timelines", tag=str(account_id), name="exclusive")
 
 
-def filters(account_id: int) -> Key:
+def keyword_filters(account_id: int) -> Key:
     """HASH: number of a keyword filter -> MessagePack Filter. FILTERS_CAP."""
     return Key("timelines", tag=str(account_id), name="filters")
 
@@ -143,15 +143,15 @@ def markers(account_id: int) -> Key:
     return Key("timelines", tag=str(account_id), name="position")
 
 
-def followed_tags(account_id: int) -> Key:
+def followed_hashtags(account_id: int) -> Key:
     """ZSET: hashtag that the account follows -> ms. FOLLOWED_TAGS_CAP."""
     return Key("timelines", tag=str(account_id), name="tags")
 
 
 # Timelines: profiles are sources, homes and list timelines are caches.
 
-HOME_PATTERN = b"timelines:{%d}:home"
-LIST_PATTERN = b"timelines:{l%d}:posts"
+HOME_TIMELINE_KEY_PATTERN = b"timelines:{%d}:home"
+LIST_TIMELINE_KEY_PATTERN = b"timelines:{l%d}:posts"
 
 
 @cached_key
@@ -171,7 +171,7 @@ def author_feed(account_id: int) -> Key:
     return Key("timelines", tag=str(account_id), name="profile")
 
 
-def tag_timeline(digest: str) -> Key:
+def hashtag_timeline(digest: str) -> Key:
     """ZSET of post ids (score = member). TAG_CAP. A cache: `rebuild_timelines --tags` fills it.
 
     `digest`: hex, of the normalized tag. Added by publish, the worker and imports, removed by delete.
@@ -196,7 +196,7 @@ class AuthorFeedKeys:
         number = partition_of_pair(account_id, post_id, self._partitions)
         return author_feed_part(account_id, number, self._partitions)
 
-    def all(self, account_id: int) -> list[Key]:
+    def feed_keys(self, account_id: int) -> list[Key]:
         if self._partitions == 1:
             return [author_feed(account_id)]
         return [author_feed_part(account_id, number, self._partitions) for number in range(self._partitions)]
@@ -239,12 +239,12 @@ def followers(tag: str, account_id: int) -> Key:
     return Key("follows", tag=tag, name=f"followers:{account_id}")
 
 
-def members(tag: str, list_id: int) -> Key:
+def list_members(tag: str, list_id: int) -> Key:
     """ZSET: id of an account on the list -> ms. LIST_MEMBERS_CAP over all partitions."""
     return Key("follows", tag=tag, name=f"members:{list_id}")
 
 
-def listed(tag: str, account_id: int) -> Key:
+def lists_with_account(tag: str, account_id: int) -> Key:
     """ZSET: id of a list that holds the account -> ms, the other side of `members`. Read by syndication."""
     return Key("follows", tag=tag, name=f"listed:{account_id}")
 
@@ -259,7 +259,7 @@ def list_index(account_id: int) -> Key:
     return Key("timelines", tag=str(account_id), name="lists")
 
 
-def list_ids() -> Key:
+def list_id_counter() -> Key:
     """STRING: the last list id given out (INCR)."""
     return Key("timelines", tag="ids", name="lists")
 
@@ -272,7 +272,7 @@ def import_source(digest: str) -> Key:
     return Key("posts", tag=digest, name="source")
 
 
-def graph_ranks() -> Key:
+def imported_graph_ranks() -> Key:
     """ZSET: account id -> followers in the imported graphs. GRAPH_RANKS_CAP, the most followed."""
     return Key("timelines", tag="graph", name="ranks")
 
@@ -291,7 +291,7 @@ def delivery_lag() -> Key:
 def search_term(partition: int, digest: str) -> Key:
     """STRING: 7-byte ids of the partition's posts with the term of this digest, after a floor. TERM_CAP.
 
-    A term with at most RARE_CAP posts stands in `search_rare` instead.
+    A term with at most RARE_CAP posts stands in `search_rare_terms` instead.
 
     Filled by the worker and imports, emptied by delete (timelines/search/search_add.lua).
     """
@@ -299,21 +299,21 @@ def search_term(partition: int, digest: str) -> Key:
 
 
 @cached_key
-def search_rare(partition: int, number: int) -> Key:
+def search_rare_terms(partition: int, number: int) -> Key:
     """HASH: digest of a term (6 bytes) -> 7-byte ids of the partition's posts with it. RARE_HASHES."""
     return Key("search", tag=f"s{partition}", name=f"rare:{number}")
 
 
-def search_names(partition: int) -> Key:
+def search_name_prefixes(partition: int) -> Key:
     """ZSET, by text: "<beginning of a name, or @handle>\\0<account id>" of the partition's accounts.
 
-    Written with `search_named` in one script at sign-up, profile edits, moderation and deletion.
+    Written with `search_prefixes_of_account` in one script at sign-up, profile edits, moderation and deletion.
     """
     return Key("search", tag=f"s{partition}", name="names")
 
 
-def search_named(partition: int) -> Key:
-    """HASH: account id -> what stands of it in `search_names`."""
+def search_prefixes_of_account(partition: int) -> Key:
+    """HASH: account id -> what stands of it in `search_name_prefixes`."""
     return Key("search", tag=f"s{partition}", name="named")
 
 
@@ -327,7 +327,7 @@ def notifications_pending() -> Key:
     return Key("jobs", tag="notices", name="owed")
 
 
-def search_tags(partition: int) -> Key:
+def search_hashtags(partition: int) -> Key:
     """ZSET, by text: hashtags that were used, for completion. TAGS_CAP. Added by the worker and imports.
 
     One with accents stands behind what it is without them and a NUL: "cafe\\0café".

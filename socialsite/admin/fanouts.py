@@ -18,7 +18,7 @@ from socialsite.store import Command, CommandRefused, Key, Store
 from socialsite.store.pair_partitions import PartitionLayout
 from timelines import keys
 from timelines.graph.passes import GENERATION
-from timelines.jobs import Phase, SyndicatePass, SyndicatePost, decode_job
+from timelines.jobs import FanOutPhase, SyndicatePass, SyndicatePost, decode_job
 
 if TYPE_CHECKING:
     from socialsite.services import Services
@@ -34,7 +34,7 @@ class FanOutPass:
 
     post_id: int
     author_id: AccountId
-    phase: Phase
+    phase: FanOutPhase
     partition: int
     at_ms: int
     is_claimed: bool
@@ -101,7 +101,7 @@ def _in_current_layout(layout: PartitionLayout, each: FanOutPass) -> FanOutPass:
 
 def _count_commands(each: FanOutPass, layout: PartitionLayout) -> list[Command]:
     """The size of each partition, and how much of the present one is done."""
-    side = keys.followers if each.phase == "homes" else keys.listed
+    side = keys.followers if each.phase == "homes" else keys.lists_with_account
     parts = [side(tag, each.author_id) for tag in layout.tags]
     present = parts[each.partition]
     return [*(("ZCARD", part) for part in parts), ("ZCOUNT", present, "-inf", each.at_ms)]

@@ -36,7 +36,7 @@ def list_shared_keys(post: Post, profiles: keys.AuthorFeedKeys) -> Iterator[Shar
     yield _timeline_key(profiles.of_post(post.author_id, post.id), post.id)
     if post.in_reply_to is not None:
         yield _timeline_key(keys.replies(post.in_reply_to), post.id)
-    if post.is_listed:
+    if post.is_discoverable:
         tags, speak_for = _sample_with_weight(list(dict.fromkeys(hashtags(post.text))))
         yield from (_timeline_key(hashtag_key(tag), post.id, speak_for) for tag in tags)
         terms, speak_for = _sample_with_weight(post_digests(post))

@@ -73,8 +73,8 @@ class Repositories:
     @classmethod
     def over(cls, store: Store, clock: AnyClock, config: ServiceConfig) -> Self:
         ttl_ms, ahead = config.home_ttl_ms, config.read_ahead
-        homes = TimelineCacheSpec(keys.home_timeline, keys.HOME_PATTERN, config.home_cap, ttl_ms, ahead)
-        of_lists = TimelineCacheSpec(keys.list_timeline, keys.LIST_PATTERN, config.list_cap, ttl_ms, ahead)
+        homes = TimelineCacheSpec(keys.home_timeline, keys.HOME_TIMELINE_KEY_PATTERN, config.home_cap, ttl_ms, ahead)
+        of_lists = TimelineCacheSpec(keys.list_timeline, keys.LIST_TIMELINE_KEY_PATTERN, config.list_cap, ttl_ms, ahead)
         partitions = config.follow_partitions
         archive = create_archive(config.archive_url)
         posts = PostRepository(store, archive)

@@ -65,7 +65,7 @@ async def test_pages_are_the_same_with_and_without_the_archive(town: SampleSite,
             await services.reading.public(viewer_id=None),
             await services.reading.list_timeline(town.list.id, viewer_id=town.alice.id),
             await services.reading.post(town.first.id, viewer_id=None),
-            await services.threads.page(town.first, viewer_id=town.alice.id),
+            await services.threads.load_page(town.first, viewer_id=town.alice.id),
         ]
 
     before = await everything()
@@ -120,7 +120,7 @@ async def test_an_archived_post_can_be_answered_and_syndicated_again(town: Sampl
     await archived(services)
     await town.world.deliver_all()
     answer = await town.alice.publishes("late answer", in_reply_to=town.first)
-    found = await services.threads.page(town.first, viewer_id=None)
+    found = await services.threads.load_page(town.first, viewer_id=None)
     assert [reply.id for reply in found.replies] == [town.second.id, answer.id]
     assert len(await town.alice.home_ids()) == 5
 
@@ -153,7 +153,7 @@ async def test_everything_comes_back(town: SampleSite, services: Services) -> No
     await archived(services)
     assert await ArchivingService.over(services).restore_all() == 3
     assert await town.execute("GET", keys.post(town.first.id)) == encode_post(town.first)
-    assert [page async for page in services.repositories.archive.pages()] == []
+    assert [page async for page in services.repositories.archive.iterate_pages()] == []
 
 
 async def test_without_the_archive_an_old_post_is_trouble_and_not_absent(
@@ -197,7 +197,7 @@ async def test_a_backup_brings_archived_posts_along(
     await bodies.clear()
     await restore.load(file, services.clock.now_ms())
     assert await town.alice.home_ids() == before
-    left = [page async for page in services.repositories.archive.pages()]
+    left = [page async for page in services.repositories.archive.iterate_pages()]
     assert bool(left) is with_archive
     assert not (await Recovering(services).recover()).findings
 

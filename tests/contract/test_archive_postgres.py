@@ -34,7 +34,7 @@ async def test_a_server_that_dies_is_trouble_until_it_is_back(postgres: Postgres
         for _ in range(2):
             with pytest.raises(ArchiveUnavailable):
                 await archive.get([1])
-        for use in (archive.put([(1, b"lost")]), archive.remove([1]), anext(archive.pages())):
+        for use in (archive.put([(1, b"lost")]), archive.remove([1]), anext(archive.iterate_pages())):
             with pytest.raises(ArchiveUnavailable):
                 await use
     finally:

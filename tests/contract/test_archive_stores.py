@@ -13,7 +13,7 @@ from django.core.checks import run_checks
 from timelines.archive.factory import create_archive
 from timelines.archive.service import public_url
 from timelines.archive.sqlite import SQLiteArchive
-from timelines.posts.archive import Archive, ArchiveUnavailable, BadArchiveUrl
+from timelines.posts.archive import Archive, ArchiveUnavailable, InvalidArchiveUrl
 
 Opened = Callable[[], Archive]
 
@@ -37,7 +37,7 @@ async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 
 
 async def everything(archive: Archive) -> list[int]:
-    return [post_id async for page in archive.pages() for post_id, _ in page]
+    return [post_id async for page in archive.iterate_pages() for post_id, _ in page]
 
 
 async def test_before_the_first_move_there_is_nothing_and_reading_is_trouble(opened: Opened) -> None:
@@ -54,7 +54,7 @@ async def test_what_is_put_is_read_back_by_id_and_in_bounded_pages(opened: Opene
     bodies = [(n << 30, b"\x00\xff%d" % n) for n in range(1, 1201)]
     await archive.put(bodies)
     assert await archive.get([n << 30 for n in range(6000)]) == dict(bodies)
-    pages = [page async for page in archive.pages()]
+    pages = [page async for page in archive.iterate_pages()]
     assert [body for page in pages for body in page] == bodies
     assert max(map(len, pages)) <= 500
 
@@ -102,7 +102,7 @@ async def test_the_file_is_the_owners_and_made_by_the_first_move(tmp_path: Path)
     ],
 )
 def test_an_unknown_archive_is_refused_without_its_password(url: str) -> None:
-    with pytest.raises(BadArchiveUrl, match="ARCHIVE_URL must be") as refused:
+    with pytest.raises(InvalidArchiveUrl, match="ARCHIVE_URL must be") as refused:
         create_archive(url)
     assert "secret" not in str(refused.value)
 
@@ -119,7 +119,7 @@ def test_a_missing_psycopg_is_told_with_the_file_to_install(monkeypatch: pytest.
     for name in [name for name in sys.modules if name.startswith("timelines.archive.postgres")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(BadArchiveUrl, match=r"-r requirements-postgres\.txt$"):
+    with pytest.raises(InvalidArchiveUrl, match=r"-r requirements-postgres\.txt$"):
         create_archive("postgresql://host/db")
 
 

@@ -29,5 +29,5 @@ async def test_the_way_up_leads_through_the_archive(world: World, services: Serv
     fourth = await alice.publishes("fourth", in_reply_to=third)
     parents = {first.id: None, second.id: first.id, third.id: second.id, fourth.id: third.id}
     assert await services.repositories.threads.find_parents(list(parents)) == parents
-    page = await services.threads.page(fourth, viewer_id=None)
+    page = await services.threads.load_page(fourth, viewer_id=None)
     assert [each.id for each in page.ancestors] == [first.id, second.id, third.id]

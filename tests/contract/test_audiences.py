@@ -41,7 +41,7 @@ async def test_a_post_is_shown_to_whom_it_is_for(world: World, services: Service
         "list": await reading.list_timeline(list_id, viewer_id=me),
         "tag": await reading.tag("tea", viewer_id=me),
         "public": await reading.public(viewer_id=me),
-        "search": await services.search.posts(parse_query("cup"), viewer_id=me),
+        "search": await services.search.search_posts(parse_query("cup"), viewer_id=me),
         "feed": await reading.feed(author.id),
     }
     met = {place for place, page in pages.items() if post.id in ids_on(page)}
@@ -80,7 +80,7 @@ async def test_an_answer_for_followers_is_for_whom_it_answers_too(world: World, 
 
 async def met_by(services: Services, reader: Person, asked: Post, answer: Post) -> set[str]:
     """Where the reader meets the answer."""
-    thread = await services.threads.page(asked, viewer_id=reader.id)
+    thread = await services.threads.load_page(asked, viewer_id=reader.id)
     notices = await services.notifications.page(reader.id)
     places = {
         "post": [answer.id] if await services.hydrator.can_see(reader.id, answer.id) else [],

@@ -96,7 +96,7 @@ async def test_profiles_in_parts_are_held_against_their_places(redis_urls: Store
         town = await SampleSite.build(World(services))
         assert not (await town.audit()).findings
         right = services.repositories.profiles.keys.of_post(town.bob.id, town.first.id)
-        parts = services.repositories.profiles.keys.all(town.bob.id)
+        parts = services.repositories.profiles.keys.feed_keys(town.bob.id)
         wrong = next(part for part in parts if part != right)
         await town.execute("ZREM", right, town.first.id)
         await town.execute("ZADD", wrong, town.first.id, town.first.id)

@@ -33,7 +33,7 @@ async def _session_without_a_place(town: SampleSite) -> None:
 
 
 async def _list_of(town: SampleSite, **fields: object) -> None:
-    await town.execute("SET", keys.list_ids(), OTHER_LIST)
+    await town.execute("SET", keys.list_id_counter(), OTHER_LIST)
     pairs = [part for pair in fields.items() for part in pair]
     await town.execute("HSET", keys.account_list(OTHER_LIST), *pairs)
 
@@ -126,7 +126,7 @@ async def test_drift_is_added_up_kind_by_kind(town: SampleSite) -> None:
 
 
 async def test_only_what_is_of_another_type_is_set_aside(town: SampleSite) -> None:
-    key, put = keys.filters(town.bob.id), Aside(town.services.store).put
+    key, put = keys.keyword_filters(town.bob.id), Aside(town.services.store).put
     assert await put(key, "hash") is False
     await town.execute("SET", key, "no hash")
     assert await put(key, "string") is False

@@ -47,15 +47,15 @@ async def square(world: World) -> Square:
 
 Damage = Callable[[Square], Awaitable[object]]
 DAMAGE: dict[str, Damage] = {
-    "counts_wrong": lambda s: s.town.execute("SET", keys.counts(s.post.id), "7 7 7"),
-    "like_unindexed": lambda s: s.town.execute("DEL", keys.liked(s.town.alice.id)),
+    "counts_wrong": lambda s: s.town.execute("SET", keys.post_counts(s.post.id), "7 7 7"),
+    "like_unindexed": lambda s: s.town.execute("DEL", keys.liked_posts(s.town.alice.id)),
     "like_one_sided": lambda s: s.town.execute("DEL", keys.likes(s.post.id)),
     "like_of_nobody": lambda s: s.town.execute("ZADD", keys.likes(s.post.id), 5, 999),
     "likes_of_nothing": lambda s: s.town.execute("ZADD", keys.likes(12345), 5, s.town.alice.id),
-    "boost_unindexed": lambda s: s.town.execute("DEL", keys.boosted(s.town.alice.id)),
+    "boost_unindexed": lambda s: s.town.execute("DEL", keys.boosted_posts(s.town.alice.id)),
     "boost_unlisted": lambda s: s.town.execute("DEL", keys.boosts(s.post.id)),
     "boost_of_nobody": lambda s: s.town.execute("ZADD", keys.boosts(s.post.id), 5, 999),
-    "reaction_garbage": lambda s: s.town.execute("ZADD", keys.liked(s.town.bob.id), 5, "rubbish"),
+    "reaction_garbage": lambda s: s.town.execute("ZADD", keys.liked_posts(s.town.bob.id), 5, "rubbish"),
     "block_one_sided": lambda s: s.town.execute("DEL", keys.blocked_by(s.town.bob.id)),
     "block_of_nobody": lambda s: s.town.execute("ZADD", keys.blocks(s.town.bob.id), 5, 999),
     "request_one_sided": lambda s: s.town.execute("DEL", keys.sent_follow_requests(s.town.bob.id)),
@@ -83,12 +83,12 @@ async def _facts(square: Square) -> list[object]:
     """Who likes, boosts, blocks and asks, as both sides and the counts have it."""
     town, post_id = square.town, square.post.id
     sets = [
-        keys.likes(post_id), keys.boosts(post_id), keys.liked(town.alice.id), keys.boosted(town.alice.id),
+        keys.likes(post_id), keys.boosts(post_id), keys.liked_posts(town.alice.id), keys.boosted_posts(town.alice.id),
         keys.blocks(town.carol.id), keys.blocked_by(town.bob.id), keys.follow_requests(town.carol.id),
         keys.sent_follow_requests(town.bob.id),
     ]  # fmt: skip
     replies = await town.services.store.gather([("ZRANGE", key, 0, -1, "WITHSCORES") for key in sets])
-    return [*replies, await town.execute("GET", keys.counts(post_id))]
+    return [*replies, await town.execute("GET", keys.post_counts(post_id))]
 
 
 async def test_likes_of_a_deleted_post_are_leftovers(square: Square) -> None:
@@ -158,14 +158,14 @@ async def test_what_a_deleted_account_did_goes_with_it(square: Square) -> None:
     await town.services.accounts.delete(account_id=town.alice.id, now_ms=town.services.clock.now_ms())
     await town.world.deliver_all()
     assert [str(finding) for finding in (await town.audit()).findings if finding.is_damage] == []
-    assert await town.execute("GET", keys.counts(square.post.id)) == b"1 0 1"
+    assert await town.execute("GET", keys.post_counts(square.post.id)) == b"1 0 1"
 
 
 async def test_trimming_takes_reactions_to_deleted_posts_away_and_applies_the_caps(square: Square) -> None:
     town = square.town
     await town.bob.deletes(square.post)
     await town.world.deliver_all()
-    await town.execute("ZADD", keys.boosted(town.alice.id), 1, square.post.id)  # as of a boost among very many
+    await town.execute("ZADD", keys.boosted_posts(town.alice.id), 1, square.post.id)  # as of a boost among very many
     key = keys.bookmarks(town.alice.id)
     for start in range(0, BOOKMARKS_CAP + 10, 2_000):
         ids = range(start + 1, min(BOOKMARKS_CAP + 10, start + 2_000) + 1)

@@ -13,14 +13,14 @@ from timelines import keys
 HOLDS: dict[str, Callable[[SampleSite], Key]] = {
     "following": lambda town: town.edge(keys.following, town.alice, town.bob),
     "followers": lambda town: town.edge(keys.followers, town.bob, town.alice),
-    "members": lambda town: town.edge(keys.members, town.list.id, town.bob),
-    "listed": lambda town: town.edge(keys.listed, town.bob, town.list.id),
+    "members": lambda town: town.edge(keys.list_members, town.list.id, town.bob),
+    "listed": lambda town: town.edge(keys.lists_with_account, town.bob, town.list.id),
     "profile": lambda town: keys.author_feed(town.bob.id),
     "replies": lambda town: keys.replies(town.first.id),
     "handle": lambda town: account_keys.handle("bob"),
     "own lists": lambda town: keys.list_index(town.alice.id),
     "account ids": lambda town: account_keys.account_ids(),
-    "list ids": lambda town: keys.list_ids(),
+    "list ids": lambda town: keys.list_id_counter(),
 }
 """Sources that all the others still tell of."""
 TYPES = {"handle": "string", "account ids": "string", "list ids": "string"}  # the others are sorted sets

@@ -14,7 +14,7 @@ from tests.support.reacting import PersonReactions
 from tests.support.world import World
 from timelines import keys
 from timelines.errors import NotBoostable
-from timelines.posts.post import FOLLOWERS, UNLISTED, Counts, Post
+from timelines.posts.post import FOLLOWERS, UNLISTED, Post, PostCounts
 from timelines.reactions.repository import ReactionKind
 from timelines.reading.hydration_state import HydrationState
 from timelines.visibility.rights import ViewContext, ViewerRelations
@@ -25,7 +25,7 @@ async def test_a_boost_stands_in_its_boosters_timelines_before_the_answer(world:
     await carol.follows(bob)
     post = await alice.publishes("hello #there")
     answer = await acts.boosts(bob, post)
-    assert (answer.post, answer.counts, answer.original) == (post, Counts(boosts=1), None)
+    assert (answer.post, answer.counts, answer.original) == (post, PostCounts(boosts=1), None)
     assert answer.viewer
     assert answer.viewer.boosted
     boost_id = await acts.boost_of(bob, post)
@@ -35,7 +35,7 @@ async def test_a_boost_stands_in_its_boosters_timelines_before_the_answer(world:
     (entry,) = (await carol.home()).entries
     assert (entry.post.id, entry.author.handle) == (boost_id, "bob")
     assert (entry.shown.post, entry.shown.author.handle) == (post, "alice")
-    assert entry.counts == Counts(boosts=1)
+    assert entry.counts == PostCounts(boosts=1)
 
 
 async def test_repeating_a_boost_changes_nothing(world: World, acts: PersonReactions, services: Services) -> None:
@@ -61,7 +61,7 @@ async def test_a_boost_of_a_boost_is_one_of_the_original(
     assert boost
     assert (await acts.boosts(carol, boost)).post == post
     assert (await acts.likes(carol, boost)).post == post
-    assert (await acts.bookmarks(carol, boost)).counts == Counts(boosts=2, likes=1)
+    assert (await acts.bookmarks(carol, boost)).counts == PostCounts(boosts=2, likes=1)
     assert await acts.bookmark_ids(carol) == [post.id]
     answer = await carol.publishes("an answer", in_reply_to=boost)
     assert answer.in_reply_to == post.id
@@ -155,7 +155,7 @@ async def test_no_room_no_boost(world: World, acts: PersonReactions, services: S
         ):
             with pytest.raises(StoreFull):
                 await act(bob, post)
-        assert (await acts.unboosts(bob, post)).counts == Counts()
+        assert (await acts.unboosts(bob, post)).counts == PostCounts()
     finally:
         await services.store.nodes[0].execute("CONFIG", "SET", "maxmemory", "0")
 

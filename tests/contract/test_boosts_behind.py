@@ -72,7 +72,7 @@ async def test_a_tombstone_says_what_the_boost_showed(services: Services, world:
     await bob.deletes(answer)
     expected = {boost_id: post.id, answer.id: None}
     assert await posts.find_deleted([boost_id, post.id, answer.id, PostId(1)]) == expected
-    await posts.delete(boost_id, bob.id, claimed=True)  # once more: it keeps what it says
+    await posts.delete(boost_id, bob.id, include_reserved=True)  # once more: it keeps what it says
     assert await posts.find_deleted([boost_id]) == {boost_id: post.id}
     grave = await posts.find_tombstone(bob.id, boost_id)
     assert grave == Post(boost_id, bob.id, "")
@@ -85,7 +85,7 @@ async def test_tombstones_of_before_and_of_what_was_never_written_say_less(store
     await store.gather([("SET", keys.post(id), value) for id, value in zip(ids, values, strict=True)])
     claimed = id_at(BASE)
     await posts.reserve_id(claimed)
-    await posts.delete(claimed, AccountId(7), claimed=True)
+    await posts.delete(claimed, AccountId(7), include_reserved=True)
     assert await posts.find_deleted([*ids, claimed]) == dict.fromkeys([*ids[:3], claimed])
 
 

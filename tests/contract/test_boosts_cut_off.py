@@ -22,7 +22,7 @@ from timelines.reactions.repository import ReactionKind
 async def undo(services: Services, person: Person, post: Post, boost_id: PostId, done: int) -> None:
     """Leave of a boost only its first `done` steps after the agreement: the job, the post, its places."""
     at, node = services.repositories, services.store.node(keys.post(post.id))
-    await node.execute("ZREM", keys.boosted(person.id), post.id)
+    await node.execute("ZREM", keys.boosted_posts(person.id), post.id)
     if done < 3:
         await at.profiles.remove(person.id, boost_id)
         await at.homes.invalidate(person.id)
@@ -90,7 +90,7 @@ async def test_a_boost_given_up_for_a_minute_takes_a_fresh_id(store: Store, gone
     assert fresh
     assert fresh > dead
     # The job of the request that died comes late: the tombstone stops it.
-    await services.outbox.add(encode_job(SyndicatePost.of(boost_post(dead, bob.id, post))))
+    await services.outbox.add(encode_job(SyndicatePost.from_post(boost_post(dead, bob.id, post))))
     await world.deliver_all()
     assert await bob.profile_ids() == await bob.home_ids() == [fresh]
     assert await services.repositories.posts.find_state(dead) is PostState.SUPERSEDED

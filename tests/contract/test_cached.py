@@ -14,7 +14,7 @@ from timelines.cached_timelines.spec import LATE_MS, TimelineCacheSpec
 
 NOW_MS = 1_900_000_000_000
 CAP = 10
-HOMES = TimelineCacheSpec(keys.home_timeline, keys.HOME_PATTERN, CAP, 30 * DAY_MS, read_ahead=15)
+HOMES = TimelineCacheSpec(keys.home_timeline, keys.HOME_TIMELINE_KEY_PATTERN, CAP, 30 * DAY_MS, read_ahead=15)
 ALICE = 42
 
 

@@ -19,7 +19,7 @@ from timelines.cached_timelines.spec import LATE_MS, TimelineCacheSpec
 
 NOW_MS = 1_900_000_000_000
 CAP, SLACK = 100, 10
-KIND = TimelineCacheSpec(keys.home_timeline, keys.HOME_PATTERN, CAP, 30 * DAY_MS, read_ahead=15)
+KIND = TimelineCacheSpec(keys.home_timeline, keys.HOME_TIMELINE_KEY_PATTERN, CAP, 30 * DAY_MS, read_ahead=15)
 ALICE = 42
 
 

@@ -22,23 +22,23 @@ async def fill(store: Store, key: Key, prefix: str, count: int) -> None:
 
 async def test_posts_are_owed_once_and_handed_out_oldest_first(store: Store) -> None:
     debts = PendingSearchPosts(store)
-    assert await debts.oldest(10) == []
+    assert await debts.find_oldest(10) == []
     for post_id in (POSTS[2], POSTS[0], POSTS[1], POSTS[0]):
         await debts.add(post_id)
-    assert await debts.oldest(2) == POSTS[:2]
-    assert await debts.oldest(10) == POSTS[:3]
+    assert await debts.find_oldest(2) == POSTS[:2]
+    assert await debts.find_oldest(10) == POSTS[:3]
     await debts.remove([])
     await debts.remove([POSTS[0], POSTS[2]])
-    assert await debts.oldest(10) == [POSTS[1]]
+    assert await debts.find_oldest(10) == [POSTS[1]]
 
 
 async def test_of_too_many_posts_the_newest_are_kept(store: Store) -> None:
     debts, key = PendingSearchPosts(store), keys.search_pending()
     await fill(store, key, "", PENDING_CAP - 1)
     await debts.add(PostId(PENDING_CAP))
-    assert await debts.oldest(1) == [1]
+    assert await debts.find_oldest(1) == [1]
     await debts.add(PostId(PENDING_CAP + 1))
-    assert await debts.oldest(1) == [2]
+    assert await debts.find_oldest(1) == [2]
     assert await store.node(key).execute("ZCARD", key) == PENDING_CAP
 
 

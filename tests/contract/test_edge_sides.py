@@ -60,8 +60,8 @@ async def test_reads_of_a_partition_end_where_they_are_told_to(store: Store) -> 
     edges = edges_of(store, 1)
     await edges.add_many((ALICE, id, 100 + id) for id in range(2, 9))
     side = edges.outgoing
-    assert await side.next_ids(ALICE, 5) == [2, 3, 4, 5, 6]
-    assert await side.next_ids(ALICE, 7) == [2, 3, 4, 5, 6, 7, 8]
+    assert await side.ids(ALICE, 5) == [2, 3, 4, 5, 6]
+    assert await side.ids(ALICE, 7) == [2, 3, 4, 5, 6, 7, 8]
     assert await store.read(side.first_question(ALICE, 3)) == [[2, 3, 4]]
     assert await store.read(side.times_question(ALICE, 3)) == [{2: 102, 3: 103, 4: 104}]
 
@@ -71,7 +71,7 @@ async def test_reads_of_several_partitions_end_where_they_are_told_to(store: Sto
     one, other = (of_partition(number, partitions, 4) for number in range(partitions))
     await edges.add_many((ALICE, id, 1_000 + id) for id in (*one, *other))
     side = edges.outgoing
-    assert await side.next_ids(ALICE, 5) == [*one, other[0]]
+    assert await side.ids(ALICE, 5) == [*one, other[0]]
     assert await store.read(side.first_question(ALICE, 3)) == [[*one[:3], *other[:3]]]
     assert await store.read(side.times_question(ALICE, 5)) == [{id: 1_000 + id for id in [*one, other[0]]}]
 

@@ -7,12 +7,12 @@ from socialsite.services import Services
 from timelines.errors import FilterInvalid, FilterNotFound, FiltersCapReached
 from timelines.filters.repository import Filters
 from timelines.filters.service import FilterService
-from timelines.visibility.filter import PHRASE_MAX, Filter
+from timelines.visibility.filter import PHRASE_LENGTH_CAP, KeywordFilter
 
 ALICE, BOB = AccountId(1), AccountId(2)
 
 
-async def edit(services: Services, account_id: AccountId, number: int, phrase: str) -> Filter:
+async def edit(services: Services, account_id: AccountId, number: int, phrase: str) -> KeywordFilter:
     return await services.filters.edit(
         account_id=account_id, number=number, phrase=phrase, action="hide", until_ms=5, whole_word=False
     )
@@ -32,8 +32,8 @@ async def test_an_edit_changes_one_filter_in_its_place(services: Services) -> No
     for word in ("tea", "rain"):
         await services.filters.add(account_id=ALICE, phrase=word)
     changed = await edit(services, ALICE, 1, "  green\n tea ")
-    assert changed == Filter(1, "green tea", "hide", 5, False)
-    assert await services.filters.all(ALICE) == [changed, Filter(2, "rain")]
+    assert changed == KeywordFilter(1, "green tea", "hide", 5, False)
+    assert await services.filters.all(ALICE) == [changed, KeywordFilter(2, "rain")]
 
 
 async def test_a_late_edit_brings_no_deleted_filter_back(services: Services) -> None:
@@ -62,11 +62,11 @@ async def test_one_more_than_the_cap_is_refused(services: Services) -> None:
     assert len(await filters.all(ALICE)) == 2
 
 
-@pytest.mark.parametrize("phrase", ["", " \n", "\u200d", "x" * (PHRASE_MAX + 1), "a\0b"])
+@pytest.mark.parametrize("phrase", ["", " \n", "\u200d", "x" * (PHRASE_LENGTH_CAP + 1), "a\0b"])
 async def test_what_is_no_phrase_is_refused_also_at_an_edit(services: Services, phrase: str) -> None:
     with pytest.raises(FilterInvalid):
         await services.filters.add(account_id=ALICE, phrase=phrase)
-    made = await services.filters.add(account_id=ALICE, phrase="x" * PHRASE_MAX)
+    made = await services.filters.add(account_id=ALICE, phrase="x" * PHRASE_LENGTH_CAP)
     with pytest.raises(FilterInvalid):
         await edit(services, ALICE, made.id, phrase)
     assert await services.filters.all(ALICE) == [made]

@@ -55,4 +55,4 @@ async def test_with_the_account_they_go(world: World, services: Services) -> Non
     await services.tagging.follow(account_id=alice.id, tag="one", now_ms=1)
     await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
     await world.deliver_all()
-    assert await services.store.gather([("EXISTS", keys.followed_tags(alice.id))]) == [0]
+    assert await services.store.gather([("EXISTS", keys.followed_hashtags(alice.id))]) == [0]

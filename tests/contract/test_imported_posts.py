@@ -32,7 +32,7 @@ async def test_a_profile_keeps_the_newest_that_are_imported(store: Store) -> Non
 
 
 async def test_the_graph_keeps_those_with_most_followers(store: Store) -> None:
-    ranks, key = GraphRanks(store), keys.graph_ranks()
+    ranks, key = GraphRanks(store), keys.imported_graph_ranks()
     await ranks.record((10 * n, n) for n in range(1, GRAPH_RANKS_CAP + 1))
     assert await run_command(store, "ZCARD", key) == GRAPH_RANKS_CAP
     await ranks.record([(5, GRAPH_RANKS_CAP + 1)])

@@ -37,7 +37,7 @@ from timelines.importing.rows import RowRules
 from timelines.live.delivery_lag import DeliveryLag
 from timelines.notifications.pending_repository import PendingNotification
 from timelines.posts.post import Post
-from timelines.search.repository import RARE_CAP, partition_of_post
+from timelines.search.repository import RARE_TERM_CAP, partition_of_post
 
 LIMITS = {"post": 100, "follow": 100, "login": 100, "signup": 100, "address": 1000}
 
@@ -113,7 +113,7 @@ async def use_search(site: Services) -> None:
     await site.repositories.search_debts.add(PostId(1))
     await site.repositories.notice_debts.add(PendingNotification("follow", AccountId(1), AccountId(2)), 1)
     ids = [PostId(number) for number in range(1, 1000) if partition_of_post(number) == 0]
-    await site.indexing.add(Post(id, AccountId(1), "often") for id in ids[: RARE_CAP + 1])
+    await site.indexing.add_posts(Post(id, AccountId(1), "often") for id in ids[: RARE_TERM_CAP + 1])
 
 
 async def use_notices(site: Services, world: World) -> None:

@@ -104,7 +104,7 @@ async def test_a_claim_is_deleted_only_where_it_is_asked_for(store: Store, posts
     await posts.reserve_id(FIRST)
     assert await posts.delete(FIRST, ALICE) is False
     assert await held(store, FIRST) == b"pending"
-    assert await posts.delete(FIRST, ALICE, claimed=True) is False
+    assert await posts.delete(FIRST, ALICE, include_reserved=True) is False
     assert await held(store, FIRST) == b"deleted:7"
 
 
@@ -162,7 +162,7 @@ async def test_what_came_back_between_the_two_reads_is_found(
 
 
 async def test_a_key_stands_for_the_first_who_came_with_it(store: Store, posts: PostRepository) -> None:
-    key = keys.idempotency(ALICE, "k")
+    key = keys.idempotency_record(ALICE, "k")
     assert await posts.has_idempotency_key(ALICE, "k") is False
     assert await posts.claim_idempotency_key(ALICE, "k", MINE) == MINE
     assert await posts.has_idempotency_key(ALICE, "k") is True
@@ -171,12 +171,14 @@ async def test_a_key_stands_for_the_first_who_came_with_it(store: Store, posts: 
     assert await store.node(key).execute("TTL", key) <= 100
     assert await store.node(key).execute("GET", key) == b"%d:abc" % FIRST
     assert await posts.claim_idempotency_key(BOB, "k", OTHERS) == OTHERS
-    day_and_an_hour = await store.node(keys.idempotency(BOB, "k")).execute("TTL", keys.idempotency(BOB, "k"))
+    day_and_an_hour = await store.node(keys.idempotency_record(BOB, "k")).execute(
+        "TTL", keys.idempotency_record(BOB, "k")
+    )
     assert IDEMPOTENCY_TTL_S - 60 < day_and_an_hour <= IDEMPOTENCY_TTL_S == 90_000
 
 
 async def test_a_dead_agreement_is_replaced_by_the_first_who_finds_it_so(store: Store, posts: PostRepository) -> None:
-    key, fresh = keys.idempotency(ALICE, "k"), IdempotencyRecord(THIRD, "abc")
+    key, fresh = keys.idempotency_record(ALICE, "k"), IdempotencyRecord(THIRD, "abc")
     await posts.claim_idempotency_key(ALICE, "k", MINE)
     assert await posts.replace_idempotency_record(ALICE, "k", MINE, OTHERS) == OTHERS
     assert await posts.replace_idempotency_record(ALICE, "k", MINE, fresh) == OTHERS
@@ -185,7 +187,7 @@ async def test_a_dead_agreement_is_replaced_by_the_first_who_finds_it_so(store: 
 
 
 async def test_replies_are_added_and_removed_once_each(store: Store, posts: PostRepository) -> None:
-    counts, replies = keys.counts(FIRST), keys.replies(FIRST)
+    counts, replies = keys.post_counts(FIRST), keys.replies(FIRST)
     for reply_id in (SECOND, THIRD, SECOND):
         await posts.add_reply(FIRST, reply_id)
     assert await store.node(replies).execute("ZRANGE", replies, 0, -1) == [b"%d" % SECOND, b"%d" % THIRD]

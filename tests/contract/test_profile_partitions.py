@@ -39,7 +39,7 @@ async def test_parts_are_read_as_one_profile(store: Store, number: int, upward: 
             expected = await whole.read(ALICE, edge, limit, upward=upward)
             assert await parts.read(ALICE, edge, limit, upward=upward) == expected
             for profile in (parts, whole):
-                question = profile.read_question(ALICE, edge, limit, upward=upward)
+                question = profile.read_ids(ALICE, edge, limit, upward=upward)
                 assert await store.read(question) == [expected]
     assert await parts.count(ALICE) == await whole.count(ALICE)
     await parts.remove(ALICE, PostId(100))
@@ -60,7 +60,7 @@ async def test_parts_stand_under_tags_of_their_own(services: Services, deploymen
     for n in range(20):
         await alice.publishes(f"post {n}")
     held = deployment.all_keys("timelines:*:profile:*")
-    assert set(held) <= set(keys.AuthorFeedKeys(PARTS).all(alice.id))
+    assert set(held) <= set(keys.AuthorFeedKeys(PARTS).feed_keys(alice.id))
     assert len(held) >= 3
     assert {keys.author_feed_owner(keys.Key.parse(key)) for key in held} == {alice.id}
 

@@ -38,7 +38,7 @@ async def test_the_job_carries_the_whole_post(world: World, services: Services) 
     alice = await world.person("alice")
     post = await alice.publishes("hello")
     (payload,) = await jobs_of(services)
-    assert decode_job(payload) == SyndicatePost.of(post)
+    assert decode_job(payload) == SyndicatePost.from_post(post)
 
 
 async def test_fields_of_a_newer_release_survive_a_worker_that_does_not_know_them(
@@ -91,7 +91,7 @@ async def agree_on_a_dead_id(services: Services, person: Person, text: str, key:
     digest = hashlib.sha256(f"None\n{text}".encode()).hexdigest()[:32]
     key_digest = hashlib.sha256(key.encode()).hexdigest()[:32]
     assert await services.repositories.posts.reserve_id(post_id)
-    agreement = keys.idempotency(person.id, key_digest)
+    agreement = keys.idempotency_record(person.id, key_digest)
     await services.store.node(agreement).execute("SET", agreement, f"{post_id}:{digest}")
     return Post(post_id, person.id, text)
 
@@ -147,7 +147,7 @@ async def test_replies_are_counted_and_a_deleted_one_no_more(world: World, servi
     await bob.deletes(replies[1])
     found = await services.reading.post(post.id, viewer_id=None)
     assert found.counts.replies == 2
-    listed = await services.threads.page(post, viewer_id=None)
+    listed = await services.threads.load_page(post, viewer_id=None)
     assert [reply.id for reply in listed.replies] == ids_of([replies[0], replies[2]])
 
 

@@ -68,7 +68,7 @@ async def test_a_dead_boost_is_swapped_and_the_one_that_stands_is_told(store: St
 
 
 async def test_a_note_tells_whether_the_reaction_stands(store: Store, reactions: Interrupted) -> None:
-    index = keys.liked(ALICE)
+    index = keys.liked_posts(ALICE)
     assert await reactions.sync_index(ReactionKind.LIKE, POST, ALICE) is False
     await liked(store)
     assert await reactions.sync_index(ReactionKind.LIKE, POST, ALICE) is True
@@ -83,21 +83,21 @@ async def test_a_boost_is_noted_by_the_moment_of_its_id(store: Store, reactions:
     key = keys.boosts(POST)
     await store.node(key).execute("ZADD", key, id_at(NOW_MS + 2_000) + 1, ALICE)
     assert await reactions.sync_index(ReactionKind.BOOST, POST, ALICE) is True
-    assert await stands(store, keys.boosted(ALICE)) == [(POST, NOW_MS + 2_000)]
+    assert await stands(store, keys.boosted_posts(ALICE)) == [(POST, NOW_MS + 2_000)]
 
 
 async def test_what_was_taken_back_while_it_was_noted_is_not_kept(store: Store, reactions: Interrupted) -> None:
     await liked(store)
     reactions.meanwhile = [lambda: unliked(store)]
     assert await reactions.sync_index(ReactionKind.LIKE, POST, ALICE) is False
-    assert await stands(store, keys.liked(ALICE)) == []
+    assert await stands(store, keys.liked_posts(ALICE)) == []
     assert reactions.looks == 3
 
 
 async def test_what_came_back_while_it_was_noted_is_kept(store: Store, reactions: Interrupted) -> None:
     reactions.meanwhile = [lambda: liked(store, 5), lambda: unliked(store), lambda: liked(store, 9)]
     assert await reactions.sync_index(ReactionKind.LIKE, POST, ALICE) is True
-    assert await stands(store, keys.liked(ALICE)) == [(POST, 9)]
+    assert await stands(store, keys.liked_posts(ALICE)) == [(POST, 9)]
     assert reactions.looks == 5
 
 
@@ -110,7 +110,7 @@ async def test_a_reaction_that_never_rests_is_noted_so_many_times_and_no_more(
 
 
 async def test_a_sweep_takes_the_first_of_an_index_as_many_as_it_asks_for(store: Store, reactions: Reactions) -> None:
-    key, posts = keys.liked(ALICE), [PostId(POST + n) for n in range(4)]
+    key, posts = keys.liked_posts(ALICE), [PostId(POST + n) for n in range(4)]
     await store.node(key).execute("ZADD", key, *(part for n, id in enumerate(posts) for part in (9 - n, id)))
     assert await reactions.reacted_post_ids(ReactionKind.LIKE, ALICE, 2) == [posts[3], posts[2]]
     assert await reactions.reacted_post_ids(ReactionKind.LIKE, ALICE, 9) == posts[::-1]

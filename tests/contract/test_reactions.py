@@ -11,7 +11,7 @@ from tests.support.reacting import PersonReactions
 from tests.support.world import World
 from timelines import keys
 from timelines.errors import PostNotFound
-from timelines.posts.post import Counts
+from timelines.posts.post import PostCounts
 from timelines.reactions.bookmark_cursor import BookmarkCursor
 from timelines.reactions.bookmark_repository import Bookmarks
 from timelines.reactions.repository import PostGone, ReactionKind, Reactions
@@ -24,7 +24,7 @@ async def test_a_like_is_counted_at_once_and_once(world: World, acts: PersonReac
     answers.append(await acts.likes(bob, post))
     assert [answer.counts.likes for answer in answers] == [1] * 9
     assert all(answer.viewer and answer.viewer.liked for answer in answers)
-    assert (await acts.likes(alice, post)).counts == await acts.read_counts(post) == Counts(likes=2)
+    assert (await acts.likes(alice, post)).counts == await acts.read_counts(post) == PostCounts(likes=2)
     home = await bob.home()
     assert home.entries == ()
     assert await acts.likers(post) == [alice.id, bob.id]
@@ -36,7 +36,7 @@ async def test_an_unlike_takes_it_back_and_a_second_one_changes_nothing(world: W
     await acts.likes(bob, post)
     for _ in range(2):
         answer = await acts.unlikes(bob, post)
-        assert answer.counts == Counts()
+        assert answer.counts == PostCounts()
         assert answer.viewer
         assert not answer.viewer.liked
     assert await acts.counts_text(post.id) is None
@@ -181,7 +181,7 @@ async def test_a_bookmark_tells_nobody_and_keeps_its_place(world: World, acts: P
         answer = await acts.bookmarks(bob, post)
         assert answer.viewer
         assert answer.viewer.bookmarked
-        assert answer.counts == Counts()
+        assert answer.counts == PostCounts()
     assert await acts.bookmark_ids(bob) == [two.id, one.id]
     for _ in range(2):
         answer = await acts.unbookmarks(bob, two)
@@ -208,11 +208,11 @@ async def test_a_deleted_account_takes_its_reactions_along(
         for act in (acts.likes, acts.boosts, acts.bookmarks):
             await act(bob, post)
         await acts.likes(alice, post)
-    assert await acts.read_counts(posts[0]) == Counts(boosts=1, likes=2)
+    assert await acts.read_counts(posts[0]) == PostCounts(boosts=1, likes=2)
     await services.accounts.delete(account_id=bob.id, now_ms=services.clock.now_ms())
     await world.deliver_all()
     for post in posts:
-        assert await acts.read_counts(post) == Counts(likes=1)
+        assert await acts.read_counts(post) == PostCounts(likes=1)
         assert await acts.likers(post) == [alice.id]
     assert await acts.read_indexes(bob) == (set(), set())
     assert await acts.bookmark_ids(bob) == []

@@ -74,7 +74,7 @@ async def compare_sockets(site: RightsSite) -> None:
             ViewerContext(person.id, ViewContext.HOME, reading.home_rights(person.id)),
             await list_seat(site, person),
             ViewerContext(person.id, ViewContext.PROFILE),
-            ViewerContext(person.id, ViewContext.TAG),
+            ViewerContext(person.id, ViewContext.HASHTAG),
         ]
     for post in (*site.posts, *site.boosts):
         sent = await hydrate_for_viewers(hydrator, post.id, post.author_id, seats)

@@ -46,7 +46,7 @@ async def test_trends_count_an_account_once_and_are_cut_to_their_caps(store: Sto
 async def test_counts_stand_while_any_of_the_three_does(store: Store, left: str) -> None:
     post_id, sets = PostId(4096), ("replies", "boosts", "likes")
     three = [getattr(keys, name)(post_id) for name in sets]
-    counts = keys.counts(post_id)
+    counts = keys.post_counts(post_id)
     for number, key in enumerate(three):
         place = [key, counts, *three]
         assert await run_script(store, JOIN_SET, place, 7, 100) == [1, b"100"]
@@ -72,7 +72,7 @@ async def test_counts_stand_while_any_of_the_three_does(store: Store, left: str)
     ("state", "joined"), [(None, -1), ("pending", -1), ("superseded", -1), ("deleted:7", -1), ("body", 1)]
 )
 async def test_nobody_joins_what_does_not_stand(store: Store, state: str | None, joined: int) -> None:
-    likes, counts = keys.likes(PostId(4096)), keys.counts(PostId(4096))
+    likes, counts = keys.likes(PostId(4096)), keys.post_counts(PostId(4096))
     if state is not None:
         await run_command(store, "SET", POST, state)
     place = [likes, counts, keys.replies(PostId(4096)), keys.boosts(PostId(4096)), likes, POST]

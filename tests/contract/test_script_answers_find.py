@@ -10,7 +10,7 @@ from socialsite.ids import MAX_ID
 from socialsite.store import Store
 from tests.support.scripting import run_command, run_script
 from timelines import keys
-from timelines.search.repository import FIND, pack_ids
+from timelines.search.repository import FIND_POSTINGS_SCRIPT, pack_ids
 
 BLOCK = 64
 PLENTY = 100_000
@@ -37,7 +37,7 @@ async def find(
     """(edge, ids) of the script over these lists."""
     place = []
     for number, term in enumerate(terms):
-        place += [keys.search_term(3, f"{number:04x}"), keys.search_rare(3, number)]
+        place += [keys.search_term(3, f"{number:04x}"), keys.search_rare_terms(3, number)]
         if term.is_absent:
             continue
         if term.is_rare:
@@ -45,7 +45,7 @@ async def find(
         else:
             await run_command(store, "SET", place[-2], pack_ids([term.floor, *term.ids]))
     names = [f"term {number}" for number in range(len(terms))]
-    edge, *ids = await run_script(store, FIND, place, highest, lowest, most, steps, *names)
+    edge, *ids = await run_script(store, FIND_POSTINGS_SCRIPT, place, highest, lowest, most, steps, *names)
     return edge, ids
 
 

@@ -3,17 +3,17 @@
 from accounts.domain import AccountId
 from socialsite.store import Reply, Store
 from tests.support.scripting import run_command, run_script
-from timelines.visibility.viewer_state import READER_STATE, STATE_KEYS
+from timelines.visibility.viewer_state import READER_STATE, RELATIONSHIP_KEY_BUILDERS
 
 READER, NOW_MS = AccountId(1), 1_900_000_000_000
 LIKED, BOOSTED, BOOKMARKS, BLOCKS, BLOCKERS, MUTES, QUIETED, EXCLUSIVE, FILTERS = (
-    build(READER) for build in STATE_KEYS
+    build(READER) for build in RELATIONSHIP_KEY_BUILDERS
 )
 POSTS, ACCOUNTS = (11, 12, 13), (21, 22, 23)
 
 
 async def state(store: Store) -> Reply:
-    place = [build(READER) for build in STATE_KEYS]
+    place = [build(READER) for build in RELATIONSHIP_KEY_BUILDERS]
     return await run_script(store, READER_STATE, place, len(POSTS), NOW_MS, *POSTS, *ACCOUNTS)
 
 

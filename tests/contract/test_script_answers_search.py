@@ -7,9 +7,9 @@ import pytest
 from socialsite.store import Key, Store
 from tests.support.scripting import run_command, run_script
 from timelines import keys
-from timelines.search.repository import ADD, REMOVE
+from timelines.search.repository import ADD_POSTINGS_SCRIPT, REMOVE_POSTINGS_SCRIPT
 
-PLACE = [keys.search_term(3, "00ff"), keys.search_rare(3, 0)]
+PLACE = [keys.search_term(3, "00ff"), keys.search_rare_terms(3, 0)]
 WORD, RARE = PLACE
 CAP, FEW = 8, 3
 WIDE = [0, *sorted({(1 << bits) + low for bits in range(0, 53, 4) for low in (0, 1, 255, 257)})]
@@ -32,11 +32,11 @@ async def held(store: Store) -> tuple[list[int] | None, list[int] | None]:
 
 
 async def add(store: Store, *ids: int, cap: int = CAP) -> int:
-    return int(await run_script(store, ADD, PLACE, cap, FEW, "term", packed(ids)))
+    return int(await run_script(store, ADD_POSTINGS_SCRIPT, PLACE, cap, FEW, "term", packed(ids)))
 
 
 async def remove(store: Store, id: int) -> int:
-    return int(await run_script(store, REMOVE, PLACE, packed([id]), "term"))
+    return int(await run_script(store, REMOVE_POSTINGS_SCRIPT, PLACE, packed([id]), "term"))
 
 
 async def test_a_rare_term_becomes_one_of_its_own_above_few(store: Store) -> None:
@@ -124,6 +124,6 @@ async def test_of_several_terms_each_is_taken_out_of_its_own(store: Store) -> No
     for number in range(3):
         place += [keys.search_term(3, f"00f{number}"), RARE]
     args = [part for number in range(3) for part in (f"term{number}", packed([number + 5]))]
-    assert await run_script(store, ADD, place, CAP, FEW, *args) == 3
-    assert await run_script(store, REMOVE, place, packed([6]), "term0", "term1", "term2") == 1
+    assert await run_script(store, ADD_POSTINGS_SCRIPT, place, CAP, FEW, *args) == 3
+    assert await run_script(store, REMOVE_POSTINGS_SCRIPT, place, packed([6]), "term0", "term1", "term2") == 1
     assert await run_command(store, "HKEYS", RARE) == [b"term0", b"term2"]

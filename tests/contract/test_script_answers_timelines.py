@@ -17,9 +17,14 @@ from timelines.lists.repository import EDIT_LIST, ERASE_LIST
 from timelines.markers.repository import MOVE
 from timelines.notifications.repository import ADD, READ, UNREAD
 from timelines.posts.post import Post, encode_post
-from timelines.posts.repository import DELETE, SUPERSEDE, SWAP, WRITE
+from timelines.posts.repository import (
+    DELETE_POST_SCRIPT,
+    REPLACE_VALUE_SCRIPT,
+    SUPERSEDE_POST_SCRIPT,
+    WRITE_POST_SCRIPT,
+)
 from timelines.reactions.repository import SWAP_SCORE
-from timelines.search.names import ADD_TAGS, SET_NAMES
+from timelines.search.names import ADD_HASHTAGS_SCRIPT, SET_NAMES_SCRIPT
 
 POST = keys.post(PostId(4096))
 STATES = {
@@ -35,7 +40,10 @@ async def test_a_post_is_written_or_given_up_only_where_nothing_stands(
     store: Store, state: str, written: int, superseded: int
 ) -> None:
     held = STATES[state]
-    for script, expected, left in ((WRITE, written, "new"), (SUPERSEDE, superseded, "superseded")):
+    for script, expected, left in (
+        (WRITE_POST_SCRIPT, written, "new"),
+        (SUPERSEDE_POST_SCRIPT, superseded, "superseded"),
+    ):
         await run_command(store, *(("SET", POST, held) if held else ("DEL", POST)))
         assert await run_script(store, script, [POST], "new") == expected
         changes = state in ("nothing", "claimed")
@@ -63,11 +71,11 @@ async def test_a_tombstone_is_laid_over_what_stands_or_was_claimed(
     store: Store, held: bytes | None, answer: int, left: bytes | None, over_a_claim: bytes
 ) -> None:
     id = PostId(4096)
-    beside = (keys.post_totals, keys.likes, keys.boosts, keys.counts, keys.replies, keys.boosts_to_delete)
+    beside = (keys.post_totals, keys.likes, keys.boosts, keys.post_counts, keys.replies, keys.boosts_to_delete)
     place = [POST, *(build(id) for build in beside)]
     for argument, expected in ((["claimed"], over_a_claim), ([], left)):
         await run_command(store, *(("SET", POST, held) if held else ("DEL", POST)))
-        assert await run_script(store, DELETE, place, 7, *argument) == answer
+        assert await run_script(store, DELETE_POST_SCRIPT, place, 7, *argument) == answer
         assert await run_command(store, "GET", POST) == expected
 
 
@@ -81,19 +89,19 @@ async def test_a_body_is_exchanged_only_for_what_was_expected(store: Store, scri
 
 
 async def test_a_swap_answers_what_stands_then(store: Store) -> None:
-    boosters, claim = keys.boosts(PostId(4096)), keys.idempotency(AccountId(1), "00ff")
+    boosters, claim = keys.boosts(PostId(4096)), keys.idempotency_record(AccountId(1), "00ff")
     assert await run_script(store, SWAP_SCORE, [boosters], 7, 100, 200) is None
     await run_command(store, "ZADD", boosters, 100, 7)
     assert await run_script(store, SWAP_SCORE, [boosters], 7, 99, 200) == b"100"
     assert await run_script(store, SWAP_SCORE, [boosters], 7, 100, 200) == b"200"
     assert await run_script(store, SWAP_SCORE, [boosters], 7, 100, 300) == b"200"
-    assert await run_script(store, SWAP, [claim], "old", "new", 50) == b"new"
-    assert await run_script(store, SWAP, [claim], "old", "newer", 50) == b"new"
+    assert await run_script(store, REPLACE_VALUE_SCRIPT, [claim], "old", "new", 50) == b"new"
+    assert await run_script(store, REPLACE_VALUE_SCRIPT, [claim], "old", "newer", 50) == b"new"
     assert 0 < await run_command(store, "TTL", claim) <= 50
 
 
 async def test_a_followed_tag_is_counted_once_and_up_to_the_cap(store: Store) -> None:
-    place = [keys.followed_tags(AccountId(1))]
+    place = [keys.followed_hashtags(AccountId(1))]
     assert await run_script(store, FOLLOW, place, "tea", 1, 2) == 1
     assert await run_script(store, FOLLOW, place, "tea", 2, 2) == 0
     assert await run_script(store, FOLLOW, place, "cake", 3, 2) == 1
@@ -103,7 +111,7 @@ async def test_a_followed_tag_is_counted_once_and_up_to_the_cap(store: Store) ->
 
 
 async def test_a_filter_is_replaced_only_where_it_stands(store: Store) -> None:
-    place = [keys.filters(AccountId(1))]
+    place = [keys.keyword_filters(AccountId(1))]
     assert await run_script(store, REPLACE, place, 1, "new") == 0
     await run_command(store, "HSET", place[0], 1, "old")
     assert await run_script(store, REPLACE, place, 1, "new") == 1
@@ -111,7 +119,7 @@ async def test_a_filter_is_replaced_only_where_it_stands(store: Store) -> None:
 
 
 async def test_of_another_type_is_set_aside_and_what_fits_stays(store: Store) -> None:
-    here, there = keys.filters(AccountId(1)), keys.blocks(AccountId(1))
+    here, there = keys.keyword_filters(AccountId(1)), keys.blocks(AccountId(1))
     assert await run_script(store, SET_ASIDE, [here, there], "hash", 5_000) == 0
     await run_command(store, "HSET", here, 1, "fits")
     assert await run_script(store, SET_ASIDE, [here, there], "hash", 5_000) == 0
@@ -138,9 +146,9 @@ async def test_an_erased_list_leaves_whose_it_was_for_a_while(store: Store) -> N
 
 
 async def test_tags_are_kept_up_to_a_cap_and_the_new_ones_are_counted(store: Store) -> None:
-    place = [keys.search_tags(0)]
-    assert await run_script(store, ADD_TAGS, place, 3, "tea", "cake") == 2
-    assert await run_script(store, ADD_TAGS, place, 3, "tea", "rain", "fog") == 1
+    place = [keys.search_hashtags(0)]
+    assert await run_script(store, ADD_HASHTAGS_SCRIPT, place, 3, "tea", "cake") == 2
+    assert await run_script(store, ADD_HASHTAGS_SCRIPT, place, 3, "tea", "rain", "fog") == 1
     assert await run_command(store, "ZRANGE", place[0], 0, -1, "WITHSCORES") == [
         b"cake",
         b"0",
@@ -212,21 +220,21 @@ async def test_a_place_moves_forward_and_back_only_when_told(store: Store) -> No
 
 
 async def test_an_account_is_found_by_its_beginnings_alone(store: Store) -> None:
-    place = [keys.search_names(0), keys.search_named(0)]
-    assert await run_script(store, SET_NAMES, place, 7, "ali", "smith") == 1
-    assert await run_script(store, SET_NAMES, place, 7, "ali", "smith") == 0
-    assert await run_script(store, SET_NAMES, place, 8, "ali") == 1
-    assert await run_script(store, SET_NAMES, place, 7, "ali", "jones") == 1
+    place = [keys.search_name_prefixes(0), keys.search_prefixes_of_account(0)]
+    assert await run_script(store, SET_NAMES_SCRIPT, place, 7, "ali", "smith") == 1
+    assert await run_script(store, SET_NAMES_SCRIPT, place, 7, "ali", "smith") == 0
+    assert await run_script(store, SET_NAMES_SCRIPT, place, 8, "ali") == 1
+    assert await run_script(store, SET_NAMES_SCRIPT, place, 7, "ali", "jones") == 1
     found = await run_command(store, "ZRANGE", place[0], 0, -1, "WITHSCORES")
     assert found == [b"ali\x007", b"0", b"ali\x008", b"0", b"jones\x007", b"0"]
-    assert await run_script(store, SET_NAMES, place, 7) == 1
-    assert await run_script(store, SET_NAMES, place, 7) == 0
+    assert await run_script(store, SET_NAMES_SCRIPT, place, 7) == 1
+    assert await run_script(store, SET_NAMES_SCRIPT, place, 7) == 0
     assert await run_command(store, "ZRANGE", place[0], 0, -1) == [b"ali\x008"]
     assert await run_command(store, "HKEYS", place[1]) == [b"8"]
 
 
 async def test_as_many_tags_are_read_as_may_be_followed(store: Store) -> None:
-    key = keys.followed_tags(AccountId(1))
+    key = keys.followed_hashtags(AccountId(1))
     rows = [part for number in range(FOLLOWED_HASHTAGS_CAP + 2) for part in (number, f"t{number}")]
     await run_command(store, "ZADD", key, *rows)
     found = await FollowedHashtags(store).all(AccountId(1))

@@ -36,7 +36,7 @@ async def test_pages_follow_each_other_without_gap_or_repetition(world: World, s
     seen: list[PostId] = []
     before: int | None = None
     while True:
-        page = await services.search.posts(parse_query("word"), viewer_id=None, before=before, limit=5)
+        page = await services.search.search_posts(parse_query("word"), viewer_id=None, before=before, limit=5)
         seen += ids_on(page)
         before = page.next_before
         if before is None:
@@ -56,7 +56,7 @@ async def test_deleted_hidden_and_unlisted_posts_are_never_found_and_the_page_is
     gone = await alice.publishes("word gone")
     ids = services.ids
     for audience in (UNLISTED, FOLLOWERS):
-        await services.indexing.add([Post(ids.next_id(), alice.id, "word", audience=audience)])
+        await services.indexing.add_posts([Post(ids.next_id(), alice.id, "word", audience=audience)])
     await world.deliver_all()
     await alice.deletes(gone)
     await services.accounts.suspend(account_id=bob.id)
@@ -109,10 +109,10 @@ async def test_a_rare_combination_comes_in_rounds_that_each_end(world: World, se
         walk = PartitionMerge(index, SearchTerms(tuple(asked.terms), None, 0), before - 1)
         seen += await walk.next_ids(5)
         pages += 1
-        if not walk.edge:
+        if not walk.lowest_decided_id:
             break
-        assert walk.edge < before
-        before = walk.edge
+        assert walk.lowest_decided_id < before
+        before = walk.lowest_decided_id
     assert pages > 1
     assert seen == [posts[0].id]
 
@@ -137,5 +137,7 @@ async def test_a_word_is_found_with_and_without_its_accents(world: World, servic
 async def test_imported_posts_and_their_authors_are_found(services: Services, tmp_path: Path) -> None:
     await import_old_post(services, tmp_path, author="ann", text="old #News")
     assert len(await search_post_ids(services, "old since:2015-06-01 until:2015-06-01")) == 1
-    assert [each.handle for each in await services.completing.accounts("an", viewer_id=None, limit=5)] == ["ann"]
-    assert await services.completing.tags("ne", limit=5) == ["news"]
+    assert [each.handle for each in await services.completing.complete_accounts("an", viewer_id=None, limit=5)] == [
+        "ann"
+    ]
+    assert await services.completing.complete_hashtags("ne", limit=5) == ["news"]

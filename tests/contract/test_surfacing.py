@@ -42,7 +42,7 @@ class Seen:
     async def wait_until_drained(self) -> None: ...
     def detach(self) -> None: ...
 
-    def next_ids(self) -> list[PostId]:
+    def ids(self) -> list[PostId]:
         return [PostId(int(frame["id"])) for frame in self.frames]
 
 
@@ -117,7 +117,7 @@ async def test_the_first_that_a_reader_sees_goes_to_those_who_saw_the_withdrawn_
     await town.withdraws(0)
     town.surfacing.check(town.boosts[0], town.post.id, author_id=bob.id)
     await town.surfacing.send_pending()
-    found = [seen.next_ids() for seen in (one, two, alone, had_it, own, public)]
+    found = [seen.ids() for seen in (one, two, alone, had_it, own, public)]
     assert found == [[town.boosts[1]], [town.boosts[2]], [], [], [], []]
 
 
@@ -134,7 +134,7 @@ async def test_a_list_is_told_by_its_members(town: ReplacementBoostScenario) -> 
     await town.withdraws(0)
     town.surfacing.check(town.boosts[0], town.post.id, author_id=bob.id)
     await town.surfacing.send_pending()
-    assert seen.next_ids() == [town.boosts[1]]
+    assert seen.ids() == [town.boosts[1]]
 
 
 async def test_who_showed_it_is_told_though_they_no_longer_follow(town: ReplacementBoostScenario) -> None:
@@ -146,7 +146,7 @@ async def test_who_showed_it_is_told_though_they_no_longer_follow(town: Replacem
     await town.withdraws(0)
     town.surfacing.check(town.boosts[0], town.post.id, subscriptions=[home, public])
     await town.surfacing.send_pending()
-    assert (seen.next_ids(), other.next_ids()) == ([town.boosts[1]], [])
+    assert (seen.ids(), other.ids()) == ([town.boosts[1]], [])
 
 
 async def test_what_is_deleted_meanwhile_is_passed_over(town: ReplacementBoostScenario) -> None:
@@ -155,7 +155,7 @@ async def test_what_is_deleted_meanwhile_is_passed_over(town: ReplacementBoostSc
     town.room.mark_deleted(town.boosts[1])  # the word of it came before its tombstone was read
     town.surfacing.check(town.boosts[0], town.post.id, author_id=town.boosters[0].id)
     await town.surfacing.send_pending()
-    assert seen.next_ids() == []
+    assert seen.ids() == []
 
 
 class Unsteady(CountingNode):
@@ -208,4 +208,4 @@ async def test_what_could_not_be_read_is_looked_at_again(
     node.away = 3
     await town.surfacing.send_pending()
     assert node.away == 0
-    assert seen.next_ids() == [town.boosts[1]]
+    assert seen.ids() == [town.boosts[1]]

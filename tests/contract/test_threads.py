@@ -12,7 +12,7 @@ from socialsite.services import Services
 from tests.support.topologies import Deployment
 from tests.support.world import Person, World
 from timelines import keys
-from timelines.posts.counts import join_command
+from timelines.posts.counts import add_member_command
 from timelines.posts.post import Post
 from timelines.threads.thread import MAX_ANCESTORS, MAX_DEPTH, ThreadEntry
 
@@ -29,7 +29,7 @@ async def whole(services: Services, post: Post, viewer: Person | None = None, li
     read: list[Shown] = []
     after = 0
     while True:
-        page = await services.threads.page(post, viewer_id=viewer.id if viewer else None, after=after, limit=limit)
+        page = await services.threads.load_page(post, viewer_id=viewer.id if viewer else None, after=after, limit=limit)
         assert len(page.replies) <= limit
         read += shown(page.replies)
         if page.next_after is None:
@@ -96,10 +96,10 @@ async def chain_of(world: World, person: Person, length: int, parent: Post | Non
 async def test_ancestors_begin_with_the_first_post_or_lead_there(world: World, services: Services) -> None:
     alice = await world.person("alice")
     chain = await chain_of(world, alice, MAX_ANCESTORS + 3)
-    page = await services.threads.page(chain[MAX_ANCESTORS], viewer_id=None)
+    page = await services.threads.load_page(chain[MAX_ANCESTORS], viewer_id=None)
     assert [each.id for each in page.ancestors] == [post.id for post in chain[:MAX_ANCESTORS]]
     assert page.earlier_ancestor is None
-    page = await services.threads.page(chain[-1], viewer_id=None)
+    page = await services.threads.load_page(chain[-1], viewer_id=None)
     assert [each.id for each in page.ancestors] == [post.id for post in chain[2:-1]]
     assert page.earlier_ancestor is not None
     assert page.earlier_ancestor.post.id == chain[2].id
@@ -111,7 +111,7 @@ async def test_the_way_up_leads_through_a_deleted_post(world: World, services: S
     alice = await world.person("alice")
     chain = await chain_of(world, alice, 4)
     await alice.deletes(chain[1])
-    page = await services.threads.page(chain[3], viewer_id=None)
+    page = await services.threads.load_page(chain[3], viewer_id=None)
     assert [(each.id, each.entry is not None) for each in page.ancestors] == [
         (chain[0].id, True), (chain[1].id, False), (chain[2].id, True)
     ]  # fmt: skip
@@ -127,7 +127,7 @@ async def test_a_tombstone_of_before_leads_to_the_first_post(world: World, servi
     alice = await world.person("alice")
     chain = await chain_of(world, alice, 4)
     await services.store.gather([("SET", keys.post(chain[2].id), f"deleted:{alice.id}")])
-    page = await services.threads.page(chain[3], viewer_id=None)
+    page = await services.threads.load_page(chain[3], viewer_id=None)
     assert [each.id for each in page.ancestors] == [chain[0].id, chain[2].id]
 
 
@@ -136,10 +136,10 @@ async def test_a_page_goes_on_where_its_last_entry_was_though_it_is_deleted(worl
     first = await alice.publishes("first")
     replies = [await alice.publishes(f"{n}", in_reply_to=first) for n in range(3)]
     below = await alice.publishes("below", in_reply_to=replies[1])
-    page = await services.threads.page(first, viewer_id=None, limit=2)
+    page = await services.threads.load_page(first, viewer_id=None, limit=2)
     assert page.next_after == replies[1].id
     await alice.deletes(replies[1])
-    page = await services.threads.page(first, viewer_id=None, after=page.next_after)
+    page = await services.threads.load_page(first, viewer_id=None, after=page.next_after)
     assert shown(page.replies) == [(below.id, 2, True), (replies[2].id, 1, True)]
 
 
@@ -147,9 +147,9 @@ async def test_a_cursor_from_elsewhere_counts_among_the_direct_replies(world: Wo
     alice = await world.person("alice")
     first, other = await alice.publishes("first"), await alice.publishes("other")
     replies = [await alice.publishes(f"{n}", in_reply_to=first) for n in range(2)]
-    page = await services.threads.page(first, viewer_id=None, after=other.id)
+    page = await services.threads.load_page(first, viewer_id=None, after=other.id)
     assert [each.id for each in page.replies] == [post.id for post in replies]
-    page = await services.threads.page(first, viewer_id=None, after=replies[1].id - 1)
+    page = await services.threads.load_page(first, viewer_id=None, after=replies[1].id - 1)
     assert [each.id for each in page.replies] == [replies[1].id]
 
 
@@ -159,7 +159,7 @@ async def test_a_reply_that_comes_while_its_parent_is_deleted_is_found(world: Wo
     parent = await alice.publishes("parent", in_reply_to=first)
     draft = await alice.publishes("elsewhere")
     await alice.deletes(parent)
-    child = Post(draft.id, alice.id, "child", parent.id, reply_to_author_id=alice.id, root=first.id)
+    child = Post(draft.id, alice.id, "child", parent.id, reply_to_author_id=alice.id, root_id=first.id)
     await services.repositories.posts.delete(PostId(1), alice.id)
     await services.repositories.threads.add_reply(parent.id, child.id)
     assert [id for id, _, _ in await whole(services, first)] == [parent.id, draft.id]
@@ -184,17 +184,17 @@ async def test_a_thread_ten_thousand_wide_or_deep_is_read_in_bounded_pages(
     first = await alice.publishes("first")
     wide = [PostId(first.id + 4096 * n) for n in range(1, 3_001)]
     await store_replies(services, alice.id, [(id, first.id) for id in wide])
-    page = await services.threads.page(first, viewer_id=None, after=wide[1_000])
+    page = await services.threads.load_page(first, viewer_id=None, after=wide[1_000])
     assert [each.id for each in page.replies] == wide[1_001:1_031]
     top = await alice.publishes("top")
     deep = [PostId(top.id + (1 << 33) + n) for n in range(1_000)]
     await store_replies(services, alice.id, list(zip(deep, [top.id, *deep], strict=False)))
     read = await whole(services, top, limit=100)
     assert [id for id, _, _ in read] == deep[:MAX_DEPTH]
-    page = await services.threads.page(top, viewer_id=None, after=deep[MAX_DEPTH - 2])
+    page = await services.threads.load_page(top, viewer_id=None, after=deep[MAX_DEPTH - 2])
     assert page.replies[-1].continues
     last = await services.reading.post(deep[MAX_DEPTH - 1], viewer_id=None)
-    page = await services.threads.page(last.post, viewer_id=None, limit=100)
+    page = await services.threads.load_page(last.post, viewer_id=None, limit=100)
     assert [each.id for each in page.replies] == deep[MAX_DEPTH : MAX_DEPTH + 100]
 
 
@@ -205,5 +205,5 @@ async def store_replies(services: Services, author: AccountId, links: list[tuple
     for start in range(0, len(posts), 500):
         some = posts[start : start + 500]
         await asyncio.gather(*(at.write(post) for post in some))
-        joins = [join_command(keys.replies, post.in_reply_to or 0, post.id, post.id) for post in some]
+        joins = [add_member_command(keys.replies, post.in_reply_to or 0, post.id, post.id) for post in some]
         await services.store.gather(joins)

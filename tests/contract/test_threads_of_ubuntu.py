@@ -75,7 +75,7 @@ async def same_thread(services: Services, talk: Talk, source: str) -> None:
     read: list[tuple[PostId, int]] = []
     after: PostId | None = PostId(0)
     while after is not None:
-        page = await services.threads.page(post, viewer_id=None, after=after)
+        page = await services.threads.load_page(post, viewer_id=None, after=after)
         read += [(each.id, each.depth) for each in page.replies]
         after = page.next_after
     assert read == talk.preorder(source, order)
@@ -90,4 +90,4 @@ async def same_links(standing: dict[PostId, Post], first: Post) -> None:
     for post in standing.values():
         assert post.in_reply_to is not None
         assert post.reply_to_author_id == known[post.in_reply_to]
-        assert post.root == (first.root or first.id)
+        assert post.root_id == (first.root_id or first.id)

@@ -23,7 +23,7 @@ from tests.support.nodes import SingleNodeTopology, numbered_key
 from tests.support.world import World, ids_of
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.cached_timelines.spec import LATE_MS, TimelineCacheSpec
-from timelines.keys import HOME_PATTERN, home_timeline
+from timelines.keys import HOME_TIMELINE_KEY_PATTERN, home_timeline
 
 COUNT = Script("count", "return redis.call('INCR', KEYS[1])")
 
@@ -107,7 +107,7 @@ async def test_homes_that_moved_are_reached_by_the_pass_that_looked_for_them_els
     old, new = id_at(now_ms - 500), id_at(now_ms)
     homes_of = {owner: home_timeline(owner) for owner in range(1, 31)}
     await store.gather([("RPUSH", home, old, "-0") for home in homes_of.values()])
-    kind = TimelineCacheSpec(home_timeline, HOME_PATTERN, 10, 30 * DAY_MS, read_ahead=15)
+    kind = TimelineCacheSpec(home_timeline, HOME_TIMELINE_KEY_PATTERN, 10, 30 * DAY_MS, read_ahead=15)
     one = SingleNodeTopology(store.nodes[0])
     await CachedTimelines(Store(one), HurryingClock(now_ms, step_ms), kind).push([*homes_of], new)
     found = await store.gather([("LRANGE", home, 0, -1) for home in homes_of.values()])

@@ -11,7 +11,7 @@ from timelines import keys
 from timelines.errors import PostNotFound
 from timelines.fanout import account_purge as purging
 from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, encode_job
-from timelines.posts.post import Counts
+from timelines.posts.post import PostCounts
 from timelines.reactions import boosting
 from timelines.reactions.repository import PostGone, ReactionKind
 
@@ -28,7 +28,7 @@ async def test_unboosting_takes_it_out_everywhere_and_no_job_revives_it(
     assert boost_id
     for _ in range(2):
         answer = await acts.unboosts(bob, post)
-        assert answer.counts == Counts()
+        assert answer.counts == PostCounts()
         assert answer.viewer
         assert not answer.viewer.boosted
     await world.deliver_all()
@@ -49,14 +49,14 @@ async def test_repeating_finishes_an_unboost_that_a_crash_cut_off(
     assert boost_id
     at = services.repositories
     if steps > 0:
-        await at.posts.delete(boost_id, bob.id, claimed=True)
+        await at.posts.delete(boost_id, bob.id, include_reserved=True)
     if steps > 1:
         await at.profiles.remove(bob.id, boost_id)
     if steps > 2:
         await at.reactions.remove(ReactionKind.BOOST, post.id, bob.id, only_at=boost_id)
     if steps > 3:
         await at.reactions.sync_index(ReactionKind.BOOST, post.id, bob.id)
-    assert (await acts.unboosts(bob, post)).counts == Counts()
+    assert (await acts.unboosts(bob, post)).counts == PostCounts()
     assert await bob.profile_ids() == await bob.home_ids() == []
     assert await acts.read_indexes(bob) == (set(), set())
     # And from each of these states one can boost again instead.
@@ -93,7 +93,7 @@ async def test_deleting_ones_boost_is_unboosting(world: World, acts: PersonReact
         await services.publishing.delete(account_id=alice.id, post_id=boost_id)
     for _ in range(2):
         await services.publishing.delete(account_id=bob.id, post_id=boost_id)
-    assert await acts.read_counts(post) == Counts()
+    assert await acts.read_counts(post) == PostCounts()
     assert await acts.boost_of(bob, post) is None
     assert await acts.read_indexes(bob) == (set(), set())
     assert await bob.profile_ids() == []

@@ -16,7 +16,7 @@ async def visited(services: Services, viewer: Person | None, account: Person) ->
 
 async def shown_to(services: Services, viewer: Person | None, account: Person) -> list[int]:
     """Ids of the posts."""
-    return [entry.id for entry in (await visited(services, viewer, account)).page.entries]
+    return [entry.id for entry in (await visited(services, viewer, account)).timeline_page.entries]
 
 
 def known(visit: ProfilePage) -> list[int]:
@@ -29,10 +29,10 @@ async def test_what_two_have_in_common_is_told(world: World, services: Services)
         await follower.follows(followed)
     await erin.follows(bob)
     visit = await visited(services, alice, bob)
-    assert visit.counts == FollowCounts(followers=2, following=1)
-    assert visit.relation is not None
-    assert not visit.relation.follows
-    assert (visit.both_follow, known(visit)) == (1, [erin.id, dave.id])
+    assert visit.follow_counts == FollowCounts(followers=2, following=1)
+    assert visit.relationship is not None
+    assert not visit.relationship.follows
+    assert (visit.shared_following_count, known(visit)) == (1, [erin.id, dave.id])
     await services.accounts.suspend(account_id=erin.id)
     assert known(await visited(services, alice, bob)) == [dave.id]
 
@@ -40,10 +40,10 @@ async def test_what_two_have_in_common_is_told(world: World, services: Services)
 async def test_the_relation_is_the_viewers(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     await alice.follows(bob)
-    relation = (await visited(services, alice, bob)).relation
+    relation = (await visited(services, alice, bob)).relationship
     assert relation is not None
     assert (relation.follows, relation.is_followed) == (True, False)
-    relation = (await visited(services, bob, alice)).relation
+    relation = (await visited(services, bob, alice)).relationship
     assert relation is not None
     assert (relation.follows, relation.is_followed) == (False, True)
 
@@ -65,7 +65,7 @@ async def test_posts_and_their_number_are_there_for_whoever_may_see_them(world: 
     for viewer in (None, alice, bob, carol):
         assert await shown_to(services, viewer, alice) == [post.id]
         assert (await visited(services, viewer, alice)).post_count == 1
-        assert (await visited(services, viewer, alice)).counts == FollowCounts(1, 0)
+        assert (await visited(services, viewer, alice)).follow_counts == FollowCounts(1, 0)
     await alice.locks()
     shown = {viewer: bool(await shown_to(services, viewer, alice)) for viewer in (None, alice, bob, carol)}
     assert shown == {None: False, alice: True, bob: False, carol: True}

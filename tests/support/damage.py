@@ -62,7 +62,9 @@ DAMAGE_BY_NAME: dict[str, Damage] = {
     "follow_misplaced": _misplaced_edge,
     "follow_of_nobody": _unknown_account_follows,
     "follow_garbage": lambda town: town.execute("ZADD", keys.following("p3", town.bob.id), 5, "rubbish"),
-    "member_one_sided": lambda town: town.execute("ZREM", town.edge(keys.listed, town.bob, town.list.id), town.list.id),
+    "member_one_sided": lambda town: town.execute(
+        "ZREM", town.edge(keys.lists_with_account, town.bob, town.list.id), town.list.id
+    ),
     "member_of_nobody": lambda town: town.services.repositories.members.add(ListId(town.list.id + 7), town.bob.id, 5),
     "account_half": lambda town: town.execute("HDEL", account_keys.account(town.carol.id), "state", "bio"),
     "account_without_handle": _delete_handle,
@@ -81,7 +83,7 @@ DAMAGE_BY_NAME: dict[str, Damage] = {
     "reply_of_nothing": lambda town: town.execute("ZADD", keys.replies(town.first.id), 777, 777),
     "reply_unlinked": lambda town: town.execute("DEL", keys.replies(town.first.id)),
     "idempotency_garbage": lambda town: town.execute(
-        "SET", keys.idempotency(town.bob.id, "00ff"), "rubbish", "EX", 100
+        "SET", keys.idempotency_record(town.bob.id, "00ff"), "rubbish", "EX", 100
     ),
     "idempotency_eternal": lambda town: town.execute("PERSIST", town.idempotency),
     "session_of_nobody": lambda town: town.execute(
@@ -91,7 +93,7 @@ DAMAGE_BY_NAME: dict[str, Damage] = {
     "list_gone": lambda town: town.execute("ZADD", keys.list_index(town.bob.id), town.list.id, town.list.id),
     "list_unindexed": lambda town: town.execute("DEL", keys.list_index(town.alice.id)),
     "list_expires": lambda town: town.execute("EXPIRE", keys.account_list(town.list.id), 1000),
-    "list_counter_low": lambda town: town.execute("DEL", keys.list_ids()),
+    "list_counter_low": lambda town: town.execute("DEL", keys.list_id_counter()),
     "home_incomplete": _stale_home,
     "home_of_strangers": lambda town: town.execute("LPUSH", keys.home_timeline(town.bob.id), town.second.id),
     "home_out_of_order": _reversed_home,

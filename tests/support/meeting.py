@@ -79,8 +79,8 @@ async def on_public(scene: VisibilityScenario) -> bool:
 
 
 async def in_search(scene: VisibilityScenario) -> bool:
-    found = await scene.services.search.posts(parse_query("cup tea"), viewer_id=scene.alice.id)
-    by_name = await scene.services.completing.accounts("bob", viewer_id=scene.alice.id, limit=5)
+    found = await scene.services.search.search_posts(parse_query("cup tea"), viewer_id=scene.alice.id)
+    by_name = await scene.services.completing.complete_accounts("bob", viewer_id=scene.alice.id, limit=5)
     if not found.entries:
         return False
     assert by_name, "whose posts are found is found"
@@ -88,7 +88,7 @@ async def in_search(scene: VisibilityScenario) -> bool:
 
 
 async def in_thread(scene: VisibilityScenario) -> bool:
-    page = await scene.services.threads.page(scene.asked, viewer_id=scene.alice.id)
+    page = await scene.services.threads.load_page(scene.asked, viewer_id=scene.alice.id)
     return scene.answer.id in [each.id for each in page.replies if each.entry is not None]
 
 

@@ -8,7 +8,7 @@ from socialsite.services import Services
 from tests.support.world import Person
 from timelines import keys
 from timelines.pages.page import HydratedPost
-from timelines.posts.post import Counts, Post
+from timelines.posts.post import Post, PostCounts
 
 
 @dataclass
@@ -51,20 +51,20 @@ class PersonReactions:
         found = await self.services.store.node(key).execute("ZSCORE", key, person.id)
         return None if found is None else PostId(int(float(found)))
 
-    async def read_counts(self, post: Post) -> Counts:
+    async def read_counts(self, post: Post) -> PostCounts:
         """What a visitor sees."""
         return (await self.services.reading.post(post.id, viewer_id=None)).counts
 
     async def counts_text(self, post_id: PostId) -> bytes | None:
-        key = keys.counts(post_id)
+        key = keys.post_counts(post_id)
         found: bytes | None = await self.services.store.node(key).execute("GET", key)
         return found
 
     async def read_indexes(self, person: Person) -> tuple[set[PostId], set[PostId]]:
         """What the person's own side says: liked, boosted."""
-        node = self.services.store.node(keys.liked(person.id))
-        liked = await node.execute("ZRANGE", keys.liked(person.id), 0, -1)
-        boosted = await node.execute("ZRANGE", keys.boosted(person.id), 0, -1)
+        node = self.services.store.node(keys.liked_posts(person.id))
+        liked = await node.execute("ZRANGE", keys.liked_posts(person.id), 0, -1)
+        boosted = await node.execute("ZRANGE", keys.boosted_posts(person.id), 0, -1)
         return {PostId(int(id)) for id in liked}, {PostId(int(id)) for id in boosted}
 
     async def likers(self, post: Post, viewer: Person | None = None, limit: int = 30) -> list[AccountId]:
@@ -80,6 +80,6 @@ class PersonReactions:
             if cursor is None:
                 return found
 
-    async def read_counts_as(self, person: Person, post: Post) -> Counts:
+    async def read_counts_as(self, person: Person, post: Post) -> PostCounts:
         """What one reader sees."""
         return (await self.services.reading.post(post.id, viewer_id=person.id)).counts

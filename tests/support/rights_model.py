@@ -11,7 +11,7 @@ from typing import Literal
 from accounts.domain import AccountId
 from socialsite.clock import FixedClock
 from timelines.posts.post import Post
-from timelines.visibility.filter import Filter
+from timelines.visibility.filter import KeywordFilter
 
 Pairs = set[tuple[AccountId, AccountId]]
 Timeline = Literal["home", "list", "profile", "public", "tag"]
@@ -31,7 +31,7 @@ class RightsModel:
     mutes: dict[tuple[AccountId, AccountId], int] = field(default_factory=dict)
     private: set[AccountId] = field(default_factory=set)
     suspended: set[AccountId] = field(default_factory=set)
-    filters: dict[AccountId, list[Filter]] = field(default_factory=lambda: defaultdict(list))
+    filters: dict[AccountId, list[KeywordFilter]] = field(default_factory=lambda: defaultdict(list))
 
     def is_block_between(self, one: AccountId, other: AccountId) -> bool:
         return bool({(one, other), (other, one)} & self.blocks)

@@ -15,12 +15,12 @@ AUTHORS = {"one": AccountId(1), "two": AccountId(2)}
 
 async def search_index(index: PostIndex, query: SearchQuery, wanted: int = 3, *, resumed: bool = True) -> list[PostId]:
     """Every id: by one walk to its end, or `resumed` by a cursor after each round, as requests do."""
-    sought = SearchTerms(tuple(query.terms), AUTHORS.get(query.author or ""), query.lowest)
+    sought = SearchTerms(tuple(query.terms), AUTHORS.get(query.author or ""), query.lowest_id)
     walk, ids = PartitionMerge(index, sought, MAX_ID), list[PostId]()
-    while not walk.ended:
+    while not walk.is_exhausted:
         ids += await walk.next_ids(wanted)
-        if resumed and walk.edge:
-            walk = PartitionMerge(index, sought, walk.edge - 1)
+        if resumed and walk.lowest_decided_id:
+            walk = PartitionMerge(index, sought, walk.lowest_decided_id - 1)
     return ids
 
 
@@ -32,4 +32,4 @@ def keys_of(post: Post) -> list[Key]:
 async def search_post_ids(services: Services, query: str, viewer: Person | None = None, **cut: int) -> list[PostId]:
     """A page of what a reader finds."""
     viewer_id = viewer.id if viewer else None
-    return ids_on(await services.search.posts(parse_query(query), viewer_id=viewer_id, **cut))
+    return ids_on(await services.search.search_posts(parse_query(query), viewer_id=viewer_id, **cut))

@@ -77,7 +77,7 @@ class PageInvariants(SiteMachine):
         reading, me, model = self.services.reading, AccountId(viewer), self.model
         await self.assert_same_pages(f"public for {viewer}", model.public(viewer), viewer, reading.public, viewer_id=me)
         await self.assert_same_pages(f"#{TAG} for {viewer}", model.tag(viewer), viewer, reading.tag, TAG, viewer_id=me)
-        seek = self.services.search.posts
+        seek = self.services.search.search_posts
         for words, expected in ((WORD, model.public(viewer)), (f"#{TAG}", model.tag(viewer))):
             found = await self.walk(viewer, seek, (parse_query(words),), {"viewer_id": me}, down=True)
             assert found == expected, f"search of {viewer} for {words}"

@@ -48,7 +48,7 @@ class SampleSite:
 
     @property
     def idempotency(self) -> Key:
-        return keys.idempotency(self.bob.id, hashlib.sha256(b"k1").hexdigest()[:32])
+        return keys.idempotency_record(self.bob.id, hashlib.sha256(b"k1").hexdigest()[:32])
 
     async def execute(self, *command: object) -> Any:
         (reply,) = await self.services.store.gather([command])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from timelines.search.query import QueryInvalid, SearchQuery, parse_query
 from timelines.text.accents import plain, without_marks
 from timelines.text.tokenizer import folded, name_starts, terms_of, tokens_of
-from timelines.visibility.filter import Filter, find_filter
+from timelines.visibility.filter import KeywordFilter, find_filter
 
 EVERY_CHARACTER = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
 BASES = ("a", "ø", "ι", "и", "е", "і\u0308", "ا", "ٱ", "و", "ש", "か", "क", "1", " ")
@@ -146,7 +146,7 @@ def test_what_is_found_stands_under_what_is_asked_for(query: str, text: str) -> 
 def test_a_hashtag_is_found_by_either_spelling_and_keeps_its_own() -> None:
     assert parse_query("#cafe").matches("im #Café")
     assert parse_query("#café").matches("im #cafe")
-    assert parse_query("#Café").tags == ("café",)
+    assert parse_query("#Café").hashtags == ("café",)
     assert terms_of("#Café") == {"cafe", "#cafe"}
     assert parse_query("#Café").terms == ["#cafe"]
     assert not parse_query("#cafe").matches("café")
@@ -160,8 +160,8 @@ def test_marks_alone_are_nothing_to_look_for() -> None:
 
 def test_a_filter_means_what_it_says() -> None:
     """Hiding too much is worse than finding too much: `ano` must not hide `año`."""
-    assert find_filter([Filter(1, "ano")], "feliz año", 0) is None
-    assert find_filter([Filter(1, "año")], "Feliz AÑO", 0) is not None
+    assert find_filter([KeywordFilter(1, "ano")], "feliz año", 0) is None
+    assert find_filter([KeywordFilter(1, "año")], "Feliz AÑO", 0) is not None
 
 
 @pytest.mark.parametrize("text", ["е" + "\u0301" * 60_000, "か" + "\u3099" * 60_000, "и\u0306\u0301" * 20_000])

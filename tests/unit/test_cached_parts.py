@@ -48,12 +48,12 @@ def test_an_error_in_place_of_a_length_is_raised() -> None:
 
 
 def test_the_patterns_of_passes_are_the_keys() -> None:
-    assert keys.home_timeline(42).encode() == keys.HOME_PATTERN % 42
-    assert keys.list_timeline(7).encode() == keys.LIST_PATTERN % 7
+    assert keys.home_timeline(42).encode() == keys.HOME_TIMELINE_KEY_PATTERN % 42
+    assert keys.list_timeline(7).encode() == keys.LIST_TIMELINE_KEY_PATTERN % 7
 
 
 def test_a_pass_is_encoded_as_the_server_reads_it() -> None:
-    payload = encode_pushes(keys.HOME_PATTERN, shortest_first([b"7", b"1234", b"8"]), PostId(99))
+    payload = encode_pushes(keys.HOME_TIMELINE_KEY_PATTERN, shortest_first([b"7", b"1234", b"8"]), PostId(99))
     first = b"*3\r\n$6\r\nLPUSHX\r\n$18\r\ntimelines:{7}:home\r\n$2\r\n99\r\n"
     second = b"*3\r\n$6\r\nLPUSHX\r\n$21\r\ntimelines:{1234}:home\r\n$2\r\n99\r\n"
     assert payload == first + first.replace(b"{7}", b"{8}") + second

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from timelines.errors import FilterInvalid
 from timelines.filters.service import normalize_phrase
 from timelines.text.tokenizer import folded
-from timelines.visibility.filter import Filter, find_filter
+from timelines.visibility.filter import KeywordFilter, find_filter
 
 NOW = 1_000
 
 
 def found(phrase: str, text: str, **options: object) -> bool:
-    return find_filter([Filter(1, phrase, **options)], text, NOW) is not None  # type: ignore[arg-type]
+    return find_filter([KeywordFilter(1, phrase, **options)], text, NOW) is not None  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_filter_that_is_over_finds_nothing() -> None:
 
 
 def test_one_that_hides_comes_before_one_that_warns() -> None:
-    warns, hides = Filter(1, "tea", "warn"), Filter(2, "cup", "hide")
+    warns, hides = KeywordFilter(1, "tea", "warn"), KeywordFilter(2, "cup", "hide")
     assert find_filter([warns, hides], "a cup of tea", NOW) is hides
     assert find_filter([hides, warns], "a cup of tea", NOW) is hides
     assert find_filter([warns, hides], "tea", NOW) is warns

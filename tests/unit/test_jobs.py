@@ -8,7 +8,7 @@ from socialsite.ids import MAX_ID, PostId
 from timelines.jobs import DeleteBoostsOfPost, SyndicatePass, SyndicatePost, decode_job, encode_job
 from timelines.posts.post import Post
 
-GOOD = encode_job(SyndicatePost.of(Post(PostId(MAX_ID), AccountId(7), "hello")))
+GOOD = encode_job(SyndicatePost.from_post(Post(PostId(MAX_ID), AccountId(7), "hello")))
 NEST = b"\x91" * 100_000 + b"\xc0"
 
 

@@ -10,5 +10,5 @@ async def test_nothing_is_archived_read_or_removed_without_saying_so() -> None:
     for asked in (archive.put([]), archive.get([1]), archive.remove([1])):
         with pytest.raises(ArchiveUnavailable):
             await asked
-    assert [page async for page in archive.pages()] == []
+    assert [page async for page in archive.iterate_pages()] == []
     await archive.close()

@@ -13,7 +13,7 @@ from timelines.lists.account_list import AccountList
 from timelines.lists.presenters import list_json
 from timelines.pages.page import HydratedPost, ViewerState
 from timelines.pages.presenters import entries_html, entry_html, post_json, profile_json
-from timelines.posts.post import FOLLOWERS, PUBLIC, Counts, Post
+from timelines.posts.post import FOLLOWERS, PUBLIC, Post, PostCounts
 
 AT_MS = 1_795_187_640_123
 POST_ID = PostId(id_at(AT_MS, 5))
@@ -32,7 +32,7 @@ def entry(
     return HydratedPost(
         Post(POST_ID, AccountId(9), text, answered),
         Author(AccountId(9), "alice", name, "active", version),
-        Counts(replies=replies),
+        PostCounts(replies=replies),
         None if own is None else ViewerState(own=own),
     )
 
@@ -148,13 +148,13 @@ def test_an_entry_of_a_boost_acts_on_the_original():
 
 def test_buttons_say_what_is_done():
     viewer = ViewerState(own=False, liked=True, bookmarked=True)
-    html = entry_html(replace(entry(), viewer=viewer, counts=Counts(boosts=1234, likes=5)))
+    html = entry_html(replace(entry(), viewer=viewer, counts=PostCounts(boosts=1234, likes=5)))
     assert 'data-act="like" aria-pressed="true"' in html
     assert 'data-act="boost" aria-pressed="false"' in html
     assert 'data-act="bookmark" aria-pressed="true"' in html
     assert 'data-count="boosts">1,234<' in html
     with override("de"):
-        assert 'data-count="boosts">1.234<' in entry_html(replace(entry(), counts=Counts(boosts=1234)))
+        assert 'data-count="boosts">1.234<' in entry_html(replace(entry(), counts=PostCounts(boosts=1234)))
 
 
 @pytest.mark.parametrize(("audience", "private"), [(FOLLOWERS, False), (PUBLIC, True)])

@@ -6,7 +6,7 @@ from accounts.domain import AccountId, Author
 from socialsite.ids import PostId, id_at
 from timelines.live.subscriptions import MAX_REPLAYED_ENTRIES, REWIND_MS, read_missed, read_newest_id
 from timelines.pages.page import HydratedPost, TimelinePage
-from timelines.posts.post import Counts, Post
+from timelines.posts.post import Post, PostCounts
 
 NOW_MS = 1_795_000_000_000
 BOB = Author(AccountId(1), "bob", "", "active", 1)
@@ -32,7 +32,7 @@ class Timeline:
 
 
 def _entry(post_id: PostId) -> HydratedPost:
-    return HydratedPost(Post(post_id, BOB.id, "text"), BOB, Counts(), None)
+    return HydratedPost(Post(post_id, BOB.id, "text"), BOB, PostCounts(), None)
 
 
 async def replayed(timeline: Timeline, after: PostId) -> list[PostId]:

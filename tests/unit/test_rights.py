@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from accounts.domain import AccountId, Author
 from socialsite.ids import PostId
 from timelines.posts.post import FOLLOWERS, PUBLIC, UNLISTED, Post
-from timelines.visibility.rights import ViewContext, ViewerRelations, may_see, sees_all_followed
+from timelines.visibility.rights import ViewContext, ViewerRelations, may_see, sees_every_followed_post
 
 PEOPLE = st.integers(1, 4).map(AccountId)
 SOME = st.frozensets(PEOPLE, max_size=1)
@@ -28,14 +28,14 @@ def test_who_sees_all_of_whom_they_follow_sees_each_post(
     reader: ViewerRelations | None, author: Author, place: ViewContext, audience: int, answered: AccountId | None
 ) -> None:
     post = Post(PostId(9), author.id, "words", audience=audience, reply_to_author_id=answered)
-    if sees_all_followed(reader, place):
+    if sees_every_followed_post(reader, place):
         assert may_see(post, author, viewer=reader, follows=True, context=place) == author.is_visible
 
 
 def test_readers_with_nobody_to_keep_away_see_all_of_whom_they_follow_at_home_alone() -> None:
     plain = ViewerRelations(AccountId(1), 0)
-    assert [place for place in ViewContext if sees_all_followed(plain, place)] == [ViewContext.HOME]
-    assert not sees_all_followed(None, ViewContext.HOME)
-    assert not sees_all_followed(
+    assert [place for place in ViewContext if sees_every_followed_post(plain, place)] == [ViewContext.HOME]
+    assert not sees_every_followed_post(None, ViewContext.HOME)
+    assert not sees_every_followed_post(
         ViewerRelations(AccountId(1), 0, boosts_hidden=frozenset({AccountId(2)})), ViewContext.HOME
     )

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialsite.ids import MAX_ID, ms_from_id
-from timelines.search.query import LENGTH_CAP, NARROWING_CAP, QueryInvalid, SearchQuery, parse_query
+from timelines.search.query import INDEX_TERMS_CAP, QUERY_LENGTH_CAP, QueryInvalid, SearchQuery, parse_query
 from timelines.text.tokenizer import folded, name_starts, narrowing_terms, terms_of, tokens_of
 
 texts = st.text(max_size=80) | st.text(alphabet="ab 日本語カー나ไทย#@_-.\"é'", max_size=40)
@@ -65,34 +65,34 @@ def test_what_matches_stands_under_all_terms_that_are_asked_for(query: str, text
         found = parse_query(query)
     except QueryInvalid:
         return
-    assert len(found.terms) <= NARROWING_CAP
+    assert len(found.terms) <= INDEX_TERMS_CAP
     if found.matches(text):
         assert set(found.terms) <= terms_of(text)
 
 
-@given(st.text(max_size=LENGTH_CAP + 20))
+@given(st.text(max_size=QUERY_LENGTH_CAP + 20))
 def test_any_query_is_understood_or_refused(text: str) -> None:
     with suppress(QueryInvalid):
         found = parse_query(text)
-        assert found.lowest >= 0
-        assert found.highest <= MAX_ID
+        assert found.lowest_id >= 0
+        assert found.highest_id <= MAX_ID
         assert found.terms or found.author
 
 
 def test_words_phrases_and_operators() -> None:
     found = parse_query('"Hello  world" from:@Bob SINCE:2024-02-29 #Redis, @al cats')
     assert found.phrases == (("hello", "world"), ("cats",))
-    assert (found.tags, found.mentions, found.author) == (("redis",), ("al",), "bob")
-    assert ms_from_id(found.lowest) == 1_709_164_800_000
+    assert (found.hashtags, found.mentions, found.author) == (("redis",), ("al",), "bob")
+    assert ms_from_id(found.lowest_id) == 1_709_164_800_000
     assert found.terms == ["#redis", "hello", "world", "cats", "al"]
 
 
 def test_a_day_has_its_first_and_its_last_post() -> None:
     found = parse_query("a since:2024-01-01 until:2024-01-01")
-    assert (ms_from_id(found.lowest), ms_from_id(found.highest)) == (1_704_067_200_000, 1_704_153_599_999)
-    assert parse_query("a until:1999-12-31").highest < 1
-    assert parse_query("a since:0001-01-01").lowest == 0
-    assert parse_query("a since:9999-12-31").lowest > MAX_ID - 2**13
+    assert (ms_from_id(found.lowest_id), ms_from_id(found.highest_id)) == (1_704_067_200_000, 1_704_153_599_999)
+    assert parse_query("a until:1999-12-31").highest_id < 1
+    assert parse_query("a since:0001-01-01").lowest_id == 0
+    assert parse_query("a since:9999-12-31").lowest_id > MAX_ID - 2**13
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_day_has_its_first_and_its_last_post() -> None:
         ("from:", "handle"),
         ("from:no-handle", "handle"),
         ("from:a from:b", "authors"),
-        ("x" * (LENGTH_CAP + 1), "too_long"),
+        ("x" * (QUERY_LENGTH_CAP + 1), "too_long"),
     ],
 )
 def test_a_query_that_cannot_be_meant_is_refused(query: str, code: str) -> None:

@@ -44,8 +44,10 @@ def page(tree: Tree, path: Sequence[PostId], wanted: int) -> tuple[list[ReplyNod
     walk, looks = ThreadWalk(path), 0
     while ranges := walk.unread_ranges(wanted):
         looks += 1
-        walk.fill(ranges, [[id for id in tree.get(r.parent, ()) if id > r.above][: r.limit] for r in ranges])
-    return walk.take(wanted), looks
+        walk.insert_children(
+            ranges, [[id for id in tree.get(r.parent, ()) if id > r.after_id][: r.limit] for r in ranges]
+        )
+    return walk.take_nodes(wanted), looks
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from timelines.archive.sqlite import SQLiteArchive
-from timelines.posts.archive import Archive, BadArchiveUrl, NoArchive
+from timelines.posts.archive import Archive, InvalidArchiveUrl, NoArchive
 
 
 def create_archive(url: str) -> Archive:
@@ -15,14 +15,14 @@ def create_archive(url: str) -> Archive:
         return SQLiteArchive(Path(rest))
     if scheme in ("postgres", "postgresql"):
         return _create_postgres_archive(url)
-    raise BadArchiveUrl("ARCHIVE_URL must be sqlite:///path/of/a/file or postgresql://user@host/database")
+    raise InvalidArchiveUrl("ARCHIVE_URL must be sqlite:///path/of/a/file or postgresql://user@host/database")
 
 
 def _create_postgres_archive(url: str) -> Archive:
     try:
         from timelines.archive.postgres import PostgresArchive
     except ImportError as error:
-        raise BadArchiveUrl(
+        raise InvalidArchiveUrl(
             "ARCHIVE_URL: PostgreSQL needs psycopg: pip install --require-hashes -r requirements-postgres.txt"
         ) from error
     return PostgresArchive(url)

@@ -12,7 +12,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.errors import UndefinedTable
 from psycopg_pool import AsyncConnectionPool
 
-from timelines.posts.archive import ArchiveUnavailable, BadArchiveUrl, Body
+from timelines.posts.archive import ArchivedBody, ArchiveUnavailable, InvalidArchiveUrl
 
 BODIES_PER_PAGE = 500
 BODIES_PER_WRITE = 500
@@ -39,7 +39,7 @@ GET = "SELECT id, body FROM archived_posts WHERE id = ANY(%b::bigint[])"
 REMOVE = "DELETE FROM archived_posts WHERE id = ANY(%b::bigint[])"
 PAGE = "SELECT id, body FROM archived_posts WHERE id > %b::bigint ORDER BY id LIMIT %b::bigint"
 
-Connection = psycopg.AsyncConnection[Body]
+Connection = psycopg.AsyncConnection[ArchivedBody]
 Pool = AsyncConnectionPool[Connection]
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ class PostgresArchive:
     def __init__(self, url: str, timeout_s: float = TIMEOUT_S) -> None:
         self._pool = PostgresPool(url, timeout_s)
 
-    async def put(self, bodies: Sequence[Body]) -> None:
+    async def put(self, bodies: Sequence[ArchivedBody]) -> None:
         ordered = sorted(dict(bodies).items())  # each id once, in one order: two writers never deadlock
         for start in range(0, len(ordered), BODIES_PER_WRITE):
             batch = ordered[start : start + BODIES_PER_WRITE]
@@ -71,7 +71,7 @@ class PostgresArchive:
         for start in range(0, len(ids), IDS_PER_READ):
             batch = ids[start : start + IDS_PER_READ]
 
-            async def read(connection: Connection, batch: list[int] = batch) -> list[Body]:
+            async def read(connection: Connection, batch: list[int] = batch) -> list[ArchivedBody]:
                 return await (await connection.execute(GET, (batch,), binary=True)).fetchall()
 
             bodies.update(await self._pool.run(read))
@@ -86,7 +86,7 @@ class PostgresArchive:
         if ids:
             await self._pool.run(write)
 
-    async def pages(self) -> AsyncIterator[list[Body]]:
+    async def iterate_pages(self) -> AsyncIterator[list[ArchivedBody]]:
         last_id = -1
         while page := await self._read_page(last_id):
             yield page
@@ -95,10 +95,10 @@ class PostgresArchive:
     async def close(self) -> None:
         await self._pool.close()
 
-    async def _read_page(self, after: int) -> list[Body]:
+    async def _read_page(self, after: int) -> list[ArchivedBody]:
         """Return an empty page if the table does not exist, as SQLiteArchive does without a file."""
 
-        async def read(connection: Connection) -> list[Body]:
+        async def read(connection: Connection) -> list[ArchivedBody]:
             try:
                 cursor = await connection.execute(PAGE, (after, BODIES_PER_PAGE), binary=True)
             except UndefinedTable:
@@ -203,7 +203,7 @@ def make_connection_string(url: str) -> str:
     try:
         options = conninfo_to_dict(url)
     except psycopg.Error:
-        raise BadArchiveUrl("ARCHIVE_URL must be like postgresql://user:password@host/database") from None
+        raise InvalidArchiveUrl("ARCHIVE_URL must be like postgresql://user:password@host/database") from None
     return make_conninfo("", **{**DEFAULT_OPTIONS, **options})
 
 

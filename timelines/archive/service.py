@@ -15,7 +15,7 @@ from socialsite.maintenance.scanning import OnProgress, ignore_progress
 from socialsite.store import Key, Node, Store, load_script
 from socialsite.store.aof import wait_for_aof_at_exit
 from timelines import keys
-from timelines.posts.archive import Archive, Body
+from timelines.posts.archive import Archive, ArchivedBody
 from timelines.posts.post import Post, decode_post
 from timelines.posts.stored_values import PostState, decode_stored
 
@@ -67,7 +67,7 @@ class ArchivingService:
     async def restore_all(self, on_progress: OnProgress = ignore_progress) -> int:
         """Move every body back into the store. Return the number of posts."""
         count = 0
-        async for page in self._archive.pages():
+        async for page in self._archive.iterate_pages():
             on_progress(len(page))
             commands = [TO_BODY.command([keys.post(i)], [make_marker(body), body]) for i, body in page]
             async with wait_for_aof_at_exit():  # the only other copy is deleted next
@@ -92,7 +92,7 @@ class ArchivingService:
     async def _remove_orphans(self) -> int:
         """Remove bodies whose posts have no marker: the post was deleted, or a move was interrupted."""
         removed = 0
-        async for page in self._archive.pages():
+        async for page in self._archive.iterate_pages():
             async with wait_for_aof_at_exit():
                 values = await self._store.gather([("GET", keys.post(post_id)) for post_id, _ in page])
             orphans = [i for (i, _), v in zip(page, values, strict=True) if decode_stored(v) is not PostState.ARCHIVED]
@@ -123,8 +123,8 @@ class ArchivedBodies:
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
 
-    def pages(self) -> AsyncIterator[list[Body]]:
-        return self._archive.pages()
+    def pages(self) -> AsyncIterator[list[ArchivedBody]]:
+        return self._archive.iterate_pages()
 
     def post_key(self, post_id: int) -> Key:
         return keys.post(post_id)
@@ -135,5 +135,5 @@ class ArchivedBodies:
 
     async def clear(self) -> None:
         """Delete every body."""
-        async for page in self._archive.pages():
+        async for page in self._archive.iterate_pages():
             await self._archive.remove([post_id for post_id, _ in page])

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from timelines.posts.archive import ArchiveUnavailable, Body
+from timelines.posts.archive import ArchivedBody, ArchiveUnavailable
 
 SCHEMA = 1
 BODIES_PER_PAGE = 500
@@ -29,7 +29,7 @@ class SQLiteArchive:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="archive")
         self._connection: sqlite3.Connection | None = None
 
-    async def put(self, bodies: Sequence[Body]) -> None:
+    async def put(self, bodies: Sequence[ArchivedBody]) -> None:
         def write() -> None:
             with self._open(may_create=True) as connection:
                 connection.executemany("INSERT OR REPLACE INTO posts (id, body) VALUES (?, ?)", bodies)
@@ -58,11 +58,11 @@ class SQLiteArchive:
         if post_ids:
             await self._run(write)
 
-    async def pages(self) -> AsyncIterator[list[Body]]:
+    async def iterate_pages(self) -> AsyncIterator[list[ArchivedBody]]:
         last_id = -1
         while self._path.exists():
 
-            def read(after: int = last_id) -> list[Body]:
+            def read(after: int = last_id) -> list[ArchivedBody]:
                 query = "SELECT id, body FROM posts WHERE id > ? ORDER BY id LIMIT ?"
                 return self._open().execute(query, (after, BODIES_PER_PAGE)).fetchall()
 

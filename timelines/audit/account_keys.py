@@ -6,9 +6,9 @@ from socialsite.store import Key
 from timelines import keys
 
 OWN = (
-    keys.liked, keys.boosted, keys.bookmarks, keys.blocks, keys.blocked_by, keys.mutes, keys.follow_requests,
-    keys.sent_follow_requests, keys.boosts_hidden, keys.exclusive, keys.filters, keys.notifications, keys.last_read_notification,
-    keys.preferences, keys.followed_tags, keys.markers,
+    keys.liked_posts, keys.boosted_posts, keys.bookmarks, keys.blocks, keys.blocked_by, keys.mutes, keys.follow_requests,
+    keys.sent_follow_requests, keys.boosts_hidden, keys.exclusive_lists, keys.keyword_filters, keys.notifications, keys.last_read_notification,
+    keys.preferences, keys.followed_hashtags, keys.markers,
 )  # fmt: skip
 
 
@@ -18,7 +18,7 @@ def owned_keys(account_id: int, follow_partitions: int, profile_partitions: int)
         account_keys.account(AccountId(account_id)),
         account_keys.session_index(AccountId(account_id)),
         keys.home_timeline(account_id),
-        *keys.AuthorFeedKeys(profile_partitions).all(account_id),
+        *keys.AuthorFeedKeys(profile_partitions).feed_keys(account_id),
         keys.list_index(account_id),
         *(key_of(account_id) for key_of in OWN),
     ]

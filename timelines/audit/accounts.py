@@ -119,13 +119,13 @@ class AccountChecks:
     async def _unswept(self, look: Looking, deleted: Sequence[Key]) -> list[Finding]:
         """A deleted account has nothing left, once the worker has been there."""
         findings: list[Finding] = []
-        sides = (keys.following, keys.followers, keys.listed)
+        sides = (keys.following, keys.followers, keys.lists_with_account)
         partitions = range(self._places.config.follow_partitions)
         for key in deleted:
             account_id = int(key.tag)
             if not await look.is_unswept(account_id):
                 continue
-            owned = [*self._places.at.profiles.keys.all(account_id), keys.list_index(account_id)]
+            owned = [*self._places.at.profiles.keys.feed_keys(account_id), keys.list_index(account_id)]
             owned += [side(f"p{number}", account_id) for side in sides for number in partitions]
             left = sum(await look.gather(("ZCARD", each) for each in owned))
             if left:  # counted, so that a sweep at work is no damage: it leaves less at the second look

@@ -52,11 +52,11 @@ class EdgeChecks:
         self._following = follow(keys.following, keys.followers, forget=lambda owner, _: home(owner))
         self._followers = follow(keys.followers, keys.following, forget=lambda _, member: home(member))
         self._members = Side(
-            "member", keys.members, keys.listed, lists_standing, accounts_standing,
+            "member", keys.list_members, keys.lists_with_account, lists_standing, accounts_standing,
             lambda owner, _: timelines.invalidate(owner),
         )  # fmt: skip
         self._listed = Side(
-            "member", keys.listed, keys.members, accounts_standing, lists_standing,
+            "member", keys.lists_with_account, keys.list_members, accounts_standing, lists_standing,
             lambda _, member: timelines.invalidate(member),
         )  # fmt: skip
 

@@ -21,7 +21,7 @@ class ListChecks:
         self._places = places
 
     async def lists(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
-        counter = keys.list_ids()
+        counter = keys.list_id_counter()
         last = await look.number(counter)
         rows = await look.gather(("HMGET", key, *FIELDS) for key in found)
         ids = [int(key.tag[1:]) for key in found]
@@ -91,7 +91,7 @@ class ListChecks:
         await at.lists.erase(AccountId(owner), list_id)
 
     async def _raise(self, highest: int) -> None:
-        key = keys.list_ids()
+        key = keys.list_id_counter()
         (last,) = await self._places.store.gather([("GET", key)])
         if int(last or 0) < highest:
             await self._places.store.gather([("INCRBY", key, highest - int(last or 0))])

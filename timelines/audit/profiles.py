@@ -90,7 +90,7 @@ class PublicChecks:
                 if post is None:
                     drop = self._places.run(("ZREM", key, member))
                     findings.append(Finding("public_of_nothing", key, name_of(member), drop))
-                elif not post.is_listed:
+                elif not post.is_discoverable:
                     drop = self._places.run(("ZREM", key, member))
                     findings.append(Finding("public_of_unlisted", key, name_of(member), drop))
                 elif int(float(score)) != post.id:
@@ -107,7 +107,7 @@ class PublicChecks:
         if not ids:
             return []
         owed, found = await look.owed(), await look.posts(ids)
-        posts = {post_id: post for post_id, post in found.items() if post.is_listed}
+        posts = {post_id: post for post_id, post in found.items() if post.is_discoverable}
         states = await look.states(post.author_id for post in posts.values())
         scores = await look.gather(
             ("ZSCORE", self._places.at.profiles.keys.of_post(posts[i].author_id, i), i) for i in ids if i in posts

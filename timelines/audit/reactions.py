@@ -17,7 +17,7 @@ from timelines.audit.discrepancy import Finding
 from timelines.audit.members import first_pages, name_of
 from timelines.audit.reader import ABSENT, Looking
 from timelines.audit.repairs import Places
-from timelines.posts.counts import LEAVE_SET, counted_keys
+from timelines.posts.counts import LEAVE_SET, count_script_keys
 from timelines.posts.post import Post
 from timelines.reactions.repository import PostGone, ReactionKind
 
@@ -36,7 +36,7 @@ class ReactionChecks:
     async def counts(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
         """The counts that pages show are the sizes of the three sets, written with each change of them."""
         ids = list(dict.fromkeys(PostId(int(key.tag)) for key in found))
-        held = await look.gather(("GET", keys.counts(post_id)) for post_id in ids)
+        held = await look.gather(("GET", keys.post_counts(post_id)) for post_id in ids)
         sizes = await look.gather(("ZCARD", counted(post_id)) for post_id in ids for counted in COUNTED)
         findings: list[Finding] = []
         for number, (post_id, said) in enumerate(zip(ids, held, strict=True)):
@@ -44,7 +44,7 @@ class ReactionChecks:
             if (said or b"0 0 0") != right:
                 detail = f"{(said or b'').decode(errors='replace')} != {right.decode()}"
                 recount = partial(self._recount, post_id)
-                findings.append(Finding("counts_wrong", keys.counts(post_id), detail, recount))
+                findings.append(Finding("counts_wrong", keys.post_counts(post_id), detail, recount))
         return findings
 
     async def likes(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
@@ -150,5 +150,5 @@ class ReactionChecks:
         await self._recount(PostId(int(key.tag)))
 
     async def _recount(self, post_id: PostId) -> None:
-        command = LEAVE_SET.command(counted_keys(post_id, keys.likes), [NOBODY])
+        command = LEAVE_SET.command(count_script_keys(post_id, keys.likes), [NOBODY])
         await self._places.store.gather([command])

@@ -78,7 +78,7 @@ class Looking:
     async def posts(self, post_ids: Iterable[int]) -> dict[int, Post]:
         """Those of the posts that stand, here or in the archive; unreadable ones are left out."""
         asked = [PostId(post_id) for post_id in post_ids]
-        values = await self.gather(self._posts.find_command(post_id) for post_id in asked)
+        values = await self.gather(self._posts.get_post_command(post_id) for post_id in asked)
         found = {i: state for i, v in zip(asked, values, strict=True) if (state := read(v)) is not None}
         posts = await self._posts.load_existing(found)
         archived = (i for i, state in found.items() if state is PostState.ARCHIVED)

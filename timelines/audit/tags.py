@@ -25,7 +25,7 @@ class TagChecks:
                 posts = await look.posts(int(member) for member, _ in members if member.isdigit())
                 for member, score in look.known(members):
                     post = posts.get(int(member)) if member.isdigit() else None
-                    if post is None or not post.is_listed or key not in map(hashtag_key, hashtags(post.text)):
+                    if post is None or not post.is_discoverable or key not in map(hashtag_key, hashtags(post.text)):
                         drop = self._places.run(("ZREM", key, member))
                         findings.append(Finding("tag_of_nothing", key, name_of(member), drop))
                     elif int(float(score)) != post.id:
@@ -35,7 +35,7 @@ class TagChecks:
 
     async def missing(self, look: Looking, posts: Mapping[Key, Post]) -> list[Finding]:
         """Each post stands under its tags, unless TAG_CAP newer ones pushed it out."""
-        listed = ((key, post) for key, post in posts.items() if post.is_listed)
+        listed = ((key, post) for key, post in posts.items() if post.is_discoverable)
         pairs = [(key, post, hashtag_key(tag)) for key, post in listed for tag in hashtags(post.text)]
         scores = await look.gather(("ZSCORE", tag, post.id) for _, post, tag in pairs)
         lost = [pair for pair, score in zip(pairs, scores, strict=True) if score is None]

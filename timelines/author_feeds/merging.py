@@ -28,7 +28,7 @@ async def merge_nearest(
     batch = min(wanted, max(MIN_BATCH, 2 * wanted // len(authors)))
     frontier: dict[AccountId, int] = dict.fromkeys(authors, edge)
     while frontier:
-        for part in _parts(frontier, batch):
+        for part in _split_reads(frontier, batch):
             answers = await profiles.read_many(part, upward=upward)
             for (author, _, asked), ids in zip(part, answers, strict=True):
                 found += ids
@@ -39,16 +39,16 @@ async def merge_nearest(
         found.sort(reverse=not upward)
         del found[wanted:]
         if len(found) == wanted:
-            frontier = _still_near(frontier, found[-1], upward=upward)
+            frontier = _authors_within_reach(frontier, found[-1], upward=upward)
         batch = min(wanted, batch * 4)
     return found
 
 
-def _still_near(frontier: dict[AccountId, int], last: int, *, upward: bool) -> dict[AccountId, int]:
+def _authors_within_reach(frontier: dict[AccountId, int], last: int, *, upward: bool) -> dict[AccountId, int]:
     """Authors whose next id may still come before the last one found."""
     return {author: at for author, at in frontier.items() if (at < last if upward else at > last)}
 
 
-def _parts(frontier: dict[AccountId, int], batch: int) -> list[list[tuple[AccountId, int, int]]]:
+def _split_reads(frontier: dict[AccountId, int], batch: int) -> list[list[tuple[AccountId, int, int]]]:
     asks = [(author, at, batch) for author, at in frontier.items()]
     return [asks[start : start + MAX_FEEDS_PER_READ] for start in range(0, len(asks), MAX_FEEDS_PER_READ)]

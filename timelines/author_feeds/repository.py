@@ -13,19 +13,19 @@ class ZsetTimelines:
 
     def __init__(self, store: Store, component: str, cap: int) -> None:
         self._store = store
-        self._place = store.component(component)
+        self._component = store.component(component)
         self._cap = cap
 
     async def _add(self, key: Key, post_id: PostId) -> None:
         trim = ("ZREMRANGEBYRANK", key, 0, -self._cap - 1)
-        await self._place.write(key, ("ZADD", key, post_id, post_id), trim)
+        await self._component.write(key, ("ZADD", key, post_id, post_id), trim)
 
     async def _remove(self, key: Key, post_id: PostId) -> None:
-        await self._place[key].execute("ZREM", key, post_id)
+        await self._component[key].execute("ZREM", key, post_id)
 
     async def _read(self, key: Key, edge: int, limit: int, *, upward: bool, may_lag: bool = False) -> list[PostId]:
         command = range_command(key, edge, limit, upward=upward)
-        return parse_ids((await self._place.gather([command], may_lag=may_lag))[0])
+        return parse_ids((await self._component.gather([command], may_lag=may_lag))[0])
 
 
 def range_command(key: Key, edge: int, limit: int, *, upward: bool) -> Command:
@@ -65,33 +65,33 @@ class AuthorFeedRepository(ZsetTimelines):
         self, parts: Sequence[tuple[AccountId, int, int]], *, upward: bool, may_lag: bool = False
     ) -> list[list[PostId]]:
         """(account, edge, limit) for each profile, one round trip a node."""
-        asked = [self.keys.all(account_id) for account_id, _, _ in parts]
+        asked = [self.keys.feed_keys(account_id) for account_id, _, _ in parts]
         commands = [
             range_command(key, edge, limit, upward=upward)
             for places, (_, edge, limit) in zip(asked, parts, strict=True)
             for key in places
         ]
-        replies = iter(await self._place.gather(commands, may_lag=may_lag))
+        replies = iter(await self._component.gather(commands, may_lag=may_lag))
         found = ([parse_ids(next(replies)) for _ in places] for places in asked)
         return [merge_parts(each, limit, upward=upward) for each, (_, _, limit) in zip(found, parts, strict=True)]
 
-    def read_question(
+    def read_ids(
         self, account_id: AccountId, edge: int, limit: int, *, upward: bool, may_lag: bool = False
     ) -> Read[list[PostId]]:
         """As `read`, for a round trip that asks other things too."""
-        commands = [range_command(key, edge, limit, upward=upward) for key in self.keys.all(account_id)]
+        commands = [range_command(key, edge, limit, upward=upward) for key in self.keys.feed_keys(account_id)]
 
         def understand(replies: Sequence[Reply]) -> list[PostId]:
             return merge_parts(list(map(parse_ids, replies)), limit, upward=upward)
 
         return Read(commands, understand, may_lag=may_lag)
 
-    def count_question(self, account_id: AccountId, *, may_lag: bool = False) -> Read[int]:
+    def read_count(self, account_id: AccountId, *, may_lag: bool = False) -> Read[int]:
         """How many posts there are."""
-        return Read([("ZCARD", key) for key in self.keys.all(account_id)], sum, may_lag=may_lag)
+        return Read([("ZCARD", key) for key in self.keys.feed_keys(account_id)], sum, may_lag=may_lag)
 
     async def count(self, account_id: AccountId) -> int:
-        (count,) = await self._store.read(self.count_question(account_id))
+        (count,) = await self._store.read(self.read_count(account_id))
         return int(count)
 
 
@@ -116,7 +116,7 @@ class PublicTimelineRepository(ZsetTimelines):
         key = keys.public_timeline()
         commands: list[Command] = [("ZADD", key, post_id, post_id) for post_id in post_ids]
         commands.append(("ZREMRANGEBYRANK", key, 0, -self._cap - 1))
-        await self._place[key].pipeline(commands)
+        await self._component[key].pipeline(commands)
 
     async def remove(self, post_id: PostId) -> None:
         await self._remove(keys.public_timeline(), post_id)
@@ -124,9 +124,9 @@ class PublicTimelineRepository(ZsetTimelines):
     async def read(self, edge: int, limit: int, *, upward: bool, may_lag: bool = False) -> list[PostId]:
         return await self._read(keys.public_timeline(), edge, limit, upward=upward, may_lag=may_lag)
 
-    async def replace(self, stale: Iterable[PostId], post_ids: Iterable[PostId]) -> None:
-        """Rebuild: `stale` is what stood there before the sources were read; posts added since stay."""
+    async def replace(self, old_ids: Iterable[PostId], post_ids: Iterable[PostId]) -> None:
+        """Rebuild: `old_ids` is what stood there before the sources were read; posts added since stay."""
         key, right = keys.public_timeline(), set(post_ids)
-        drops: list[Command] = [("ZREM", key, post_id) for post_id in stale if post_id not in right]
-        await self._place[key].pipeline(drops)
+        drops: list[Command] = [("ZREM", key, post_id) for post_id in old_ids if post_id not in right]
+        await self._component[key].pipeline(drops)
         await self.add_many(right)

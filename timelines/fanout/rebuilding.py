@@ -88,7 +88,7 @@ class RebuildService:
             ids = await merge_nearest(self._profiles, account_ids, edge, self._public_cap)
             for start in range(0, len(ids), POSTS_AT_ONCE):
                 found = await self._posts.find_many(ids[start : start + POSTS_AT_ONCE])
-                listed += [id for id, post in found.items() if post.is_listed]
+                listed += [id for id, post in found.items() if post.is_discoverable]
             if len(ids) < self._public_cap:
                 break
             edge = ids[-1]
@@ -102,7 +102,7 @@ class RebuildService:
         entries, edge = 0, ABOVE_ALL_IDS
         while ids := await self._profiles.read(account_id, edge, POSTS_AT_ONCE, upward=False):
             posts = (await self._posts.find_many(ids)).values()
-            entries += await self._tags.add([post for post in posts if post.is_listed])
+            entries += await self._tags.add([post for post in posts if post.is_discoverable])
             edge = ids[-1]
         return entries
 
@@ -115,8 +115,8 @@ class RebuildService:
         await self._indexing.update_names([account_id])
         while ids := await self._profiles.read(account_id, edge, POSTS_AT_ONCE, upward=False):
             posts = (await self._posts.find_many(ids)).values()
-            await self._indexing.add(posts)
-            found += sum(post.is_listed for post in posts)
+            await self._indexing.add_posts(posts)
+            found += sum(post.is_discoverable for post in posts)
             edge = ids[-1]
         return found
 

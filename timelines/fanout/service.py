@@ -24,7 +24,7 @@ from timelines.graph.repository import Follows
 from timelines.ids import ListId
 from timelines.jobs import (
     DeleteBoostsOfPost,
-    Phase,
+    FanOutPhase,
     PurgeAccount,
     SyndicatePass,
     SyndicatePost,
@@ -137,7 +137,7 @@ class FanOutService:
             return ()
         if written is WriteResult.NEW:
             self._meter.count_post(post.author_id)
-        await asyncio.gather(self._placing.add(post, repeated=True), self._indexing.add_or_defer(post))
+        await asyncio.gather(self._placing.add(post, is_repeat=True), self._indexing.add_or_defer(post))
         if not await self._placing.still_exists(post):
             return ()
         notices = [notice(post) for notice in self._noticing]
@@ -207,7 +207,7 @@ class FanOutService:
         return author is not None and author.state != DELETED
 
     @staticmethod
-    def _following(post: Post, phase: Phase, cursor: PassCursor) -> bytes:
+    def _following(post: Post, phase: FanOutPhase, cursor: PassCursor) -> bytes:
         job = SyndicatePass(PostId(post.id), post.author_id, phase, cursor.partition, cursor.at_ms, cursor.id)
         return encode_job(job)
 

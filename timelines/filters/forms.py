@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext_lazy as _
 
 from timelines.errors import FilterInvalid
-from timelines.visibility.filter import Action, Filter
+from timelines.visibility.filter import FilterAction, KeywordFilter
 
 MAX_DURATION_S = 366 * 86_400
 _SECONDS_PATTERN = re.compile(r"[0-9]{1,9}", re.ASCII)
@@ -18,12 +18,14 @@ class FilterForm:
     """A filter as it was sent. `until_ms` None: for ever."""
 
     phrase: str
-    action: Action
+    action: FilterAction
     until_ms: int | None
     whole_word: bool
 
     @classmethod
-    def parse(cls, fields: Mapping[str, str], now_ms: int, existing_filter: Filter | None = None) -> "FilterForm":
+    def parse(
+        cls, fields: Mapping[str, str], now_ms: int, existing_filter: KeywordFilter | None = None
+    ) -> "FilterForm":
         """`standing`: the filter that is changed; what is not sent stays. Raises FilterInvalid."""
         action = fields.get("action", existing_filter.action if existing_filter else "warn")
         if action not in ("warn", "hide"):
@@ -38,7 +40,7 @@ class FilterForm:
         )
 
     @staticmethod
-    def _parse_expiry(fields: Mapping[str, str], now_ms: int, existing_filter: Filter | None) -> int | None:
+    def _parse_expiry(fields: Mapping[str, str], now_ms: int, existing_filter: KeywordFilter | None) -> int | None:
         """`expires_in` in seconds; "keep" (or nothing, in an edit) leaves the end where it was."""
         text = fields.get("expires_in", "keep" if existing_filter else "")
         if text == "keep" and existing_filter is not None:

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from accounts.domain import AccountId
 from socialsite.store import Store, load_script
 from timelines import keys
-from timelines.visibility.filter import Filter, decode_filter, encode_filter
+from timelines.visibility.filter import KeywordFilter, decode_filter, encode_filter
 
 REPLACE = load_script("replace_filter.lua", __package__)
 
@@ -14,15 +14,15 @@ class Filters:
     def __init__(self, store: Store) -> None:
         self._timelines = store.component("timelines")
 
-    async def all(self, account_id: AccountId) -> list[Filter]:
+    async def all(self, account_id: AccountId) -> list[KeywordFilter]:
         """In the order they were made, those that are over among them."""
-        key = keys.filters(account_id)
+        key = keys.keyword_filters(account_id)
         values = await self._timelines[key].execute("HVALS", key)
         return sorted(map(decode_filter, values), key=lambda each: each.id)
 
-    async def add(self, account_id: AccountId, drafted: Filter) -> Filter:
+    async def add(self, account_id: AccountId, drafted: KeywordFilter) -> KeywordFilter:
         """Under the next number; whoever comes second with one takes another."""
-        key = keys.filters(account_id)
+        key = keys.keyword_filters(account_id)
         while True:
             numbers = await self._timelines[key].execute("HKEYS", key)
             made = replace(drafted, id=max(map(int, numbers), default=0) + 1)
@@ -30,19 +30,19 @@ class Filters:
             if is_new:
                 return made
 
-    async def replace(self, account_id: AccountId, changed: Filter) -> bool:
+    async def replace(self, account_id: AccountId, changed: KeywordFilter) -> bool:
         """False where there is none of its number."""
-        key = keys.filters(account_id)
+        key = keys.keyword_filters(account_id)
         command = REPLACE.command((key,), (changed.id, encode_filter(changed)))
         (replaced,) = await self._timelines.write(key, command)
         return bool(replaced)
 
     async def remove(self, account_id: AccountId, number: int) -> bool:
-        key = keys.filters(account_id)
+        key = keys.keyword_filters(account_id)
         (removed,) = await self._timelines.write(key, ("HDEL", key, number))
         return bool(removed)
 
     async def delete_all(self, account_id: AccountId) -> None:
         """Of a deleted account."""
-        key = keys.filters(account_id)
+        key = keys.keyword_filters(account_id)
         await self._timelines.write(key, ("DEL", key))

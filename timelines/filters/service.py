@@ -9,7 +9,7 @@ from accounts.domain import AccountId
 from timelines.errors import FilterInvalid, FilterNotFound, FiltersCapReached
 from timelines.filters.repository import Filters
 from timelines.text.tokenizer import folded
-from timelines.visibility.filter import FILTERS_CAP, PHRASE_MAX, Action, Filter
+from timelines.visibility.filter import FILTERS_CAP, PHRASE_LENGTH_CAP, FilterAction, KeywordFilter
 
 
 class FilterService:
@@ -19,7 +19,7 @@ class FilterService:
         self._filters = filters
         self._cap = cap
 
-    async def all(self, account_id: AccountId) -> list[Filter]:
+    async def all(self, account_id: AccountId) -> list[KeywordFilter]:
         """In the order they were made; those that are over stand until they are changed or deleted."""
         return await self._filters.all(account_id)
 
@@ -28,15 +28,15 @@ class FilterService:
         *,
         account_id: AccountId,
         phrase: str,
-        action: Action = "warn",
+        action: FilterAction = "warn",
         until_ms: int | None = None,
         whole_word: bool = True,
-    ) -> Filter:
+    ) -> KeywordFilter:
         """Raises FilterInvalid, FiltersCapReached."""
         phrase = normalize_phrase(phrase)
         if len(await self._filters.all(account_id)) >= self._cap:
             raise FiltersCapReached
-        return await self._filters.add(account_id, Filter(0, phrase, action, until_ms, whole_word))
+        return await self._filters.add(account_id, KeywordFilter(0, phrase, action, until_ms, whole_word))
 
     async def edit(
         self,
@@ -44,12 +44,12 @@ class FilterService:
         account_id: AccountId,
         number: int,
         phrase: str,
-        action: Action,
+        action: FilterAction,
         until_ms: int | None,
         whole_word: bool,
-    ) -> Filter:
+    ) -> KeywordFilter:
         """Raises FilterInvalid, FilterNotFound."""
-        changed = Filter(number, normalize_phrase(phrase), action, until_ms, whole_word)
+        changed = KeywordFilter(number, normalize_phrase(phrase), action, until_ms, whole_word)
         if not await self._filters.replace(account_id, changed):
             raise FilterNotFound
         return changed
@@ -64,13 +64,13 @@ def normalize_phrase(phrase: str) -> str:
     phrase = " ".join(unicodedata.normalize("NFC", phrase).split())
     if not folded(phrase).split():
         raise FilterInvalid({"phrase": _("Enter a word or a phrase.")})
-    if len(phrase) > PHRASE_MAX:
+    if len(phrase) > PHRASE_LENGTH_CAP:
         text = ngettext(
             "A phrase has at most %(most)d character.",
             "A phrase has at most %(most)d characters.",
-            PHRASE_MAX,
+            PHRASE_LENGTH_CAP,
         )
-        raise FilterInvalid({"phrase": text % {"most": PHRASE_MAX}})
+        raise FilterInvalid({"phrase": text % {"most": PHRASE_LENGTH_CAP}})
     if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in phrase):
         raise FilterInvalid({"phrase": _("This phrase has characters that cannot be shown.")})
     return phrase

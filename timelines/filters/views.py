@@ -21,7 +21,7 @@ from timelines.errors import FilterInvalid, FilterNotFound, FiltersCapReached
 from timelines.filters.forms import FilterForm
 from timelines.pages.presenters import Json
 from timelines.pages.responses import TemplateContext
-from timelines.visibility.filter import Filter
+from timelines.visibility.filter import KeywordFilter
 
 FILTERS_URL = "/accounts/filters/"
 FILTERS_TEMPLATE = "timelines/filters.html"
@@ -78,7 +78,7 @@ async def delete(request: SiteRequest, number: int) -> HttpResponseBase:
     return done(request, {}, default=FILTERS_URL)
 
 
-def filter_json(found: Filter) -> Json:
+def filter_json(found: KeywordFilter) -> Json:
     return {
         "id": str(found.id),
         "phrase": found.phrase,
@@ -109,7 +109,7 @@ async def _redisplay_form(
     return page_response(request, FILTERS_TEMPLATE, _page_context(request, found) | refused, get_error_status(error))
 
 
-def _page_context(request: SiteRequest, found: list[Filter]) -> TemplateContext:
+def _page_context(request: SiteRequest, found: list[KeywordFilter]) -> TemplateContext:
     now_ms = request.services.clock.now_ms()
     shown = [
         {

@@ -20,7 +20,7 @@ from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.relation import BLOCKS_CAP, HIDDEN_BOOSTS_CAP, MAX_MUTE_MS, MUTES_CAP, Relationship
 from timelines.graph.repository import Follows
 from timelines.ports import Authors, HomeTimelines
-from timelines.visibility.accounts import visible_page
+from timelines.visibility.accounts import load_visible_page
 from timelines.visibility.rights import NO_EXPIRY_MS
 
 
@@ -147,14 +147,14 @@ class BlocksAndMutesService:
 
     async def blocked(self, account_id: AccountId, cursor: FollowCursor | None = None, limit: int = 30) -> FollowPage:
         """Blocked last first; without those that are gone or suspended."""
-        return await visible_page(self._accounts, partial(self._relations.blocked, account_id), cursor, limit)
+        return await load_visible_page(self._accounts, partial(self._relations.blocked, account_id), cursor, limit)
 
     async def muted(
         self, account_id: AccountId, cursor: FollowCursor | None = None, limit: int = 30, *, now_ms: int
     ) -> FollowPage:
         """Those whose mute ends last come first."""
         read = partial(self._relations.muted, account_id, now_ms=now_ms)
-        return await visible_page(self._accounts, read, cursor, limit)
+        return await load_visible_page(self._accounts, read, cursor, limit)
 
     async def muted_until(self, account_id: AccountId, others: Sequence[AccountId]) -> dict[AccountId, int]:
         """Until when (Unix ms, or FOREVER) each of them is muted."""

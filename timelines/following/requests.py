@@ -14,7 +14,7 @@ from timelines.graph.follow import Follow, FollowCursor, FollowPage
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
 from timelines.ports import Authors, HomeTimelines
-from timelines.visibility.accounts import require_visible, visible_page
+from timelines.visibility.accounts import load_visible_page, require_visible
 
 
 class FollowRequestService:
@@ -64,7 +64,7 @@ class FollowRequestService:
 
     async def page(self, account_id: AccountId, cursor: FollowCursor | None = None, limit: int = 30) -> FollowPage:
         """Who waits for an answer, newest first."""
-        return await visible_page(self._accounts, partial(self._requests.page, account_id), cursor, limit)
+        return await load_visible_page(self._accounts, partial(self._requests.page, account_id), cursor, limit)
 
     async def requested_among(self, account_id: AccountId, others: Sequence[AccountId]) -> set[AccountId]:
         """Those of `others` whom the account has asked."""

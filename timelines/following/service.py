@@ -15,7 +15,7 @@ from timelines.graph.repository import Follows
 from timelines.notifications.pending import TrackPending, track_nothing
 from timelines.notifications.pending_repository import PendingNotification
 from timelines.ports import Authors, FollowNotifier, HomeTimelines
-from timelines.visibility.accounts import ReadPage, visible_page
+from timelines.visibility.accounts import ReadPage, load_visible_page
 
 
 class FollowingService:
@@ -107,7 +107,7 @@ class FollowingService:
         self, read: ReadPage, viewer_id: AccountId | None, cursor: FollowCursor | None, limit: int
     ) -> FollowPage:
         apart = None if viewer_id is None else partial(self._relations.blocked_either_way, viewer_id)
-        return await visible_page(self._accounts, read, cursor, limit, apart)
+        return await load_visible_page(self._accounts, read, cursor, limit, apart)
 
     async def _repeated(self, follower_id: AccountId, followed_id: AccountId) -> bool:
         """At the cap, a follow that stands already is no error, but a new one is."""

@@ -141,7 +141,7 @@ class EdgeList(EdgeQuestions):
         question = self.among_question(owner, ids)
         return question.parse(await self._pairs.gather(question.commands))
 
-    async def next_ids(self, owner: int, at_most: int) -> list[int]:
+    async def ids(self, owner: int, at_most: int) -> list[int]:
         """All ids of a side that has a cap; `at_most` bounds the read should the cap have been passed."""
         ids: list[int]
         (ids,) = await self.ask(self.ids_question(owner, at_most))

@@ -112,7 +112,7 @@ class Follows:
 
     async def following_ids(self, account_id: AccountId) -> list[AccountId]:
         """Everybody the account follows, in no order."""
-        return list(map(AccountId, await self._following.next_ids(account_id, self._most)))
+        return list(map(AccountId, await self._following.ids(account_id, self._most)))
 
     def read_viewer_graph(self, viewer_id: AccountId, account_id: AccountId) -> Read[ViewerGraph]:
         """Counts of the account, and whom the viewer follows: FIRST a partition, which for most is all."""

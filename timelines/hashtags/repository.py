@@ -25,16 +25,16 @@ class HashtagTimelines(ZsetTimelines):
     async def add(self, posts: Iterable[Post]) -> int:
         """Into the timelines of all their tags, which keep to their cap; the number of additions."""
         commands = add_commands(posts, self._cap)
-        await self._place.gather(commands)
+        await self._component.gather(commands)
         return sum(command[0] == "ZADD" for command in commands)
 
     async def remove(self, post: Post) -> None:
         drops: list[Command] = [("ZREM", hashtag_key(tag), post.id) for tag in hashtags(post.text)]
-        await self._place.gather(drops)
+        await self._component.gather(drops)
 
     async def sizes(self, tags: Sequence[str]) -> dict[str, int]:
         """How many posts stand under each tag, up to the cap."""
-        replies = await self._place.gather(("ZCARD", hashtag_key(tag)) for tag in tags)
+        replies = await self._component.gather(("ZCARD", hashtag_key(tag)) for tag in tags)
         return dict(zip(tags, replies, strict=True))
 
     async def read(self, tag: str, edge: int, limit: int, *, upward: bool, may_lag: bool = False) -> list[PostId]:
@@ -43,12 +43,12 @@ class HashtagTimelines(ZsetTimelines):
     async def read_many(self, tags: Sequence[str], edge: int, limit: int, *, upward: bool) -> list[list[PostId]]:
         """As `read`, of several tags in one round trip a node."""
         commands = [range_command(hashtag_key(tag), edge, limit, upward=upward) for tag in tags]
-        return [parse_ids(reply) for reply in await self._place.gather(commands)]
+        return [parse_ids(reply) for reply in await self._component.gather(commands)]
 
 
 def hashtag_key(tag: str) -> Key:
     """User text never enters a key: its digest does."""
-    return keys.tag_timeline(hashlib.sha256(tag.encode()).hexdigest()[:32])
+    return keys.hashtag_timeline(hashlib.sha256(tag.encode()).hexdigest()[:32])
 
 
 def add_commands(posts: Iterable[Post], cap: int = HASHTAG_CAP) -> Sequence[Command]:

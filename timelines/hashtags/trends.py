@@ -37,7 +37,7 @@ class TrendService:
 
     async def count_post(self, post: Post) -> None:
         """A post was published; only what strangers may read makes a trend. Never fails: it is a count."""
-        tags = hashtags(post.text) if post.is_listed else []
+        tags = hashtags(post.text) if post.is_discoverable else []
         if not tags:
             return
         try:

@@ -21,7 +21,7 @@ class ImportAuthors:
         self._accounts = accounts
         self._ids: dict[str, AccountId] = dict(assigned or {})
 
-    async def next_ids(self, handles: Iterable[str], now_ms: int) -> dict[str, AccountId]:
+    async def ids(self, handles: Iterable[str], now_ms: int) -> dict[str, AccountId]:
         unknown = sorted({handle for handle in handles if handle not in self._ids})
         self._ids |= await self._accounts.import_accounts(handles=unknown, now_ms=now_ms)
         return self._ids

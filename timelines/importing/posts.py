@@ -113,7 +113,7 @@ class PostsImport:
             return
         new = [(row.source_id, row.wanted_id) for row in due if row.source_id not in sources]
         sources |= await self._posts.claim(new)
-        owners = await authors.next_ids((row.handle for row in due), now_ms)
+        owners = await authors.ids((row.handle for row in due), now_ms)
         posts = await self._threaded([self._post(row, sources, owners, tally) for row in due])
         await self._publish(posts, tally)
         await self._posts.finish((row.source_id, post.id) for row, post in zip(due, posts, strict=True))
@@ -126,7 +126,7 @@ class PostsImport:
         await self._posts.place(standing)
         for some in batches((post.id for post in standing), 1000):
             await self._public.add_many(some)
-        await self._indexing.add(standing)
+        await self._indexing.add_posts(standing)
         await touched.invalidate()
         tally.counts["posts"] += len(standing)
         tally.counts["deleted"] += len(posts) - len(standing)

@@ -13,9 +13,9 @@ from socialsite.ids import PostId
 from socialsite.store import Command, Key, Reply, Store
 from timelines import keys
 from timelines.hashtags.repository import add_commands
-from timelines.posts.counts import join_command
+from timelines.posts.counts import add_member_command
 from timelines.posts.post import Post, encode_post
-from timelines.posts.repository import WRITE
+from timelines.posts.repository import WRITE_POST_SCRIPT
 from timelines.posts.stored_values import PENDING
 
 COMMANDS_PER_ROUND = 500
@@ -61,7 +61,9 @@ class ImportedPosts:
 
     async def write(self, posts: Sequence[Post]) -> list[Post]:
         """Store the posts where their claims stand; those that stand afterwards (not the deleted ones)."""
-        replies = await self._gather([WRITE.command([keys.post(post.id)], [encode_post(post)]) for post in posts])
+        replies = await self._gather(
+            [WRITE_POST_SCRIPT.command([keys.post(post.id)], [encode_post(post)]) for post in posts]
+        )
         return [post for post, reply in zip(posts, replies, strict=True) if reply > 0]
 
     async def place(self, posts: Sequence[Post]) -> None:
@@ -70,7 +72,7 @@ class ImportedPosts:
         for post in posts:
             commands.append(("ZADD", self._profiles.of_post(post.author_id, post.id), post.id, post.id))
             if post.in_reply_to is not None:
-                commands.append(join_command(keys.replies, post.in_reply_to, post.id, post.id))
+                commands.append(add_member_command(keys.replies, post.in_reply_to, post.id, post.id))
         for profile in {self._profiles.of_post(post.author_id, post.id) for post in posts}:
             commands.append(("ZREMRANGEBYRANK", profile, 0, -self._profile_cap - 1))
         commands += add_commands(posts)
@@ -96,7 +98,7 @@ class GraphRanks:
 
     async def record(self, followers: Iterable[tuple[int, int]]) -> None:
         """(account id, followers in the file); the least followed go above the cap."""
-        key, rest = keys.graph_ranks(), iter(followers)
+        key, rest = keys.imported_graph_ranks(), iter(followers)
         while some := list(islice(rest, COMMANDS_PER_ROUND)):
             pairs = [part for account_id, count in some for part in (count, account_id)]
             await self._place[key].execute("ZADD", key, *pairs)
@@ -104,7 +106,7 @@ class GraphRanks:
 
     async def most_followed(self, limit: int) -> list[int]:
         """Account ids, most followers first."""
-        key = keys.graph_ranks()
+        key = keys.imported_graph_ranks()
         found: list[int] = []
         while len(found) < limit:
             last = min(limit, len(found) + 1000) - 1

@@ -47,8 +47,8 @@ class _Links:
         parent = self.done.get(post.in_reply_to) or self.before.get(post.in_reply_to)
         if parent is None:  # deleted since
             return post
-        root = parent.root or parent.id
-        return msgspec.structs.replace(post, reply_to_author_id=parent.author_id, root=root)
+        root = parent.root_id or parent.id
+        return msgspec.structs.replace(post, reply_to_author_id=parent.author_id, root_id=root)
 
     @staticmethod
     def _without_parent(post: Post) -> Post:

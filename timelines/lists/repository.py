@@ -43,7 +43,7 @@ class Lists:
         return found
 
     async def next_id(self) -> ListId:
-        ids = keys.list_ids()
+        ids = keys.list_id_counter()
         return ListId(await self._timelines[ids].execute("INCR", ids))
 
     async def find(self, list_id: ListId) -> AccountList | None:
@@ -80,11 +80,11 @@ class Lists:
 
     async def exclusive_ids(self, owner_id: AccountId) -> set[ListId]:
         """The owner's lists whose members leave home."""
-        key = keys.exclusive(owner_id)
+        key = keys.exclusive_lists(owner_id)
         return {ListId(int(member)) for member in await self._timelines[key].execute("SMEMBERS", key)}
 
     async def set_exclusive(self, owner_id: AccountId, list_id: ListId, exclusive: bool) -> None:
-        key = keys.exclusive(owner_id)
+        key = keys.exclusive_lists(owner_id)
         await self._timelines.write(key, ("SADD" if exclusive else "SREM", key, list_id))
 
     async def mark_deleted(self, owner_id: AccountId, list_id: ListId) -> bool:
@@ -102,7 +102,9 @@ class Lists:
         """
         key, index = keys.account_list(list_id), keys.list_index(owner_id)
         await self._timelines[key].run(ERASE_LIST, (key,), (DELETED_TRACE_MS,))
-        await self._timelines[index].pipeline([("SREM", keys.exclusive(owner_id), list_id), ("ZREM", index, list_id)])
+        await self._timelines[index].pipeline(
+            [("SREM", keys.exclusive_lists(owner_id), list_id), ("ZREM", index, list_id)]
+        )
 
     async def _edit(self, owner_id: AccountId, list_id: ListId, facts: Mapping[str, str | int]) -> bool:
         key = keys.account_list(list_id)
@@ -115,7 +117,9 @@ class ListMembers:
 
     def __init__(self, store: Store, *, partitions: int, members_cap: int) -> None:
         self._edges = PairEdges(
-            store.partitioned_component("follows", partitions), outgoing=keys.members, incoming=keys.listed
+            store.partitioned_component("follows", partitions),
+            outgoing=keys.list_members,
+            incoming=keys.lists_with_account,
         )
         self._most = members_cap + CAP_TOLERANCE
 
@@ -143,7 +147,7 @@ class ListMembers:
 
     async def member_ids(self, list_id: ListId) -> list[AccountId]:
         """Everybody on the list, in no order."""
-        return list(map(AccountId, await self._edges.outgoing.next_ids(list_id, self._most)))
+        return list(map(AccountId, await self._edges.outgoing.ids(list_id, self._most)))
 
     def read_members_among(self, list_id: ListId, ids: Iterable[AccountId]) -> Read[dict[int, int]]:
         """Those of `ids` that are on the list, and since when."""

@@ -23,7 +23,7 @@ from timelines.lists.checks import (
 from timelines.lists.repository import ListMembers, Lists
 from timelines.lists.rules import ListRule, ListRules
 from timelines.ports import Authors, ListTimelines
-from timelines.visibility.accounts import page_of_ids, require_visible, visible_page
+from timelines.visibility.accounts import load_visible_page, page_of_ids, require_visible
 
 MEMBERS_PER_ROUND = 500
 NEW = ListId(0)
@@ -181,7 +181,7 @@ class ListService:
         read = partial(self._members.page, list_id)
         if found.operation is not None:
             read = partial(page_of_ids, await (await self._rules.load(found)).member_ids())
-        return await visible_page(self._accounts, read, cursor, limit)
+        return await load_visible_page(self._accounts, read, cursor, limit)
 
     async def member_counts(self, lists: Iterable[AccountList]) -> dict[ListId, int]:
         """How many members each of one's lists has; suspended accounts count on."""

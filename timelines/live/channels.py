@@ -120,7 +120,7 @@ class ChannelResolver:
             return await self._list_channel(ListId(int(rest)), _require_signed_in(viewer_id))
         if kind == "tag" and (tag := normalize_tag(rest)) is not None:
             read_page = partial(self._reading.tag, tag, viewer_id=viewer_id)
-            return Channel(hashtag_topic(tag), None, read_page, ViewerContext(viewer_id, ViewContext.TAG))
+            return Channel(hashtag_topic(tag), None, read_page, ViewerContext(viewer_id, ViewContext.HASHTAG))
         if name == "tags":
             return await self._followed_hashtags_channel(_require_signed_in(viewer_id))
         if name == "notifications":
@@ -136,7 +136,7 @@ class ChannelResolver:
         """The hashtags are read once: the client subscribes again after it follows another hashtag."""
         tags = await self._hashtags.followed(viewer_id)
         read_page = partial(self._reading.tags, tags, viewer_id=viewer_id)
-        viewer_context = ViewerContext(viewer_id, ViewContext.TAG)
+        viewer_context = ViewerContext(viewer_id, ViewContext.HASHTAG)
         return Channel(f"tags:{viewer_id}", None, read_page, viewer_context, hashtags=tuple(tags))
 
     def _notifications_channel(self, viewer_id: AccountId) -> Channel:

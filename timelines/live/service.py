@@ -52,8 +52,8 @@ class LiveService:
 
     async def entry_published(self, post: Post) -> None:
         """Announce a post on profile, public and hashtag timelines and its author's home, after they are written."""
-        tags = tuple(hashtags(post.text)) if post.is_listed else ()
-        await self._publish_to_all(post.id, EntryPublished(post.id, post.author_id, post.is_listed, tags))
+        tags = tuple(hashtags(post.text)) if post.is_discoverable else ()
+        await self._publish_to_all(post.id, EntryPublished(post.id, post.author_id, post.is_discoverable, tags))
 
     async def entry_delivered(self, post: Post, followers: Sequence[AccountId | bytes]) -> None:
         """Announce a post to the followers of one pass, after it is in their homes.

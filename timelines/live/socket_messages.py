@@ -9,7 +9,7 @@ import msgspec
 
 from socialsite.ids import MAX_ID, PostId
 from socialsite.web.socket_writer import TextFrame
-from timelines.posts.post import Counts
+from timelines.posts.post import PostCounts
 
 MAX_MESSAGE_BYTES = 4096
 MAX_WATCHED_POSTS = 100
@@ -96,7 +96,7 @@ def encode_deleted(post_id: PostId) -> TextFrame:
     return _encode_frame("deleted", id=str(post_id))
 
 
-def encode_counts(post_id: PostId, counts: Counts) -> TextFrame:
+def encode_counts(post_id: PostId, counts: PostCounts) -> TextFrame:
     numbers = {"replies": counts.replies, "boosts": counts.boosts, "likes": counts.likes}
     return _encode_frame("counts", id=str(post_id), counts=numbers)
 

@@ -4,7 +4,7 @@ import msgspec
 
 from accounts.domain import Author
 from socialsite.ids import MAX_ID, PostId
-from timelines.posts.post import Counts, Post
+from timelines.posts.post import Post, PostCounts
 
 DEFAULT_LIMIT = 30
 MAX_LIMIT = 100
@@ -35,10 +35,10 @@ class PageRequest(msgspec.Struct, frozen=True, gc=False):
     @property
     def reversed(self) -> int:
         """The cursor the other way whose page begins with the post at this one: an empty page leads back."""
-        return min(self.edge + 1, MAX_ID) if self.upward else max(self.edge - 1, 0)
+        return min(self.bound + 1, MAX_ID) if self.upward else max(self.bound - 1, 0)
 
     @property
-    def edge(self) -> int:
+    def bound(self) -> int:
         """Where reading begins, exclusive: downward below it, or upward above it."""
         if self.after is not None:
             return self.after
@@ -63,7 +63,7 @@ class HydratedPost(msgspec.Struct, frozen=True, gc=False):
 
     post: Post
     author: Author
-    counts: Counts
+    counts: PostCounts
     viewer: ViewerState | None
     original: "HydratedPost | None" = None
     filter_phrase: str | None = None
@@ -91,7 +91,7 @@ def fetch_size(request: PageRequest, entries: int = 0, round_number: int = 0) ->
     return min(MAX_FETCH, max(MIN_FETCH, request.limit + 1 - entries) << round_number)
 
 
-def build_page(request: PageRequest, entries: list[HydratedPost], *, edge: int, ended: bool) -> TimelinePage:
+def build_page(request: PageRequest, entries: list[HydratedPost], *, bound: int, ended: bool) -> TimelinePage:
     """Cursors of a page: outward where more was found or may be, backward where the reader came from."""
     more = len(entries) > request.limit
     shown = entries[: request.limit]
@@ -99,7 +99,7 @@ def build_page(request: PageRequest, entries: list[HydratedPost], *, edge: int, 
     if more:
         outward = shown[-1].post.id
     elif not ended:
-        outward = PostId(edge)
+        outward = PostId(bound)
     back: PostId | None = None
     if not request.is_first:
         back = shown[0].post.id if shown else PostId(request.reversed)

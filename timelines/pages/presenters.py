@@ -23,7 +23,7 @@ from timelines.graph.follow import FollowCounts
 from timelines.graph.relation import Relationship
 from timelines.pages.entry_actions import actions_html
 from timelines.pages.page import HydratedPost, ViewerState
-from timelines.posts.post import AUDIENCE_NAMES, Counts, Post
+from timelines.posts.post import NAME_BY_AUDIENCE, Post, PostCounts
 from timelines.text.linkify import linkify
 from timelines.visibility.rights import NO_EXPIRY_MS
 
@@ -100,7 +100,7 @@ def post_json(entry: HydratedPost) -> Json:
         **(_viewer_independent_json(entry.post, entry.author) if shown is entry else _boost_json(entry)),
         "counts": _counts_json(entry.counts),
         "viewer": entry.viewer and _viewer_json(entry.viewer),
-        "audience": AUDIENCE_NAMES[shown.post.audience],
+        "audience": NAME_BY_AUDIENCE[shown.post.audience],
         **({} if entry.filter_phrase is None else {"filtered": entry.filter_phrase}),
     }
 
@@ -126,7 +126,7 @@ def _viewer_independent_json(post: Post, author: Author) -> Json:
     }
 
 
-def _counts_json(counts: Counts) -> Json:
+def _counts_json(counts: PostCounts) -> Json:
     return {"replies": counts.replies, "boosts": counts.boosts, "likes": counts.likes}
 
 
@@ -210,7 +210,7 @@ def _entry_html_around_actions(
             "created_ms": post.created_ms,
             "text_html": SafeString(post_html(post.text).replace("<br>", "\n")),
             "in_reply_to": post.in_reply_to,
-            "audience": AUDIENCE_NAMES[post.audience],
+            "audience": NAME_BY_AUDIENCE[post.audience],
         },
     )
     before, _, after = html.partition(ACTIONS_PLACEHOLDER)

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from socialsite.store import StoreUnavailable
 
-Body = tuple[int, bytes]
+ArchivedBody = tuple[int, bytes]
 """(post id, MessagePack of the post)"""
 
 
@@ -17,14 +17,14 @@ class ArchiveUnavailable(StoreUnavailable):
     """The archive cannot be read or written: never the same as a post that is not there."""
 
 
-class BadArchiveUrl(ArchiveUnavailable):
+class InvalidArchiveUrl(ArchiveUnavailable):
     """ARCHIVE_URL names no archive that this release knows."""
 
 
 class Archive(Protocol):
     """A key-value store on disk. Everything may be repeated."""
 
-    async def put(self, bodies: Sequence[Body]) -> None:
+    async def put(self, bodies: Sequence[ArchivedBody]) -> None:
         """On the disk when this returns."""
         ...
 
@@ -34,7 +34,7 @@ class Archive(Protocol):
 
     async def remove(self, post_ids: Collection[int]) -> None: ...
 
-    def pages(self) -> AsyncIterator[list[Body]]:
+    def iterate_pages(self) -> AsyncIterator[list[ArchivedBody]]:
         """Everything, by id, a bounded number at once."""
         ...
 
@@ -44,7 +44,7 @@ class Archive(Protocol):
 class NoArchive:
     """For a site that archives nothing; meeting an archived post is trouble, not absence."""
 
-    async def put(self, bodies: Sequence[Body]) -> None:
+    async def put(self, bodies: Sequence[ArchivedBody]) -> None:
         raise ArchiveUnavailable("this site has no archive: set ARCHIVE_URL")
 
     async def get(self, post_ids: Collection[int]) -> dict[int, bytes]:
@@ -53,7 +53,7 @@ class NoArchive:
     async def remove(self, post_ids: Collection[int]) -> None:
         raise ArchiveUnavailable("a post was archived and this site has no archive: set ARCHIVE_URL")
 
-    async def pages(self) -> AsyncIterator[list[Body]]:
+    async def iterate_pages(self) -> AsyncIterator[list[ArchivedBody]]:
         return
         yield
 

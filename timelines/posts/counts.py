@@ -8,38 +8,38 @@ from socialsite.store import Command, EncodedPipeline, Key, Read, load_script
 from socialsite.store.commands import PreparedCommand, prepare_command
 from socialsite.store.encoding import encoded_cache
 from timelines import keys
-from timelines.posts.post import Counts
+from timelines.posts.post import PostCounts
 
 JOIN_SET = load_script("join_set.lua", __package__)
 LEAVE_SET = load_script("leave_set.lua", __package__)
-NO_COUNTS = Counts()
+ZERO_COUNTS = PostCounts()
 
 
-def counted_keys(post_id: PostId, changed: Callable[[int], Key]) -> list[Key]:
+def count_script_keys(post_id: PostId, build_set_key: Callable[[int], Key]) -> list[Key]:
     """The keys of join_set.lua and leave_set.lua: the set that changes, the counts, what they count."""
     sets = keys.replies(post_id), keys.boosts(post_id), keys.likes(post_id)
-    return [changed(post_id), keys.counts(post_id), *sets]
+    return [build_set_key(post_id), keys.post_counts(post_id), *sets]
 
 
-def join_command(
-    changed: Callable[[int], Key], post_id: PostId, member: int, score: int, *, if_post_exists: bool = False
+def add_member_command(
+    build_set_key: Callable[[int], Key], post_id: PostId, member: int, score: int, *, if_post_exists: bool = False
 ) -> Command:
     """Puts a member into a set of the post: replies, boosts or likes. `if_post_exists`: where the post does."""
-    touched = counted_keys(post_id, changed)
+    touched = count_script_keys(post_id, build_set_key)
     return JOIN_SET.command([*touched, keys.post(post_id)] if if_post_exists else touched, [member, score])
 
 
 @lru_cache(maxsize=10_000)
-def parse_counts(reply: bytes | None) -> Counts:
+def parse_counts(reply: bytes | None) -> PostCounts:
     """Counts as they stand in the store."""
-    return NO_COUNTS if reply is None else Counts(*map(int, reply.split()))
+    return ZERO_COUNTS if reply is None else PostCounts(*map(int, reply.split()))
 
 
-def read_counts(post_ids: Sequence[PostId], *, may_lag: bool = False) -> Read[dict[PostId, Counts]]:
+def read_counts(post_ids: Sequence[PostId], *, may_lag: bool = False) -> Read[dict[PostId, PostCounts]]:
     """How many replies, boosts and likes each post has."""
     return Read(
         EncodedPipeline(
-            b"".join(map(_counts_wire, post_ids)),
+            b"".join(map(_encode_counts_command, post_ids)),
             len(post_ids),
             lambda: list(map(_counts_command, post_ids)),
         ),
@@ -50,7 +50,7 @@ def read_counts(post_ids: Sequence[PostId], *, may_lag: bool = False) -> Read[di
 
 @lru_cache(maxsize=20_000)
 def _counts_command(post_id: PostId) -> PreparedCommand:
-    return prepare_command("GET", keys.counts(post_id))
+    return prepare_command("GET", keys.post_counts(post_id))
 
 
-_counts_wire = encoded_cache(_counts_command)
+_encode_counts_command = encoded_cache(_counts_command)

@@ -29,11 +29,11 @@ class PostCache:
         """
         known = list(map(self._known.get, post_ids))
         all_known = None not in known  # most often
-        wire = b"".join(map(encode_first_byte, post_ids) if all_known else map(_wire, post_ids, known))
+        wire = b"".join(map(encode_first_byte, post_ids) if all_known else map(_encode_command, post_ids, known))
 
         def commands() -> list[Command]:
             return [
-                find_command(id) if post is None else first_byte_command(id)
+                get_post_command(id) if post is None else first_byte_command(id)
                 for id, post in zip(post_ids, known, strict=True)
             ]
 
@@ -63,7 +63,7 @@ class PostCache:
 
 
 @lru_cache(maxsize=20_000)
-def find_command(post_id: PostId) -> PreparedCommand:
+def get_post_command(post_id: PostId) -> PreparedCommand:
     return prepare_command("GET", keys.post(post_id))
 
 
@@ -72,8 +72,8 @@ def first_byte_command(post_id: PostId) -> PreparedCommand:
     return prepare_command("GETRANGE", keys.post(post_id), 0, 0)
 
 
-encode_find, encode_first_byte = encoded_cache(find_command), encoded_cache(first_byte_command)
+encode_find, encode_first_byte = encoded_cache(get_post_command), encoded_cache(first_byte_command)
 
 
-def _wire(post_id: PostId, known: Post | None) -> bytes:
+def _encode_command(post_id: PostId, known: Post | None) -> bytes:
     return encode_find(post_id) if known is None else encode_first_byte(post_id)

@@ -8,16 +8,16 @@ import msgspec
 from accounts.domain import AccountId
 from socialsite.ids import PostId, ms_from_id
 
-SCHEMA = 1
+SCHEMA_VERSION = 1
 PUBLIC: Final = 0
 """Audience: everybody; shown in the public timeline, under its tags, in search and feeds."""
 UNLISTED: Final = 1
 """Audience: everybody who comes by, but the post is in none of the places where strangers look."""
 FOLLOWERS: Final = 2
 """Audience: the author's followers and the author."""
-AUDIENCES: Final = {"public": PUBLIC, "unlisted": UNLISTED, "followers": FOLLOWERS}
+AUDIENCE_BY_NAME: Final = {"public": PUBLIC, "unlisted": UNLISTED, "followers": FOLLOWERS}
 """By the names that clients give them."""
-AUDIENCE_NAMES: Final = {number: name for name, number in AUDIENCES.items()}
+NAME_BY_AUDIENCE: Final = {number: name for name, number in AUDIENCE_BY_NAME.items()}
 POST_CACHE_SIZE = 20_000  # decoded posts, found again by their bytes and by their ids; about 20 MB when full
 
 
@@ -31,12 +31,12 @@ class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
     author_id: AccountId
     text: str
     in_reply_to: PostId | None = None
-    schema: int = SCHEMA
+    schema: int = SCHEMA_VERSION
     audience: int = PUBLIC
     boost_of: PostId | None = None
     boosted_author_id: AccountId | None = None
     reply_to_author_id: AccountId | None = None
-    root: PostId | None = None
+    root_id: PostId | None = None
     """First post of the thread; None where it is this one, or unknown (imports of before)."""
 
     @property
@@ -45,7 +45,7 @@ class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return ms_from_id(self.id)
 
     @property
-    def is_listed(self) -> bool:
+    def is_discoverable(self) -> bool:
         """Belongs into the places where strangers look: public, tags, search, feeds."""
         return self.audience == PUBLIC and self.boost_of is None
 
@@ -61,7 +61,7 @@ encode_post = _encoder.encode
 decode_post = lru_cache(maxsize=POST_CACHE_SIZE)(_decoder.decode)
 
 
-class Counts(msgspec.Struct, frozen=True, gc=False):
+class PostCounts(msgspec.Struct, frozen=True, gc=False):
     replies: int = 0
     boosts: int = 0
     likes: int = 0

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from socialsite.ids import PostId
 from socialsite.store import Command, Store
 from timelines import keys
-from timelines.posts.counts import join_command
+from timelines.posts.counts import add_member_command
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.posts.stored_values import stored_parent
@@ -20,7 +20,7 @@ class ReplyRange(NamedTuple):
     """Replies to `parent` with ids above `above` that were not read yet: at most `limit` are needed."""
 
     parent: PostId
-    above: int
+    after_id: int
     depth: int
     limit: int = 0
 
@@ -29,17 +29,17 @@ class ReplyRepository:
     """`posts:{<id>}:replies` and `:gone`, read together."""
 
     def __init__(self, store: Store, posts: PostRepository) -> None:
-        self._places = store.component("posts")
+        self._component = store.component("posts")
         self._posts = posts
 
     async def read_replies(self, ranges: Sequence[ReplyRange]) -> list[list[PostId]]:
         """For each range the replies directly above its bound, oldest first; one round trip a node."""
         commands: list[Command] = [
-            ("ZRANGEBYSCORE", key, f"({row.above}", "+inf", "LIMIT", 0, row.limit)
+            ("ZRANGEBYSCORE", key, f"({row.after_id}", "+inf", "LIMIT", 0, row.limit)
             for row in ranges
             for key in (keys.replies(row.parent), keys.deleted_replies(row.parent))
         ]
-        replies = await self._places.gather(commands)
+        replies = await self._component.gather(commands)
         found: list[list[PostId]] = []
         for row, standing, gone in zip(ranges, replies[::2], replies[1::2], strict=True):
             ids = sorted({PostId(int(member)) for member in (*standing, *gone)})
@@ -48,7 +48,7 @@ class ReplyRepository:
 
     async def find_parents(self, post_ids: Sequence[PostId]) -> dict[PostId, PostId | None]:
         """What each post answers or, deleted, did answer; None: nothing. Unknown ones are left out."""
-        values = await self._places.gather([PostRepository.find_command(post_id) for post_id in post_ids])
+        values = await self._component.gather([PostRepository.get_post_command(post_id) for post_id in post_ids])
         known: dict[PostId, PostId | None] = {}
         old: list[PostId] = []
         for post_id, value in zip(post_ids, values, strict=True):
@@ -66,8 +66,8 @@ class ReplyRepository:
     async def add_reply(self, parent_id: PostId, post_id: PostId) -> None:
         """Where the parent is deleted meanwhile, it is kept as gone: whoever comes second sees the other."""
         key = keys.post(parent_id)
-        joined = join_command(keys.replies, parent_id, post_id, post_id)
-        _, value = await self._places.write(key, joined, ("GET", key))
+        joined = add_member_command(keys.replies, parent_id, post_id, post_id)
+        _, value = await self._component.write(key, joined, ("GET", key))
         above = stored_parent(value)
         if above is not None and not isinstance(above, Post):
             await self.add_deleted_reply(above, parent_id)
@@ -75,9 +75,9 @@ class ReplyRepository:
     async def add_deleted_reply(self, parent_id: PostId, post_id: PostId) -> None:
         """A deleted reply that is answered itself: threads go on through it."""
         key = keys.deleted_replies(parent_id)
-        await self._places.write(key, ("ZADD", key, post_id, post_id))
+        await self._component.write(key, ("ZADD", key, post_id, post_id))
 
     async def has_replies(self, post_id: PostId) -> bool:
         """Whether anything answers it, or did and is answered itself."""
         both = keys.replies(post_id), keys.deleted_replies(post_id)
-        return any(await self._places.gather([("EXISTS", key) for key in both]))
+        return any(await self._component.gather([("EXISTS", key) for key in both]))

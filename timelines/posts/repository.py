@@ -9,8 +9,8 @@ from socialsite.ids import PostId
 from socialsite.store import Command, Read, Store, load_script
 from timelines import keys
 from timelines.posts.archive import Archive, NoArchive
-from timelines.posts.counts import LEAVE_SET, counted_keys, join_command
-from timelines.posts.known_posts import PostCache, find_command
+from timelines.posts.counts import LEAVE_SET, add_member_command, count_script_keys
+from timelines.posts.known_posts import PostCache, get_post_command
 from timelines.posts.post import Post, decode_post, encode_post
 from timelines.posts.stored_values import (
     PENDING,
@@ -24,10 +24,10 @@ from timelines.posts.stored_values import (
 RESERVATION_TTL_S = 3600
 IDEMPOTENCY_TTL_S = 25 * 3600
 
-WRITE = load_script("write_post.lua", __package__)
-DELETE = load_script("delete_post.lua", __package__)
-SUPERSEDE = load_script("supersede_post.lua", __package__)
-SWAP = load_script("swap_key.lua", __package__)
+WRITE_POST_SCRIPT = load_script("write_post.lua", __package__)
+DELETE_POST_SCRIPT = load_script("delete_post.lua", __package__)
+SUPERSEDE_POST_SCRIPT = load_script("supersede_post.lua", __package__)
+REPLACE_VALUE_SCRIPT = load_script("swap_key.lua", __package__)
 WAS_ARCHIVED = 2
 
 
@@ -49,10 +49,10 @@ class IdempotencyRecord:
     """What an idempotency key stands for: the post of the first request, and what that request said."""
 
     post_id: PostId
-    digest: str
+    request_digest: str
 
     def __str__(self) -> str:
-        return f"{self.post_id}:{self.digest}"
+        return f"{self.post_id}:{self.request_digest}"
 
 
 class PostRepository:
@@ -61,7 +61,7 @@ class PostRepository:
     def __init__(self, store: Store, archive: Archive | None = None) -> None:
         self._archive = archive or NoArchive()
         self._posts = store.component("posts")
-        self._known = PostCache()
+        self._cache = PostCache()
 
     async def reserve_id(self, post_id: PostId) -> bool:
         """Reserve an id for an hour; False where somebody else holds it."""
@@ -71,16 +71,16 @@ class PostRepository:
     async def write(self, post: Post, value: bytes | None = None) -> WriteResult:
         """`value`: the post as another release may have encoded it."""
         key = keys.post(post.id)
-        (answer,) = await self._posts.write(key, WRITE.command([key], [value or encode_post(post)]))
+        (answer,) = await self._posts.write(key, WRITE_POST_SCRIPT.command([key], [value or encode_post(post)]))
         return WriteResult(answer)
 
-    async def delete(self, post_id: PostId, author_id: AccountId, *, claimed: bool = False) -> bool:
-        """Lay the tombstone; False where no post stands. `claimed`: over a claim never written, too."""
+    async def delete(self, post_id: PostId, author_id: AccountId, *, include_reserved: bool = False) -> bool:
+        """Lay the tombstone; False where no post stands. `include_reserved`: over a claim never written, too."""
         key = keys.post(post_id)
         beside = keys.post_totals(post_id), keys.likes(post_id), keys.boosts(post_id)
-        counted = keys.counts(post_id), keys.replies(post_id), keys.boosts_to_delete(post_id)
-        args = [author_id, "claimed"] if claimed else [author_id]
-        (answer,) = await self._posts.write(key, DELETE.command([key, *beside, *counted], args))
+        counted = keys.post_counts(post_id), keys.replies(post_id), keys.boosts_to_delete(post_id)
+        args = [author_id, "claimed"] if include_reserved else [author_id]
+        (answer,) = await self._posts.write(key, DELETE_POST_SCRIPT.command([key, *beside, *counted], args))
         if answer == WAS_ARCHIVED:
             await self._archive.remove([post_id])
         return bool(answer)
@@ -107,7 +107,7 @@ class PostRepository:
 
     async def find_many(self, post_ids: Sequence[PostId]) -> dict[PostId, Post]:
         """The posts that stand, in one round trip a node."""
-        replies = await self._posts.gather([self.find_command(post_id) for post_id in post_ids])
+        replies = await self._posts.gather([self.get_post_command(post_id) for post_id in post_ids])
         return await self.load_existing(dict(zip(post_ids, map(decode_stored, replies), strict=True)))
 
     async def find_deleted(self, post_ids: Collection[PostId]) -> dict[PostId, PostId | None]:
@@ -116,7 +116,7 @@ class PostRepository:
         What never was, or was given up before it stood, is not among them.
         """
         asked = list(post_ids)
-        replies = await self._posts.gather([self.find_command(post_id) for post_id in asked])
+        replies = await self._posts.gather([self.get_post_command(post_id) for post_id in asked])
         found = zip(asked, replies, strict=True)
         return {id: tombstone_original(reply) for id, reply in found if decode_stored(reply) is PostState.DELETED}
 
@@ -134,18 +134,18 @@ class PostRepository:
         posts = {PostId(post_id): decode_post(body) for post_id, body in bodies.items()}
         missing = [post_id for post_id in post_ids if post_id not in posts]
         # Deleted, or brought back into the store, between the two reads: the store knows which.
-        replies = await self._posts.gather([self.find_command(post_id) for post_id in missing])
+        replies = await self._posts.gather([self.get_post_command(post_id) for post_id in missing])
         again = (decode_stored(reply) for reply in replies)
         return posts | {post.id: post for post in again if isinstance(post, Post)}
 
     @staticmethod
-    def find_command(post_id: PostId) -> Command:
+    def get_post_command(post_id: PostId) -> Command:
         """For a bigger gather; `decoded` reads the reply."""
-        return find_command(post_id)
+        return get_post_command(post_id)
 
     def read_many(self, post_ids: Sequence[PostId]) -> Read[dict[PostId, StoredPost]]:
         """What stands at each id, for a round trip that asks other things too; then `standing`."""
-        return self._known.read_many(post_ids)
+        return self._cache.read_many(post_ids)
 
     # Idempotency keys
 
@@ -153,39 +153,39 @@ class PostRepository:
         self, account_id: AccountId, key_digest: str, offered: IdempotencyRecord
     ) -> IdempotencyRecord:
         """The agreement of the first request with this key: `offered` itself when it came first."""
-        key = keys.idempotency(account_id, key_digest)
+        key = keys.idempotency_record(account_id, key_digest)
         claim = ("SET", key, str(offered), "NX", "GET", "EX", IDEMPOTENCY_TTL_S)
         (held,) = await self._posts.write(key, claim)
         return offered if held is None else parse_idempotency_record(held)
 
     async def has_idempotency_key(self, account_id: AccountId, key_digest: str) -> bool:
         """Whether a request with this key has come before."""
-        key = keys.idempotency(account_id, key_digest)
+        key = keys.idempotency_record(account_id, key_digest)
         return bool(await self._posts[key].execute("EXISTS", key))
 
     async def replace_idempotency_record(
-        self, account_id: AccountId, key_digest: str, dead: IdempotencyRecord, offered: IdempotencyRecord
+        self, account_id: AccountId, key_digest: str, current: IdempotencyRecord, offered: IdempotencyRecord
     ) -> IdempotencyRecord:
         """Replace an agreement whose id was given up; whoever comes first wins, the others take theirs."""
-        key = keys.idempotency(account_id, key_digest)
-        args = [str(dead), str(offered), IDEMPOTENCY_TTL_S]
-        (held,) = await self._posts.write(key, SWAP.command([key], args))
+        key = keys.idempotency_record(account_id, key_digest)
+        args = [str(current), str(offered), IDEMPOTENCY_TTL_S]
+        (held,) = await self._posts.write(key, REPLACE_VALUE_SCRIPT.command([key], args))
         return parse_idempotency_record(held)
 
     async def abandon_id(self, post_id: PostId) -> WriteResult:
         """Turn a claim that was never written into a tombstone. HELD: a post stands there after all."""
         key = keys.post(post_id)
-        (answer,) = await self._posts.write(key, SUPERSEDE.command([key]))
+        (answer,) = await self._posts.write(key, SUPERSEDE_POST_SCRIPT.command([key]))
         return {1: WriteResult.SUPERSEDED, 0: WriteResult.EXISTS, -1: WriteResult.DELETED}[int(answer)]
 
     # Replies
 
     async def add_reply(self, parent_id: PostId, reply_id: PostId) -> None:
-        command = join_command(keys.replies, parent_id, reply_id, reply_id)
+        command = add_member_command(keys.replies, parent_id, reply_id, reply_id)
         await self._posts.write(keys.replies(parent_id), command)
 
     async def remove_reply(self, parent_id: PostId, reply_id: PostId) -> None:
-        await self._posts.gather([LEAVE_SET.command(counted_keys(parent_id, keys.replies), [reply_id])])
+        await self._posts.gather([LEAVE_SET.command(count_script_keys(parent_id, keys.replies), [reply_id])])
 
 
 def parse_idempotency_record(value: bytes) -> IdempotencyRecord:

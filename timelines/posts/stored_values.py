@@ -8,7 +8,7 @@ from socialsite.store import Reply
 from timelines.posts.post import POST_CACHE_SIZE, Post, decode_post
 
 PENDING, DELETED, SUPERSEDED = b"pending", b"deleted", b"superseded"
-DELETED_BY = b"deleted:"
+DELETED_PREFIX = b"deleted:"
 """And the author's id, so that repeating a deletion is known from another's try; of a reply with ":" and what
 it answered, so that threads lead on; of a boost with "::" and what it showed, so that the next takes over."""
 
@@ -24,7 +24,7 @@ class PostState(Enum):
     """Stands, its body is in the archive; only readers that ask the store itself meet this state."""
 
 
-STATES = {
+STATE_BY_VALUE = {
     None: PostState.ABSENT, PENDING: PostState.PENDING, DELETED: PostState.DELETED,
     SUPERSEDED: PostState.SUPERSEDED,
 }  # fmt: skip
@@ -42,10 +42,10 @@ StoredPost = Post | PostState
 @lru_cache(maxsize=POST_CACHE_SIZE)
 def decode_stored(reply: Reply) -> StoredPost:
     """A post's value as it stands in the store; the same bytes are the same post, whenever they are read."""
-    state = STATES.get(reply)
+    state = STATE_BY_VALUE.get(reply)
     if state is not None:
         return state
-    if reply.startswith(DELETED_BY):
+    if reply.startswith(DELETED_PREFIX):
         return PostState.DELETED
     return PostState.ARCHIVED if reply.isdigit() else decode_post(reply)
 

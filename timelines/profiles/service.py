@@ -44,16 +44,16 @@ class Accounts(Protocol):
 class ProfilePage:
     """`posts`: how many there are. `relation`: the viewer's; None for a visitor and the account itself.
 
-    `both_follow`: how many accounts both follow. `known`: the newest followers whom the viewer follows.
+    `shared_following_count`: how many accounts both follow. `known`: the newest followers whom the viewer follows.
     """
 
     account: Account
-    page: TimelinePage
+    timeline_page: TimelinePage
     post_count: int
-    counts: FollowCounts
+    follow_counts: FollowCounts
     marker: Marker
-    relation: Relationship | None = None
-    both_follow: int = 0
+    relationship: Relationship | None = None
+    shared_following_count: int = 0
     known_followers: tuple[Author, ...] = ()
 
 
@@ -95,10 +95,10 @@ class ProfileService:
         self._store = store
         self._accounts = accounts
         self._reading = reading
-        self._relating = relating
-        self._relations = relations
+        self._blocks_and_mutes = relating
+        self._block_mute_repository = relations
         self._follows = follows
-        self._positions = positions
+        self._markers = positions
         self._clock = clock
 
     async def load_page(
@@ -110,7 +110,7 @@ class ProfileService:
         """
         timeline = f"profile:{handle}"
         look = ProfileRequest(cut, viewer_id, viewer_id if with_marker else None, timeline)
-        account, first = await self._arrive(handle, look)
+        account, first = await self._load_by_handle(handle, look)
         if viewer_id is None or first.between is None:
             hidden = viewer_id is None and account.is_private
             page = EMPTY_PAGE if hidden else await self._page(account, first, look)
@@ -121,27 +121,27 @@ class ProfileService:
             together = self._follows.send_known_followers(viewer_id, AccountId(account.id), met, MAX_KNOWN_FOLLOWERS)
         hidden = relation.is_blocked_either_way or (account.is_private and not relation.follows)
         page = EMPTY_PAGE if hidden else await self._page(account, first, look)  # leaves with `together`
-        both, known = (0, ()) if together is None else await self._introduced(viewer_id, await together)
+        both, known = (0, ()) if together is None else await self._load_known_followers(viewer_id, await together)
         return ProfilePage(account, page, first.posts, first.counts, first.place, relation, both, known)
 
-    async def _arrive(self, handle: str, look: ProfileRequest) -> tuple[Account, ProfileProbe]:
+    async def _load_by_handle(self, handle: str, look: ProfileRequest) -> tuple[Account, ProfileProbe]:
         """By the id that the handle had when this process last looked; it all counts only if that stands."""
         known_id = self._accounts.cached_id(handle)
         if known_id is not None:
-            first = await self._first(known_id, look)
+            first = await self._read_profile_data(known_id, look)
             if first.account is not None and first.account.is_active and first.account.handle == handle:
                 return first.account, first
         account = await self._accounts.get_by_handle(handle)
-        first = await self._first(AccountId(account.id), look)
+        first = await self._read_profile_data(AccountId(account.id), look)
         if first.account is None or not first.account.is_active:
             raise AccountNotFound
         return first.account, first
 
-    async def _first(self, account_id: AccountId, look: ProfileRequest) -> ProfileProbe:
+    async def _read_profile_data(self, account_id: AccountId, look: ProfileRequest) -> ProfileProbe:
         viewer_id, may_lag = look.viewer_id, look.viewer_id is None
         questions: list[Read[Any]] = [
             self._accounts.read_account(account_id),
-            self._positions.read(look.reader_id, look.timeline),
+            self._markers.read(look.reader_id, look.timeline),
             self._reading.read_post_count(account_id, may_lag=may_lag),
             self._reading.read_profile_ids(account_id, look.cut, may_lag=may_lag),
         ]
@@ -150,7 +150,7 @@ class ProfileService:
             account, place, posts, ids, counts = await self._store.read(*questions)
             return ProfileProbe(account, place, posts, ids, counts, None)
         questions += (
-            self._relating.read_relationship(viewer_id, account_id, self._clock.now_ms()),
+            self._blocks_and_mutes.read_relationship(viewer_id, account_id, self._clock.now_ms()),
             self._follows.read_viewer_graph(viewer_id, account_id),
         )
         account, place, posts, ids, relation, met = await self._store.read(*questions)
@@ -162,13 +162,15 @@ class ProfileService:
             AccountId(account.id), look.cut, viewer_id=viewer_id, ids=first.ids, may_lag=viewer_id is None
         )
 
-    async def _introduced(self, viewer_id: AccountId, found: KnownFollowers) -> tuple[int, tuple[Author, ...]]:
+    async def _load_known_followers(
+        self, viewer_id: AccountId, found: KnownFollowers
+    ) -> tuple[int, tuple[Author, ...]]:
         """The known followers without those that are suspended, or that a block keeps apart."""
         if not found.account_ids:
             return found.followed_by_both, ()
         authors, apart = await self._store.read(
             self._accounts.read_authors(found.account_ids),
-            self._relations.read_blocked_either_way(viewer_id, found.account_ids),
+            self._block_mute_repository.read_blocked_either_way(viewer_id, found.account_ids),
         )
         known = (authors[id] for id in found.account_ids if id in authors and id not in apart)
         return found.followed_by_both, tuple(author for author in known if author.is_visible)

@@ -34,15 +34,15 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
     visit = await services.visiting.load_page(handle, cut, viewer_id=me, with_marker=not wants_json(request))
     account, id = visit.account, AccountId(visit.account.id)
     views = await count_view(request, Entity("account", id), id)
-    relation = {} if visit.relation is None else relation_json(visit.relation)
+    relation = {} if visit.relationship is None else relation_json(visit.relationship)
     return respond(
         request,
         "timelines/profile.html",
         page=lambda: {
             "account": profile_context(account),
-            "timeline": timeline_context(request, query, visit.page, f"profile:{handle}", visit.marker),
-            "followers": visit.counts.followers,
-            "following": visit.counts.following,
+            "timeline": timeline_context(request, query, visit.timeline_page, f"profile:{handle}", visit.marker),
+            "followers": visit.follow_counts.followers,
+            "following": visit.follow_counts.following,
             "posts": visit.post_count,
             "views": views,
             "page_title": f"{account.display_name or handle} (@{handle})",
@@ -50,14 +50,14 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
             "canonical_url": canonical_url(request, query),
             "og_type": "profile",
             "is_self": me == id,
-            "is_following": visit.relation is not None and visit.relation.follows,
-            "both_follow": visit.both_follow,
+            "is_following": visit.relationship is not None and visit.relationship.follows,
+            "both_follow": visit.shared_following_count,
             "known": visit.known_followers,
             "relation": relation,
         },
         data=lambda: {
-            **timeline_json(request, visit.page),
-            "account": profile_json(account, visit.counts, visit.post_count),
+            **timeline_json(request, visit.timeline_page),
+            "account": profile_json(account, visit.follow_counts, visit.post_count),
             "viewer": relation or None,
         },
     )

@@ -31,27 +31,27 @@ class AuthorTimelines:
         threads: ReplyRepository,
     ) -> None:
         self._posts = posts
-        self._profiles = profiles
-        self._public = public
-        self._tags = tags
+        self._author_feeds = profiles
+        self._public_timeline = public
+        self._hashtag_timelines = tags
         self._homes = homes
-        self._indexing = indexing
-        self._threads = threads
+        self._search_indexer = indexing
+        self._replies = threads
 
-    async def add(self, post: Post, *, repeated: bool = False) -> None:
+    async def add(self, post: Post, *, is_repeat: bool = False) -> None:
         """`still_exists` has to follow: a delete on the way would have found nothing to take out.
 
-        `repeated`: somebody may have placed it before, so the author's home is looked through first.
+        `is_repeat`: somebody may have placed it before, so the author's home is looked through first.
         """
-        into_home = self._homes.insert if repeated else self._homes.push
+        into_home = self._homes.insert if is_repeat else self._homes.push
         places: list[Awaitable[object]] = [
-            self._profiles.add(post.author_id, post.id),
+            self._author_feeds.add(post.author_id, post.id),
             into_home([post.author_id], post.id),
         ]
-        if post.is_listed:
-            places.append(self._public.add(post.id))
-            places.append(self._tags.add([post]))
-        await asyncio.gather(*places, self._link(post))
+        if post.is_discoverable:
+            places.append(self._public_timeline.add(post.id))
+            places.append(self._hashtag_timelines.add([post]))
+        await asyncio.gather(*places, self._add_to_parent(post))
 
     async def still_exists(self, post: Post) -> bool:
         """False where the post was deleted meanwhile; then nothing of it is left in a source."""
@@ -63,19 +63,19 @@ class AuthorTimelines:
     async def remove(self, post: Post) -> None:
         """After the tombstone stands. Homes keep the id: readers meet the tombstone."""
         await asyncio.gather(
-            self._profiles.remove(post.author_id, post.id),
-            self._public.remove(post.id),
-            self._tags.remove(post),
-            self._indexing.remove(post),
-            self._unlink(post),
+            self._author_feeds.remove(post.author_id, post.id),
+            self._public_timeline.remove(post.id),
+            self._hashtag_timelines.remove(post),
+            self._search_indexer.remove_post(post),
+            self._remove_from_parent(post),
         )
 
-    async def _link(self, post: Post) -> None:
+    async def _add_to_parent(self, post: Post) -> None:
         if post.in_reply_to is not None:
-            await self._threads.add_reply(post.in_reply_to, post.id)
+            await self._replies.add_reply(post.in_reply_to, post.id)
 
-    async def _unlink(self, post: Post) -> None:
+    async def _remove_from_parent(self, post: Post) -> None:
         if post.in_reply_to is not None:
-            if await self._threads.has_replies(post.id):
-                await self._threads.add_deleted_reply(post.in_reply_to, post.id)
+            if await self._replies.has_replies(post.id):
+                await self._replies.add_deleted_reply(post.in_reply_to, post.id)
             await self._posts.remove_reply(post.in_reply_to, post.id)

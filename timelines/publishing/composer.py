@@ -11,7 +11,7 @@ from django.urls import get_script_prefix, reverse
 from socialsite.ids import parse_id
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest
-from timelines.posts.post import AUDIENCE_NAMES, AUDIENCES, FOLLOWERS, PUBLIC
+from timelines.posts.post import AUDIENCE_BY_NAME, FOLLOWERS, NAME_BY_AUDIENCE, PUBLIC
 
 
 def default_audience(request: SiteRequest) -> int | None:
@@ -29,7 +29,7 @@ def composer_context(
         "idempotency_key": Placeholder(secrets.token_urlsafe(16)),
         "max_length": settings.POST_MAX_LENGTH,
         "in_reply_to": in_reply_to,
-        "audience": AUDIENCE_NAMES[audience or PUBLIC],
+        "audience": NAME_BY_AUDIENCE[audience or PUBLIC],
         "action": _publish_url(get_script_prefix()),
         "next": next_url,
     }
@@ -50,6 +50,6 @@ def refused_composer_context(fields: Mapping[str, str], error: str, *, keep_key:
         **composer_context(in_reply_to=parse_id(fields.get("in_reply_to", "")), next_url=fields.get("next") or None),
         "text": fields.get("text", ""),
         "error": error,
-        **({"audience": audience} if (audience := fields.get("audience")) in AUDIENCES else {}),
+        **({"audience": audience} if (audience := fields.get("audience")) in AUDIENCE_BY_NAME else {}),
         **({"idempotency_key": Placeholder(key)} if keep_key and (key := fields.get("idempotency_key")) else {}),
     }

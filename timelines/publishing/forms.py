@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from socialsite.ids import PostId, parse_id
 from timelines.errors import PostInvalid
-from timelines.posts.post import AUDIENCES
+from timelines.posts.post import AUDIENCE_BY_NAME
 
 
 def parse_audience(fields: Mapping[str, str]) -> int | None:
@@ -15,9 +15,9 @@ def parse_audience(fields: Mapping[str, str]) -> int | None:
     name = fields.get("audience", "")
     if not name:
         return None
-    if name not in AUDIENCES:
+    if name not in AUDIENCE_BY_NAME:
         raise PostInvalid({"audience": _("This is none of: public, unlisted, followers.")})
-    return AUDIENCES[name]
+    return AUDIENCE_BY_NAME[name]
 
 
 MAX_IDEMPOTENCY_KEY_LENGTH = 128  # characters of an idempotency key

@@ -32,7 +32,7 @@ class Outbox(Protocol):
     async def add(self, payload: bytes) -> object: ...
 
 
-class Announcer(Protocol):
+class PostAnnouncer(Protocol):
     async def entry_published(self, post: Post) -> None: ...
 
     async def post_deleted(self, post_id: PostId) -> None: ...
@@ -52,20 +52,20 @@ class PostWriter:
         posts: PostRepository,
         placing: AuthorTimelines,
         outbox: Outbox,
-        live: Announcer,
+        live: PostAnnouncer,
         meter: PostMeter,
     ) -> None:
-        self._ids = ids
+        self._id_generator = ids
         self._posts = posts
-        self._placing = placing
+        self._author_timelines = placing
         self._outbox = outbox
-        self._live = live
+        self._announcer = live
         self._meter = meter
 
     async def reserve_id(self) -> PostId:
-        post_id = self._ids.next_id()
+        post_id = self._id_generator.next_id()
         while not await self._posts.reserve_id(post_id):
-            post_id = self._ids.next_id()
+            post_id = self._id_generator.next_id()
         return post_id
 
     async def resolve_reservation(self, post_id: PostId, now_ms: int) -> Reservation | None:
@@ -90,7 +90,7 @@ class PostWriter:
         if exists:
             return await self._posts.write(post)
         # The intent goes first: the job carries the post, a worker can finish it.
-        await self._outbox.add(encode_job(SyndicatePost.of(post)))
+        await self._outbox.add(encode_job(SyndicatePost.from_post(post)))
         written = await self._posts.write(post)
         if written is WriteResult.NEW:
             self._meter.count_post(post.author_id)
@@ -98,13 +98,13 @@ class PostWriter:
 
     async def add_to_timelines(self, post: Post) -> None:
         """Into its author's own timelines. Raises PostNotFound where it was deleted meanwhile."""
-        await self._placing.add(post)
+        await self._author_timelines.add(post)
         # A word is a hint: whoever hears it reads the post, or its tombstone.
-        stands, _told = await asyncio.gather(self._placing.still_exists(post), self._tell(post))
+        stands, _told = await asyncio.gather(self._author_timelines.still_exists(post), self._announce(post))
         if not stands:
             raise PostNotFound
 
-    async def _tell(self, post: Post) -> None:
-        await self._live.entry_published(post)
+    async def _announce(self, post: Post) -> None:
+        await self._announcer.entry_published(post)
         if post.in_reply_to is not None:
-            await self._live.counts_changed(post.in_reply_to)
+            await self._announcer.counts_changed(post.in_reply_to)

@@ -17,15 +17,15 @@ from timelines.errors import IdempotencyConflict, PostInvalid, PostNotFound, Pos
 from timelines.posts.post import FOLLOWERS, PUBLIC, Post
 from timelines.posts.repository import IdempotencyRecord, PostRepository, WriteResult
 from timelines.publishing.author_timelines import AuthorTimelines
-from timelines.publishing.post_writer import Announcer, PostWriter, Reservation
+from timelines.publishing.post_writer import PostAnnouncer, PostWriter, Reservation
 from timelines.text.post_text import TextRefused, check_post_text
 from timelines.text.refusals import text_refusal
 
 MAX_ATTEMPTS = 20
-NO_ID = PostId(0)
+UNASSIGNED_ID = PostId(0)
 
 
-class Boosts(Protocol):
+class BoostRemover(Protocol):
     """Takes back what deleting a boost means, or deleting what was boosted."""
 
     async def remove(self, boost: Post) -> None: ...
@@ -42,19 +42,19 @@ class PublishingService:
         posts: PostRepository,
         storing: PostWriter,
         placing: AuthorTimelines,
-        live: Announcer,
-        boosts: Boosts,
+        live: PostAnnouncer,
+        boosts: BoostRemover,
         sees: Callable[[AccountId, PostId], Awaitable[bool]],
         check_room: Callable[[], Awaitable[None]],
         max_graphemes: int,
     ) -> None:
         self._posts = posts
-        self._storing = storing
-        self._placing = placing
-        self._live = live
+        self._post_writer = storing
+        self._author_timelines = placing
+        self._announcer = live
         self._boosts = boosts
-        self._sees = sees
-        self._check_room = check_room
+        self._can_see = sees
+        self._check_memory = check_room
         self._max_graphemes = max_graphemes
 
     async def publish(
@@ -73,11 +73,11 @@ class PublishingService:
         Raises PostInvalid, IdempotencyConflict, PostNotFound (the key's post was deleted), StoreFull, and
         Unconfirmed where required replicas did not confirm it in time: repeat it with the same key.
         """
-        text = self._checked(text)
-        await self._check_room()
-        draft = await self._draft(author_id, text, in_reply_to, audience, idempotency_key)
+        text = self._validate_text(text)
+        await self._check_memory()
+        draft = await self._make_draft(author_id, text, in_reply_to, audience, idempotency_key)
         try:
-            digest = request_digest(text, in_reply_to, PUBLIC if audience is None else audience)
+            digest = hash_request(text, in_reply_to, PUBLIC if audience is None else audience)
             return await self._publish(draft, digest, idempotency_key, now_ms)
         except NotConfirmed as error:
             raise PostUnconfirmed from error
@@ -85,13 +85,13 @@ class PublishingService:
     async def _publish(self, draft: Post, digest: str, key: str | None, now_ms: int) -> Post:
         """`draft` has everything but its id; `digest` is of what the request said."""
         for _attempt in range(MAX_ATTEMPTS):
-            agreed = await self._agreed(draft.author_id, key, digest, now_ms)
+            agreed = await self._reserve_id(draft.author_id, key, digest, now_ms)
             post = agreed.existing or replace(draft, id=agreed.post_id)
-            written = await self._storing.write(post, exists=agreed.existing is not None)
+            written = await self._post_writer.write(post, exists=agreed.existing is not None)
             if written is WriteResult.DELETED:
                 raise PostNotFound
             if written is not WriteResult.SUPERSEDED:
-                await self._storing.add_to_timelines(post)
+                await self._post_writer.add_to_timelines(post)
                 return post
         raise IdempotencyConflict
 
@@ -108,13 +108,13 @@ class PublishingService:
             post = await self._posts.find_tombstone(account_id, post_id)  # a stop may have left the rest undone
             if post is None:
                 raise PostNotFound
-        await self._placing.remove(post)
-        await self._live.post_deleted(post_id)
+        await self._author_timelines.remove(post)
+        await self._announcer.post_deleted(post_id)
         await self._boosts.delete_boosts(post_id)
         if post.in_reply_to is not None:
-            await self._live.counts_changed(post.in_reply_to)
+            await self._announcer.counts_changed(post.in_reply_to)
 
-    async def _draft(
+    async def _make_draft(
         self,
         author_id: AccountId,
         text: str,
@@ -123,24 +123,30 @@ class PublishingService:
         key: str | None,
     ) -> Post:
         """The post without its id; what answers a boost answers the original."""
-        parent = await self._answered(author_id, in_reply_to, key)
+        parent = await self._find_parent(author_id, in_reply_to, key)
         if parent is None:
-            return Post(NO_ID, author_id, text, in_reply_to, audience=audience or PUBLIC)
+            return Post(UNASSIGNED_ID, author_id, text, in_reply_to, audience=audience or PUBLIC)
         if audience is None:
             audience = FOLLOWERS if parent.audience == FOLLOWERS else PUBLIC
-        root = parent.root or parent.id
+        root = parent.root_id or parent.id
         return Post(
-            NO_ID, author_id, text, parent.id, audience=audience, reply_to_author_id=parent.author_id, root=root
+            UNASSIGNED_ID,
+            author_id,
+            text,
+            parent.id,
+            audience=audience,
+            reply_to_author_id=parent.author_id,
+            root_id=root,
         )
 
-    async def _answered(self, author_id: AccountId, in_reply_to: PostId | None, key: str | None) -> Post | None:
+    async def _find_parent(self, author_id: AccountId, in_reply_to: PostId | None, key: str | None) -> Post | None:
         """The post that is answered: it stands, or stood when a request with this key came first."""
         if in_reply_to is None:
             return None
         found = await self._posts.find(in_reply_to)
         if found is not None and found.boost_of is not None:
             found = await self._posts.find(found.boost_of)
-        if found is not None and not await self._sees(author_id, found.id):
+        if found is not None and not await self._can_see(author_id, found.id):
             found = None  # as if it were not there: who blocks the writer, or lets only followers see
         if found is None and (
             key is None or not await self._posts.has_idempotency_key(author_id, idempotency_key_digest(key))
@@ -148,25 +154,25 @@ class PublishingService:
             raise PostInvalid({"in_reply_to": _("The post you answer does not exist, or no longer does.")})
         return found
 
-    def _checked(self, text: str) -> str:
+    def _validate_text(self, text: str) -> str:
         try:
             return check_post_text(text, self._max_graphemes)
         except TextRefused as refused:
             raise PostInvalid({"text": text_refusal(refused, self._max_graphemes)}) from refused
 
-    async def _agreed(self, author_id: AccountId, key: str | None, digest: str, now_ms: int) -> Reservation:
+    async def _reserve_id(self, author_id: AccountId, key: str | None, digest: str, now_ms: int) -> Reservation:
         """The id of this request: a fresh one, or that of the first request with the same key."""
-        offered = IdempotencyRecord(await self._storing.reserve_id(), digest)
+        offered = IdempotencyRecord(await self._post_writer.reserve_id(), digest)
         if key is None:
             return Reservation(offered.post_id)
         key_digest = idempotency_key_digest(key)
         agreement = await self._posts.claim_idempotency_key(author_id, key_digest, offered)
         for _attempt in range(MAX_ATTEMPTS):
-            if agreement.digest != digest:
+            if agreement.request_digest != digest:
                 raise IdempotencyConflict
             if agreement == offered:
                 return Reservation(offered.post_id)
-            found = await self._storing.resolve_reservation(agreement.post_id, now_ms)
+            found = await self._post_writer.resolve_reservation(agreement.post_id, now_ms)
             if found is not None:
                 return found
             agreement = await self._posts.replace_idempotency_record(author_id, key_digest, agreement, offered)
@@ -178,7 +184,7 @@ def idempotency_key_digest(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def request_digest(text: str, in_reply_to: PostId | None, audience: int = PUBLIC) -> str:
+def hash_request(text: str, in_reply_to: PostId | None, audience: int = PUBLIC) -> str:
     """What makes two requests the same one."""
     said = f"{in_reply_to}\n{text}" if audience == PUBLIC else f"{in_reply_to} {audience}\n{text}"
     return hashlib.sha256(said.encode()).hexdigest()[:32]

@@ -18,7 +18,7 @@ from timelines.ports import ReactionNotifier
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
-from timelines.publishing.post_writer import Announcer, PostWriter, Reservation
+from timelines.publishing.post_writer import PostAnnouncer, PostWriter, Reservation
 from timelines.reactions.repository import PostGone, ReactionKind, Reactions
 
 MAX_TRIES = 20
@@ -41,7 +41,7 @@ class BoostService:
         post_writer: PostWriter,
         author_timelines: AuthorTimelines,
         outbox: Outbox,
-        live: Announcer,
+        live: PostAnnouncer,
         notifications: ReactionNotifier,
     ) -> None:
         self._reactions = reactions
@@ -108,14 +108,14 @@ class BoostService:
         return len(boosts)
 
     async def _fade(self, boost: Post) -> None:
-        await self._posts.delete(boost.id, boost.author_id, claimed=True)
+        await self._posts.delete(boost.id, boost.author_id, include_reserved=True)
         await self._placing.remove(boost)
         await self._reactions.sync_index(ReactionKind.BOOST, boost.shown_id, boost.author_id)
 
     async def _end(self, boost: Post) -> None:
         original_id, account_id = boost.shown_id, boost.author_id
         # Also over a claim: a request may be on its way to write the boost, or the worker with its job.
-        await self._posts.delete(boost.id, account_id, claimed=True)
+        await self._posts.delete(boost.id, account_id, include_reserved=True)
         await self._placing.remove(boost)
         await self._reactions.remove(ReactionKind.BOOST, original_id, account_id, only_at=boost.id)
         await self._reactions.sync_index(ReactionKind.BOOST, original_id, account_id)
@@ -152,7 +152,7 @@ class BoostService:
             if is_new:
                 await self._storing.add_to_timelines(boost)
             else:
-                await self._placing.add(boost, repeated=True)
+                await self._placing.add(boost, is_repeat=True)
                 await self._placing.still_exists(boost)
         except PostNotFound:
             return  # taken back meanwhile: the answer will say so

@@ -15,7 +15,7 @@ from socialsite.store import Key, Reply, Store, load_script
 from timelines import keys
 from timelines.graph.account_zset_page import read_account_page
 from timelines.graph.follow import FollowCursor, FollowPage
-from timelines.posts.counts import LEAVE_SET, counted_keys, join_command
+from timelines.posts.counts import LEAVE_SET, add_member_command, count_script_keys
 from timelines.posts.post import Post
 
 SWAP_SCORE = load_script("swap_score.lua", __package__)
@@ -32,8 +32,8 @@ class PostGone(Exception):
 class ReactionKind(Enum):
     """A set of a post and the account's index beside it."""
 
-    LIKE = keys.likes, keys.liked, int
-    BOOST = keys.boosts, keys.boosted, ms_from_id
+    LIKE = keys.likes, keys.liked_posts, int
+    BOOST = keys.boosts, keys.boosted_posts, ms_from_id
 
     def __init__(self, members: PostKey, index: PostKey, ms: Callable[[int], int]) -> None:
         self.members = members
@@ -50,7 +50,7 @@ class Reactions:
 
     async def add(self, kind: ReactionKind, post_id: PostId, account_id: AccountId, at: int) -> tuple[bool, int]:
         """Whether this is new, and the agreed `at`: that of whoever came first. Raises Gone."""
-        command = join_command(kind.members, post_id, account_id, at, if_post_exists=True)
+        command = add_member_command(kind.members, post_id, account_id, at, if_post_exists=True)
         ((answer, held),) = await self._posts.write(kind.members(post_id), command)
         if answer < 0:
             raise PostGone
@@ -61,7 +61,7 @@ class Reactions:
     ) -> bool:
         """False where the account was not there. `only_at`: leave another `at` alone."""
         args = [account_id] if only_at is None else [account_id, only_at]
-        command = LEAVE_SET.command(counted_keys(post_id, kind.members), args)
+        command = LEAVE_SET.command(count_script_keys(post_id, kind.members), args)
         (held,) = await self._posts.write(kind.members(post_id), command)
         return held is not None and only_at in (None, parse_score(held))
 

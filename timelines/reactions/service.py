@@ -18,14 +18,14 @@ from timelines.pages.page import DEFAULT_LIMIT, HydratedPost
 from timelines.ports import ReactionNotifier
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
-from timelines.publishing.post_writer import Announcer
+from timelines.publishing.post_writer import PostAnnouncer
 from timelines.reactions.bookmark_cursor import BookmarkCursor, BookmarksPage
 from timelines.reactions.bookmark_repository import Bookmarks
 from timelines.reactions.bookmarks import bookmarks_page
 from timelines.reactions.boosting import BoostService
 from timelines.reactions.repository import PostGone, ReactionKind, Reactions
 from timelines.reading.hydration import Authors, Hydrator
-from timelines.visibility.accounts import FindBlocked, visible_page
+from timelines.visibility.accounts import FindBlocked, load_visible_page
 from timelines.visibility.rights import ViewContext, may_boost
 from timelines.visibility.viewer_state import read_viewer_relations
 
@@ -42,7 +42,7 @@ class ReactionsService:
         hydrator: Hydrator,
         posts: PostRepository,
         visible_accounts: "VisibleAccounts",
-        live: Announcer,
+        live: PostAnnouncer,
         notifications: ReactionNotifier,
         track_pending: TrackPending,
         check_room: Callable[[], Awaitable[None]],
@@ -163,7 +163,7 @@ class ReactionsService:
     ) -> FollowPage:
         entry = await self._seen_by(post_id, viewer_id)
         read = partial(self._reactions.accounts, kind, entry.post.id)
-        return await visible_page(self._seen.for_viewer(viewer_id), read, cursor, limit, apart)
+        return await load_visible_page(self._seen.for_viewer(viewer_id), read, cursor, limit, apart)
 
     async def _unfollowed_private(self, viewer_id: AccountId | None, ids: Iterable[AccountId]) -> set[AccountId]:
         authors = await self._seen.authors(ids, viewer_id)

@@ -13,7 +13,7 @@ from socialsite.ids import PostId
 from socialsite.store import Read
 from timelines.pages.page import HydratedPost
 from timelines.posts.counts import read_counts
-from timelines.posts.post import FOLLOWERS, Counts, Post
+from timelines.posts.post import FOLLOWERS, Post, PostCounts
 from timelines.reading.boost_visibility import BoostVisibility
 from timelines.reading.hydration import Hydrator, present
 from timelines.reading.hydration_state import HydrationState, Sources
@@ -92,7 +92,7 @@ class BatchHydration:
             else:
                 self._rights.append((lookup, seat.allowed))
         self._posts: dict[PostId, Post] = {}
-        self._counts: dict[PostId, Counts] = {}
+        self._counts: dict[PostId, PostCounts] = {}
         self._authors: dict[AccountId, Author] = {}
         self._asked_of: set[AccountId] = set()
         for lookup in self._seats:
@@ -207,5 +207,5 @@ class BatchHydration:
     def _with_exclusive(self) -> Iterator[tuple[HydrationState, Any]]:
         for lookup in self._seats:
             if lookup.context is ViewContext.HOME and lookup.viewer is not None:
-                for list_id in lookup.viewer.exclusive:
+                for list_id in lookup.viewer.exclusive_list_ids:
                     yield lookup, list_id

@@ -13,11 +13,17 @@ from socialsite.store import Read, Store
 from timelines.graph.repository import Follows
 from timelines.lists.repository import ListMembers
 from timelines.posts.counts import read_counts
-from timelines.posts.post import FOLLOWERS, PUBLIC, Counts, Post
+from timelines.posts.post import FOLLOWERS, PUBLIC, Post, PostCounts
 from timelines.posts.repository import PostRepository
 from timelines.reading.post_facts_cache import PostFactsCache
-from timelines.visibility.filter import Filter, find_filter
-from timelines.visibility.rights import UNFILTERED_CONTEXTS, ViewContext, ViewerRelations, may_see, sees_all_followed
+from timelines.visibility.filter import KeywordFilter, find_filter
+from timelines.visibility.rights import (
+    UNFILTERED_CONTEXTS,
+    ViewContext,
+    ViewerRelations,
+    may_see,
+    sees_every_followed_post,
+)
 from timelines.visibility.viewer_state import MAX_AUTHORS, read_viewer_relations
 
 
@@ -57,7 +63,7 @@ class HydrationState:
         self.replyable_ids: set[AccountId] = set()
         self.viewer: ViewerRelations | None = None
         self.posts: dict[PostId, Post] = {}
-        self.counts: dict[PostId, Counts] = {}
+        self.counts: dict[PostId, PostCounts] = {}
         self.authors: dict[AccountId, Author] = {}
         self.allowed_ids: set[AccountId] = set()
         self.followed_ids: set[AccountId] = set()
@@ -110,7 +116,7 @@ class HydrationState:
     @property
     def sees_all_followed(self) -> bool:
         """Whether all that those allowed here wrote is shown, as far as they are visible at all."""
-        return sees_all_followed(self.viewer, self.context)  # at home those allowed are followed, or oneself
+        return sees_every_followed_post(self.viewer, self.context)  # at home those allowed are followed, or oneself
 
     def visible_author(self, post: Post, *, boosted: bool = False) -> Author | None:
         """The author, where the reader may see the post here. `boosted`: it came by somebody's boost."""
@@ -139,7 +145,7 @@ class HydrationState:
         """Whom the posts answer."""
         return {post.reply_to_author_id for post in posts if post.reply_to_author_id is not None}
 
-    def matching_filter(self, post: Post) -> Filter | None:
+    def matching_filter(self, post: Post) -> KeywordFilter | None:
         """The reader's filter that the text of another's post runs into."""
         reader = self.viewer
         if (
@@ -186,7 +192,7 @@ class HydrationState:
         if self.viewer is None:
             return
         if self.context is ViewContext.HOME:
-            if self.viewer.exclusive:
+            if self.viewer.exclusive_list_ids:
                 await self._leave_out(self.viewer)
             return
         guarded = {post.author_id for post in self.posts.values() if post.audience == FOLLOWERS}
@@ -197,6 +203,6 @@ class HydrationState:
     async def _leave_out(self, reader: ViewerRelations) -> None:
         """Members of an exclusive list are read there, not at home."""
         others = self.allowed_ids - {reader.viewer_id}
-        questions = [self.reach.members.read_members_among(each, others) for each in reader.exclusive]
+        questions = [self.reach.members.read_members_among(each, others) for each in reader.exclusive_list_ids]
         for members in await self.reach.store.read(*questions):
             self.allowed_ids -= set(map(AccountId, members))

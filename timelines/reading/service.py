@@ -100,7 +100,7 @@ class ReadingService:
 
     def read_profile_ids(self, account_id: AccountId, cut: PageRequest, *, may_lag: bool = False) -> Read[list[PostId]]:
         """What a page of a profile begins with, for a round trip that asks other things too."""
-        return self._profiles.read_question(account_id, cut.edge, fetch_size(cut), upward=cut.upward, may_lag=may_lag)
+        return self._profiles.read_ids(account_id, cut.bound, fetch_size(cut), upward=cut.upward, may_lag=may_lag)
 
     async def feed(self, account_id: AccountId, *, may_lag: bool = False) -> TimelinePage:
         """An account's newest posts for anybody: what is listed, and nothing of a private account."""
@@ -134,7 +134,7 @@ class ReadingService:
         """Posts with a hashtag, which comes normalized (`normalize_tag`)."""
         skeleton = TagSkeleton(self._tags, tag, may_lag=may_lag)
         return await self._page(
-            skeleton, PageRequest(before, after, limit), viewer_id, ViewContext.TAG, may_lag=may_lag
+            skeleton, PageRequest(before, after, limit), viewer_id, ViewContext.HASHTAG, may_lag=may_lag
         )
 
     async def tags(
@@ -148,7 +148,7 @@ class ReadingService:
     ) -> TimelinePage:
         """Posts with any of some hashtags, which come normalized; each post once."""
         skeleton = TagsSkeleton(self._tags, tags)
-        return await self._page(skeleton, PageRequest(before, after, limit), viewer_id, ViewContext.TAG)
+        return await self._page(skeleton, PageRequest(before, after, limit), viewer_id, ViewContext.HASHTAG)
 
     async def list_timeline(
         self,
@@ -176,7 +176,7 @@ class ReadingService:
 
     def read_post_count(self, account_id: AccountId, *, may_lag: bool = False) -> Read[int]:
         """`post_count`, for a round trip that asks other things too."""
-        return self._profiles.count_question(account_id, may_lag=may_lag)
+        return self._profiles.read_count(account_id, may_lag=may_lag)
 
     async def post_count(self, account_id: AccountId) -> int:
         """How many posts the profile holds."""
@@ -224,7 +224,7 @@ class ReadingService:
     ) -> TimelinePage:
         """Read on until the page is full, one entry more tells whether there is a next one."""
         entries: list[HydratedPost] = []
-        edge, ended = cut.edge, False
+        edge, ended = cut.bound, False
         for number in range(MAX_ROUNDS):
             # Where much is hidden (an exclusive list takes its members out of home) more is asked each time.
             asked = fetch_size(cut, len(entries), number)
@@ -236,4 +236,4 @@ class ReadingService:
             if ended or len(entries) > cut.limit:
                 break
             edge = ids[-1]
-        return build_page(cut, entries, edge=edge, ended=ended)
+        return build_page(cut, entries, bound=edge, ended=ended)

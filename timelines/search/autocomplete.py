@@ -41,26 +41,26 @@ class AutocompleteService:
     ) -> None:
         self._store = store
         self._names = names
-        self._tags = tags
+        self._hashtag_timelines = tags
         self._posts = posts
         self._authors = authors
         self._follows = follows
         self._clock = clock
 
-    async def accounts(self, prefix: str, *, viewer_id: AccountId | None, limit: int) -> list[Author]:
+    async def complete_accounts(self, prefix: str, *, viewer_id: AccountId | None, limit: int) -> list[Author]:
         """Visible accounts whose handle or name begins so: the very one, followed ones, then by handle."""
         start = called(tokens_of(prefix))[:NAME_LENGTH_CAP]
         if not start:
             return []
         ids = await self._names.find_accounts([f"@{start}", start], CANDIDATES_PER_PARTITION)
-        authors, followed, reader = await self._known(viewer_id, ids)
+        authors, followed, reader = await self._load_accounts(viewer_id, ids)
         shown = (each for each in authors.values() if each.is_visible and not _is_blocked(each, reader))
         ranked = sorted(
-            shown, key=lambda each: (each.handle != start, each.id not in followed, *_nearness(each, start))
+            shown, key=lambda each: (each.handle != start, each.id not in followed, *_rank_handle(each, start))
         )
         return ranked[:limit]
 
-    async def tags(self, prefix: str, *, limit: int) -> list[str]:
+    async def complete_hashtags(self, prefix: str, *, limit: int) -> list[str]:
         """Hashtags in use that begin so (it comes normalized): the very one, its spellings, the most used.
 
         None that stands only where strangers do not see it, whoever asks: nobody's secret is completed.
@@ -69,30 +69,30 @@ class AutocompleteService:
         if not bare:  # nothing but marks
             return []
         found = await self._names.find_tags(prefix, CANDIDATES_PER_PARTITION)
-        sizes = await self._tags.sizes(found)
+        sizes = await self._hashtag_timelines.sizes(found)
         used = [tag for tag in found if sizes[tag]]
         ranked = sorted(used, key=lambda tag: (tag != prefix, plain(tag) != bare, -sizes[tag], tag))
-        shown = await self._seen_by_strangers(ranked[:limit], FIRST_DEPTH)
+        shown = await self._find_public_hashtags(ranked[:limit], FIRST_DEPTH)
         if len(shown) < limit and (rest := [tag for tag in ranked[:CANDIDATES_PER_PARTITION] if tag not in shown]):
-            shown |= await self._seen_by_strangers(rest, SECOND_DEPTH)
+            shown |= await self._find_public_hashtags(rest, SECOND_DEPTH)
         return [tag for tag in ranked if tag in shown][:limit]
 
-    async def _seen_by_strangers(self, tags: Sequence[str], depth: int) -> set[str]:
+    async def _find_public_hashtags(self, tags: Sequence[str], depth: int) -> set[str]:
         """Those of `tags` of whose newest `depth` posts anybody may see one: three round trips."""
         if not tags:
             return set()
-        ids = await self._tags.read_many(tags, ABOVE_ALL_IDS, depth, upward=False)
+        ids = await self._hashtag_timelines.read_many(tags, ABOVE_ALL_IDS, depth, upward=False)
         posts = await self._posts.find_many(list(dict.fromkeys(chain.from_iterable(ids))))
         (authors,) = await self._store.read(self._authors.read_authors({post.author_id for post in posts.values()}))
         seen = {
             id
             for id, post in posts.items()
             if post.author_id in authors
-            and may_see(post, authors[post.author_id], viewer=None, follows=False, context=ViewContext.TAG)
+            and may_see(post, authors[post.author_id], viewer=None, follows=False, context=ViewContext.HASHTAG)
         }
         return {tag for tag, newest in zip(tags, ids, strict=True) if not seen.isdisjoint(newest)}
 
-    async def _known(
+    async def _load_accounts(
         self, viewer_id: AccountId | None, ids: Sequence[AccountId]
     ) -> tuple[dict[AccountId, Author], Collection[int], ViewerRelations | None]:
         """The accounts, which of them the viewer follows, and what else there is between them."""
@@ -110,5 +110,5 @@ def _is_blocked(author: Author, reader: ViewerRelations | None) -> bool:
     return reader is not None and (author.id in reader.blocks or author.id in reader.blocked_by)
 
 
-def _nearness(author: Author, start: str) -> tuple[bool, int, str]:
+def _rank_handle(author: Author, start: str) -> tuple[bool, int, str]:
     return not author.handle.startswith(start), len(author.handle), author.handle

@@ -45,38 +45,38 @@ class SearchIndexer:
     ) -> None:
         self._index = index
         self._names = names
-        self._debts = debts
+        self._backlog = debts
         self._posts = posts
         self._accounts = accounts
 
-    async def add(self, posts: Iterable[Post]) -> int:
+    async def add_posts(self, posts: Iterable[Post]) -> int:
         """Put those posts in that strangers may find; the number of new postings. Raises StoreUnavailable.
 
         Whose account is private or suspended is asked when they are read: that may change any time.
         """
         added = 0
-        for some in batches((post for post in posts if post.is_listed), POSTS_PER_BATCH):
+        for some in batches((post for post in posts if post.is_discoverable), POSTS_PER_BATCH):
             added += await self._index.add(some)
-            await self._names.add_tags(chain.from_iterable(hashtags(post.text) for post in some))
+            await self._names.add_hashtags(chain.from_iterable(hashtags(post.text) for post in some))
         return added
 
     async def add_or_defer(self, post: Post) -> None:
         """For the worker, who must not wait for search."""
         try:
-            await self.add([post])
+            await self.add_posts([post])
         except StoreUnavailable as error:
             log.warning("post_not_indexed", post=post.id, reason=type(error).__name__)
-            await self._debts.add(post.id)
+            await self._backlog.add(post.id)
 
     async def add_pending(self) -> int:
         """Put in what is owed; the number of posts. Raises StoreUnavailable."""
         paid = 0
-        while ids := await self._debts.oldest(POSTS_PER_BATCH):
+        while ids := await self._backlog.find_oldest(POSTS_PER_BATCH):
             async with wait_for_aof_at_exit():
                 found = await self._posts.find_many(ids)
-                await self.add(found.values())
+                await self.add_posts(found.values())
                 await self._remove_deleted(found)
-            await self._debts.remove(ids)
+            await self._backlog.remove(ids)
             paid += len(found)
         return paid
 
@@ -91,9 +91,9 @@ class SearchIndexer:
         """The regular work of the workers."""
         return (PeriodicTask("search", PENDING_INTERVAL_S, self.add_pending),)
 
-    async def remove(self, post: Post) -> None:
+    async def remove_post(self, post: Post) -> None:
         """After the tombstone stands: nobody sees what stays behind."""
-        if not post.is_listed:
+        if not post.is_discoverable:
             return
         try:
             await self._index.remove(post)

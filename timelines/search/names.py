@@ -13,66 +13,69 @@ from timelines import keys
 from timelines.search.repository import SEARCH_PARTITIONS
 from timelines.text.accents import plain
 
-TAGS_CAP = 50_000
+HASHTAGS_PER_PARTITION_CAP = 50_000
 """Hashtags that one partition keeps; further ones are not completed until the next rebuild."""
-GAP, END = b"\0", b"\xff"
+PREFIX_DELIMITER, PREFIX_RANGE_END = b"\0", b"\xff"
 """Between a beginning and its account; above everything that UTF-8 has."""
 
-SET_NAMES = load_script("search_set_names.lua", __package__)
-ADD_TAGS = load_script("search_add_tags.lua", __package__)
+SET_NAMES_SCRIPT = load_script("search_set_names.lua", __package__)
+ADD_HASHTAGS_SCRIPT = load_script("search_add_tags.lua", __package__)
 
 
 class NameIndex:
     """`search:{s<p>}:names`, `:named` and `:tags`. Names come as name_starts has them, tags normalized."""
 
     def __init__(self, store: Store) -> None:
-        self._place = store.component("search")
+        self._component = store.component("search")
 
     async def set_names(self, names: Mapping[AccountId, Sequence[str]]) -> int:
         """What each account is found by from now on (nothing: not at all); how many of them changed."""
         commands = []
         for account_id, starts in names.items():
             number = account_id % SEARCH_PARTITIONS
-            places = [keys.search_names(number), keys.search_named(number)]
-            commands.append(SET_NAMES.command(places, [account_id, *starts]))
-        return sum(await self._place.gather(commands))
+            places = [keys.search_name_prefixes(number), keys.search_prefixes_of_account(number)]
+            commands.append(SET_NAMES_SCRIPT.command(places, [account_id, *starts]))
+        return sum(await self._component.gather(commands))
 
     async def find_accounts(self, prefixes: Sequence[str], limit: int) -> list[AccountId]:
         """Accounts with one of these beginnings, at most `limit` a partition and prefix; each once."""
-        replies = await self._place.gather(
-            lex_range(keys.search_names(number), prefix, limit)
+        replies = await self._component.gather(
+            prefix_range_command(keys.search_name_prefixes(number), prefix, limit)
             for prefix in prefixes
             for number in range(SEARCH_PARTITIONS)
         )
         members = (member for reply in replies for member in reply)
-        return list(dict.fromkeys(AccountId(int(member.rpartition(GAP)[2])) for member in members))
+        return list(dict.fromkeys(AccountId(int(member.rpartition(PREFIX_DELIMITER)[2])) for member in members))
 
-    async def add_tags(self, tags: Iterable[str]) -> None:
+    async def add_hashtags(self, tags: Iterable[str]) -> None:
         by_partition: dict[int, list[str]] = defaultdict(list)
         for tag in dict.fromkeys(tags):
             by_partition[crc32(tag.encode()) % SEARCH_PARTITIONS].append(tag)
-        await self._place.gather(
+        await self._component.gather(
             [
-                ADD_TAGS.command([keys.search_tags(number)], [TAGS_CAP, *map(tag_member, some)])
+                ADD_HASHTAGS_SCRIPT.command(
+                    [keys.search_hashtags(number)], [HASHTAGS_PER_PARTITION_CAP, *map(hashtag_member, some)]
+                )
                 for number, some in by_partition.items()
             ]
         )
 
     async def find_tags(self, prefix: str, limit: int) -> list[str]:
         """Hashtags that begin so, accents aside, at most `limit` a partition. Nobody need use them now."""
-        replies: list[Reply] = await self._place.gather(
-            lex_range(keys.search_tags(number), plain(prefix), limit) for number in range(SEARCH_PARTITIONS)
+        replies: list[Reply] = await self._component.gather(
+            prefix_range_command(keys.search_hashtags(number), plain(prefix), limit)
+            for number in range(SEARCH_PARTITIONS)
         )
-        return sorted({member.rpartition(GAP)[2].decode() for reply in replies for member in reply})
+        return sorted({member.rpartition(PREFIX_DELIMITER)[2].decode() for reply in replies for member in reply})
 
 
-def tag_member(tag: str) -> str:
+def hashtag_member(tag: str) -> str:
     """A hashtag behind what it is without accents. One that has none stands alone, as all did once."""
     bare = plain(tag)
     return tag if bare == tag else f"{bare}\0{tag}"
 
 
-def lex_range(key: Key, prefix: str, most: int) -> Command:
+def prefix_range_command(key: Key, prefix: str, most: int) -> Command:
     """The first members that begin so, in the order of their bytes."""
     start = prefix.encode()
-    return ("ZRANGEBYLEX", key, b"[" + start, b"(" + start + END, "LIMIT", 0, most)
+    return ("ZRANGEBYLEX", key, b"[" + start, b"(" + start + PREFIX_RANGE_END, "LIMIT", 0, most)

@@ -11,41 +11,47 @@ class PartitionMerge:
 
     def __init__(self, index: PostIndex, sought: SearchTerms, highest: int) -> None:
         self._index = index
-        self._sought = sought
-        self._undone = {number: highest for number in range(SEARCH_PARTITIONS) if highest >= sought.lowest}
-        self._found: dict[int, list[PostId]] = {}
+        self._search_terms = sought
+        self._highest_by_partition = {
+            number: highest for number in range(SEARCH_PARTITIONS) if highest >= sought.lowest_id
+        }
+        self._ids_by_partition: dict[int, list[PostId]] = {}
 
     @property
-    def ended(self) -> bool:
-        return not self._undone and not self._found
+    def is_exhausted(self) -> bool:
+        return not self._highest_by_partition and not self._ids_by_partition
 
     @property
-    def edge(self) -> int:
+    def lowest_decided_id(self) -> int:
         """Every post from this id on is decided: the cursor (exclusive) to go on from. 0: all of them are."""
-        return max(self._undone.values(), default=-1) + 1
+        return max(self._highest_by_partition.values(), default=-1) + 1
 
     async def next_ids(self, wanted: int) -> list[PostId]:
         """The next ids, about `wanted`; perhaps none yet. One round trip a node."""
         most = max(MIN_IDS, -(-2 * wanted // SEARCH_PARTITIONS))
-        asked = [(number, high) for number, high in self._undone.items() if number not in self._found]
-        rounds = await self._index.find(self._sought, asked, most)
+        asked = [
+            (number, high)
+            for number, high in self._highest_by_partition.items()
+            if number not in self._ids_by_partition
+        ]
+        rounds = await self._index.find(self._search_terms, asked, most)
         for (number, _), answer in zip(asked, rounds, strict=True):
             if answer.ids:
-                self._found[number] = answer.ids
-            if answer.edge > self._sought.lowest:
-                self._undone[number] = answer.edge - 1
+                self._ids_by_partition[number] = answer.ids
+            if answer.lowest_decided_id > self._search_terms.lowest_id:
+                self._highest_by_partition[number] = answer.lowest_decided_id - 1
             else:
-                del self._undone[number]
-        return self._decided()
+                del self._highest_by_partition[number]
+        return self._take_decided()
 
-    def _decided(self) -> list[PostId]:
+    def _take_decided(self) -> list[PostId]:
         """What nothing can come before any more. Whoever holds back the others has none left: asked next."""
-        edge, ids = self.edge, list[PostId]()
-        for number, found in tuple(self._found.items()):
+        edge, ids = self.lowest_decided_id, list[PostId]()
+        for number, found in tuple(self._ids_by_partition.items()):
             ids += [post_id for post_id in found if post_id >= edge]
             rest = [post_id for post_id in found if post_id < edge]
             if rest:
-                self._found[number] = rest
+                self._ids_by_partition[number] = rest
             else:
-                del self._found[number]
+                del self._ids_by_partition[number]
         return sorted(ids, reverse=True)

@@ -17,17 +17,17 @@ class PendingSearchPosts:
     """`jobs:{search}:owed`."""
 
     def __init__(self, store: Store) -> None:
-        self._place = store.component("jobs")
+        self._component = store.component("jobs")
         self._key = keys.search_pending()
 
     async def add(self, post_id: PostId) -> None:
         trim = ("ZREMRANGEBYRANK", self._key, 0, -PENDING_CAP - 1)
-        await self._place.write(self._key, ("ZADD", self._key, post_id, post_id), trim)
+        await self._component.write(self._key, ("ZADD", self._key, post_id, post_id), trim)
 
-    async def oldest(self, most: int) -> list[PostId]:
-        reply = await self._place[self._key].execute("ZRANGE", self._key, 0, most - 1)
+    async def find_oldest(self, limit: int) -> list[PostId]:
+        reply = await self._component[self._key].execute("ZRANGE", self._key, 0, limit - 1)
         return [PostId(int(member)) for member in reply]
 
     async def remove(self, post_ids: Iterable[PostId]) -> None:
         if ids := list(post_ids):
-            await self._place[self._key].execute("ZREM", self._key, *ids)
+            await self._component[self._key].execute("ZREM", self._key, *ids)

@@ -16,13 +16,13 @@ from timelines.text.accents import plain
 from timelines.text.linkify import hashtags, mentions
 from timelines.text.tokenizer import analysed, called, joined, narrowing_terms, tokens_of
 
-LENGTH_CAP = 300  # characters of a query
-NARROWING_CAP = 12
+QUERY_LENGTH_CAP = 300  # characters of a query
+INDEX_TERMS_CAP = 12
 """Terms that the index is asked for: the longest of a long query. The text decides about the rest."""
 DAY_MS = 86_400_000
 
 _QUOTES = str.maketrans("“”„‟＂", '"' * 5)
-_PART = re.compile(r'"([^"]*)"?|([^\s"]+)')
+_QUERY_WORD = re.compile(r'"([^"]*)"?|([^\s"]+)')
 _OPERATOR = re.compile(r"(from|since|until):(.*)", re.IGNORECASE | re.DOTALL)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
@@ -45,27 +45,27 @@ class SearchQuery:
     """
 
     phrases: tuple[Phrase, ...] = ()
-    tags: tuple[str, ...] = ()
+    hashtags: tuple[str, ...] = ()
     mentions: tuple[str, ...] = ()
     author: str | None = None
-    lowest: int = 0
-    highest: int = MAX_ID
+    lowest_id: int = 0
+    highest_id: int = MAX_ID
 
     def __post_init__(self) -> None:
-        if not (self.phrases or self.tags or self.mentions or self.author):
+        if not (self.phrases or self.hashtags or self.mentions or self.author):
             raise QueryInvalid("nothing")
 
     @property
     def terms(self) -> list[str]:
         """What to ask the index for; every post that `matches` stands under all of them."""
         words = chain.from_iterable(narrowing_terms(phrase) for phrase in self.phrases)
-        terms = dict.fromkeys([*(f"#{plain(tag)}" for tag in self.tags), *self.mentions, *words])
-        return sorted(terms, key=lambda term: (term[0] != "#", -len(term)))[:NARROWING_CAP]
+        terms = dict.fromkeys([*(f"#{plain(tag)}" for tag in self.hashtags), *self.mentions, *words])
+        return sorted(terms, key=lambda term: (term[0] != "#", -len(term)))[:INDEX_TERMS_CAP]
 
     @property
     def account_prefix(self) -> str:
         """What accounts could be called by; "" where only posts are meant."""
-        if self._is_about_posts or self.tags:
+        if self._is_about_posts or self.hashtags:
             return ""
         if self.mentions:
             return "" if self.phrases or len(self.mentions) > 1 else self.mentions[0]
@@ -74,92 +74,92 @@ class SearchQuery:
     @property
     def hashtag_prefix(self) -> str:
         """What a hashtag could begin with; "" where only posts are meant."""
-        if self._is_about_posts or self.mentions or len(self.tags) + len(self.phrases) > 1:
+        if self._is_about_posts or self.mentions or len(self.hashtags) + len(self.phrases) > 1:
             return ""
-        return self.tags[0] if self.tags else "".join(self.phrases[0])
+        return self.hashtags[0] if self.hashtags else "".join(self.phrases[0])
 
     @property
     def _is_about_posts(self) -> bool:
-        return self.author is not None or self.lowest > 0 or self.highest < MAX_ID
+        return self.author is not None or self.lowest_id > 0 or self.highest_id < MAX_ID
 
     def matches(self, text: str) -> bool:
         """Whether a text has all of it. Author and days are the caller's to compare."""
         found = analysed(text)
         return (
             all(joined(phrase) in found.sequence for phrase in self.phrases)
-            and found.tags.issuperset(map(plain, self.tags))
+            and found.tags.issuperset(map(plain, self.hashtags))
             and found.mentions.issuperset(self.mentions)
         )
 
 
 def parse_query(raw: str) -> SearchQuery:
     """Raises QueryRefused."""
-    if len(raw) > LENGTH_CAP:
+    if len(raw) > QUERY_LENGTH_CAP:
         raise QueryInvalid("too_long")
-    said = _Said()
-    for match in _PART.finditer(unicodedata.normalize("NFKC", raw.translate(_QUOTES))):
+    said = _QueryBuilder()
+    for match in _QUERY_WORD.finditer(unicodedata.normalize("NFKC", raw.translate(_QUOTES))):
         quoted, word = match.groups()
         if quoted is not None:
             said.phrases.append(tokens_of(quoted))
         else:
-            said.take(word)
-    return said.query()
+            said.add_word(word)
+    return said.build()
 
 
-class _Said:
+class _QueryBuilder:
     """What was said so far."""
 
     def __init__(self) -> None:
         self.phrases: list[Phrase] = []
-        self._tags: list[str] = []
+        self._hashtags: list[str] = []
         self._mentions: list[str] = []
         self._authors: list[str] = []
-        self._lowest, self._highest = 0, MAX_ID
+        self._lowest_id, self._highest_id = 0, MAX_ID
 
-    def take(self, word: str) -> None:
+    def add_word(self, word: str) -> None:
         operator = _OPERATOR.fullmatch(word)
         if operator is None:
-            self._take_word(word)
+            self._add_plain_word(word)
         elif operator[1].lower() == "from":
-            self._authors.append(_handle(operator[2]))
+            self._authors.append(_parse_handle(operator[2]))
         else:
-            self._take_day(operator[1].lower(), _day_ms(operator[2]))
+            self._add_day(operator[1].lower(), _parse_day_ms(operator[2]))
 
-    def _take_word(self, word: str) -> None:
+    def _add_plain_word(self, word: str) -> None:
         tags = hashtags(word) if word[0] == "#" else []
         named = mentions(word) if word[0] == "@" else []
-        self._tags += tags
+        self._hashtags += tags
         self._mentions += named
         if not (tags or named):
             self.phrases.append(tokens_of(word))
 
-    def _take_day(self, operator: str, day_ms: int) -> None:
+    def _add_day(self, operator: str, day_ms: int) -> None:
         if operator == "since":
-            self._lowest = max(self._lowest, _id_at(day_ms))
+            self._lowest_id = max(self._lowest_id, _lowest_id_at(day_ms))
         else:
-            self._highest = min(self._highest, _id_at(day_ms + DAY_MS) - 1)
+            self._highest_id = min(self._highest_id, _lowest_id_at(day_ms + DAY_MS) - 1)
 
-    def query(self) -> SearchQuery:
+    def build(self) -> SearchQuery:
         if len(set(self._authors)) > 1:
             raise QueryInvalid("authors")
         phrases = dict.fromkeys(phrase for phrase in self.phrases if phrase)
         author = self._authors[0] if self._authors else None
-        ends = max(self._lowest, 0), min(self._highest, MAX_ID)
-        return SearchQuery(tuple(phrases), _once(self._tags), _once(self._mentions), author, *ends)
+        ends = max(self._lowest_id, 0), min(self._highest_id, MAX_ID)
+        return SearchQuery(tuple(phrases), _deduplicate(self._hashtags), _deduplicate(self._mentions), author, *ends)
 
 
-def _once(words: list[str]) -> tuple[str, ...]:
+def _deduplicate(words: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-def _handle(raw: str) -> str:
+def _parse_handle(raw: str) -> str:
     try:
         return normalize_handle(raw.removeprefix("@"))
     except InvalidHandle as error:
         raise QueryInvalid("handle") from error
 
 
-def _day_ms(raw: str) -> int:
+def _parse_day_ms(raw: str) -> int:
     if not _DAY.fullmatch(raw):
         raise QueryInvalid("day")
     try:
@@ -169,6 +169,6 @@ def _day_ms(raw: str) -> int:
     return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
 
 
-def _id_at(at_ms: int) -> int:
+def _lowest_id_at(at_ms: int) -> int:
     """The lowest id of a moment, within what ids can be."""
     return 0 if at_ms < EPOCH_MS else int(id_at(min(at_ms, ms_from_id(MAX_ID) + 1)))

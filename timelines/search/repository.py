@@ -24,18 +24,18 @@ SEARCH_PARTITIONS = 8
 """Fixed: another number needs an empty index and `rebuild_timelines --search`."""
 TERM_CAP = 20_000
 """Newest posts of a term that one partition keeps: 140 kB; a quarter more before they are cut."""
-STEPS_CAP = 1_000
+STEPS_PER_ROUND_CAP = 1_000
 """Of one partition in one round, about two milliseconds; the next round goes on (docs/reference/search.md)."""
-RARE_CAP = 8
+RARE_TERM_CAP = 8
 """Posts of a term that is kept with other rare ones: 56 bytes, within what a listpack takes (64)."""
-RARE_HASHES = 1024
+RARE_TERM_HASHES = 1024
 """Of one partition. Compact up to 128 terms in each, which is about a million rare terms in all."""
 TERMS_PER_SCRIPT = 400
 ID_BYTES = 7
 
-ADD = load_script("search_add.lua", __package__)
-REMOVE = load_script("search_remove.lua", __package__)
-FIND = load_script("search_find.lua", __package__)
+ADD_POSTINGS_SCRIPT = load_script("search_add.lua", __package__)
+REMOVE_POSTINGS_SCRIPT = load_script("search_remove.lua", __package__)
+FIND_POSTINGS_SCRIPT = load_script("search_find.lua", __package__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class SearchTerms:
 
     terms: tuple[str, ...]
     author_id: AccountId | None
-    lowest: int
+    lowest_id: int
 
     @property
     def digests(self) -> list[bytes]:
@@ -56,40 +56,48 @@ class SearchTerms:
 class PartitionResult:
     """What a partition answered: ids, newest first; all from `edge` on are decided (0: it is done)."""
 
-    edge: int
+    lowest_decided_id: int
     ids: list[PostId]
 
 
 class PostIndex:
     """`search:{s<p>}:term:<digest>` and `search:{s<p>}:rare:<n>`."""
 
-    def __init__(self, store: Store, cap: int = TERM_CAP, few: int = RARE_CAP, steps: int = STEPS_CAP) -> None:
-        self._place = store.component("search")
+    def __init__(
+        self, store: Store, cap: int = TERM_CAP, few: int = RARE_TERM_CAP, steps: int = STEPS_PER_ROUND_CAP
+    ) -> None:
+        self._component = store.component("search")
         self._cap = cap
-        self._few = min(few, cap)
+        self._rare_cap = min(few, cap)
         self._steps = steps
 
     async def add(self, posts: Iterable[Post]) -> int:
         """Put posts under their terms; the number of new postings. The caller says which may be found."""
-        replies = await self._place.gather(list(self._additions(posts)))
+        replies = await self._component.gather(list(self._build_add_commands(posts)))
         return sum(replies)
 
     async def remove(self, post: Post) -> None:
         """From under all of its terms."""
         number, id = partition_of_post(post.id), pack_ids([post.id])
         parts = split_terms(post_digests(post), TERMS_PER_SCRIPT)
-        await self._place.gather([REMOVE.command(term_keys(number, some), [id, *some]) for some in parts])
+        await self._component.gather(
+            [REMOVE_POSTINGS_SCRIPT.command(term_keys(number, some), [id, *some]) for some in parts]
+        )
 
-    async def find(self, sought: SearchTerms, asked: Sequence[tuple[int, int]], most: int) -> list[PartitionResult]:
-        """At most `most` ids of each (partition, highest id), in one round trip a node."""
-        terms = sought.digests
-        replies = await self._place.gather(
-            FIND.command(term_keys(number, terms), [highest, sought.lowest, most, self._steps, *terms])
+    async def find(
+        self, search_terms: SearchTerms, asked: Sequence[tuple[int, int]], limit: int
+    ) -> list[PartitionResult]:
+        """At most `limit` ids of each (partition, highest id), in one round trip a node."""
+        terms = search_terms.digests
+        replies = await self._component.gather(
+            FIND_POSTINGS_SCRIPT.command(
+                term_keys(number, terms), [highest, search_terms.lowest_id, limit, self._steps, *terms]
+            )
             for number, highest in asked
         )
         return [parse_result(reply) for reply in replies]
 
-    def _additions(self, posts: Iterable[Post]) -> Iterator[Command]:
+    def _build_add_commands(self, posts: Iterable[Post]) -> Iterator[Command]:
         ids: dict[int, dict[bytes, set[PostId]]] = defaultdict(lambda: defaultdict(set))
         for post in posts:
             for term in post_digests(post):
@@ -97,7 +105,7 @@ class PostIndex:
         for number, under in ids.items():
             for some in split_terms(list(under), TERMS_PER_SCRIPT):
                 postings = (part for term in some for part in (term, pack_ids(sorted(under[term]))))
-                yield ADD.command(term_keys(number, some), [self._cap, self._few, *postings])
+                yield ADD_POSTINGS_SCRIPT.command(term_keys(number, some), [self._cap, self._rare_cap, *postings])
 
 
 def partition_of_post(post_id: int) -> int:
@@ -116,12 +124,12 @@ def author_term(account_id: AccountId) -> str:
 
 def term_keys(partition: int, terms: Iterable[bytes]) -> list[Key]:
     """Two keys for each term: where it stands if it has many posts, and where if it has few."""
-    return [key for term in terms for key in _places(partition, term)]
+    return [key for term in terms for key in _keys_of_term(partition, term)]
 
 
-def _places(partition: int, term: bytes) -> tuple[Key, Key]:
-    number = int.from_bytes(term[:4], "big") % RARE_HASHES
-    return keys.search_term(partition, term.hex()), keys.search_rare(partition, number)
+def _keys_of_term(partition: int, term: bytes) -> tuple[Key, Key]:
+    number = int.from_bytes(term[:4], "big") % RARE_TERM_HASHES
+    return keys.search_term(partition, term.hex()), keys.search_rare_terms(partition, number)
 
 
 @lru_cache(maxsize=20_000)

@@ -17,7 +17,7 @@ from timelines.search.query import SearchQuery
 from timelines.search.repository import PostIndex, SearchTerms
 from timelines.visibility.rights import ViewContext
 
-DEADLINE_S = 0.5
+SEARCH_DEADLINE_S = 0.5
 """After this a request asks for no further round."""
 MAX_ROUNDS = 20
 
@@ -32,7 +32,7 @@ class SearchService:
         self._hydrator = hydrator
         self._accounts = accounts
 
-    async def posts(
+    async def search_posts(
         self,
         query: SearchQuery,
         *,
@@ -47,8 +47,8 @@ class SearchService:
             if account is None or not account.is_active:
                 return TimelinePage((), None, None)
             author_id = AccountId(account.id)
-        sought = SearchTerms(tuple(query.terms), author_id, query.lowest)
-        highest = min(query.highest, MAX_ID if before is None else before - 1)
+        sought = SearchTerms(tuple(query.terms), author_id, query.lowest_id)
+        highest = min(query.highest_id, MAX_ID if before is None else before - 1)
         return await self._page(query, PartitionMerge(self._index, sought, highest), viewer_id, limit)
 
     async def _page(
@@ -56,17 +56,17 @@ class SearchService:
     ) -> TimelinePage:
         entries: list[HydratedPost] = []
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + DEADLINE_S
+        deadline = loop.time() + SEARCH_DEADLINE_S
         for _ in range(MAX_ROUNDS):
-            if walk.ended or len(entries) > limit or loop.time() > deadline:
+            if walk.is_exhausted or len(entries) > limit or loop.time() > deadline:
                 break
             ids = await walk.next_ids(limit + 1 - len(entries))
             seen = await self._hydrator.hydrate(ids, viewer_id=viewer_id, context=ViewContext.SEARCH)
             entries += [entry for entry in seen if query.matches(entry.post.text)]
-        return TimelinePage(tuple(entries[:limit]), _next(entries, walk, limit), None)
+        return TimelinePage(tuple(entries[:limit]), _next_cursor(entries, walk, limit), None)
 
 
-def _next(entries: list[HydratedPost], walk: PartitionMerge, limit: int) -> PostId | None:
+def _next_cursor(entries: list[HydratedPost], walk: PartitionMerge, limit: int) -> PostId | None:
     if len(entries) > limit:
         return entries[limit - 1].post.id
-    return None if walk.ended else PostId(walk.edge)
+    return None if walk.is_exhausted else PostId(walk.lowest_decided_id)

@@ -29,7 +29,7 @@ from timelines.pages.responses import (
     timeline_context,
     url_with_query,
 )
-from timelines.search.query import LENGTH_CAP, QueryInvalid, parse_query
+from timelines.search.query import QUERY_LENGTH_CAP, QueryInvalid, parse_query
 from timelines.text.token_scanner import normalize_tag
 
 ACCOUNTS_SHOWN, HASHTAGS_SHOWN = 5, 8
@@ -57,7 +57,9 @@ async def search(request: SiteRequest) -> HttpResponseBase:
         return _invalid_query_response(request, text, refused)
     async with RefundableLimit(request, "search"):
         page, accounts, tags = await asyncio.gather(
-            request.services.search.posts(query, viewer_id=get_viewer_id(request), before=cut.before, limit=cut.limit),
+            request.services.search.search_posts(
+                query, viewer_id=get_viewer_id(request), before=cut.before, limit=cut.limit
+            ),
             _find_accounts(request, query.account_prefix if cut.is_first else ""),
             _find_hashtags(request, query.hashtag_prefix if cut.is_first else ""),
         )
@@ -67,16 +69,18 @@ async def search(request: SiteRequest) -> HttpResponseBase:
 async def autocomplete(request: SiteRequest) -> HttpResponseBase:
     """`?q=@al` answers {accounts}, `?q=#re` {tags}."""
     text = request.GET.get("q", "")
-    sign, prefix = text[:1], text[1 : LENGTH_CAP + 1]
+    sign, prefix = text[:1], text[1 : QUERY_LENGTH_CAP + 1]
     completing = request.services.completing
     if sign not in ("@", "＠", "#", "＃"):
         raise MalformedRequest(fields={"q": _("This begins with neither @ nor #.")})
     async with RefundableLimit(request, "complete"):
         if sign in ("@", "＠"):
-            found = await completing.accounts(prefix, viewer_id=get_viewer_id(request), limit=COMPLETIONS_SHOWN)
+            found = await completing.complete_accounts(
+                prefix, viewer_id=get_viewer_id(request), limit=COMPLETIONS_SHOWN
+            )
             return json_response({"accounts": [author_json(author) for author in found]})
         tag = normalize_tag(prefix)
-        tags = await completing.tags(tag, limit=COMPLETIONS_SHOWN) if tag else []
+        tags = await completing.complete_hashtags(tag, limit=COMPLETIONS_SHOWN) if tag else []
         return json_response({"tags": [hashtag_json(each) for each in tags]})
 
 
@@ -85,14 +89,14 @@ async def _find_accounts(request: SiteRequest, name: str) -> list[TemplateContex
     services = request.services
     if not name:
         return []
-    authors = await services.completing.accounts(name, viewer_id=get_viewer_id(request), limit=ACCOUNTS_SHOWN)
+    authors = await services.completing.complete_accounts(name, viewer_id=get_viewer_id(request), limit=ACCOUNTS_SHOWN)
     found = await services.accounts.find_many(author.id for author in authors)
     return await accounts_with_follow_state(request, [found[author.id] for author in authors if author.id in found])
 
 
 async def _find_hashtags(request: SiteRequest, name: str) -> list[Json]:
     tag = normalize_tag(name)
-    found = await request.services.completing.tags(tag, limit=HASHTAGS_SHOWN) if tag else []
+    found = await request.services.completing.complete_hashtags(tag, limit=HASHTAGS_SHOWN) if tag else []
     return [hashtag_json(each) for each in found]
 
 
@@ -145,7 +149,7 @@ def _form_context(text: str) -> TemplateContext:
     return {
         "query": Placeholder(text),
         "is_asked": bool(text.strip()),
-        "max_length": LENGTH_CAP,
+        "max_length": QUERY_LENGTH_CAP,
         "page_title": _("Search"),
         "robots": "noindex",
     }

@@ -27,7 +27,7 @@ MAX_GUESSED_PARENTS = 200
 class ChainEnd(Enum):
     """Why a way upward ends."""
 
-    TOP = "the thread's first post"
+    THREAD_START = "the thread's first post"
     LIMIT = "as many as were asked for"
     UNKNOWN = "a post of which nobody knows what it answered"
 
@@ -41,7 +41,7 @@ class ThreadService:
         self._parents: dict[PostId, PostId] = {}
         # What answers what never changes. Only a guess that saves round trips: each is looked at again.
 
-    async def page(
+    async def load_page(
         self, post: Post, *, viewer_id: AccountId | None, after: int = 0, limit: int = DEFAULT_LIMIT
     ) -> ThreadPage:
         """The thread of a post that the viewer may see: its ancestors, and the replies behind `after`."""
@@ -70,8 +70,8 @@ class ThreadService:
         if post.in_reply_to is None:
             return [], True
         chain, end = await self._climb(post.in_reply_to, MAX_ANCESTORS)
-        if end is ChainEnd.UNKNOWN and post.root is not None and post.root not in chain:
-            chain.append(post.root)
+        if end is ChainEnd.UNKNOWN and post.root_id is not None and post.root_id not in chain:
+            chain.append(post.root_id)
         return chain, end is not ChainEnd.LIMIT
 
     async def _climb(self, start: PostId, most: int, until: PostId | None = None) -> tuple[list[PostId], ChainEnd]:
@@ -87,7 +87,7 @@ class ThreadService:
                     return chain, ChainEnd.UNKNOWN
                 parent = known[post_id]
                 if parent is None or parent in chain:
-                    return chain, ChainEnd.TOP
+                    return chain, ChainEnd.THREAD_START
                 self._note(post_id, parent)
                 if len(chain) == most:
                     return chain, ChainEnd.LIMIT
@@ -125,7 +125,7 @@ class ThreadService:
                     hidden.append(node)
                     continue
                 entries += [ThreadEntry(each.id, each.depth, None) for each in hidden]
-                entries.append(_entry(node, seen[node.id]))
+                entries.append(_make_entry(node, seen[node.id]))
                 hidden.clear()
             if len(nodes) < wanted or len(entries) > limit:
                 break
@@ -151,13 +151,13 @@ class ThreadService:
             for row, ids in zip(ranges, answers, strict=True):
                 for post_id in ids:
                     self._note(post_id, row.parent)
-            walk.fill(ranges, answers)
-        return walk.take(wanted)
+            walk.insert_children(ranges, answers)
+        return walk.take_nodes(wanted)
 
     async def _visible(self, post_ids: Sequence[PostId], viewer_id: AccountId | None) -> dict[PostId, HydratedPost]:
         found = await self._hydrator.hydrate(post_ids, viewer_id=viewer_id, context=ViewContext.THREAD)
         return {entry.post.id: entry for entry in found}
 
 
-def _entry(node: ReplyNode, entry: HydratedPost) -> ThreadEntry:
+def _make_entry(node: ReplyNode, entry: HydratedPost) -> ThreadEntry:
     return ThreadEntry(node.id, node.depth, entry, continues=node.depth == MAX_DEPTH and entry.counts.replies > 0)

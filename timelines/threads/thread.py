@@ -82,19 +82,19 @@ class ThreadWalk:
                 found.append(row._replace(limit=wanted - nodes))
         return found
 
-    def fill(self, read: Sequence[ReplyRange], answers: Sequence[Sequence[PostId]]) -> None:
+    def insert_children(self, read: Sequence[ReplyRange], answers: Sequence[Sequence[PostId]]) -> None:
         """Put the children in the place of the ranges that `open` named."""
-        found = {(row.parent, row.above): (row, ids) for row, ids in zip(read, answers, strict=True)}
+        found = {(row.parent, row.after_id): (row, ids) for row, ids in zip(read, answers, strict=True)}
         rows: list[ReplyNode | ReplyRange] = []
         for row in self._rows:
-            known = found.get((row.parent, row.above)) if isinstance(row, ReplyRange) else None
+            known = found.get((row.parent, row.after_id)) if isinstance(row, ReplyRange) else None
             if known is None:
                 rows.append(row)
             else:
                 rows += _children(*known)
         self._rows = rows
 
-    def take(self, wanted: int) -> list[ReplyNode]:
+    def take_nodes(self, wanted: int) -> list[ReplyNode]:
         """The next nodes, once nothing is open for as many."""
         end = 0
         while end < min(wanted, len(self._rows)) and isinstance(self._rows[end], ReplyNode):

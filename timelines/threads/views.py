@@ -82,7 +82,7 @@ async def show(request: SiteRequest, handle: str, post_id: PostId) -> HttpRespon
         return HttpResponsePermanentRedirect(post_url(post_id, entry.author))
     views, thread = await asyncio.gather(
         count_view(request, Entity("post", entry.shown.post.id), entry.shown.author.id),
-        services.threads.page(entry.shown.post, viewer_id=me, after=query.after or 0, limit=query.limit),
+        services.threads.load_page(entry.shown.post, viewer_id=me, after=query.after or 0, limit=query.limit),
     )
     next_url = url_with_query(request, after=thread.next_after)
     return respond(

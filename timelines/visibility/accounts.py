@@ -16,7 +16,7 @@ FindBlocked = Callable[[Sequence[AccountId]], Awaitable[set[AccountId]]]
 """Those of some accounts that a block keeps from the reader."""
 
 
-async def visible_page(
+async def load_visible_page(
     accounts: Authors,
     read: ReadPage,
     cursor: FollowCursor | None,

@@ -29,10 +29,10 @@ def read_later_boosts(original: PostId, boost: PostId) -> Read[list[tuple[Accoun
     """
     beyond = id_at(ms_from_id(boost) + DAY_MS + 1)
     window = f"({boost}", f"({beyond}", "WITHSCORES", "LIMIT", 0, MAX_EARLIER_BOOSTS
-    return Read([("ZRANGEBYSCORE", keys.boosts(original), *window)], lambda replies: _boosts(replies[0]))
+    return Read([("ZRANGEBYSCORE", keys.boosts(original), *window)], lambda replies: _parse_boosts(replies[0]))
 
 
-def _boosts(members: Sequence[bytes]) -> list[tuple[AccountId, PostId]]:
+def _parse_boosts(members: Sequence[bytes]) -> list[tuple[AccountId, PostId]]:
     """From (account, score, account, score, ...); scores below 2^53, however the server writes them."""
     pairs = zip(members[::2], members[1::2], strict=True)
     return [(AccountId(int(account)), PostId(int(float(at)))) for account, at in pairs]

@@ -9,19 +9,19 @@ import regex
 
 from timelines.text.tokenizer import OF_WORDS, folded, is_unit
 
-Action = Literal["warn", "hide"]
+FilterAction = Literal["warn", "hide"]
 FILTERS_CAP = 50
 """Filters of one account: every post of a page is held against all of them."""
-PHRASE_MAX = 100
+PHRASE_LENGTH_CAP = 100
 """Characters of a phrase."""
 
 
-class Filter(msgspec.Struct, frozen=True, array_like=True):
+class KeywordFilter(msgspec.Struct, frozen=True, array_like=True):
     """`until_ms` is Unix ms, None for ever."""
 
     id: int
     phrase: str
-    action: Action = "warn"
+    action: FilterAction = "warn"
     until_ms: int | None = None
     whole_word: bool = True
 
@@ -30,18 +30,18 @@ class Filter(msgspec.Struct, frozen=True, array_like=True):
 
 
 encode_filter = msgspec.msgpack.Encoder().encode
-decode_filter = msgspec.msgpack.Decoder(Filter).decode
+decode_filter = msgspec.msgpack.Decoder(KeywordFilter).decode
 
 
-def find_filter(filters: Iterable[Filter], text: str, now_ms: int) -> Filter | None:
+def find_filter(filters: Iterable[KeywordFilter], text: str, now_ms: int) -> KeywordFilter | None:
     """The filter that a text runs into; of several, one that hides."""
     looked_at: str | None = None
-    found: Filter | None = None
+    found: KeywordFilter | None = None
     for each in filters:
         if each.is_expired(now_ms) or (found is not None and each.action == "warn"):
             continue
         looked_at = looked_at if looked_at is not None else folded(text)
-        if _pattern(each.phrase, each.whole_word).search(looked_at):
+        if _compile_phrase(each.phrase, each.whole_word).search(looked_at):
             found = each
             if each.action == "hide":
                 break
@@ -49,7 +49,7 @@ def find_filter(filters: Iterable[Filter], text: str, now_ms: int) -> Filter | N
 
 
 @lru_cache(maxsize=4_096)
-def _pattern(phrase: str, whole_word: bool) -> "regex.Pattern[str]":
+def _compile_phrase(phrase: str, whole_word: bool) -> "regex.Pattern[str]":
     """The phrase as written, any white space between its words. Linear: nothing in it repeats but spaces.
 
     Scripts without spaces have no whole words: their characters may stand beside any others.

@@ -10,7 +10,7 @@ from socialsite.ids import PostId
 from socialsite.store import Read
 from timelines.ids import ListId
 from timelines.posts.post import FOLLOWERS, Post
-from timelines.visibility.filter import Filter
+from timelines.visibility.filter import KeywordFilter
 
 NO_EXPIRY_MS = 4_000_000_000_000_000
 """Until when a mute without an end holds (Unix ms): below 2^52, so servers write it without an exponent."""
@@ -23,7 +23,7 @@ class ViewContext(Enum):
     LIST = auto()
     PROFILE = auto()
     PUBLIC = auto()
-    TAG = auto()
+    HASHTAG = auto()
     SEARCH = auto()
     THREAD = auto()
     POST = auto()
@@ -33,7 +33,7 @@ class ViewContext(Enum):
     __hash__ = object.__hash__  # Enum's own is written in Python, and a page asks for it a hundred times
 
 
-DISCOVERY_CONTEXTS = frozenset({ViewContext.PUBLIC, ViewContext.TAG, ViewContext.SEARCH})
+DISCOVERY_CONTEXTS = frozenset({ViewContext.PUBLIC, ViewContext.HASHTAG, ViewContext.SEARCH})
 """Where readers meet posts of people they never chose: listed posts only."""
 DELIBERATE_CONTEXTS = frozenset({ViewContext.PROFILE, ViewContext.POST, ViewContext.BOOKMARKS})
 """Where a reader goes on purpose: mutes and filters do not hide there."""
@@ -55,8 +55,8 @@ class ViewerRelations(msgspec.Struct, frozen=True):
     blocked_by: frozenset[AccountId] = frozenset()
     muted: frozenset[AccountId] = frozenset()
     boosts_hidden: frozenset[AccountId] = frozenset()
-    exclusive: tuple[ListId, ...] = ()
-    filters: tuple[Filter, ...] = ()
+    exclusive_list_ids: tuple[ListId, ...] = ()
+    filters: tuple[KeywordFilter, ...] = ()
 
     def merged_with(self, other: "ViewerRelations") -> "ViewerRelations":
         """With what a later question found; lists and filters are the newer ones."""
@@ -70,7 +70,7 @@ class ViewerRelations(msgspec.Struct, frozen=True):
             self.blocked_by | other.blocked_by,
             self.muted | other.muted,
             self.boosts_hidden | other.boosts_hidden,
-            other.exclusive,
+            other.exclusive_list_ids,
             other.filters,
         )
 
@@ -100,7 +100,7 @@ def may_show_boost(boost: Post, author: Author, viewer: ViewerRelations | None, 
     return boost.author_id in (author.id, viewer.viewer_id)
 
 
-def sees_all_followed(viewer: ViewerRelations | None, context: ViewContext) -> bool:
+def sees_every_followed_post(viewer: ViewerRelations | None, context: ViewContext) -> bool:
     """Whether the reader sees all that visible authors whom they follow, or they themselves, wrote.
 
     What `may_see` says of each such post, boosts apart, said once for all of them: at home, of readers who
@@ -119,7 +119,7 @@ def may_see(post: Post, author: Author, *, viewer: ViewerRelations | None, follo
     """
     if not author.is_visible:
         return False
-    if context in DISCOVERY_CONTEXTS and not (post.is_listed and not author.private):
+    if context in DISCOVERY_CONTEXTS and not (post.is_discoverable and not author.private):
         return False
     if viewer is None:
         return not requires_follow(post, author)

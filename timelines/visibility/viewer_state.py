@@ -12,9 +12,9 @@ from timelines.visibility.filter import decode_filter
 from timelines.visibility.rights import ViewerRelations
 
 READER_STATE = load_script("reader_state.lua", __package__)
-STATE_KEYS: tuple[Callable[[int], Key], ...] = (
-    keys.liked, keys.boosted, keys.bookmarks, keys.blocks, keys.blocked_by, keys.mutes, keys.boosts_hidden,
-    keys.exclusive, keys.filters,
+RELATIONSHIP_KEY_BUILDERS: tuple[Callable[[int], Key], ...] = (
+    keys.liked_posts, keys.boosted_posts, keys.bookmarks, keys.blocks, keys.blocked_by, keys.mutes, keys.boosts_hidden,
+    keys.exclusive_lists, keys.keyword_filters,
 )  # fmt: skip
 NO_HITS: list[list[bytes]] = [[]] * 9
 MAX_POSTS, MAX_AUTHORS = 400, 1_000  # unpack of more would be refused by Lua
@@ -25,22 +25,22 @@ def read_viewer_relations(
 ) -> Read[ViewerRelations]:
     """Of `timelines:{<account>}:liked`, `blocks` and the like: at most 400 posts and 1,000 accounts."""
     ids = b"".join([*map(encode_int, post_ids), *map(encode_int, author_ids)])
-    count = len(STATE_KEYS) + 5 + len(post_ids) + len(author_ids)
-    start = b"*%d\r\n%b%b" % (count, _head(viewer_id), encode_int(len(post_ids)))
+    count = len(RELATIONSHIP_KEY_BUILDERS) + 5 + len(post_ids) + len(author_ids)
+    start = b"*%d\r\n%b%b" % (count, _encode_script_call(viewer_id), encode_int(len(post_ids)))
     wire = b"%b%b%b" % (start, encode_text(str(now_ms)), ids)
 
     def whole() -> Sequence[Command]:
         arguments = [len(post_ids), now_ms, *post_ids, *author_ids]
-        return [READER_STATE.command([build(viewer_id) for build in STATE_KEYS], arguments)]
+        return [READER_STATE.command([build(viewer_id) for build in RELATIONSHIP_KEY_BUILDERS], arguments)]
 
     def understand(replies: Sequence[Reply]) -> ViewerRelations:
         (hits,) = replies
-        return ViewerRelations(viewer_id, now_ms) if hits == NO_HITS else _state(viewer_id, now_ms, hits)
+        return ViewerRelations(viewer_id, now_ms) if hits == NO_HITS else _parse_hits(viewer_id, now_ms, hits)
 
     return Read(EncodedPipeline(wire, 1, whole, READER_STATE), understand)
 
 
-def _state(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> ViewerRelations:
+def _parse_hits(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> ViewerRelations:
     liked, boosted, bookmarked = (frozenset(PostId(int(id)) for id in found) for found in hits[:3])
     blocks, blocked_by, muted, quieted = (frozenset(AccountId(int(id)) for id in found) for found in hits[3:7])
     return ViewerRelations(
@@ -53,13 +53,18 @@ def _state(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> Viewer
         blocked_by=blocked_by,
         muted=muted,
         boosts_hidden=quieted,
-        exclusive=tuple(sorted(ListId(int(id)) for id in hits[7])),
+        exclusive_list_ids=tuple(sorted(ListId(int(id)) for id in hits[7])),
         filters=tuple(sorted((decode_filter(value) for value in hits[8]), key=lambda each: each.id)),
     )
 
 
 @lru_cache(maxsize=5_000)
-def _head(viewer_id: AccountId) -> bytes:
+def _encode_script_call(viewer_id: AccountId) -> bytes:
     """The script's call up to its keys, as it is sent."""
-    words = "EVALSHA", READER_STATE.sha, str(len(STATE_KEYS)), *(build(viewer_id) for build in STATE_KEYS)
+    words = (
+        "EVALSHA",
+        READER_STATE.sha,
+        str(len(RELATIONSHIP_KEY_BUILDERS)),
+        *(build(viewer_id) for build in RELATIONSHIP_KEY_BUILDERS),
+    )
     return b"".join(map(encode_text, words))

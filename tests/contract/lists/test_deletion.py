@@ -27,7 +27,7 @@ async def test_a_deleted_list_leaves_nothing_behind(
     timelines.ids.clear()
     await service.delete(owner_id=ALICE, list_id=news)
     assert timelines.ids == [news]
-    assert deployment.all_keys() == sorted([keys.account_list(news), keys.list_ids()])
+    assert deployment.all_keys() == sorted([keys.account_list(news), keys.list_id_counter()])
     with pytest.raises(ListNotFound):
         await service.get(owner_id=ALICE, list_id=news)
     with pytest.raises(ListNotFound):
@@ -52,7 +52,7 @@ async def test_deleting_a_list_again_is_a_success_for_a_day_and_for_its_owner_al
     await store.node(trace).execute("DEL", trace)  # as a day later
     with pytest.raises(ListNotFound):
         await service.delete(owner_id=ALICE, list_id=news)
-    assert deployment.all_keys() == [keys.list_ids()]
+    assert deployment.all_keys() == [keys.list_id_counter()]
 
 
 async def test_a_deletion_that_crashed_anywhere_is_finished_by_the_next(
@@ -80,7 +80,7 @@ async def test_a_deletion_that_crashed_anywhere_is_finished_by_the_next(
         assert (await service.lists(ALICE)).lists == ()
         await service.delete(owner_id=ALICE, list_id=made.id)
         trace = keys.account_list(made.id)
-        assert [key for key in deployment.all_keys() if key != trace] == [keys.list_ids()]
+        assert [key for key in deployment.all_keys() if key != trace] == [keys.list_id_counter()]
         await store.node(trace).execute("DEL", trace)
 
 
@@ -104,4 +104,4 @@ async def test_members_and_deletion_at_once_leave_no_edge(
         service.delete(owner_id=ALICE, list_id=news),
         return_exceptions=True,
     )
-    assert deployment.all_keys() == sorted([keys.account_list(news), keys.list_ids()])
+    assert deployment.all_keys() == sorted([keys.account_list(news), keys.list_id_counter()])

@@ -136,5 +136,5 @@ async def test_the_deletion_of_an_exclusive_virtual_scene_leaves_nothing(
     assert keys.list_timeline(made.id) not in deployment.all_keys()
     for each in scene.lists:
         await services.lists.delete(owner_id=scene.alice.id, list_id=each.id)
-    assert keys.exclusive(scene.alice.id) not in deployment.all_keys()
+    assert keys.exclusive_lists(scene.alice.id) not in deployment.all_keys()
     assert keys.list_index(scene.alice.id) not in deployment.all_keys()
