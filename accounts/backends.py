@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from django.views.decorators.debug import sensitive_variables
 
 from accounts import current
-from accounts.domain import AccountId
 from accounts.models import Account
+from socialsite.ids import AccountId
 
 ASYNC_ONLY_MESSAGE = "Accounts are async: use aauthenticate, aget_user, alogin and alogout."
 

@@ -4,11 +4,11 @@ Times are Unix milliseconds.
 """
 
 from dataclasses import dataclass
-from typing import Final, Literal, NewType
+from typing import Final, Literal
 
 import msgspec
 
-AccountId = NewType("AccountId", int)
+from socialsite.ids import AccountId
 
 AccountState = Literal["active", "suspended", "deleted"]
 ACTIVE: Final = "active"

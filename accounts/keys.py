@@ -2,7 +2,7 @@
 
 import hashlib
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store.key import Key, cached_key
 
 

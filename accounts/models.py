@@ -13,7 +13,8 @@ from django.db import models
 from django.db.models.base import ModelState
 from django.utils.translation import gettext_lazy as _
 
-from accounts.domain import ACTIVE, AccountId, AccountState, Author
+from accounts.domain import ACTIVE, AccountState, Author
+from socialsite.ids import AccountId
 
 NO_DATABASE_MESSAGE = "Accounts live in Redis: change them through accounts.services.AccountService."
 

@@ -5,11 +5,14 @@ trouble with the store in it does not undo what was done.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 import structlog
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
+from socialsite.store.commands import Command, Reply
 from socialsite.store.errors import StoreError
+from socialsite.web.requests import Badge
 
 OnAccountCreated = Callable[[], None]
 """Somebody signed up, or an operator made an account: to count it."""
@@ -19,6 +22,16 @@ OnSessionsEnded = Callable[[AccountId, str | None], Awaitable[None]]
 """(account, session id), or None for every session of the account."""
 OnAccountDeleted = Callable[[AccountId], Awaitable[None]]
 """The account's state is "deleted" by now: sweep what it leaves."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadgePort:
+    """Reads the viewer's unread notifications in the round trip that reads the session."""
+
+    read_command: Callable[[AccountId], Command]
+    parse_reply: Callable[[AccountId, Reply], Awaitable[Badge]]
+    """May read once more. Raises StoreUnavailable."""
+
 
 log = structlog.get_logger("accounts.security")
 

@@ -7,16 +7,27 @@ from django import forms
 from django.http import HttpResponse
 from django.middleware.csrf import get_token
 
-from accounts.errors import AccountsError, FieldErrors, HandleTaken, InvalidCredentials
+from accounts.errors import FieldErrors, HandleTaken, InvalidCredentials
+from accounts.models import Account
+from socialsite.errors import ApiError
 from socialsite.web.middleware.errors import get_error_status
 from socialsite.web.requests import (
     SiteRequest,
     json_response,
     page_response,
     redirect_to_next,
+    require_viewer,
     respond,
     wants_json,
 )
+
+
+def require_account(request: SiteRequest) -> Account:
+    """Return the signed-in account. Raises SignInRequired."""
+    account = require_viewer(request)
+    assert isinstance(account, Account)
+    return account
+
 
 FORM_ERRORS = (FieldErrors, HandleTaken, InvalidCredentials)
 """What the reader can put right in the form they sent."""
@@ -37,7 +48,7 @@ def render_form(
     return respond(request, template, page=lambda: {"form": form}, data=data)
 
 
-def redisplay_form(request: SiteRequest, template: str, form: forms.Form, error: AccountsError) -> HttpResponse:
+def redisplay_form(request: SiteRequest, template: str, form: forms.Form, error: ApiError) -> HttpResponse:
     """The form as it was sent, with what was wrong; in JSON the error itself."""
     if wants_json(request):
         raise error

@@ -15,8 +15,8 @@ from benchmarks.listeners import ListenerOptions, ListenerProcess, percentile, r
 from benchmarks.servers import BenchmarkDaphne, redis_server, running_daphne
 
 if TYPE_CHECKING:
-    from accounts.domain import AccountId
-    from socialsite.services import Services
+    from socialsite.container import Services
+    from socialsite.ids import AccountId
 
 SOCKET_COUNT = 2_000
 POST_TEXT = "The quick brown fox jumps over the lazy dog, then sits down and tells everybody about it all."
@@ -99,7 +99,7 @@ async def followed_site(followers: int, *, strangers: int = 0, own_worker: bool 
     from benchmarks.delivering import running_deliverer
     from benchmarks.visitors import sign_in
     from socialsite.service_config import ServiceConfig
-    from socialsite.services import open_services
+    from socialsite.startup import open_services
     from timelines.graph.follow import Follow
 
     with (

@@ -16,8 +16,8 @@ from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 
 if TYPE_CHECKING:
-    from accounts.domain import AccountId
-    from socialsite.services import Services
+    from socialsite.container import Services
+    from socialsite.ids import AccountId
 
 FOLLOWED_COUNT = 1_000
 REBUILD_COUNT = 5
@@ -27,7 +27,7 @@ YEAR_MS = 365 * 86_400_000
 async def measure(plan: Plan) -> list[Figure]:
     prepare()
     from socialsite.service_config import ServiceConfig
-    from socialsite.services import open_services
+    from socialsite.startup import open_services
 
     followed = plan.size(FOLLOWED_COUNT)
     with redis_server() as server:

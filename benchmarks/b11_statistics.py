@@ -17,7 +17,7 @@ from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 
 if TYPE_CHECKING:
-    from socialsite.services import Services
+    from socialsite.container import Services
     from socialsite.store import Store
 
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
@@ -29,7 +29,7 @@ REPEATS = 20
 async def measure(plan: Plan) -> list[Figure]:
     prepare()
     from socialsite.service_config import ServiceConfig
-    from socialsite.services import open_services
+    from socialsite.startup import open_services
 
     with redis_server() as server:
         async with open_services(server.url, ServiceConfig()) as services:

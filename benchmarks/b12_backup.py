@@ -29,7 +29,7 @@ from benchmarks.running import run_alone
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from socialsite.services import Services
+    from socialsite.container import Services
     from timelines.audit import AuditReport
 
 POSTS_A_S = 50
@@ -109,7 +109,7 @@ async def publish_continuously(services: "Services") -> "AsyncIterator[list[int]
 
 
 async def _post(services: "Services", stop: asyncio.Event, came: list[int]) -> None:
-    from accounts.domain import AccountId
+    from socialsite.ids import AccountId
 
     last, picks = await services.repositories.accounts.last_id(), random.Random(5)
     while not stop.is_set():
@@ -138,7 +138,6 @@ async def _restore(services: "Services", path: Path) -> tuple[float, float]:
     """Seconds to bring the file in, and to rebuild and audit."""
     from socialsite.maintenance.backup_file import BackupReader
     from socialsite.maintenance.restore import Restore, make_store_body_writer
-    from timelines.audit.rebuild_after_restore import Recovering
 
     started, file = time.perf_counter(), BackupReader(path)
     await asyncio.to_thread(file.verify)
@@ -146,7 +145,7 @@ async def _restore(services: "Services", path: Path) -> tuple[float, float]:
     await restore.require_empty()
     await restore.load(file, services.clock.now_ms())
     loaded = time.perf_counter()
-    await Recovering(services).recover()
+    await services.recovering.recover()
     return loaded - started, time.perf_counter() - loaded
 
 
@@ -154,7 +153,7 @@ async def _audit(services: "Services") -> "tuple[float, AuditReport]":
     from timelines.audit import Audit
 
     started = time.perf_counter()
-    report = await Audit.over(services).run()
+    report = await Audit(services.audit_places).run()
     return time.perf_counter() - started, report
 
 

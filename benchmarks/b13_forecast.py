@@ -23,8 +23,8 @@ from benchmarks.imported import (
 from benchmarks.running import run_alone
 
 if TYPE_CHECKING:
+    from socialsite.container import Services
     from socialsite.maintenance.memory import MemoryReport
-    from socialsite.services import Services
 
 FORECAST_AFTER_SHARE = 1 / 3
 RESERVE_BYTES = 16 << 20

@@ -22,7 +22,7 @@ from benchmarks.servers import redis_server
 if TYPE_CHECKING:
     import redis
 
-    from socialsite.services import Services
+    from socialsite.container import Services
 
 ENTRIES = 1_000
 INSERTS, SLICES = 4_000, 40
@@ -130,7 +130,7 @@ async def _account() -> list[Figure]:
 
 async def _account_bytes(most: int) -> float:
     from accounts import keys as account_keys
-    from accounts.domain import AccountId
+    from socialsite.ids import AccountId
 
     with redis_server("--hash-max-listpack-value", str(most)) as server:
         async with open_benchmark_services(server.url) as services:
@@ -160,7 +160,7 @@ async def _durability(plan: Plan) -> list[Figure]:
 
 def open_benchmark_services(url: str) -> Any:
     from socialsite.service_config import ServiceConfig
-    from socialsite.services import open_services
+    from socialsite.startup import open_services
 
     return open_services(url, ServiceConfig())
 

@@ -17,9 +17,8 @@ from benchmarks.figures import Figure, Plan, Samples, at_most
 from benchmarks.running import run_alone
 
 if TYPE_CHECKING:
-    from accounts.domain import AccountId
-    from socialsite.ids import PostId
-    from socialsite.services import Services
+    from socialsite.container import Services
+    from socialsite.ids import AccountId, PostId
 
 FOLLOWERS, FEW = 100_000, 3
 SHORT_HOME = 20

@@ -18,8 +18,8 @@ from benchmarks.rounds import measure_in_rounds
 from benchmarks.running import run_alone
 
 if TYPE_CHECKING:
-    from accounts.domain import AccountId
-    from socialsite.services import Services
+    from socialsite.container import Services
+    from socialsite.ids import AccountId
     from tests.support.redis_server import RedisServer
 
 FOLLOWERS = 10_000

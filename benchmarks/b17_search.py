@@ -60,8 +60,7 @@ async def _corpus(name: str, plan: Plan) -> list[Figure]:
 
 
 def _posts(name: str) -> "Iterator[Post]":
-    from accounts.domain import AccountId
-    from socialsite.ids import PostId
+    from socialsite.ids import AccountId, PostId
     from timelines.posts.post import Post
 
     chance = random.Random(7)

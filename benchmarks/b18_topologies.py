@@ -21,10 +21,10 @@ from benchmarks.rounds import measure_in_rounds
 from benchmarks.running import run_alone
 
 if TYPE_CHECKING:
-    from accounts.domain import AccountId
     from benchmarks.delivering import Deliverer
     from benchmarks.standing import Standing
-    from socialsite.services import Services
+    from socialsite.container import Services
+    from socialsite.ids import AccountId
 
 Cost = tuple[float, float]
 """(CPU us of this process, us by the clock) for one delivery or page."""
@@ -52,8 +52,8 @@ async def measure(plan: Plan) -> list[Figure]:
 
 async def _deliveries(standing: "Standing", plan: Plan) -> list[Figure]:
     """B1, and B9's fan-out by followers."""
-    from accounts.domain import AccountId
     from benchmarks.delivering import running_deliverer
+    from socialsite.ids import AccountId
 
     figures: list[Figure] = []
     sizes = [size for size in SIZES if not plan.quick or size < SIZES[-1]]

@@ -39,7 +39,7 @@ async def measure(plan: Plan) -> list[Figure]:
 
 async def publish_by_everybody(place: "Place", followers: dict[int, list[int]]) -> None:
     """A home for each account, then a post of each: its profile, and its followers' homes."""
-    from accounts.domain import AccountId
+    from socialsite.ids import AccountId
     from timelines import keys
 
     services = place.services

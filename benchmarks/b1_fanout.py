@@ -31,7 +31,7 @@ async def measure(plan: Plan) -> list[Figure]:
     from benchmarks.delivering import running_deliverer
     from benchmarks.full_homes import copy_each, fill_homes, followed_author
     from socialsite.service_config import ServiceConfig
-    from socialsite.services import open_services
+    from socialsite.startup import open_services
     from timelines import keys
 
     followers, config = plan.size(FOLLOWERS), ServiceConfig()

@@ -21,9 +21,9 @@ from benchmarks.running import run_alone
 from benchmarks.servers import cpu_s
 
 if TYPE_CHECKING:
-    from accounts.domain import AccountId
     from benchmarks.delivering import Deliverer
-    from socialsite.services import Services
+    from socialsite.container import Services
+    from socialsite.ids import AccountId
     from tests.support.redis_server import RedisServer
 
 Cost = tuple[float, float]
@@ -42,8 +42,8 @@ async def measure(plan: Plan) -> list[Figure]:
 
 
 async def _bytes(plan: Plan) -> list[Figure]:
-    from accounts.domain import AccountId
     from benchmarks.town import create_synthetic_site
+    from socialsite.ids import AccountId
     from timelines.graph.follow import Follow
 
     figures: list[Figure] = []

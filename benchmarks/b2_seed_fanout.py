@@ -22,7 +22,7 @@ async def measure(plan: Plan) -> list[Figure]:
     from benchmarks.delivering import running_deliverer
     from benchmarks.full_homes import fill_homes, followed_author, old_ids
     from socialsite.service_config import ServiceConfig
-    from socialsite.services import open_services
+    from socialsite.startup import open_services
 
     followers, config = plan.size(FOLLOWERS), ServiceConfig()
     with redis_server() as server, server.client() as client:

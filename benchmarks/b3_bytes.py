@@ -37,10 +37,10 @@ async def _all_three() -> tuple[float, float, float]:
 
 
 async def _ours(url: str, client: Redis) -> float:
-    from accounts.domain import AccountId
     from benchmarks.full_homes import old_ids
+    from socialsite.ids import AccountId
     from socialsite.service_config import ServiceConfig
-    from socialsite.services import open_services
+    from socialsite.startup import open_services
     from timelines import keys
 
     owner = AccountId(1)

@@ -21,9 +21,9 @@ from benchmarks.running import run_alone
 from benchmarks.servers import redis_server
 
 if TYPE_CHECKING:
-    from accounts.domain import AccountId
     from benchmarks.town import SyntheticSite
-    from socialsite.services import Services
+    from socialsite.container import Services
+    from socialsite.ids import AccountId
 
 READERS = 32
 LIMIT = 30
@@ -35,7 +35,7 @@ async def measure(plan: Plan) -> list[Figure]:
     from benchmarks import seed
     from benchmarks.town import build_homes, create_synthetic_site
     from socialsite.service_config import ServiceConfig
-    from socialsite.services import open_services
+    from socialsite.startup import open_services
 
     with redis_server() as server:
         async with open_services(server.url, ServiceConfig()) as services:

@@ -19,8 +19,8 @@ from benchmarks.servers import redis_server
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from accounts.domain import AccountId
-    from socialsite.services import Services
+    from socialsite.container import Services
+    from socialsite.ids import AccountId
     from tests.support.redis_server import RedisServer
 
 Side = Callable[[], Awaitable[float]]
@@ -114,7 +114,7 @@ async def prepare_fan_out(followers: int, plan: Plan) -> "AsyncIterator[Side]":
 @asynccontextmanager
 async def fresh_services() -> "AsyncIterator[tuple[Services, RedisServer]]":
     from socialsite.service_config import ServiceConfig
-    from socialsite.services import open_services
+    from socialsite.startup import open_services
 
     with redis_server() as server:
         async with open_services(server.url, ServiceConfig()) as services:

@@ -5,10 +5,9 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.container import Services
+from socialsite.ids import AccountId, PostId
 from socialsite.recipes.worker import Worker
-from socialsite.services import Services
 from timelines.graph.follow import FIRST_PASS
 from timelines.jobs import SyndicatePost, encode_job
 from timelines.keys import home_timeline

@@ -4,9 +4,8 @@ import time
 
 from redis import Redis
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId, id_at
-from socialsite.services import Services
+from socialsite.container import Services
+from socialsite.ids import AccountId, PostId, id_at
 from timelines import keys
 from timelines.graph.follow import Follow
 

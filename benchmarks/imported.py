@@ -16,7 +16,7 @@ from tests.support.corpora import SOURCES, find_corpus
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from socialsite.services import Services
+    from socialsite.container import Services
 
 GRAPH, POSTS = "graphs/slashdot0902-directed.tsv.gz", "posts/ubuntu-irc.jsonl.gz"
 
@@ -46,7 +46,7 @@ def split_file(name: str, into: Path, plan: Plan, *parts: float) -> list[Path]:
 async def open_services_on_one_server() -> "AsyncIterator[Services]":
     """A site on a server of its own."""
     from socialsite.service_config import ServiceConfig
-    from socialsite.services import open_services
+    from socialsite.startup import open_services
 
     with redis_server() as server:
         async with open_services(server.url, ServiceConfig()) as services:
@@ -54,21 +54,21 @@ async def open_services_on_one_server() -> "AsyncIterator[Services]":
 
 
 async def import_graph(services: "Services", path: Path) -> None:
-    from timelines.importing.graph import GraphImport, GraphOptions
+    from timelines.importing.graph import GraphOptions
     from timelines.importing.lines import LineFile, Tally
 
     now_ms = services.clock.now_ms()
-    await GraphImport.over(services).run(LineFile(path), GraphOptions(), Tally(), now_ms)
+    await services.graph_import.run(LineFile(path), GraphOptions(), Tally(), now_ms)
 
 
 async def import_posts(services: "Services", path: Path) -> int:
     """How many posts there are new."""
     from timelines.importing.lines import LineFile, Tally
-    from timelines.importing.posts import PostsImport, PostsOptions
+    from timelines.importing.posts import PostsOptions
     from timelines.importing.rows import RowRules
 
     now_ms, tally = services.clock.now_ms(), Tally()
     rules = RowRules(max_graphemes=services.config.post_max_length, latest_ms=now_ms)
     options = PostsOptions(rules, assign_to_graph=True)
-    await PostsImport.over(services).run(LineFile(path), options, tally, now_ms)
+    await services.posts_import.run(LineFile(path), options, tally, now_ms)
     return tally.counts["posts"]

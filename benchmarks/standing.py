@@ -5,10 +5,11 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from accounts.domain import AccountId
 from benchmarks.full_homes import old_ids
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store import Command, Key
 from socialsite.store.factory import StoreUrls
 from tests.support.ports import free_ports

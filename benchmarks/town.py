@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId, id_at
-from socialsite.services import Services
+from socialsite.container import Services
+from socialsite.ids import AccountId, PostId, id_at
 from socialsite.store import Command
 from timelines import keys
 from timelines.graph.follow import Follow

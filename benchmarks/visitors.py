@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 
-from accounts.domain import AccountId
 from accounts.sessions.django_store import SessionStore
-from socialsite.services import Services
+from socialsite.container import Services
+from socialsite.ids import AccountId
 
 
 async def sign_in(services: Services, ids: Iterable[AccountId]) -> dict[AccountId, str]:

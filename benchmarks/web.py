@@ -15,9 +15,9 @@ from benchmarks.rounds import measure_in_rounds
 from benchmarks.servers import BenchmarkDaphne, redis_server, running_daphne
 
 if TYPE_CHECKING:
-    from accounts.domain import AccountId
     from benchmarks.town import SyntheticSite
-    from socialsite.services import Services
+    from socialsite.container import Services
+    from socialsite.ids import AccountId
 
 CONNECTIONS = 32
 READERS = 100
@@ -91,7 +91,7 @@ async def populated_site(plan: Plan, *, sampled_into: Path | None = None) -> Asy
     from benchmarks.town import build_homes, create_synthetic_site
     from benchmarks.visitors import sign_in
     from socialsite.service_config import ServiceConfig
-    from socialsite.services import open_services
+    from socialsite.startup import open_services
 
     with (
         redis_server() as redis,

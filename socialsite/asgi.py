@@ -31,7 +31,7 @@ from socialsite.web.handler import (  # noqa: E402
     disconnect_database_receivers,
 )
 from socialsite.web.middleware.limits import Receive, Scope, Send  # noqa: E402
-from socialsite.web.middleware.services import loop_services  # noqa: E402
+from socialsite.web.services import loop_services  # noqa: E402
 from socialsite.web.static_files import StaticFiles  # noqa: E402
 from socialsite.web.websocket import OriginMiddleware  # noqa: E402
 from timelines.live.consumer import streaming_servers  # noqa: E402

@@ -127,9 +127,7 @@ async def _check_node(node: Node) -> Sequence[CheckMessage]:
 
 
 async def _check_partitions(store: Store) -> list[CheckMessage]:
-    from socialsite.services import (
-        partitions_key,
-    )  # the composition root knows every app; this module loads early
+    from socialsite.startup import partitions_key  # the composition root knows every app; this module loads early
 
     key = partitions_key()
     held = await store.node(key).execute("GET", key)

@@ -1,6 +1,6 @@
-"""The shape of every refusal, and what can be wrong with a request before any app has looked at it.
+"""The bases of all errors that become an HTTP answer, and the errors of a request itself.
 
-What HTTP status each becomes stands in ONE table, socialsite/web/middleware/errors.py.
+An error class of an app derives from the base that has its HTTP status (socialsite/web/middleware/errors.py).
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,8 +13,7 @@ LazyText = str | Promise  # a message, translated when it is shown
 
 
 class ApiError(Exception):
-    """Something that is not to be: `code` is for programs, `message` for people, `fields` says which input
-    is at fault. Each app derives a base of its own from it, and from that one class a rule."""
+    """An expected error: `code` is for programs, `message` for people, `fields` has a message for each wrong input."""
 
     code: str = "refused"
     message: LazyText = _("This cannot be done.")
@@ -25,19 +24,63 @@ class ApiError(Exception):
         super().__init__(self.code)
 
 
-class RequestError(ApiError):
-    """Base of every refusal of a request as such."""
+class Unauthorized(ApiError):
+    """401: the request lacks a sign-in, or the credentials are wrong."""
+
+
+class Forbidden(ApiError):
+    """403"""
+
+    code = "forbidden"
+    message = _("This is not yours to do.")
+
+
+class NotFound(ApiError):
+    """404: absent, deleted or invisible to the viewer. The three have one answer, which reveals nothing."""
+
+    code = "not_found"
+    message = _("There is nothing at this address.")
+
+
+class Conflict(ApiError):
+    """409: the present state does not permit this, e.g. a cap is reached."""
+
+
+class Invalid(ApiError):
+    """422: an input breaks a rule."""
+
+    code = "invalid"
+
+    def __init__(self, fields: Mapping[str, LazyText] | None = None, message: LazyText | None = None) -> None:
+        super().__init__(message, fields=fields)
+
+
+class Unavailable(ApiError):
+    """503: the effect is unknown, and the client may safely repeat the request."""
+
+    code = "unavailable"
+    message = _("The site cannot answer right now. Please try again in a moment.")
+
+
+# Errors of a request itself
+
+
+class MalformedRequest(ApiError):
+    """400: not UTF-8, not JSON, or not a number where a number is needed."""
 
     code = "malformed"
     message = _("This request cannot be understood.")
 
 
-class MalformedRequest(RequestError):
-    """Not UTF-8, not JSON, not a number where one belongs. 400."""
+class SignInRequired(Unauthorized):
+    """The page is for signed-in accounts. An HTML client is redirected to the log-in page by 303."""
+
+    code = "sign_in_needed"
+    message = _("Please sign in first.")
 
 
-class MethodNotAllowed(RequestError):
-    """This address answers other methods only. 405."""
+class MethodNotAllowed(ApiError):
+    """405"""
 
     code = "method_not_allowed"
     message = _("This address does not answer this method.")
@@ -47,7 +90,7 @@ class MethodNotAllowed(RequestError):
         self.allowed_methods = tuple(allowed_methods)
 
 
-class RequestTooLarge(RequestError):
+class RequestTooLarge(ApiError):
     """The body (413) or the head (431) is larger than this site reads."""
 
     code = "too_large"
@@ -58,8 +101,8 @@ class RequestTooLarge(RequestError):
         self.status = status
 
 
-class RateLimited(RequestError):
-    """A rate limit refused; `rule` says which, `retry_after_s` when to try again. 429."""
+class RateLimited(ApiError):
+    """429: the rate limit `rule` is used up for `retry_after_s` seconds."""
 
     code = "rate_limited"
     message = _("This was too often. Please wait a little.")
@@ -70,11 +113,5 @@ class RateLimited(RequestError):
         self.retry_after_s = retry_after_s
 
 
-class DeadlineExceeded(RequestError):
-    """The request's deadline passed before there was an answer.
-
-    503: the effect is unknown, repeating is safe.
-    """
-
-    code = "unavailable"
-    message = _("The site cannot answer right now. Please try again in a moment.")
+class DeadlineExceeded(Unavailable):
+    """The request's deadline passed before there was an answer."""

@@ -13,6 +13,7 @@ import re
 import secrets
 from typing import NewType, Protocol
 
+AccountId = NewType("AccountId", int)
 PostId = NewType("PostId", int)
 
 EPOCH_MS = 946_684_800_000

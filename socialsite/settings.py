@@ -100,10 +100,12 @@ MIDDLEWARE = [
     "socialsite.web.middleware.deadline.DeadlineMiddleware",
     "socialsite.web.middleware.services.ServicesMiddleware",
     "socialsite.web.middleware.durability.DurabilityMiddleware",
-    "socialsite.web.middleware.session.SessionMiddleware",
+    "accounts.sessions.middleware.SessionMiddleware",
     "socialsite.web.middleware.errors.ErrorsMiddleware",
 ]
 CSRF_FAILURE_VIEW = "socialsite.web.views.csrf_failure"
+SERVICES_OPENER = "socialsite.startup.open_services"  # socialsite/web/services.py calls it
+SIDE_PANEL = "timelines.hashtags.trend_views.cached_trends_panel"  # rendered beside every page
 ROOT_URLCONF = "socialsite.urls"
 ASGI_APPLICATION = "socialsite.asgi.application"
 TEMPLATES = [

@@ -10,9 +10,10 @@ import pytest
 import pytest_asyncio
 from hypothesis import settings
 
+from socialsite.container import Services
 from socialsite.migration.opening import open_store
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store import Store, StoreUrls
 from tests.support.reacting import PersonReactions
 from tests.support.redis_server import RedisServer

@@ -8,8 +8,7 @@ from typing import Literal, Self
 
 import msgspec
 
-from accounts.domain import AccountId
-from socialsite.ids import MAX_ID, PostId
+from socialsite.ids import MAX_ID, AccountId, PostId
 from timelines.posts.post import Post, decode_post, encode_post
 
 FanOutPhase = Literal["homes", "lists"]

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from accounts.domain import AccountId, Author
+from accounts.domain import Author
+from socialsite.ids import AccountId
 from timelines.ids import ListId
 from timelines.posts.post import Post
 

@@ -4,9 +4,10 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from accounts import handles
 from accounts.accounts.repository import AccountRepository
-from accounts.domain import DELETED, AccountId, Author
+from accounts.domain import DELETED, Author
 from accounts.errors import AccountNotFound
 from accounts.models import Account
+from socialsite.ids import AccountId
 from socialsite.store.read import Read
 
 

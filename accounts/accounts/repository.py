@@ -13,9 +13,10 @@ from accounts.accounts.stored_values import (
     read_account_command,
     read_author_command,
 )
-from accounts.domain import AccountId, AccountState, Author
+from accounts.domain import AccountState, Author
 from accounts.errors import AccountNotFound
 from accounts.models import Account
+from socialsite.ids import AccountId
 from socialsite.store.commands import Command, Reply, Script, load_script
 from socialsite.store.encoding import EncodedPipeline
 from socialsite.store.read import Read

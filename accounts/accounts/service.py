@@ -10,7 +10,7 @@ from django.views.decorators.debug import sensitive_variables
 from accounts import passwords
 from accounts.accounts.directory import AccountDirectory
 from accounts.accounts.repository import AccountRepository
-from accounts.domain import ACTIVE, DELETED, SUSPENDED, AccountId
+from accounts.domain import ACTIVE, DELETED, SUSPENDED
 from accounts.errors import FieldErrors, HandleTaken
 from accounts.models import Account
 from accounts.ports import (
@@ -27,6 +27,7 @@ from accounts.ports import (
 from accounts.sessions.repository import SessionRepository
 from accounts.settings.profile_validation import validate_handle, validate_profile_texts
 from socialsite.clock import Clock, FixedClock
+from socialsite.ids import AccountId
 
 ACCOUNTS_PER_IMPORT_BATCH = 1000
 

@@ -5,8 +5,9 @@ from functools import lru_cache
 from typing import Final
 
 from accounts import keys
-from accounts.domain import ACTIVE, AccountId, AccountState, Author
+from accounts.domain import ACTIVE, AccountState, Author
 from accounts.models import Account
+from socialsite.ids import AccountId
 from socialsite.store.commands import Command, PreparedCommand, load_script, prepare_command
 from socialsite.store.encoding import encoded_cache
 

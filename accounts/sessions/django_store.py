@@ -13,9 +13,10 @@ from django.contrib.sessions.backends.base import SessionBase, UpdateError
 from django.core.exceptions import SynchronousOnlyOperation
 
 from accounts import current
-from accounts.domain import SESSION_SCHEMA_VERSION, AccountId, StoredSession
+from accounts.domain import SESSION_SCHEMA_VERSION, StoredSession
 from accounts.sessions.service import SessionService
 from accounts.sessions.tokens import SessionToken
+from socialsite.ids import AccountId
 
 ASYNC_ONLY_MESSAGE = "Sessions are async: use the method of this name with an `a` in front."
 

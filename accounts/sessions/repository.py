@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import msgspec
 
 from accounts import keys
-from accounts.domain import AccountId, SessionLimits, StoredSession
+from accounts.domain import SessionLimits, StoredSession
 from accounts.sessions.tokens import SessionToken
+from socialsite.ids import AccountId
 from socialsite.store.commands import Command, Reply, load_script
 from socialsite.store.key import Key
 from socialsite.store.store import Store

@@ -7,12 +7,13 @@ from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.utils.crypto import constant_time_compare
 
 from accounts.accounts.repository import AccountRepository
-from accounts.domain import AccountId, ActiveSession, SessionLimits, StoredSession
+from accounts.domain import ActiveSession, SessionLimits, StoredSession
 from accounts.models import Account
 from accounts.ports import OnSessionsEnded, ignore_sessions_ended, notify_sessions_ended
 from accounts.sessions.repository import SessionRecord, SessionRepository
 from accounts.sessions.tokens import SESSION_ID_PATTERN, SessionToken
 from socialsite.clock import Clock, FixedClock
+from socialsite.ids import AccountId
 from socialsite.store.commands import Command, Reply
 
 if TYPE_CHECKING:

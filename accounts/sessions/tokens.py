@@ -10,7 +10,7 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Self
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 
 _COOKIE_PATTERN = re.compile(r"([1-9][0-9]{0,15})\.([A-Za-z0-9_-]{43})")
 

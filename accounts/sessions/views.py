@@ -3,6 +3,7 @@
 from django.http import HttpResponse
 from django.views.decorators.debug import sensitive_variables
 
+from accounts.accounts.service import AccountService
 from accounts.errors import InvalidCredentials
 from accounts.forms import LoginForm, SignUpForm
 from accounts.handles import InvalidHandle, normalize_handle
@@ -26,7 +27,7 @@ async def sign_up(request: SiteRequest) -> HttpResponse:
     try:
         fields = validate_form(form)
         await enforce_rate_limit(request, "signup")
-        account = await request.services.accounts.sign_up(
+        account = await request.services[AccountService].sign_up(
             handle=fields["handle"],
             password=fields["password1"],
             display_name=fields["display_name"],
@@ -50,7 +51,7 @@ async def log_in(request: SiteRequest) -> HttpResponse:
     try:
         fields = validate_form(form)
         await enforce_login_limit(request, fields["username"])
-        account = await request.services.accounts.authenticate(fields["username"], fields["password"])
+        account = await request.services[AccountService].authenticate(fields["username"], fields["password"])
         if account is None:
             raise InvalidCredentials
     except FORM_ERRORS as error:

@@ -13,7 +13,7 @@ async def collect(seconds: float) -> Flame:
     from benchmarks.delivering import running_deliverer
     from benchmarks.full_homes import fill_homes, followed_author
     from socialsite.service_config import ServiceConfig
-    from socialsite.services import open_services
+    from socialsite.startup import open_services
 
     config = ServiceConfig()
     with redis_server() as server, server.client() as client:

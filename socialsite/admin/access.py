@@ -8,6 +8,7 @@ from django.http import Http404
 from django.http.response import HttpResponseBase
 
 from socialsite.admin.audit_log import Actor
+from socialsite.container import Services
 from socialsite.web.requests import AsyncView, P, SiteRequest, require_viewer
 
 StaffView = Callable[Concatenate[SiteRequest, P], Coroutine[Any, Any, HttpResponseBase]]
@@ -28,3 +29,10 @@ def staff_only(view: AsyncView[P]) -> StaffView[P]:
 def get_actor(request: SiteRequest) -> Actor:
     """For the audit trail."""
     return Actor(require_viewer(request).id, request.request_id)
+
+
+def get_services(request: SiteRequest) -> Services:
+    """Return the container itself: the staff site reads of every app."""
+    services = request.services
+    assert isinstance(services, Services)
+    return services

@@ -3,15 +3,13 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from accounts.domain import AccountId, Author
+from accounts.domain import Author
 from socialsite.analytics.metrics import DELIVERY_LATENCY, ERRORS, REFUSALS
 from socialsite.analytics.stats import Latency
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from socialsite.recipes.series import Point
-
-if TYPE_CHECKING:
-    from socialsite.services import Services
 
 HOUR_MS = 3_600_000
 SPAN_MS_BY_NAME = {"1h": HOUR_MS, "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS}
@@ -41,7 +39,7 @@ class Activity:
     busiest: list[tuple[Author, int]]
 
 
-async def read_activity(services: "Services", span_ms: int) -> Activity:
+async def read_activity(services: Services, span_ms: int) -> Activity:
     """Everything at once: a handful of pipelines a node."""
     figures, now_ms = services.statistics.stats, services.clock.now_ms()
     span = (now_ms - span_ms, now_ms)
@@ -67,7 +65,7 @@ def _latency(counts: Sequence[int]) -> Latency:
     return Latency(DELIVERY_LATENCY.quantile(counts, 0.5), DELIVERY_LATENCY.quantile(counts, 0.99))
 
 
-async def _busiest(services: "Services", start_ms: int, end_ms: int, now_ms: int) -> list[tuple[Author, int]]:
+async def _busiest(services: Services, start_ms: int, end_ms: int, now_ms: int) -> list[tuple[Author, int]]:
     """By requests; those that are gone are left out."""
     best = await services.statistics.stats.most_active(start_ms, end_ms, BUSIEST_ACCOUNTS_SHOWN, now_ms=now_ms)
     authors = await services.accounts.find_authors([AccountId(id) for id, _ in best])

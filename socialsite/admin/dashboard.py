@@ -3,20 +3,19 @@
 import asyncio
 from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from accounts.domain import AccountId, Author
+from accounts.domain import Author
 from socialsite.admin.activity import HOUR_MS, Activity, read_activity
 from socialsite.admin.fanouts import FanOut, read_fan_outs
 from socialsite.admin.memory import MemorySnapshot, MemorySnapshotCache
 from socialsite.admin.nodes import NodeHealth, read_node_health
 from socialsite.admin.processes import ProcessCounts, count_processes
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from socialsite.recipes.jobs import QueueDepth
 from socialsite.store import StoreError
 from timelines.audit.repair_log import AuditDrift
-
-if TYPE_CHECKING:
-    from socialsite.services import Services
 
 PART_TIMEOUT_S = 2.5  # twice this is less than a request has in all (handler.py)
 T = TypeVar("T")
@@ -37,7 +36,7 @@ class Dashboard:
     repair_counts: dict[str, int] | None
 
 
-async def read_dashboard(services: "Services") -> Dashboard:
+async def read_dashboard(services: Services) -> Dashboard:
     """The last hour, and now."""
     (of_hour, processes), depth, fan_outs, nodes, memory, drift = await asyncio.gather(
         asyncio.gather(

@@ -4,18 +4,15 @@ The text of a post is nobody's business here: a letter tells whose post it is an
 """
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from accounts.domain import AccountId
 from socialsite.admin.audit_log import Actor, AuditLog
 from socialsite.admin.errors import DeadLetterNotFound
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from socialsite.recipes.jobs import DeadLetter
 from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, SyndicatePost, decode_job
-
-if TYPE_CHECKING:
-    from socialsite.services import Services
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +47,7 @@ def describe_letter(dead: DeadLetter) -> DeadLetterDetails:
 
 
 class DeadLetters:
-    def __init__(self, services: "Services") -> None:
+    def __init__(self, services: Services) -> None:
         self._outbox = services.outbox
         self._trail = AuditLog(services.store)
 

@@ -1,19 +1,18 @@
-"""What can be wrong with an order of staff. HTTP statuses stand in socialsite/web/middleware/errors.py."""
+"""Errors of the staff site."""
 
 from django.utils.translation import gettext_lazy as _
 
-from socialsite.errors import RequestError
+from socialsite.errors import Conflict, NotFound
 
 
-class CannotModerateSelf(RequestError):
-    """Staff does not lock itself out, nor look into its own case. 409."""
+class CannotModerateSelf(Conflict):
+    """Staff cannot moderate their own account."""
 
     code = "own_account"
     message = _("This is your own account. Ask somebody else of the staff.")
 
 
-class DeadLetterNotFound(RequestError):
-    """Somebody else retried or dropped it, or newer ones pushed it out. 404."""
+class DeadLetterNotFound(NotFound):
+    """The dead letter was retried, deleted, or removed by the cap."""
 
-    code = "not_found"
     message = _("This dead letter is not there any more.")

@@ -6,12 +6,11 @@ time. So what is done is the followers of the partitions before, and those up to
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from accounts.domain import AccountId
-from socialsite.ids import ms_from_id
+from socialsite.container import Services
+from socialsite.ids import AccountId, ms_from_id
 from socialsite.recipes.job_queue import CONSUMER_GROUP
 from socialsite.recipes.jobs import parse_payload
 from socialsite.store import Command, CommandRefused, Key, Store
@@ -19,9 +18,6 @@ from socialsite.store.pair_partitions import PartitionLayout
 from timelines import keys
 from timelines.graph.passes import GENERATION
 from timelines.jobs import FanOutPhase, SyndicatePass, SyndicatePost, decode_job
-
-if TYPE_CHECKING:
-    from socialsite.services import Services
 
 JOBS_READ_MAX = 500
 """Oldest jobs of the outbox that are looked at."""
@@ -57,7 +53,7 @@ class FanOut:
         return min(1.0, self.done / self.total) if self.total else 1.0
 
 
-async def read_fan_outs(services: "Services") -> list[FanOut]:
+async def read_fan_outs(services: Services) -> list[FanOut]:
     """The oldest ones."""
     found = await _read_passes(services.store, services.outbox.stream_key)
     layout = services.store.partitioned_component("follows", services.config.follow_partitions).layout

@@ -8,17 +8,15 @@ What the servers use and nobody met is told as such.
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 from weakref import WeakKeyDictionary
 
 from socialsite.admin.memory_sample import SAMPLE_SIZE, MemorySampler, count_unexplained_bytes
 from socialsite.admin.memory_shared import SharedKeySampler
+from socialsite.container import Services
 from socialsite.maintenance.forecast import Forecast, TimelineCaps, make_forecast
 from socialsite.maintenance.memory import MemoryMeter, MemoryReport, read_node_memory
 from socialsite.store import Store
-
-if TYPE_CHECKING:
-    from socialsite.services import Services
 
 SNAPSHOT_TTL_MS = 60_000
 
@@ -48,14 +46,14 @@ class MemorySnapshotCache:
     def for_store(cls, store: Store) -> "MemorySnapshotCache":
         return cls._cache_by_store.setdefault(store, cls())
 
-    async def get_snapshot(self, services: "Services") -> MemorySnapshot:
+    async def get_snapshot(self, services: Services) -> MemorySnapshot:
         now_ms = services.clock.now_ms()
         async with self._lock:
             if self._snapshot is None or now_ms - self._snapshot.at_ms > SNAPSHOT_TTL_MS:
                 self._snapshot = await self._measure(services, now_ms)
             return self._snapshot
 
-    async def _measure(self, services: "Services", now_ms: int) -> MemorySnapshot:
+    async def _measure(self, services: Services, now_ms: int) -> MemorySnapshot:
         store, config = services.store, services.config
         nodes = list(await asyncio.gather(*(read_node_memory(node) for node in store.nodes)))
         is_sampled = sum(node.keys for node in nodes) > self._sampler.size

@@ -11,19 +11,16 @@ import asyncio
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from socialsite.admin.memory_places import SharedKey, list_shared_keys
 from socialsite.admin.memory_sample import SAMPLE_TTL_MS, SAMPLES_KEPT
+from socialsite.container import Services
 from socialsite.ids import PostId
 from socialsite.maintenance.families import get_family
 from socialsite.maintenance.memory import POST_FAMILY, FamilyMemory, MemoryReport
 from socialsite.store import Command, Reply, Store
 from socialsite.store.commands import routing_key
 from timelines.posts.archive import ArchiveUnavailable
-
-if TYPE_CHECKING:
-    from socialsite.services import Services
 
 SHARED_FAMILIES = (
     "timelines:{N}:profile", "timelines:{qN}:profile", "timelines:{hex}:tag", "posts:{N}:replies",
@@ -55,7 +52,7 @@ class SharedKeySampler:
         self._totals: deque[SharedKeyTotals] = deque(maxlen=SAMPLES_KEPT)
 
     async def update_report(
-        self, report: MemoryReport, services: "Services", picked: Sequence[PostId], now_ms: int
+        self, report: MemoryReport, services: Services, picked: Sequence[PostId], now_ms: int
     ) -> None:
         """What the picked posts say takes the place of what random keys said of these families."""
         try:
@@ -77,7 +74,7 @@ def _replace_families(report: MemoryReport, kept: Sequence[SharedKeyTotals], sta
             report.families[name] = FamilyMemory(keys=count, sampled_keys=count, sampled_bytes=weight)
 
 
-async def _measure_posts(services: "Services", picked: Sequence[PostId], now_ms: int) -> SharedKeyTotals:
+async def _measure_posts(services: Services, picked: Sequence[PostId], now_ms: int) -> SharedKeyTotals:
     parts, profiles = SharedKeyTotals(now_ms, len(picked)), services.repositories.profiles.keys
     for start in range(0, len(picked), POSTS_PER_BATCH):
         posts = await services.repositories.posts.find_many(picked[start : start + POSTS_PER_BATCH])

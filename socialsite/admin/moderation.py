@@ -2,22 +2,20 @@
 
 import secrets
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from django.views.decorators.debug import sensitive_variables
 
-from accounts.domain import AccountId, ActiveSession, Author
+from accounts.domain import ActiveSession, Author
 from accounts.errors import AccountNotFound
 from accounts.models import Account
 from socialsite.admin.audit_log import Actor, AuditLog
 from socialsite.admin.errors import CannotModerateSelf
 from socialsite.analytics.stats import ViewCounts
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.rate_limit import Identifier, WindowStats
 from timelines.graph.follow import FollowCounts
-
-if TYPE_CHECKING:
-    from socialsite.services import Services
 
 ACCOUNTS_SCANNED_MAX = 5_000
 """Accounts that one page of a search looks at; its cursor goes on below."""
@@ -48,7 +46,7 @@ class AccountOverview:
 class Moderation:
     """Orders of staff about accounts; each is written into the trail before it is carried out."""
 
-    def __init__(self, services: "Services") -> None:
+    def __init__(self, services: Services) -> None:
         self._services = services
         self._accounts = services.accounts
         self._trail = AuditLog(services.store)

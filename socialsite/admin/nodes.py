@@ -4,14 +4,11 @@ import asyncio
 import time
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from socialsite.container import Services
 from socialsite.store import CommandRefused, Key, Node, Reply, Store, StoreError
 from socialsite.store.replies import parse_info
 from timelines import keys
-
-if TYPE_CHECKING:
-    from socialsite.services import Services
 
 NODE_TIMEOUT_S = 2.0  # less than its part of the dashboard has
 SLOW_CALLS_SHOWN = 20
@@ -50,7 +47,7 @@ class NodeHealth:
     slow: tuple[SlowCall, ...] = ()
 
 
-async def read_node_health(services: "Services") -> list[NodeHealth]:
+async def read_node_health(services: Services) -> list[NodeHealth]:
     """All nodes at once; one that is away holds nobody up for longer than WITHIN_S."""
     store = services.store
     last_id = await services.repositories.accounts.last_id()

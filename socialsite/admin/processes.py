@@ -1,14 +1,11 @@
 """Who runs: web processes by their presence, workers by their heartbeats, and how many listen live."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from socialsite.container import Services
 from socialsite.recipes.job_queue import CONSUMER_GROUP, CONSUMER_NAME
 from socialsite.recipes.pubsub_listener import members_key, processes_key
 from socialsite.store import CommandRefused
-
-if TYPE_CHECKING:
-    from socialsite.services import Services
 
 PROCESSES_READ_MAX = 200
 """Processes of a kind that are looked at."""
@@ -26,7 +23,7 @@ class ProcessCounts:
     present: int
 
 
-async def count_processes(services: "Services") -> ProcessCounts:
+async def count_processes(services: Services) -> ProcessCounts:
     store, now_ms = services.store, services.clock.now_ms()
     names = await store.node(processes_key()).execute(
         "ZRANGE", processes_key(), now_ms, "+inf", "BYSCORE", "LIMIT", 0, PROCESSES_READ_MAX
@@ -36,7 +33,7 @@ async def count_processes(services: "Services") -> ProcessCounts:
     return ProcessCounts(len(names), await _count_workers(services), present)
 
 
-async def _count_workers(services: "Services") -> int:
+async def _count_workers(services: Services) -> int:
     outbox, node = services.outbox, services.store.node(services.outbox.stream_key)
     try:
         rows = await node.execute("XINFO", "CONSUMERS", outbox.stream_key, CONSUMER_GROUP)

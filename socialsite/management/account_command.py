@@ -10,11 +10,12 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.errors import AccountsError
 from accounts.models import Account
 from accounts.passwords import PASSWORD_MAX_LENGTH
+from socialsite.container import Services
+from socialsite.errors import ApiError
 from socialsite.management.site_command import SiteCommand
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store.errors import StoreError
 
 
@@ -32,7 +33,7 @@ class AccountCommand(SiteCommand):
         self.prepare_options(options)
         try:
             line = asyncio.run(self._run(options))
-        except AccountsError as error:
+        except ApiError as error:
             texts = [str(text) for text in error.fields.values()] or [str(error.message)]
             raise CommandError(f"@{options['handle']}: {' '.join(texts)}") from error
         except StoreError as error:

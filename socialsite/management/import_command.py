@@ -14,8 +14,9 @@ from django.core.management.base import CommandError, CommandParser
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
+from socialsite.container import Services
 from socialsite.management.site_command import SiteCommand
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store.errors import StoreError
 from timelines.importing.lines import LineFile, Tally
 

@@ -10,8 +10,9 @@ from django.core.management.base import CommandError
 from rich.console import Console
 from rich.progress import Progress
 
+from socialsite.container import Services
 from socialsite.management.site_command import SiteCommand
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store.errors import StoreError
 
 

@@ -15,13 +15,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from socialsite.recipes.jobs import QueueDepth
-from socialsite.services import Services
 from socialsite.store.errors import ReadOnlyServer, StoreError, StoreFull, StoreUnavailable
 from socialsite.store.factory import COMPONENTS
 from socialsite.store.key import Key
 from socialsite.store.node import Node
 from socialsite.store.replies import parse_info
-from socialsite.web.middleware.services import loop_services
+from socialsite.web.services import SiteServices, loop_services
 
 READINESS_TIMEOUT_S = 1.8
 """An answer to /readyz within 2 s, whatever hangs; the rest is for the answer itself."""
@@ -62,7 +61,7 @@ async def check_readiness() -> Readiness:
     return Readiness(dict(zip(COMPONENTS, states, strict=True)), outbox)
 
 
-async def read_outbox_depth(services: Services, until: float) -> QueueDepth | None:
+async def read_outbox_depth(services: SiteServices, until: float) -> QueueDepth | None:
     """`until`: of the loop's clock."""
     try:
         async with asyncio.timeout_at(until):
@@ -102,7 +101,7 @@ async def _check_node(node: Node, reserve_bytes: int, until: float) -> str:
         return state_from_error(error)
 
 
-async def _probe_write(services: Services, component: str, until: float) -> str:
+async def _probe_write(services: SiteServices, component: str, until: float) -> str:
     """Whether a component's own way (through a proxy, say) takes a write."""
     key = Key(component, tag="ids", name="ready")  # never there: deleting it is a write that changes nothing
     try:
@@ -113,7 +112,7 @@ async def _probe_write(services: Services, component: str, until: float) -> str:
     return OK
 
 
-def _combine_states(services: Services, component: str, way: str, by_node: Mapping[Node, str]) -> str:
+def _combine_states(services: SiteServices, component: str, way: str, by_node: Mapping[Node, str]) -> str:
     """The first trouble of its nodes, which say best what it is, then that of its own way."""
     nodes = services.store.topology(component).nodes
     return next((state for node in nodes if (state := by_node.get(node, OK)) != OK), way)

@@ -22,8 +22,8 @@ from socialsite.store.errors import StoreError
 from socialsite.store.node import Node
 from socialsite.store.replies import parse_info
 from socialsite.web.health import OK, OPEN_TIMEOUT_S, READINESS_TIMEOUT_S, Readiness, check_readiness
-from socialsite.web.middleware.services import loop_services
 from socialsite.web.requests import SiteRequest
+from socialsite.web.services import loop_services
 
 FORWARDED_HEADERS = ("HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_FORWARDED", "HTTP_VIA")
 NodeInfo = tuple[str, dict[str, str]]

@@ -21,8 +21,6 @@ from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
-from accounts.domain import Author
-
 MAX_CACHED_PAGES = 2_048
 """Some kB each; one for a reader's home, one for each profile a reader looks at."""
 PLAIN_BASE_TYPES = (str, int, type(None))
@@ -62,6 +60,10 @@ class PageViewer(msgspec.Struct, frozen=True, gc=False):
     handle: str
     display_name: str
     is_staff: bool
+
+
+PLAIN_STRUCTS: list[type] = [PageViewer]
+"""Frozen structs of plain values that may be part of a page's cache key. accounts/apps.py adds Author."""
 
 
 class _NotCacheable(Exception):
@@ -139,11 +141,11 @@ def _make_cache_key(context: Context, prefix: str, values: PlaceholderValues) ->
 def _make_plain_key(value: object) -> Hashable:
     if isinstance(value, PLAIN_BASE_TYPES):
         return type(value), value
-    if isinstance(value, (PageViewer, Author)):
+    if isinstance(value, tuple(PLAIN_STRUCTS)):
         return value
     if isinstance(value, Promise):
         return str(value)
-    if isinstance(value, (list, tuple)) and all(isinstance(each, Author) for each in value):
+    if isinstance(value, (list, tuple)) and all(isinstance(each, tuple(PLAIN_STRUCTS)) for each in value):
         return tuple(value)
     raise _NotCacheable
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec, Protocol
 from urllib.parse import urlencode
 
 import msgspec
@@ -20,18 +20,14 @@ from django.http.response import HttpResponseBase
 from django.template import loader
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from accounts.domain import AccountId
-from accounts.errors import SignInRequired
-from socialsite.errors import MethodNotAllowed
+from socialsite.errors import MethodNotAllowed, SignInRequired
+from socialsite.ids import AccountId
 from socialsite.web.body import parse_body
 from socialsite.web.csrf import get_page_token
 from socialsite.web.page_cache import PageViewer, Placeholder, render_page
+from socialsite.web.services import SiteServices
 
-if TYPE_CHECKING:
-    from accounts.models import Account
-    from socialsite.services import Services
-    from timelines.notifications.notification import Badge
-
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 HTML_TYPE, JSON_TYPE = "text/html", "application/json"
 JSON_TYPES = (JSON_TYPE, "application/json; charset=utf-8", "application/json; charset=UTF-8")
 """As clients name it in Accept; its parameter means nothing, but Django compares it."""
@@ -39,18 +35,42 @@ ACCEPT_CACHE_MAX_LENGTH = 200  # characters of Accept up to which the answer is 
 NEXT_URL_MAX_LENGTH = 2000  # characters; Django refuses to redirect to more than 2,048
 
 
+class Viewer(Protocol):
+    """The fields of the signed-in account (accounts.models.Account) that pages and limits read."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def handle(self) -> str: ...
+    @property
+    def display_name(self) -> str: ...
+    @property
+    def is_staff(self) -> bool: ...
+    @property
+    def is_private(self) -> bool: ...
+
+
+class Badge(Protocol):
+    """The unread notifications beside the bell."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def newest(self) -> int: ...
+
+
 class SiteRequest(ASGIRequest):
     """A request with what the stack has added to it; middleware sets each of these before any view runs."""
 
-    services: "Services"
-    account: "Account | None"
+    services: SiteServices
+    account: Viewer | None
     request_id: str
     client_address: str
     refused_status: HTTPStatus | None
-    badge: "Badge"
-    """What the reader was told of; only on pages of somebody who is signed in."""
-    render_trends: "Callable[[SiteRequest], Placeholder | str]"
-    """Makes the panel of trends beside the page; not set where there are no services."""
+    badge: Badge
+    """Set only for pages of a signed-in viewer."""
+    render_side_panel: "Callable[[SiteRequest], Placeholder | str]"
+    """settings.SIDE_PANEL; not set while the store cannot be opened."""
     deadline: float
     """By the event loop's clock."""
     _form: dict[str, str] | None
@@ -123,7 +143,7 @@ def page_context(request: SiteRequest) -> dict[str, object]:
         "site_name": settings.SITE_NAME,
         "unread": Placeholder(badge.text) if badge and badge.text else "",
         "newest_notification": Placeholder(str(badge.newest)) if badge else "",
-        "trends_aside": request.render_trends(request) if hasattr(request, "render_trends") else "",
+        "trends_aside": request.render_side_panel(request) if hasattr(request, "render_side_panel") else "",
         "messages": _unread_messages(request),
         "page_title": "",
         "csrf_token": Placeholder(get_page_token(request)),
@@ -193,11 +213,25 @@ def require_viewer_id(request: SiteRequest) -> AccountId:
     return AccountId(require_viewer(request).id)
 
 
-def require_viewer(request: SiteRequest) -> "Account":
+def require_viewer(request: SiteRequest) -> Viewer:
     """The signed-in account. Raises SignInRequired."""
     if request.account is None:
         raise SignInRequired
     return request.account
+
+
+ErrorPageHook = Callable[[SiteRequest, int, str], tuple[str | None, Mapping[str, object]]]
+"""(request, status, reason) -> (template of the error page or None, further context of it)."""
+
+
+def error_page(hook: ErrorPageHook) -> Callable[[AsyncView[P]], AsyncView[P]]:
+    """Have `hook` shape the error pages of a POST view, also of an error that came before the view was called."""
+
+    def mark(view: AsyncView[P]) -> AsyncView[P]:
+        view.on_error_page = hook  # type: ignore[attr-defined]  # read by middleware/errors.py
+        return view
+
+    return mark
 
 
 def dispatch_by_method(**views: AsyncView[P]) -> Callable[..., Any]:
@@ -215,6 +249,7 @@ def dispatch_by_method(**views: AsyncView[P]) -> Callable[..., Any]:
         return await view(request, *args, **kwargs)
 
     dispatch.methods = frozenset(views)  # type: ignore[attr-defined]  # read by the tests that walk the URLs
+    dispatch.on_error_page = getattr(views.get("POST"), "on_error_page", None)  # type: ignore[attr-defined]
     return dispatch
 
 

@@ -6,7 +6,6 @@ another, the handshake ends with 403. The session is read from the store; troubl
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from http.cookies import CookieError
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,8 +18,6 @@ from django.http.request import split_domain_port, validate_host
 from django.utils.http import is_same_domain
 from django.utils.translation import get_language_from_request
 
-from accounts.domain import AccountId
-from socialsite.services import Services
 from socialsite.web.daphne.flow_control import find_daphne_protocol
 from socialsite.web.middleware.address import find_client_address
 from socialsite.web.socket_writer import Send
@@ -47,7 +44,7 @@ class OriginMiddleware:
                 get_header(scope, b"origin")[:HEADER_LOG_MAX_LENGTH],
                 get_header(scope, b"host")[:HEADER_LOG_MAX_LENGTH],
             )
-            log.info("origin_refused", origin=origin, host=host, client=_find_client_address(scope))
+            log.info("origin_refused", origin=origin, host=host, client=find_scope_address(scope))
             await reject_handshake(scope, receive, send)
 
 
@@ -69,29 +66,6 @@ def _is_trusted(origin: str, trusted: str) -> bool:
         return origin == trusted.lower().rstrip("/")
     pattern, found = urlsplit(trusted.lower()), urlsplit(origin)
     return pattern.scheme == found.scheme and is_same_domain(found.netloc, pattern.netloc.lstrip("*"))
-
-
-@dataclass(frozen=True, slots=True)
-class SocketViewer:
-    """Who opens a socket. `session_id`: hex digest of the token; both None where nobody is signed in."""
-
-    account_id: AccountId | None
-    session_id: str | None
-    language: str
-    address: str
-
-
-async def authenticate_socket(scope: Scope, services: Services) -> SocketViewer:
-    """Raises StoreUnavailable."""
-    cookies = _parse_cookies(scope)
-    cookie = cookies.get(settings.SESSION_COOKIE_NAME)
-    account, session = await services.sessions.load(cookie, services.clock.now_ms())
-    return SocketViewer(
-        account_id=AccountId(account.id) if account else None,
-        session_id=session.session_id if account else None,
-        language=_choose_language(cookies, get_header(scope, b"accept-language")),
-        address=_find_client_address(scope),
-    )
 
 
 def get_header(scope: Scope, name: bytes) -> str:
@@ -121,14 +95,14 @@ async def reject_unavailable(send: Send) -> None:
     protocol.server.protocol_disconnected(protocol)
 
 
-def _parse_cookies(scope: Scope) -> dict[str, str]:
+def parse_socket_cookies(scope: Scope) -> dict[str, str]:
     try:
         return parse_cookie(get_header(scope, b"cookie"))
     except CookieError:
         return {}
 
 
-def _choose_language(cookies: dict[str, str], accept_language: str) -> str:
+def choose_language(cookies: dict[str, str], accept_language: str) -> str:
     """As Django's LocaleMiddleware finds it: the cookie, then Accept-Language, then the site's own."""
     request = HttpRequest()
     request.COOKIES = cookies
@@ -136,7 +110,7 @@ def _choose_language(cookies: dict[str, str], accept_language: str) -> str:
     return get_language_from_request(request)
 
 
-def _find_client_address(scope: Scope) -> str:
+def find_scope_address(scope: Scope) -> str:
     client = scope.get("client")
     forwarded_for = ",".join(value.decode("latin-1") for key, value in scope["headers"] if key == b"x-forwarded-for")
     return find_client_address(client[0] if client else None, forwarded_for, settings.TRUSTED_PROXIES)

@@ -11,10 +11,10 @@ import pytest
 import pytest_asyncio
 
 from socialsite.clock import FixedClock
+from socialsite.container import Services
 from socialsite.migration.opening import open_store
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, build_services
-from socialsite.web.middleware.services import loop_services
+from socialsite.web.services import loop_services
 from tests.support.world import World
 from tests.web.conftest import OpenBrowser
 
@@ -31,7 +31,7 @@ async def timed_site(redis_url: str) -> AsyncIterator[Services]:
     """Its clock goes on when a test says so."""
     store = await open_store(redis_url)
     limits = {"login": LOG_INS, "address": None}
-    services = build_services(store, FixedClock(1_900_000_000_000), ServiceConfig(rate_limits=limits))
+    services = Services(store, FixedClock(1_900_000_000_000), ServiceConfig(rate_limits=limits))
     loop_services.bind(services)
     yield services
     await store.close()

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from accounts.domain import AccountId
-from socialsite.services import Services
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from tests.support.browser import JSON_HEADERS, HttpBrowser
 from tests.support.routes import routes
 

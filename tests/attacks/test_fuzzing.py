@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from socialsite.service_config import ServiceConfig
-from socialsite.services import open_services
+from socialsite.startup import open_services
 from socialsite.store.key import KEY_PATTERN
 from tests.support.fuzz import FRAMES, STAFF_ROUTES, FuzzRequest, fuzz_requests
 from tests.support.redis_server import RedisServer

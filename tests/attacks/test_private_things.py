@@ -12,7 +12,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from socialsite.services import Services
+from socialsite.container import Services
 from tests.support.browser import JSON_HEADERS, HttpBrowser
 from tests.support.routes import Route, routes
 from tests.support.world import World

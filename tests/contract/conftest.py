@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from socialsite.services import Services
+from socialsite.container import Services
 from socialsite.store import Store, StoreUrls
 from tests.support.cluster import RedisCluster
 from tests.support.noticing import ThreePeople

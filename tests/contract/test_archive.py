@@ -12,21 +12,21 @@ import pytest_asyncio
 from django.core.management import CommandError
 
 from accounts.domain import DAY_MS
+from socialsite.container import Services
 from socialsite.ids import id_at, ms_from_id
 from socialsite.maintenance.backup import Backup
 from socialsite.maintenance.backup_file import BackupReader
 from socialsite.maintenance.restore import Restore, make_store_body_writer
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from tests.support import commands
 from tests.support.commands import run_with_services
 from tests.support.town import SampleSite
 from tests.support.world import World, ids_on
 from timelines import keys
-from timelines.archive.service import ArchivedBodies, ArchiveResult, ArchivingService
+from timelines.archive.service import ArchivedBodies, ArchiveResult
 from timelines.audit import Audit
-from timelines.audit.rebuild_after_restore import Recovering
 from timelines.posts.archive import ArchiveUnavailable
 from timelines.posts.post import Post, encode_post
 from timelines.posts.stored_values import PostState
@@ -54,7 +54,7 @@ async def services(redis_urls: StoreUrls, archive_url: str) -> AsyncIterator[Ser
 async def archived(services: Services, before_ms: int | None = None) -> ArchiveResult:
     """Everything to the archive, as of a little later than now."""
     before_ms = services.clock.now_ms() + 5_000 if before_ms is None else before_ms
-    return await ArchivingService.over(services).archive(before_ms)
+    return await services.archiving.archive(before_ms)
 
 
 async def test_pages_are_the_same_with_and_without_the_archive(town: SampleSite, services: Services) -> None:
@@ -151,7 +151,7 @@ async def test_a_broken_move_and_a_lost_removal_are_tidied(town: SampleSite, ser
 
 async def test_everything_comes_back(town: SampleSite, services: Services) -> None:
     await archived(services)
-    assert await ArchivingService.over(services).restore_all() == 3
+    assert await services.archiving.restore_all() == 3
     assert await town.execute("GET", keys.post(town.first.id)) == encode_post(town.first)
     assert [page async for page in services.repositories.archive.iterate_pages()] == []
 
@@ -166,7 +166,7 @@ async def test_without_the_archive_an_old_post_is_trouble_and_not_absent(
             with pytest.raises(ArchiveUnavailable):
                 await blind.reading.post(town.first.id, viewer_id=None)
             with pytest.raises(ArchiveUnavailable):
-                await Audit.over(blind, second_look_after_s=0.01).run(repair=True)
+                await Audit(blind.audit_places, second_look_after_s=0.01).run(repair=True)
 
 
 async def test_a_lost_body_is_damage_that_no_repair_touches(town: SampleSite, services: Services) -> None:
@@ -199,7 +199,7 @@ async def test_a_backup_brings_archived_posts_along(
     assert await town.alice.home_ids() == before
     left = [page async for page in services.repositories.archive.iterate_pages()]
     assert bool(left) is with_archive
-    assert not (await Recovering(services).recover()).findings
+    assert not (await services.recovering.recover()).findings
 
 
 async def test_archived_posts_take_half_the_memory_and_their_page_stays_fast(world: World, services: Services) -> None:

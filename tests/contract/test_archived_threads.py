@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest_asyncio
 
+from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from tests.support.world import World
-from timelines.archive.service import ArchivingService
 
 
 @pytest_asyncio.fixture
@@ -24,7 +24,7 @@ async def test_the_way_up_leads_through_the_archive(world: World, services: Serv
     first = await alice.publishes("first")
     second = await alice.publishes("second", in_reply_to=first)
     third = await alice.publishes("third", in_reply_to=second)
-    moved = await ArchivingService.over(services).archive(services.clock.now_ms() + 5_000)
+    moved = await services.archiving.archive(services.clock.now_ms() + 5_000)
     assert moved.posts == 3
     fourth = await alice.publishes("fourth", in_reply_to=third)
     parents = {first.id: None, second.id: first.id, third.id: second.id, fourth.id: third.id}

@@ -2,8 +2,8 @@
 
 import pytest
 
+from socialsite.container import Services
 from socialsite.ids import PostId
-from socialsite.services import Services
 from tests.support.meeting import PROBES
 from tests.support.world import Person, World, ids_on
 from timelines.errors import PostNotFound

@@ -10,9 +10,10 @@ import pytest
 from django.core.management import CommandError
 
 from accounts import keys as account_keys
+from socialsite.container import Services
 from socialsite.maintenance.families import is_known
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store import Key, StoreUrls
 from tests.support import commands
 from tests.support.commands import run_with_services
@@ -157,7 +158,7 @@ async def test_an_audit_while_the_site_serves_finds_nothing(town: SampleSite) ->
     running.append(asyncio.create_task(works()))
     try:
         for _ in range(4):
-            report = await Audit.over(town.services, second_look_after_s=1.0).run()
+            report = await Audit(town.services.audit_places, second_look_after_s=1.0).run()
             assert [str(finding) for finding in report.findings if finding.is_damage] == []
     finally:
         stop.set()
@@ -191,7 +192,7 @@ async def test_the_room_that_a_deletion_makes_in_a_full_profile_is_no_damage(red
         await World(services).deliver_all()
         await alice.deletes(posts[-1])
         await World(services).deliver_all()
-        audit = Audit.over(services, second_look_after_s=0.01)
+        audit = Audit(services.audit_places, second_look_after_s=0.01)
         assert not (await audit.run()).damage
         assert len(await alice.profile_ids()) == 5
 

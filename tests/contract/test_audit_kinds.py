@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from accounts import keys as account_keys
-from accounts.domain import AccountId, StoredSession
+from accounts.domain import StoredSession
 from accounts.sessions.repository import encode
+from socialsite.ids import AccountId
 from socialsite.maintenance.families import QUARANTINE_DAYS, quarantine_key
 from socialsite.service_config import ServiceConfig
-from socialsite.services import open_services
+from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from tests.support.town import SampleSite
 from tests.support.world import World

@@ -2,7 +2,7 @@
 
 import pytest
 
-from socialsite.services import Services
+from socialsite.container import Services
 from tests.support.town import SampleSite
 from tests.support.world import World
 from timelines import keys

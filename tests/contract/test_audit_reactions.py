@@ -170,7 +170,7 @@ async def test_trimming_takes_reactions_to_deleted_posts_away_and_applies_the_ca
     for start in range(0, BOOKMARKS_CAP + 10, 2_000):
         ids = range(start + 1, min(BOOKMARKS_CAP + 10, start + 2_000) + 1)
         await town.execute("ZADD", key, *(part for number in ids for part in (number, number)))
-    done = await Trimming.over(town.services, second_look_after_s=0.01).trim()
+    done = await Trimming(town.services.audit_places, second_look_after_s=0.01).trim()
     assert (done["like_gone"], done["boost_gone"], done["bookmarks"]) == (2, 1, 10)
     assert await town.execute("ZRANGE", key, 0, 0) == [b"11"], "the oldest went"
-    assert not await Trimming.over(town.services, second_look_after_s=0.01).trim()
+    assert not await Trimming(town.services.audit_places, second_look_after_s=0.01).trim()

@@ -3,7 +3,7 @@
 import pytest
 from django.core.management import CommandError, call_command
 
-from socialsite.services import Services
+from socialsite.container import Services
 from tests.support.commands import run_with_services
 from tests.support.damage import DAMAGE_BY_NAME, Damage
 from tests.support.town import SampleSite
@@ -57,7 +57,7 @@ async def test_the_background_sampler_logs_and_counts_drift(town: SampleSite, ca
     drift = AuditDrift(town.services.store)
 
     def audit() -> Audit:
-        return Audit.over(town.services, second_look_after_s=0.01)
+        return Audit(town.services.audit_places, second_look_after_s=0.01)
 
     sampler = AuditSampler(audit, drift, keys=200)
     assert not (await sampler.look()).damage

@@ -10,11 +10,12 @@ import pytest
 import pytest_asyncio
 from django.core.management import CommandError
 
+from socialsite.container import Services
 from socialsite.maintenance.backup_file import BackupReader
 from socialsite.maintenance.restore import Restore, StoreNotEmpty, make_store_body_writer
 from socialsite.maintenance.scanning import scan_store
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store import Key, Store
 from tests.support.backups import read_records, restore_backup, write_backup
 from tests.support.cluster import RedisCluster
@@ -24,7 +25,6 @@ from tests.support.town import SampleSite
 from tests.support.world import Person, World
 from timelines import keys
 from timelines.audit import Audit
-from timelines.audit.rebuild_after_restore import Recovering
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ async def test_a_restored_site_is_the_same_on_another_topology(
     await write_backup(world.services, tmp_path / "site.backup")
     await restore_backup(restored, tmp_path / "site.backup")
     assert await read_records(restored.store) == before
-    report = await Recovering(restored).recover()
+    report = await restored.recovering.recover()
     assert not report.findings
     world_after = World(restored)
     await world.deliver_all()
@@ -136,14 +136,14 @@ async def test_a_backup_while_posts_come_in_restores_to_a_clean_audit(
         gone = list(deleted)
         await write_backup(world.services, tmp_path / "busy.backup")
     await restore_backup(restored, tmp_path / "busy.backup")
-    report = await Recovering(restored).recover()
+    report = await restored.recovering.recover()
     assert [str(finding) for finding in report.findings] == []
-    assert not (await Audit.over(restored, second_look_after_s=0.01).run()).findings
+    assert not (await Audit(restored.audit_places, second_look_after_s=0.01).run()).findings
     kept = await restored.repositories.posts.find_many(standing)
     assert sorted(kept) == standing
     assert await restored.repositories.posts.find_many(gone) == {}
     await World(restored).deliver_all()
-    assert not (await Audit.over(restored, second_look_after_s=0.01).run()).damage
+    assert not (await Audit(restored.audit_places, second_look_after_s=0.01).run()).damage
 
 
 async def test_what_ends_while_it_is_restored_is_not_missed(world: World, restored: Services, tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from socialsite.container import Services
 from socialsite.maintenance.backup import Backup
 from socialsite.maintenance.topology_check import TopologyChanging
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from tests.support.cluster import RedisCluster
 from tests.support.repartition import KILLED_EXIT_STATUS, run_migration_killed_at
 from tests.support.world import World

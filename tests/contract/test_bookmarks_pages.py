@@ -2,8 +2,7 @@
 
 import pytest
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.store import Store
 from timelines.reactions.bookmark_cursor import Bookmark
 from timelines.reactions.bookmark_repository import Bookmarks

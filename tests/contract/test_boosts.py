@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from accounts.domain import DAY_MS, AccountId
+from accounts.domain import DAY_MS
 from socialsite.clock import FixedClock
-from socialsite.ids import PostId
+from socialsite.container import Services
+from socialsite.ids import AccountId, PostId
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, build_services
 from socialsite.store import Store, StoreFull
 from tests.support.reacting import PersonReactions
 from tests.support.world import World
@@ -92,7 +92,7 @@ async def test_only_what_everybody_may_see_is_boosted(world: World, acts: Person
 
 async def test_the_original_hides_its_boosts_for_a_day(store: Store) -> None:
     clock = FixedClock(1_900_000_000_000)
-    services = build_services(store, clock, ServiceConfig())
+    services = Services(store, clock, ServiceConfig())
     world, acts = World(services), PersonReactions(services)
     alice, bob, carol = await world.people("alice", "bob", "carol")
     for author in (alice, bob):
@@ -145,7 +145,7 @@ async def test_fifty_boosts_are_looked_at_before_one_is_shown(world: World, acts
 async def test_no_room_no_boost(world: World, acts: PersonReactions, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
-    full = build_services(services.store, services.clock, ServiceConfig(memory_reserve=1 << 62))
+    full = Services(services.store, services.clock, ServiceConfig(memory_reserve=1 << 62))
     await services.store.nodes[0].execute("CONFIG", "SET", "maxmemory", "1gb")
     try:
         for act in (

@@ -2,9 +2,9 @@
 
 import pytest
 
-from accounts.domain import DAY_MS, AccountId
-from socialsite.ids import SEQUENCE_MASK, PostId, id_at, ms_from_id
-from socialsite.services import Services
+from accounts.domain import DAY_MS
+from socialsite.container import Services
+from socialsite.ids import SEQUENCE_MASK, AccountId, PostId, id_at, ms_from_id
 from socialsite.store import Store
 from tests.support.reacting import PersonReactions
 from tests.support.seats import home_viewer, list_viewer

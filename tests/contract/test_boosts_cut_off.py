@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from socialsite.clock import FixedClock
+from socialsite.container import Services
 from socialsite.ids import PostId, id_at
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, build_services
 from socialsite.store import Store
 from tests.support.reacting import PersonReactions
 from tests.support.world import Person, World
@@ -74,7 +74,7 @@ async def test_the_worker_finishes_what_a_crash_cut_off(
 @pytest.mark.parametrize("gone", [PostState.PENDING, PostState.ABSENT])
 async def test_a_boost_given_up_for_a_minute_takes_a_fresh_id(store: Store, gone: PostState) -> None:
     clock = FixedClock(1_900_000_000_000)
-    services = build_services(store, clock, ServiceConfig())
+    services = Services(store, clock, ServiceConfig())
     world, acts = World(services), PersonReactions(services)
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from accounts.domain import DAY_MS, AccountId
+from accounts.domain import DAY_MS
 from socialsite.clock import FixedClock
-from socialsite.ids import PostId, ms_from_id
+from socialsite.container import Services
+from socialsite.ids import AccountId, PostId, ms_from_id
 from socialsite.migration.opening import open_store
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, build_services
 from socialsite.store import Store
 from tests.support.reacting import PersonReactions
 from tests.support.redis_server import RedisServer
@@ -129,7 +129,7 @@ class History:
 
 async def history_over(store: Store) -> History:
     clock = FixedClock(1_900_000_000_000)
-    services = build_services(store, clock, SMALL)
+    services = Services(store, clock, SMALL)
     people = await World(services).people(*(f"p{number}" for number in range(PEOPLE)))
     history = History(services, clock, people, {person.id: set() for person in people})
     for person in people[1:]:

@@ -9,9 +9,10 @@ from dataclasses import replace
 import pytest
 import pytest_asyncio
 
+from socialsite.container import Services
 from socialsite.migration import commands as operation
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store import StoreUnavailable
 from tests.support.cluster import RedisCluster, wait_until
 from tests.support.ports import free_ports

@@ -3,8 +3,8 @@
 import pytest
 from django.core.management import CommandError
 
+from socialsite.container import Services
 from socialsite.recipes.jobs import Job
-from socialsite.services import Services
 from tests.support import commands
 from tests.support.commands import run_with_services
 from tests.support.world import World

@@ -1,7 +1,6 @@
 """What is owed and kept until it is paid: the oldest first, the newest where there is too much."""
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.store import Key, Store
 from timelines import keys
 from timelines.notifications.pending_repository import PENDING_CAP as NOTICES_CAP

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from socialsite.container import Services
 from socialsite.ids import id_at
-from socialsite.services import Services
 from tests.support.topologies import Deployment
 from tests.support.world import World
 from timelines import keys

@@ -4,12 +4,12 @@ import gzip
 import json
 from pathlib import Path
 
-from accounts.domain import AccountId
-from socialsite.services import Services
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from tests.support.corpora import EXTERNAL_DIR, corpus_path
 from tests.support.topologies import Deployment
 from timelines.demo import build
-from timelines.demo.load import FILES, load_demo
+from timelines.demo.load import FILES
 
 MINUTE_MS = 60_000
 LICENSED = {
@@ -27,9 +27,9 @@ async def test_the_demo_is_there_after_a_load_and_the_same_after_a_second(
     services: Services, deployment: Deployment
 ) -> None:
     now_ms = services.clock.now_ms()
-    logins = await load_demo(services, now_ms)
+    logins = await services.demo.load(now_ms)
     loaded = lasting(deployment)
-    assert await load_demo(services, now_ms + 5 * MINUTE_MS) == logins
+    assert await services.demo.load(now_ms + 5 * MINUTE_MS) == logins
     assert lasting(deployment) == loaded
     for handle, password in logins:
         account = await services.accounts.find_by_handle(handle)
@@ -49,7 +49,7 @@ def lasting(deployment: Deployment) -> list[str]:
 
 async def test_the_public_timeline_begins_minutes_ago_in_several_languages(services: Services) -> None:
     now_ms = services.clock.now_ms()
-    await load_demo(services, now_ms)
+    await services.demo.load(now_ms)
     page = await services.reading.public(viewer_id=None, limit=100)
     assert now_ms - 10 * MINUTE_MS < page.entries[0].post.created_ms < now_ms
     assert len({entry.author.display_name for entry in page.entries}) > 25

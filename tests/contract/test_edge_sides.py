@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import pytest
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store import Command, KeyDataShardedConnection, Reply, Store
 from socialsite.store.errors import PartitionLayoutChanged
 from socialsite.store.pair_partitions import partition_of_pair

@@ -2,8 +2,8 @@
 
 import pytest
 
-from accounts.domain import AccountId
-from socialsite.services import Services
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from timelines.errors import FilterInvalid, FilterNotFound, FiltersCapReached
 from timelines.filters.repository import Filters
 from timelines.filters.service import FilterService

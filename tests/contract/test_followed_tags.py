@@ -2,7 +2,7 @@
 
 import pytest
 
-from socialsite.services import Services
+from socialsite.container import Services
 from tests.support.world import World, ids_of, ids_on
 from timelines import keys
 from timelines.errors import FollowedHashtagsCapReached

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.migration.opening import open_store
 from socialsite.store import Key, Store, StoreUrls
 from timelines import keys

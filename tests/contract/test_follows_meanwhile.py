@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store import Command, KeyDataShardedConnection, Reply, Store
 from tests.support.paging import ALICE, IDS, ON_ONE_SERVER, newest_first
 from tests.support.topologies import Deployment

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store import Store
 from tests.support.paging import ALICE, IDS, ON_ONE_SERVER, newest_first, read_by_pages, read_by_passes
 from tests.support.topologies import Deployment

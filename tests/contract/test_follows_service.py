@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from accounts.domain import DELETED, SUSPENDED, AccountId
+from accounts.domain import DELETED, SUSPENDED
 from accounts.errors import AccountNotFound
+from socialsite.ids import AccountId
 from socialsite.store import Store
 from tests.support.people import FakeAccountDirectory, RecordingTimelineCache
 from timelines.errors import CannotFollowSelf, FollowingCapReached

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store import Store
 from tests.support.topologies import Deployment
 from timelines.graph.follow import Follow, FollowCounts

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from socialsite.services import open_services
+from socialsite.startup import open_services
 from tests.support.redis_server import RedisServer
 from tests.support.town import SampleSite
 from tests.support.world import World
-from timelines.archive.service import ArchivingService
 
 PASSWORD = "rather long words 9"
 
@@ -68,7 +67,7 @@ def test_a_full_server_is_backed_up(full: None, tmp_path: Path) -> None:
 
 async def _archive_all() -> int:
     async with open_services() as services:
-        moved = await ArchivingService.over(services).archive(services.clock.now_ms() + 60_000)
+        moved = await services.archiving.archive(services.clock.now_ms() + 60_000)
         return moved.posts
 
 

@@ -1,8 +1,7 @@
 """A reply whose parent is deleted meanwhile: the thread goes on through the gone one."""
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
-from socialsite.services import Services
+from socialsite.container import Services
+from socialsite.ids import AccountId, PostId
 from tests.support.topologies import Deployment
 from timelines import keys
 

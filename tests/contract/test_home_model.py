@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
-from accounts.domain import AccountId
 from socialsite.clock import FixedClock
-from socialsite.ids import PostId
+from socialsite.container import Services
+from socialsite.ids import AccountId, PostId
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, build_services
 from socialsite.store import Command, Node, Reply, Store
 from socialsite.store.address import Address
 from tests.support.nodes import SingleNodeTopology
@@ -66,7 +65,7 @@ class Run:
         self.chance = random.Random(seed)
         self.clock = FixedClock(1_900_000_000_000)
         self.store = Store(SingleNodeTopology(GivingWay(url, self.chance)))
-        self.services: Services = build_services(self.store, self.clock, LARGE if seed % 2 else SMALL)
+        self.services: Services = Services(self.store, self.clock, LARGE if seed % 2 else SMALL)
         self.steps_ms = FAST_MS if seed % 2 else SLOW_MS
         self.world = World(self.services)
         self.people: list[Person] = []

@@ -3,8 +3,8 @@
 import pytest
 
 from socialsite.clock import FixedClock
+from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, build_services
 from socialsite.store import Store
 from tests.support.nodes import CountingNode, SingleNodeTopology
 from tests.support.seats import home_viewer, visible_to
@@ -71,7 +71,7 @@ async def test_the_number_of_round_trips_does_not_grow_with_the_readers(redis_ur
     node = CountingNode(redis_url)
     store = Store(SingleNodeTopology(node))
     try:
-        services = build_services(store, FixedClock(1_900_000_000_000), ServiceConfig())
+        services = Services(store, FixedClock(1_900_000_000_000), ServiceConfig())
         world = World(services)
         bob = await world.person("bob")
         people = [await world.person(f"p{number}") for number in range(readers)]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from accounts.domain import AccountId
-from socialsite.services import Services
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from tests.support.corpora import corpus_path
 from tests.support.topologies import Deployment
 from timelines.importing.graph import GraphImport, GraphOptions
@@ -28,7 +28,7 @@ def written(path: Path, lines: Iterable[str]) -> Path:
 
 async def run(services: Services, path: Path, options: GraphOptions | None = None) -> Tally:
     tally = Tally()
-    await GraphImport.over(services).run(LineFile(path), options or GraphOptions(), tally, NOW_MS)
+    await services.graph_import.run(LineFile(path), options or GraphOptions(), tally, NOW_MS)
     return tally
 
 
@@ -74,7 +74,7 @@ async def test_self_loops_and_comments_are_skipped_and_bad_lines_reported(servic
     heard: list[tuple[int, str]] = []
     tally = Tally(on_refused=lambda number, reason: heard.append((number, reason)))
     path = written(tmp_path / "graph.tsv", lines)
-    await GraphImport.over(services).run(LineFile(path), GraphOptions(), tally, NOW_MS)
+    await services.graph_import.run(LineFile(path), GraphOptions(), tally, NOW_MS)
     assert tally.counts == {"self_loop": 1, "follows": 1, "standing": 0, "accounts": 2}
     assert heard == [(5, "columns"), (6, "columns"), (7, "handle"), (8, "handle"), (9, "line_too_long")]
     assert tally.refused == {"columns": 2, "handle": 2, "line_too_long": 1}
@@ -92,7 +92,8 @@ async def test_a_second_run_changes_nothing(services: Services, deployment: Depl
 
 
 async def test_a_stopped_run_is_finished_by_the_next(services: Services, tmp_path: Path) -> None:
-    importer = GraphImport.over(services, edges_per_batch=10)
+    importer = services.graph_import
+    importer._edges_per_batch = 10
     path = written(tmp_path / "graph.tsv", [f"{i}\t{i + 1}" for i in range(1, 101)])
 
     class Cut(LineFile):

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
+from socialsite.container import Services
 from socialsite.ids import PostId, id_at
-from socialsite.services import Services
 from socialsite.store import Store, StoreUnavailable
 from tests.support.corpora import corpus_path
 from tests.support.importing import NOW_MS, RULES, import_posts, read_profile_posts, row, write_rows
 from tests.support.topologies import Deployment
 from timelines.fanout.affected_timelines import AffectedTimelines
 from timelines.importing.authors import NoGraph
-from timelines.importing.graph import GraphImport, GraphOptions
+from timelines.importing.graph import GraphOptions
 from timelines.importing.lines import LineFile, Tally
 from timelines.importing.posts import PostsImport, PostsOptions
 from timelines.importing.repository import GraphRanks, ImportedPosts
@@ -190,7 +190,7 @@ async def test_homes_and_lists_show_what_was_imported(services: Services, tmp_pa
 async def test_authors_are_given_to_the_graph_by_rank(services: Services, tmp_path: Path) -> None:
     graph = tmp_path / "graph"
     graph.write_text("1\t9\n2\t9\n3\t9\n1\t8\n2\t8\n1\t7\n")
-    await GraphImport.over(services).run(LineFile(graph), GraphOptions(), Tally(), NOW_MS)
+    await services.graph_import.run(LineFile(graph), GraphOptions(), Tally(), NOW_MS)
     rows = [
         row(f"{author}{i}", author=author) for author, n in [("few", 1), ("most", 3), ("some", 2)] for i in range(n)
     ]

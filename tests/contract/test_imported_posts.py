@@ -1,7 +1,6 @@
 """What imports keep, to the letter: posts that are gone, caps, and who leads the graph."""
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.store import Store
 from tests.support.scripting import run_command
 from timelines import keys

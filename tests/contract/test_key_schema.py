@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from accounts.domain import AccountId
 from socialsite.admin.audit_log import Actor, AuditLog
 from socialsite.asgi import application
-from socialsite.ids import PostId
+from socialsite.container import Services
+from socialsite.ids import AccountId, PostId
 from socialsite.migration.opening import open_store
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.buffer_flush import FlushResult
@@ -20,19 +20,19 @@ from socialsite.recipes.lock import Lock
 from socialsite.recipes.periodic_tasks import PeriodicTasks
 from socialsite.recipes.pubsub_listener import PubSubListener
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store import Key
 from socialsite.store.key import KEY_PATTERN
-from socialsite.web.middleware.services import loop_services
+from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser
 from tests.support.key_document import COMMON_ROWS, KeyRow, KeyWatch, read_table
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.world import World
 from timelines.audit.repair_log import AuditDrift
-from timelines.importing.graph import GraphImport, GraphOptions
+from timelines.importing.graph import GraphOptions
 from timelines.importing.lines import LineFile, Tally
-from timelines.importing.posts import PostsImport, PostsOptions
+from timelines.importing.posts import PostsOptions
 from timelines.importing.rows import RowRules
 from timelines.live.delivery_lag import DeliveryLag
 from timelines.notifications.pending_repository import PendingNotification
@@ -177,10 +177,10 @@ async def use_imports(site: Services, directory: Path) -> None:
     now_ms = site.clock.now_ms()
     graph, posts = directory / "graph.txt", directory / "posts.jsonl"
     graph.write_text("1 2\n1 3\n2 3\n")
-    await GraphImport.over(site).run(LineFile(graph), GraphOptions(), Tally(), now_ms)
+    await site.graph_import.run(LineFile(graph), GraphOptions(), Tally(), now_ms)
     posts.write_text('{"id": "x:{1}", "author": "ann", "created_at": "2015-06-01T10:00:00Z", "text": "old"}\n')
     rules = RowRules(max_graphemes=500, latest_ms=now_ms)
-    await PostsImport.over(site).run(LineFile(posts), PostsOptions(rules, False, False), Tally(), now_ms)
+    await site.posts_import.run(LineFile(posts), PostsOptions(rules, False, False), Tally(), now_ms)
 
 
 async def test_the_keys_of_client_side_shards_have_their_lines() -> None:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId, id_at
+from socialsite.ids import AccountId, PostId, id_at
 from socialsite.store import Store
 from timelines import keys
 from timelines.posts.post import Post

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 
+from socialsite.container import Services
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.rate_limit import Identifier
-from socialsite.services import Services
 from tests.support.commands import run_command, run_with_services
 from tests.support.world import World
 

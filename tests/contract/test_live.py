@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from accounts.domain import AccountId, Author
-from socialsite.ids import PostId
-from socialsite.services import Services
+from accounts.domain import Author
+from socialsite.container import Services
+from socialsite.ids import AccountId, PostId
 from timelines.ids import ListId
 from timelines.live.process_messages import (
     CountsChanged,

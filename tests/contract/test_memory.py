@@ -12,17 +12,18 @@ import pytest
 import pytest_asyncio
 from django.core.management import CommandError
 
+from socialsite.container import Services
 from socialsite.maintenance.forecast import TimelineCaps, key_table_bytes, make_forecast
 from socialsite.maintenance.memory import MemoryMeter, read_node_memory
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from tests.support.cluster import RedisCluster
 from tests.support.commands import run_command, run_with_services
 from tests.support.town import SampleSite
 from tests.support.world import World
-from timelines.importing.graph import GraphImport, GraphOptions
+from timelines.importing.graph import GraphOptions
 from timelines.importing.lines import LineFile, Tally
-from timelines.importing.posts import PostsImport, PostsOptions
+from timelines.importing.posts import PostsOptions
 from timelines.importing.rows import RowRules
 
 DAY_MS = 86_400_000
@@ -33,7 +34,7 @@ async def import_graph(services: Services, path: Path) -> None:
     picks = random.Random(7)
     lines = {(picks.randrange(400), int(picks.paretovariate(0.8)) % 400) for _ in range(6000)}
     await asyncio.to_thread(path.write_text, "".join(f"{a}\t{b}\n" for a, b in lines))
-    await GraphImport.over(services).run(LineFile(path), GraphOptions(), Tally(), services.clock.now_ms())
+    await services.graph_import.run(LineFile(path), GraphOptions(), Tally(), services.clock.now_ms())
 
 
 async def import_posts(services: Services, path: Path, first: int, count: int) -> None:
@@ -49,7 +50,7 @@ async def import_posts(services: Services, path: Path, first: int, count: int) -
             }  # fmt: skip
             file.write(json.dumps(row) + "\n")
     rules = RowRules(max_graphemes=500, latest_ms=services.clock.now_ms())
-    importer = PostsImport.over(services)
+    importer = services.posts_import
     await importer.run(LineFile(path), PostsOptions(rules), Tally(), services.clock.now_ms())
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from socialsite.admin.memory import MemorySnapshotCache
 from socialsite.admin.memory_shared import SHARED_FAMILIES, SharedKeySampler
+from socialsite.container import Services
 from socialsite.maintenance.forecast import TimelineCaps, make_forecast
 from socialsite.maintenance.memory import MemoryMeter, MemoryReport
-from socialsite.services import Services
 from tests.support.world import World
 from timelines import keys
-from timelines.importing.graph import GraphImport, GraphOptions
+from timelines.importing.graph import GraphOptions
 from timelines.importing.lines import LineFile, Tally
-from timelines.importing.posts import PostsImport, PostsOptions
+from timelines.importing.posts import PostsOptions
 from timelines.importing.rows import RowRules
 from timelines.posts.post import UNLISTED, Post
 from timelines.search.repository import PostIndex
@@ -35,9 +35,9 @@ async def import_posts_mostly_of_one(services: Services, folder: Path) -> None:
         author = f"n{picks.randrange(AUTHORS) if number % 2 else 0}"
         rows.write(json.dumps({"id": f"{number}", "author": author, "created_at": at, "text": words}) + "\n")
     posts.write_text(rows.getvalue())
-    await GraphImport.over(services).run(LineFile(graph), GraphOptions(), Tally(), now_ms)
+    await services.graph_import.run(LineFile(graph), GraphOptions(), Tally(), now_ms)
     rules = PostsOptions(RowRules(max_graphemes=500, latest_ms=now_ms))
-    await PostsImport.over(services).run(LineFile(posts), rules, Tally(), now_ms)
+    await services.posts_import.run(LineFile(posts), rules, Tally(), now_ms)
 
 
 async def test_a_sample_foretells_like_the_whole_where_one_key_holds_half_of_its_family(

@@ -22,7 +22,7 @@ from socialsite.migration.opening import open_store
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.series import ALL_MEMBERS
 from socialsite.service_config import ServiceConfig
-from socialsite.services import open_services
+from socialsite.startup import open_services
 from socialsite.store import Store, StoreUrls
 from tests.support.buffering import POST_ENTITY, totals_key
 from tests.support.redis_server import RedisServer

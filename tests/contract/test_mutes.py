@@ -1,6 +1,6 @@
 """Mutes: for a time or for good, how they end, and in which order they are shown."""
 
-from socialsite.services import Services
+from socialsite.container import Services
 from tests.support.relating import read_relation, service_with_cap_of_one
 from tests.support.world import World
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes

@@ -2,9 +2,8 @@
 
 import asyncio
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
-from socialsite.services import Services
+from socialsite.container import Services
+from socialsite.ids import AccountId, PostId
 from tests.support.noticing import ThreePeople, count_unread, mark_all_read, notification_texts
 from tests.support.reacting import PersonReactions
 from tests.support.world import World

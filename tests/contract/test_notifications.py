@@ -1,6 +1,6 @@
 """Notifications: who is told of what, once, and what of it is seen."""
 
-from socialsite.services import Services
+from socialsite.container import Services
 from tests.support.noticing import ThreePeople, count_unread, mark_all_read, notification_texts
 from tests.support.reacting import PersonReactions
 from tests.support.world import World

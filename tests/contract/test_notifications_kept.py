@@ -2,8 +2,8 @@
 
 import pytest
 
-from accounts.domain import DAY_MS, AccountId
-from socialsite.ids import PostId, id_at
+from accounts.domain import DAY_MS
+from socialsite.ids import AccountId, PostId, id_at
 from socialsite.store import Store
 from tests.support.scripting import run_command
 from timelines import keys

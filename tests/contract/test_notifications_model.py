@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from socialsite.container import Services
 from socialsite.errors import ApiError
 from socialsite.ids import PostId
-from socialsite.services import Services
 from tests.support.reacting import PersonReactions
 from tests.support.world import Person, World
 from timelines.posts.post import Post

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from accounts.domain import AccountId
 from socialsite import settings_parsers as environment
 from socialsite.admin.audit_log import Actor, AuditLog, audit_log_key
 from socialsite.admin.dashboard import read_dashboard
@@ -14,11 +13,12 @@ from socialsite.admin.memory_sample import MemorySampler, count_unexplained_byte
 from socialsite.admin.moderation import Moderation
 from socialsite.admin.nodes import estimate_delivery_shares, parse_slow_call, read_node_health
 from socialsite.admin.processes import count_processes
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from socialsite.maintenance.backup import Backup
 from socialsite.maintenance.backup_file import BackupReader
 from socialsite.maintenance.memory import read_node_memory
 from socialsite.maintenance.restore import Restore, make_store_body_writer
-from socialsite.services import Services
 from socialsite.store.topology.standalone import Standalone
 from tests.support.world import World
 from timelines import keys

@@ -6,10 +6,8 @@ from typing import Any
 import pytest
 
 from socialsite.clock import FixedClock
+from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services
-from socialsite.services.ground import Ground
-from socialsite.services.people import build_following
 from tests.support.world import Person, World
 from timelines.notifications.pending import OVERDUE_MS, PendingNotificationService
 from timelines.posts.post import Post
@@ -31,7 +29,7 @@ class Dying:
         return die
 
 
-class DyingGround(Ground):
+class DyingServices(Services):
     notifications = Dying()  # type: ignore[assignment]
 
 
@@ -43,11 +41,11 @@ class PendingNotificationScenario:
         self.now_ms = services.clock.now_ms()
 
     async def done(self) -> None:
-        await self._done(Ground(self.services.store, self.services.clock, ServiceConfig()))
+        await self._done(Services(self.services.store, self.services.clock, ServiceConfig()))
 
     async def done_by_one_who_dies(self) -> None:
         with pytest.raises(Died):
-            await self._done(DyingGround(self.services.store, self.services.clock, ServiceConfig()))
+            await self._done(DyingServices(self.services.store, self.services.clock, ServiceConfig()))
 
     async def taken_back(self) -> None:
         if self.kind == "like":
@@ -64,14 +62,14 @@ class PendingNotificationScenario:
     def worker(self) -> PendingNotificationService:
         """Its turn once what is owed now is overdue."""
         clock = FixedClock(self.now_ms + 2 * OVERDUE_MS)
-        return Ground(self.services.store, clock, ServiceConfig()).owed_notices
+        return Services(self.services.store, clock, ServiceConfig()).owed_notices
 
-    async def _done(self, ground: Ground) -> None:
+    async def _done(self, services: Services) -> None:
         if self.kind == "like":
-            like = ground.reactions.like
+            like = services.reactions.like
             await like(account_id=self.bob.id, post_id=self.post.id, now_ms=self.now_ms)
         else:
-            follow = build_following(ground).follow
+            follow = services.following.follow
             await follow(follower_id=self.bob.id, followed_id=self.alice.id, now_ms=self.now_ms)
 
 

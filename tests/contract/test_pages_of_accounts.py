@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store import Store
 from timelines import keys
 from timelines.graph.account_zset_page import read_account_page

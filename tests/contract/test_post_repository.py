@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId, id_at
+from socialsite.ids import AccountId, PostId, id_at
 from socialsite.store import Reply, Store
 from timelines import keys
 from timelines.archive.sqlite import SQLiteArchive

@@ -6,9 +6,10 @@ import hashlib
 import msgspec
 import pytest
 
+from socialsite.container import Services
 from socialsite.ids import id_at
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store import StoreFull, StoreUrls
 from tests.support.topologies import Deployment
 from tests.support.world import Person, World, ids_of

@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from accounts.domain import AccountId
 from socialsite.clock import FixedClock
-from socialsite.ids import PostId
+from socialsite.container import Services
+from socialsite.ids import AccountId, PostId
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, build_services
 from socialsite.store import Store
 from tests.support.world import Person, World, ids_on
 from timelines.audit import Audit
@@ -27,7 +26,7 @@ def clock() -> FixedClock:
 @pytest.fixture
 def pulling(store: Store, clock: FixedClock) -> World:
     """A site where two followers are too many to push to."""
-    return World(build_services(store, clock, PULLING))
+    return World(Services(store, clock, PULLING))
 
 
 async def popular_author(world: World, clock: FixedClock) -> tuple[Person, Person, Person]:
@@ -75,7 +74,7 @@ async def test_the_audit_knows_what_homes_need_not_hold(pulling: World, clock: F
     await author.publishes("hello")
     await pulling.deliver_all()
     clock.advance(60_000)
-    report = await Audit.over(pulling.services, second_look_after_s=0).run()
+    report = await Audit(pulling.services.audit_places, second_look_after_s=0).run()
     assert not report.findings
 
 
@@ -86,7 +85,7 @@ async def test_switched_off_again_nothing_that_was_pulled_is_missing(
     pulled = await author.publishes("pulled")
     await pulling.deliver_all()
     clock.advance(1)
-    off = World(build_services(store, clock, SMALL))
+    off = World(Services(store, clock, SMALL))
     pushed = await off.services.publishing.publish(author_id=author.id, text="pushed", now_ms=clock.now_ms())
     await off.deliver_all()
     page = await off.services.reading.home(one.id)
@@ -98,7 +97,7 @@ async def test_switched_off_again_nothing_that_was_pulled_is_missing(
 async def test_pages_are_the_same_pushed_or_pulled(store: Store, clock: FixedClock, seed: int) -> None:
     """A random history: all pages of all homes merge the followed profiles, with cursors both ways."""
     chance = random.Random(seed)
-    world = World(build_services(store, clock, PULLING))
+    world = World(Services(store, clock, PULLING))
     people = [*await world.people(*(f"p{number}" for number in range(PEOPLE)))]
     follows: set[tuple[int, int]] = set()
     posts: dict[int, int] = {}

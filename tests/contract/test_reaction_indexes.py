@@ -4,8 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId, id_at
+from socialsite.ids import AccountId, PostId, id_at
 from socialsite.store import Key, Store
 from timelines import keys
 from timelines.posts.post import Post

@@ -4,9 +4,8 @@ import asyncio
 
 import pytest
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
-from socialsite.services import Services
+from socialsite.container import Services
+from socialsite.ids import AccountId, PostId
 from tests.support.reacting import PersonReactions
 from tests.support.world import World
 from timelines import keys

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
-from socialsite.services import Services
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from tests.support.relating import follow_request_sides, read_relation, service_with_cap_of_one
 from tests.support.world import World
 from timelines import keys

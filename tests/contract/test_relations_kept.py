@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store import Key, Store
 from tests.support.scripting import run_command
 from timelines import keys

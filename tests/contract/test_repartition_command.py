@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.core.management import CommandError, call_command
 
 from socialsite.service_config import ServiceConfig
-from socialsite.services import open_services
+from socialsite.startup import open_services
 from tests.support.redis_server import RedisServer
 from tests.support.world import Person, World
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 import pytest
 import pytest_asyncio
 
+from socialsite.container import Services
 from socialsite.management.commands.repartition import FOLLOW_EDGES
 from socialsite.migration import commands as operation
 from socialsite.migration.errors import MigrationRefused
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store import StoreUnavailable
 from tests.support.moving_town import read_whole_home
 from tests.support.redis_server import RedisServer

@@ -9,7 +9,7 @@ import asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.migration.opening import open_store
 from tests.support.redis_server import RedisServer
 from tests.support.rights_model import Timeline

@@ -3,7 +3,7 @@
 from prometheus_client import REGISTRY
 
 from socialsite.analytics import prometheus as metrics
-from socialsite.services import open_services
+from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 
 

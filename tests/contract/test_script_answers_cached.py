@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store import Store
 from tests.support.scripting import run_command, run_script
 from timelines import keys

@@ -4,8 +4,7 @@ import time
 
 import pytest
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.store import Key, Store
 from tests.support.scripting import run_command, run_script
 from timelines import keys

@@ -1,6 +1,6 @@
 """What the script of a reader's state answers, as its first lines promise it (test_script_answers.py)."""
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store import Reply, Store
 from tests.support.scripting import run_command, run_script
 from timelines.visibility.viewer_state import READER_STATE, RELATIONSHIP_KEY_BUILDERS

@@ -2,8 +2,7 @@
 
 import pytest
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.store import Script, Store
 from tests.support.scripting import run_command, run_script
 from timelines import keys

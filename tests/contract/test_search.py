@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from socialsite.container import Services
 from socialsite.ids import MAX_ID, PostId
-from socialsite.services import Services
 from tests.support.importing import import_old_post
 from tests.support.searching import search_index, search_post_ids
 from tests.support.world import World, ids_of, ids_on

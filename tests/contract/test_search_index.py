@@ -6,8 +6,7 @@ from itertools import pairwise
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from accounts.domain import AccountId
-from socialsite.ids import MAX_ID, PostId
+from socialsite.ids import MAX_ID, AccountId, PostId
 from socialsite.store import Store
 from socialsite.store.key import KEY_PATTERN
 from tests.support.searching import AUTHORS, keys_of, search_index

@@ -1,6 +1,6 @@
 """Completion: accounts by handle and name, hashtags by use, and never what the reader may not see."""
 
-from socialsite.services import Services
+from socialsite.container import Services
 from tests.support.world import Person, World
 from timelines import keys
 from timelines.posts.post import FOLLOWERS, UNLISTED

@@ -5,8 +5,9 @@ from zlib import crc32
 import pytest
 from django.core.management import call_command
 
+from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store import StoreUnavailable, StoreUrls
 from tests.support.redis_server import RedisServer
 from tests.support.searching import keys_of, search_index, search_post_ids

@@ -9,9 +9,9 @@ import pytest
 import pytest_asyncio
 
 from socialsite.clock import FixedClock
+from socialsite.container import Services
 from socialsite.ids import PostId
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, build_services
 from socialsite.store import Command, Reply, Store, StoreUnavailable
 from socialsite.web.socket_writer import TextFrame
 from tests.support.nodes import CountingNode, SingleNodeTopology
@@ -174,7 +174,7 @@ class Unsteady(CountingNode):
 async def unsteady(redis_url: str) -> AsyncIterator[tuple[ReplacementBoostScenario, Unsteady]]:
     node = Unsteady(redis_url)
     store = Store(SingleNodeTopology(node))
-    yield await town_of(build_services(store, FixedClock(1_900_000_000_000), ServiceConfig())), node
+    yield await town_of(Services(store, FixedClock(1_900_000_000_000), ServiceConfig())), node
     await store.close()
 
 

@@ -5,9 +5,10 @@ import re
 
 import pytest
 
+from socialsite.container import Services
 from socialsite.recipes.jobs import PermanentFailure
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from tests.support.topologies import Deployment
 from tests.support.world import World, ids_of

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
+from socialsite.container import Services
 from socialsite.ids import PostId
-from socialsite.services import Services
 from socialsite.store import Store
 from socialsite.store.key import KEY_PATTERN
 from tests.support.importing import import_old_post

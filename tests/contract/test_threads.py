@@ -6,9 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
-from socialsite.services import Services
+from socialsite.container import Services
+from socialsite.ids import AccountId, PostId
 from tests.support.topologies import Deployment
 from tests.support.world import Person, World
 from timelines import keys

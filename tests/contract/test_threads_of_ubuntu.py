@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
-from socialsite.services import Services
+from socialsite.container import Services
+from socialsite.ids import AccountId, PostId
 from tests.support.corpora import corpus_path, read_posts
 from tests.support.importing import NOW_MS, import_posts
 from timelines.importing.repository import ImportedPosts

@@ -13,7 +13,7 @@ from socialsite.clock import FixedClock
 from socialsite.ids import id_at
 from socialsite.migration.opening import open_store
 from socialsite.service_config import ServiceConfig
-from socialsite.services import open_services
+from socialsite.startup import open_services
 from socialsite.store import Key, Script, Store, StoreUnavailable
 from socialsite.store.slots import slot_of
 from socialsite.store.topology.cluster import MIN_REFRESH_INTERVAL_S

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from socialsite.migration.opening import open_store
-from socialsite.services import open_services
+from socialsite.startup import open_services
 from socialsite.store import CommandRefused, Key, Node, Script, Store, StoreError, StoreUnavailable, StoreUrls
 from socialsite.store.address import Address
 from socialsite.store.topology.twemproxy import (

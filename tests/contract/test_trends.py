@@ -2,8 +2,8 @@
 
 import pytest
 
-from accounts.domain import AccountId
-from socialsite.services import Services
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from tests.support.world import World
 from timelines.hashtags.trends import Trend
 from timelines.hashtags.trends_repository import HALF_LIFE_HOURS, HASHTAGS_PER_HOUR_CAP, Trends

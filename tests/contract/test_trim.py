@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from accounts import keys as account_keys
-from socialsite.services import Services, open_services
+from socialsite.container import Services
+from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from tests.support.commands import run_command, run_with_services
 from tests.support.topologies import Deployment
@@ -17,7 +18,7 @@ from timelines.audit.trimming import Trimming
 
 
 async def trim(town: SampleSite, **options: Any) -> dict[str, int]:
-    return dict(await Trimming.over(town.services, second_look_after_s=0.01).trim(**options))
+    return dict(await Trimming(town.services.audit_places, second_look_after_s=0.01).trim(**options))
 
 
 async def test_a_site_within_its_caps_loses_nothing(world: World, deployment: Deployment) -> None:
@@ -36,7 +37,7 @@ async def test_lowered_caps_cut_the_oldest_and_raise_the_floor(world: World, red
     whole = await town.alice.home_ids()
     config = dataclasses.replace(world.services.config, home_cap=4, public_cap=5, profile_cap=6)
     async with open_services(redis_urls, config) as lower:
-        trimming = Trimming.over(lower, second_look_after_s=0.01)
+        trimming = Trimming(lower.audit_places, second_look_after_s=0.01)
         would = await trimming.trim(dry_run=True)
         assert would == await trimming.trim()
         assert set(would) == {"home_entries", "public_entries", "profile_entries"}

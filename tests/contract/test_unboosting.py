@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from socialsite.services import Services
+from socialsite.container import Services
 from tests.support.reacting import PersonReactions
 from tests.support.world import World
 from timelines import keys

@@ -3,7 +3,7 @@
 import pytest
 
 from accounts.errors import AccountNotFound
-from socialsite.services import Services
+from socialsite.container import Services
 from tests.support.world import Person, World
 from timelines.graph.follow import Follow, FollowCounts
 from timelines.pages.page import PageRequest

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from accounts.domain import AccountId
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from socialsite.migration.opening import open_store
-from socialsite.services import Services, build_services
 from socialsite.store import Store
 from tests.support.redis_server import RedisServer
 from tests.support.rights_site import SMALL_CONFIG, STEPS, RightsSite
@@ -55,7 +55,7 @@ async def compared(store: Store, parts: list[Steps], limit: int) -> None:
         await World(site.services).deliver_all()
         for _ in range(2):  # the second time most of it is known
             warm = await pages(site, site.services, limit)
-        cold = await pages(site, build_services(store, site.clock, SMALL_CONFIG), limit)
+        cold = await pages(site, Services(store, site.clock, SMALL_CONFIG), limit)
         assert warm == cold
 
 

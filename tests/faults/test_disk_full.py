@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from socialsite.service_config import ServiceConfig
-from socialsite.services import open_services
+from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from socialsite.store.errors import StoreUnavailable
 from tests.support.outages import count_jobs
@@ -120,7 +120,7 @@ async def test_with_always_a_full_disk_ends_redis_and_what_was_acknowledged_stan
         async with open_services(StoreUrls(server.url), ServiceConfig()) as services:
             await World(services).deliver_all()
             stands = await services.repositories.posts.find_many(acknowledged)
-            report = await Audit.over(services, second_look_after_s=0.1).run()
+            report = await Audit(services.audit_places, second_look_after_s=0.1).run()
     print(f"always: {len(acknowledged)} posts acknowledged before the end, {len(stands)} stand")
     assert len(acknowledged) >= 20
     assert sorted(stands) == acknowledged

@@ -12,8 +12,9 @@ from typing import get_args
 import pytest_asyncio
 import redis
 
+from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from tests.support.world import Person, World
 from timelines.jobs import DeleteBoostsOfPost, Job, decode_job, encode_job

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from socialsite.service_config import ServiceConfig
-from socialsite.services import open_services
+from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from socialsite.store.errors import StoreUnavailable
 from tests.support.fault_proxy import Fault, FaultProxy

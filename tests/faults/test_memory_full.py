@@ -8,7 +8,7 @@ import pytest
 import redis
 
 from socialsite.service_config import ServiceConfig
-from socialsite.services import open_services
+from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from tests.support.outages import count_jobs
 from tests.support.pulse import TimedLoad
@@ -82,5 +82,5 @@ async def test_a_store_that_fills_refuses_posts_and_serves_everything_else(
 
 async def nothing_is_half_done(server: RedisServer) -> None:
     async with open_services(StoreUrls(server.url), ServiceConfig()) as opened:
-        report = await Audit.over(opened, second_look_after_s=0.5).run()
+        report = await Audit(opened.audit_places, second_look_after_s=0.5).run()
     assert not report.damage, [str(finding) for finding in report.findings]

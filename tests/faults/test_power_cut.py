@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from socialsite.service_config import ServiceConfig
-from socialsite.services import open_services
+from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from tests.support.power_cut import AOF_FILE, FsyncRecord, FsyncTracer, copy_durable_files, last_sync_before
 from tests.support.redis_server import RedisServer
@@ -93,7 +93,7 @@ async def found_on(disk: Path, post_ids: list[int]) -> set[int]:
     try:
         async with open_services(StoreUrls(server.url), ServiceConfig()) as services:
             await World(services).deliver_all()
-            report = await Audit.over(services, second_look_after_s=0.1).run()
+            report = await Audit(services.audit_places, second_look_after_s=0.1).run()
             assert not report.damage, [str(finding) for finding in report.findings]
             return set(await services.repositories.posts.find_many(post_ids))
     finally:

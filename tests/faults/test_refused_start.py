@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from socialsite.migration.opening import open_store
-from socialsite.services.starting import ServerTooOld, require_versions
+from socialsite.startup import ServerTooOld, require_versions
 from socialsite.store import Store
 from socialsite.store.partitioners import balanced_partitioner
 from socialsite.store.topology.shard_map import ShardMap

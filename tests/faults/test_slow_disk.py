@@ -15,10 +15,11 @@ import time
 import httpx
 import pytest
 
+from socialsite.container import Services
 from socialsite.migration.opening import open_store
 from socialsite.recipes.worker import Worker
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from tests.support.queues import open_queue
 from tests.support.redis_server import RedisServer
@@ -166,7 +167,7 @@ async def publish_amid_an_fsync(server: RedisServer, author: Person, policy: str
 async def lost_of(services: Services, answered: dict[float, int]) -> list[float]:
     """When each that is gone was answered; what stands is whole."""
     await World(services).deliver_all()
-    report = await Audit.over(services, second_look_after_s=0.1).run()
+    report = await Audit(services.audit_places, second_look_after_s=0.1).run()
     assert not report.damage, [str(finding) for finding in report.findings]
     stands = await services.repositories.posts.find_many(list(answered.values()))
     return sorted(at for at, post_id in answered.items() if post_id not in stands)

@@ -13,13 +13,12 @@ from socialsite.migration.opening import open_store
 from socialsite.migration.record import MigrationRoute as Way
 from socialsite.migration.store_pool import StorePool
 from socialsite.service_config import ServiceConfig
-from socialsite.services import open_services
+from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from socialsite.store.factory import create_topology
 from tests.support.redis_server import RedisServer
 from tests.support.slow_disk import key_of_payload, slow_disk, wait_until_fsync_begins
 from tests.support.world import World
-from timelines.archive.service import ArchivingService
 
 FSYNC_S = 1.5
 
@@ -57,7 +56,7 @@ async def test_what_comes_back_from_the_archive_stands_before_the_archive_lets_g
     try:
         async with open_services(StoreUrls(server.url), configuration) as services:
             post = await (await World(services).person("author")).publishes("once archived")
-            archiving = ArchivingService.over(services)
+            archiving = services.archiving
             assert (await archiving.archive(ms_from_id(post.id) + 1)).posts == 1
             with slow_disk(server, FSYNC_S):
                 await wait_until_fsync_begins(server, services.store)

@@ -12,9 +12,10 @@ import time
 
 import pytest
 
+from socialsite.container import Services
 from socialsite.ids import PostId
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from tests.support.world import Person, World
 from timelines.keys import home_timeline

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from socialsite.recipes.buffer import Entity
 from socialsite.service_config import ServiceConfig
-from socialsite.services import open_services
+from socialsite.startup import open_services
 
 ROOT = Path(__file__).resolve().parents[2]
 WITHIN_S = 90.0  # a tick of 10 s, and the start of a process on a busy machine

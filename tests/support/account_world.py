@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from accounts import current
 from accounts.accounts.repository import AccountRepository
 from accounts.accounts.service import AccountService
-from accounts.domain import AccountId, SessionLimits
+from accounts.domain import SessionLimits
 from accounts.models import Account
 from accounts.sessions.django_store import SessionStore
 from accounts.sessions.repository import SessionRepository
 from accounts.sessions.service import SessionService
 from socialsite.clock import FixedClock
+from socialsite.ids import AccountId
 from socialsite.store import Store
 
 NOW_MS = 1_800_000_000_000

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 from django.core.management import call_command
 
-from socialsite.services import Services, open_services
+from socialsite.container import Services
+from socialsite.startup import open_services
 
 Result = TypeVar("Result")
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from accounts import keys as account_keys
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from tests.support.town import SampleSite
 from timelines import keys
 from timelines.hashtags.repository import hashtag_key

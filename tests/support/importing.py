@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from accounts.domain import AccountId
-from socialsite.services import Services
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from timelines.importing.lines import LineFile, Tally
-from timelines.importing.posts import PostsImport, PostsOptions
+from timelines.importing.posts import PostsOptions
 from timelines.importing.rows import RowRules, ms_of_date
 from timelines.posts.post import Post
 
@@ -30,7 +30,7 @@ async def import_posts(
     services: Services, path: Path, rules: RowRules = RULES, *, to_graph: bool = False, dry: bool = False
 ) -> Tally:
     tally = Tally()
-    await PostsImport.over(services).run(LineFile(path), PostsOptions(rules, to_graph, dry), tally, NOW_MS)
+    await services.posts_import.run(LineFile(path), PostsOptions(rules, to_graph, dry), tally, NOW_MS)
     return tally
 
 

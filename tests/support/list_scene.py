@@ -3,8 +3,7 @@
 import random
 from collections.abc import Awaitable, Callable
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from tests.support.world import Person, World, ids_on
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList

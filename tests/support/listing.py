@@ -1,6 +1,6 @@
 """Lists of Alice as tests fill them: she has few, with few members."""
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from timelines.ids import ListId
 from timelines.lists.service import ListService
 

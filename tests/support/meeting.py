@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from accounts.errors import AccountNotFound
-from socialsite.services import Services
+from socialsite.container import Services
 from tests.support.world import Person, World, ids_on
 from timelines.errors import PostNotFound
 from timelines.ids import ListId

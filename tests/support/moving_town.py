@@ -5,10 +5,11 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
+from socialsite.container import Services
 from socialsite.ids import PostId
 from socialsite.recipes.worker import Worker
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store import StoreUnavailable, StoreUrls
 from tests.support.redis_server import RedisServer
 from tests.support.world import Person, World, ids_of

@@ -3,7 +3,7 @@
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from timelines.graph.follow import FIRST_PASS, FollowCursor
 from timelines.graph.repository import Follows
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Iterable
 
-from accounts.domain import ACTIVE, AccountId, AccountState, Author
+from accounts.domain import ACTIVE, AccountState, Author
+from socialsite.ids import AccountId
 
 
 class FakeAccountDirectory:

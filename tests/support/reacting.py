@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
-from socialsite.services import Services
+from socialsite.container import Services
+from socialsite.ids import AccountId, PostId
 from tests.support.world import Person
 from timelines import keys
 from timelines.pages.page import HydratedPost

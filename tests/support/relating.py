@@ -1,6 +1,6 @@
 """What stands between two people, as tests look at it."""
 
-from socialsite.services import Services
+from socialsite.container import Services
 from tests.support.world import Person
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.graph.relation import Relationship

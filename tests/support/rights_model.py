@@ -8,8 +8,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Literal
 
-from accounts.domain import AccountId
 from socialsite.clock import FixedClock
+from socialsite.ids import AccountId
 from timelines.posts.post import Post
 from timelines.visibility.filter import KeywordFilter
 

@@ -5,15 +5,15 @@ from typing import Self
 
 from hypothesis import strategies as st
 
-from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
 from socialsite.clock import FixedClock
+from socialsite.container import Services
+from socialsite.errors import ApiError
+from socialsite.ids import AccountId
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, build_services
 from socialsite.store import Store
 from tests.support.rights_model import RightsModel
 from tests.support.world import Person, World
-from timelines.errors import TimelinesError
 from timelines.ids import ListId
 from timelines.pages.page import TimelinePage
 from timelines.visibility.rights import NO_EXPIRY_MS
@@ -43,7 +43,7 @@ class RightsSite(RightsModel):
     @classmethod
     async def create(cls, store: Store) -> Self:
         clock = FixedClock(1_900_000_000_000)
-        services = build_services(store, clock, SMALL_CONFIG)
+        services = Services(store, clock, SMALL_CONFIG)
         people = await World(services).people(*(f"p{number}" for number in range(PEOPLE)))
         lists = {owner.id: (await owner.makes_list(*people)).id for owner in people}
         return cls(clock=clock, services=services, people=people, lists=lists)
@@ -71,7 +71,7 @@ class RightsSite(RightsModel):
             await self.services.reactions.boost(
                 account_id=one.id, post_id=self.posts[-1 - number].id, now_ms=self.clock.now_ms()
             )
-        except TimelinesError:
+        except ApiError:
             return
         page = await self.services.reading.profile(one.id, viewer_id=one.id, limit=1)
         self.boosts += [entry.post for entry in page.entries if entry.post.boost_of is not None]
@@ -81,7 +81,7 @@ class RightsSite(RightsModel):
         may = one is not other and not self.is_block_between(one.id, other.id) and not {*pair} & self.suspended
         try:
             await one.follows(other)
-        except (AccountNotFound, TimelinesError):
+        except (AccountNotFound, ApiError):
             assert not may
             return
         assert may

@@ -1,8 +1,7 @@
 """Search as readers ask it, and the index of posts itself: what it answers, and where its keys lie."""
 
-from accounts.domain import AccountId
-from socialsite.ids import MAX_ID, PostId
-from socialsite.services import Services
+from socialsite.container import Services
+from socialsite.ids import MAX_ID, AccountId, PostId
 from socialsite.store import Key
 from tests.support.world import Person, ids_on
 from timelines.posts.post import Post

@@ -1,6 +1,6 @@
 """Places at which readers sit before open timelines, and who of them is sent a post."""
 
-from socialsite.services import Services
+from socialsite.container import Services
 from tests.support.world import Person
 from timelines.posts.post import Post
 from timelines.reading.batch_hydration import ViewerContext, hydrate_for_viewers

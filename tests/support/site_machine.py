@@ -13,12 +13,11 @@ from typing import Any, ClassVar, TypeVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize
 
-from accounts.domain import AccountId
 from socialsite.clock import FixedClock
-from socialsite.ids import PostId
+from socialsite.container import Services
+from socialsite.ids import AccountId, PostId
 from socialsite.migration.opening import open_store
 from socialsite.service_config import ServiceConfig
-from socialsite.services import build_services
 from tests.support.site_model import SiteModel
 from tests.support.topologies import Deployment
 from tests.support.world import World
@@ -63,7 +62,7 @@ class SiteMachine(RuleBasedStateMachine):
 
     async def _begin(self, befriended: bool) -> None:
         self.store = await open_store(self.deployment.urls)
-        self.services = build_services(self.store, self.clock, self.config)
+        self.services = Services(self.store, self.clock, self.config)
         self.world = World(self.services)
         await self.services.outbox.create_group()
         people = await self.world.people(*(f"p{number}" for number in range(PEOPLE)))

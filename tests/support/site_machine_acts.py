@@ -7,8 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from tests.support.site_machine import ITEM_INDEXES, MOST_PEOPLE, PERSON_INDEXES
 from tests.support.site_machine_pages import TAG, WORD, PageInvariants
 from tests.support.site_model import ModelPost

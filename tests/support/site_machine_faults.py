@@ -6,7 +6,7 @@ from itertools import chain
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store import Key
 from tests.support.site_machine import PERSON_INDEXES
 from tests.support.site_machine_acts import POST_DRAFTS, PeopleActions, PostDrafts

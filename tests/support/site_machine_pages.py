@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis.stateful import invariant, rule
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from tests.support.site_machine import SiteMachine
 from timelines.ids import ListId
 from timelines.pages.page import HydratedPost, TimelinePage

@@ -55,7 +55,7 @@ class SampleSite:
         return reply
 
     async def audit(self, **options: Any) -> AuditReport:
-        return await Audit.over(self.services, second_look_after_s=0.01).run(**options)
+        return await Audit(self.services.audit_places, second_look_after_s=0.01).run(**options)
 
     async def repair_until_clean(self) -> None:
         """Repaired in a few rounds: what one mends lets the next see more."""

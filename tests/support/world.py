@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from accounts.domain import AccountId
 from accounts.models import Account
-from socialsite.ids import PostId
-from socialsite.services import Services
+from socialsite.container import Services
+from socialsite.ids import AccountId, PostId
 from timelines.lists.account_list import AccountList
 from timelines.pages.page import TimelinePage
 from timelines.posts.post import Post

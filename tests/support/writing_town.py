@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from socialsite.clock import FixedClock
+from socialsite.container import Services
 from socialsite.recipes.pubsub_listener import members_key, processes_key
-from socialsite.services import Services
 from tests.support.reacting import PersonReactions
 from tests.support.world import Person, World
 from timelines.lists.account_list import AccountList

@@ -3,8 +3,7 @@
 import pytest
 
 from accounts.accounts.repository import AccountRepository
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.store import EncodedPipeline, Read, Store
 from socialsite.store.commands import Command
 from socialsite.store.encoding import PipelineChain, encode_pipeline

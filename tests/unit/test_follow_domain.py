@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from timelines.graph.follow import FIRST_PASS, FollowCursor, PassCursor
 from timelines.lists.account_list import TITLE_MAX_BYTES, normalize_title
 

@@ -5,8 +5,7 @@ import pytest
 from django.contrib.messages.storage.cookie import CookieStorage
 from django.test import RequestFactory
 
-from accounts.errors import SignInRequired
-from socialsite.errors import MalformedRequest, MethodNotAllowed
+from socialsite.errors import MalformedRequest, MethodNotAllowed, SignInRequired
 from socialsite.web.requests import (
     dispatch_by_method,
     format_iso_time,

@@ -3,8 +3,7 @@
 import msgspec
 import pytest
 
-from accounts.domain import AccountId
-from socialsite.ids import MAX_ID, PostId
+from socialsite.ids import MAX_ID, AccountId, PostId
 from timelines.jobs import DeleteBoostsOfPost, SyndicatePass, SyndicatePost, decode_job, encode_job
 from timelines.posts.post import Post
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList, Operation
 from timelines.lists.algebra import MAX_LEAVES, InvalidExpression, ListExpression, build_expression, validate_parts

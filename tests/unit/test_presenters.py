@@ -4,9 +4,9 @@ import pytest
 from django.utils.translation import override
 from msgspec.structs import replace
 
-from accounts.domain import AccountId, Author
+from accounts.domain import Author
 from accounts.models import Account
-from socialsite.ids import PostId, id_at
+from socialsite.ids import AccountId, PostId, id_at
 from timelines.graph.follow import FollowCounts
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList

@@ -2,8 +2,8 @@
 
 import pytest
 
-from accounts.domain import AccountId, Author
-from socialsite.ids import PostId, id_at
+from accounts.domain import Author
+from socialsite.ids import AccountId, PostId, id_at
 from timelines.live.subscriptions import MAX_REPLAYED_ENTRIES, REWIND_MS, read_missed, read_newest_id
 from timelines.pages.page import HydratedPost, TimelinePage
 from timelines.posts.post import Post, PostCounts

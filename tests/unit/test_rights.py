@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.domain import AccountId, Author
-from socialsite.ids import PostId
+from accounts.domain import Author
+from socialsite.ids import AccountId, PostId
 from timelines.posts.post import FOLLOWERS, PUBLIC, UNLISTED, Post
 from timelines.visibility.rights import ViewContext, ViewerRelations, may_see, sees_every_followed_post
 

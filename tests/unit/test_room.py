@@ -1,7 +1,6 @@
 """What waits for a replay, and what never comes."""
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.web.socket_writer import TextFrame
 from timelines.live.channels import Channel
 from timelines.live.socket_registry import (

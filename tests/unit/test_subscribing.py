@@ -2,8 +2,8 @@
 
 import asyncio
 
-from accounts.domain import AccountId
 from socialsite.clock import FixedClock
+from socialsite.ids import AccountId
 from socialsite.web.socket_writer import TextFrame
 from timelines.live.channels import Channel
 from timelines.live.socket_registry import LiveSocket, SocketRegistry, Subscription

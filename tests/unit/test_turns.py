@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from timelines.fanout.time_slice import MAX_CONCURRENT_PASSES, run_concurrently, run_slice
 from timelines.graph.follow import PassCursor, PassPage
 

@@ -7,9 +7,10 @@ import pytest_asyncio
 
 from socialsite.asgi import application
 from socialsite.clock import FixedClock
+from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, build_services, open_services
-from socialsite.web.middleware.services import loop_services
+from socialsite.startup import open_services
+from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser
 from tests.support.redis_server import RedisServer
 from tests.support.sockets import DaphneProcess, running_daphne
@@ -42,7 +43,7 @@ async def limited_site(redis_url: str) -> AsyncIterator[Services]:
     config = ServiceConfig(rate_limits={"post": 3, "follow": 2, "address": 40})
     async with open_services(redis_url, config) as opened:
         now_ms = opened.clock.now_ms()
-        standing = build_services(opened.store, FixedClock(now_ms - now_ms % 60_000 + 30_000), config)
+        standing = Services(opened.store, FixedClock(now_ms - now_ms % 60_000 + 30_000), config)
         loop_services.bind(standing)
         yield standing
 

@@ -1,6 +1,6 @@
 """Following hashtags and what is talked about, over HTTP and on the socket."""
 
-from socialsite.services import Services
+from socialsite.container import Services
 from tests.support.browser import HttpBrowser
 from tests.support.sockets import DaphneProcess, open_socket, sign_in_cookie
 from tests.support.world import World

@@ -5,8 +5,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from socialsite.service_config import ServiceConfig
-from socialsite.services import open_services
-from socialsite.web.middleware.services import loop_services
+from socialsite.startup import open_services
+from socialsite.web.services import loop_services
 
 
 async def test_following_answers_with_how_it_stands(alice, bob):

@@ -4,10 +4,11 @@ import re
 
 import pytest
 
+from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store import StoreUrls
-from socialsite.web.middleware.services import loop_services
+from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser, hidden_field
 from tests.support.redis_server import RedisServer
 from tests.support.world import World

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from accounts.domain import AccountId
 from socialsite.admin.audit_log import AuditLog
-from socialsite.services import Services
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from tests.support.browser import HttpBrowser
 from tests.support.routes import routes
 from tests.support.visitor import PASSWORD

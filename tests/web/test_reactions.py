@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from socialsite.services import Services
+from socialsite.container import Services
 from tests.support.browser import HttpBrowser
 from tests.support.world import World
 

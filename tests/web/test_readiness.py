@@ -8,11 +8,12 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import pytest_asyncio
 
+from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from socialsite.web.health import COMPONENTS, check_readiness, state_from_info
-from socialsite.web.middleware.services import loop_services
+from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import StallMonitor

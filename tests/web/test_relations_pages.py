@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from socialsite.services import Services
+from socialsite.container import Services
 from tests.support.browser import HttpBrowser
 from tests.support.world import World
 

@@ -5,10 +5,11 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from accounts.domain import AccountId
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
-from socialsite.web.middleware.services import loop_services
+from socialsite.startup import open_services
+from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser
 from tests.support.replicas import ReplicatedServer, count_reads, replicated_server
 from tests.support.world import World

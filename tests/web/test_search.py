@@ -6,8 +6,8 @@ from urllib.parse import quote
 import pytest
 
 from socialsite.service_config import ServiceConfig
-from socialsite.services import open_services
-from socialsite.web.middleware.services import loop_services
+from socialsite.startup import open_services
+from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser
 
 DAY = "2026-01-31"

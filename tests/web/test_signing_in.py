@@ -3,8 +3,8 @@
 import pytest
 
 from socialsite.service_config import ServiceConfig
-from socialsite.services import open_services
-from socialsite.web.middleware.services import loop_services
+from socialsite.startup import open_services
+from socialsite.web.services import loop_services
 from tests.support.browser import cookies_of
 from tests.support.visitor import PASSWORD
 

@@ -2,11 +2,8 @@
 
 import pytest
 
-from accounts.errors import AccountsError
-from socialsite.errors import RequestError
 from socialsite.web.middleware.errors import HANDLED_ERRORS, STATUS_BY_ERROR, get_error_status
 from tests.support.browser import JSON_HEADERS
-from timelines.errors import TimelinesError
 
 
 async def test_robots_are_told_what_is_not_for_them(visitor):
@@ -45,13 +42,6 @@ async def test_a_405_names_the_methods_there_are(visitor):
     answer = await visitor.get("/posts/")
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
     assert "<h1>" in answer.text
-
-
-def test_every_error_of_the_apps_has_its_status():
-    """No class is forgotten in the one table; the bases themselves are never raised."""
-    for base in (AccountsError, TimelinesError, RequestError):
-        for kind in base.__subclasses__():
-            assert kind in HANDLED_ERRORS, kind
 
 
 def test_what_the_table_does_not_know_is_a_defect():

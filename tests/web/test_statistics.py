@@ -3,7 +3,7 @@
 import pytest
 
 from accounts.errors import HandleTaken
-from socialsite.services import Services
+from socialsite.container import Services
 from tests.support.browser import HttpBrowser
 from tests.web.conftest import OpenBrowser
 

@@ -8,10 +8,11 @@ from os import kill
 
 import pytest_asyncio
 
+from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.web.handler import REQUEST_DEADLINE_S
-from socialsite.web.middleware.services import loop_services
+from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser, cookies_of
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import StallMonitor

@@ -12,15 +12,15 @@ from typing import Any
 import pytest_asyncio
 
 from socialsite.asgi import application
+from socialsite.container import Services
 from socialsite.maintenance.backup_file import BackupReader
 from socialsite.maintenance.restore import Restore
 from socialsite.service_config import ServiceConfig
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.web.middleware.services import loop_services
 from tests.support.browser import HttpBrowser
 from timelines.archive.service import ArchivedBodies
 from timelines.audit import Audit
-from timelines.audit.rebuild_after_restore import Recovering
 
 DATA = Path(__file__).parents[1] / "data"
 EXPECTED: dict[str, Any] = json.loads((DATA / "stored_by_93ae5cb.json").read_text())
@@ -40,14 +40,14 @@ async def site(redis_url: str, tmp_path: Path) -> AsyncIterator[Services]:
 
 
 async def test_the_audit_of_the_restored_site_finds_nothing(site: Services) -> None:
-    assert not (await Recovering(site).recover()).findings
-    report = await Audit.over(site, second_look_after_s=0.01).run()
+    assert not (await site.recovering.recover()).findings
+    report = await Audit(site.audit_places, second_look_after_s=0.01).run()
     assert [str(finding) for finding in report.findings] == []
     assert report.strays.unknown == 0
 
 
 async def test_every_page_answers_as_it_did(site: Services) -> None:
-    await Recovering(site).recover()
+    await site.recovering.recover()
     for handle, pages in EXPECTED["pages"].items():
         async with HttpBrowser(application) as browser:
             if handle:

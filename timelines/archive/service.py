@@ -6,7 +6,6 @@ disk. So a crash at any point and any number of repetitions neither lose nor dup
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 from socialsite.ids import id_at
@@ -18,9 +17,6 @@ from timelines import keys
 from timelines.posts.archive import Archive, ArchivedBody
 from timelines.posts.post import Post, decode_post
 from timelines.posts.stored_values import PostState, decode_stored
-
-if TYPE_CHECKING:
-    from socialsite.services import Services
 
 TO_MARKER = load_script("archive_post.lua", __package__)
 TO_BODY = load_script("unarchive_post.lua", __package__)
@@ -41,10 +37,6 @@ class ArchivingService:
     def __init__(self, store: Store, archive: Archive) -> None:
         self._store = store
         self._archive = archive
-
-    @classmethod
-    def over(cls, services: "Services") -> Self:
-        return cls(services.store, services.repositories.archive)
 
     async def archive(
         self, before_ms: int, on_progress: OnProgress = ignore_progress, *, dry_run: bool = False

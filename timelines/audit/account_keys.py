@@ -1,7 +1,7 @@
 """The keys that are one account's alone, besides its posts and sessions: for audits and weighing."""
 
 from accounts import keys as account_keys
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store import Key
 from timelines import keys
 

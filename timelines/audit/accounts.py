@@ -5,7 +5,8 @@ from functools import partial
 
 from accounts import keys as account_keys
 from accounts.accounts.stored_values import ACCOUNT_FIELDS
-from accounts.domain import DELETED, SUSPENDED, AccountId
+from accounts.domain import DELETED, SUSPENDED
+from socialsite.ids import AccountId
 from socialsite.store import Command, Key, Reply
 from timelines import keys
 from timelines.audit.discrepancy import Finding
@@ -125,7 +126,7 @@ class AccountChecks:
             account_id = int(key.tag)
             if not await look.is_unswept(account_id):
                 continue
-            owned = [*self._places.at.profiles.keys.feed_keys(account_id), keys.list_index(account_id)]
+            owned = [*self._places.profiles.keys.feed_keys(account_id), keys.list_index(account_id)]
             owned += [side(f"p{number}", account_id) for side in sides for number in partitions]
             left = sum(await look.gather(("ZCARD", each) for each in owned))
             if left:  # counted, so that a sweep at work is no damage: it leaves less at the second look

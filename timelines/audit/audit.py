@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Self
 
 import structlog
 
@@ -30,9 +29,6 @@ from timelines.audit.reader import Looking
 from timelines.audit.repairs import Places
 from timelines.audit.types import NO_TYPE
 from timelines.audit.unknown_keys import Strays
-
-if TYPE_CHECKING:
-    from socialsite.services import Services
 
 SECOND_LOOK_AFTER_S = 2.0
 SUSPICIONS_AT_ONCE = 2_000
@@ -78,10 +74,6 @@ class Audit:
         self._families = Families(places, self._public)
         self._pause_s = second_look_after_s
 
-    @classmethod
-    def over(cls, services: "Services", *, second_look_after_s: float = SECOND_LOOK_AFTER_S) -> Self:
-        return cls(Places.of(services), second_look_after_s=second_look_after_s)
-
     async def run(
         self,
         *,
@@ -117,13 +109,13 @@ class Audit:
             return
         async for found in sample_keys(self._places.store, sample, on_step):
             yield found
-        last, config = await self._places.at.accounts.last_id(), self._places.config
+        last, config = await self._places.accounts.last_id(), self._places.config
         for _ in range(min(last, sample // KEYS_PER_ACCOUNT_SAMPLED)):
             account_id = random.randint(1, last)  # noqa: S311 - not a secret
             yield owned_keys(account_id, config.follow_partitions, config.profile_partitions)
 
     def _look(self) -> Looking:
-        return Looking(self._places.store, self._places.outbox, self._places.at.posts)
+        return Looking(self._places.store, self._places.outbox, self._places.posts)
 
     async def _checked(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
         findings: list[Finding] = []

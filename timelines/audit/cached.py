@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId, id_at
+from socialsite.ids import AccountId, PostId, id_at
 from socialsite.store import Key
 from timelines import keys
 from timelines.audit.discrepancy import Finding
@@ -44,10 +43,10 @@ class CachedChecks:
         for key in found:
             owner = AccountId(int(key.tag))
             if states[owner] == ABSENT:
-                forget = partial(self._places.at.homes.invalidate, owner)
+                forget = partial(self._places.homes.invalidate, owner)
                 findings.append(Finding("home_of_nobody", key, repair=forget))
             else:
-                findings += await self._timeline(look, key, owner, self._places.at.homes)
+                findings += await self._timeline(look, key, owner, self._places.homes)
         return findings
 
     async def list_timelines(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
@@ -56,10 +55,10 @@ class CachedChecks:
         findings: list[Finding] = []
         for key, list_id, left_ms in zip(found, ids, lives, strict=True):
             if left_ms != -1:  # the trace of a deleted list has a lifetime
-                forget = partial(self._places.at.list_timelines.invalidate, list_id)
+                forget = partial(self._places.list_timelines.invalidate, list_id)
                 findings.append(Finding("list_timeline_of_nobody", key, repair=forget))
             else:
-                findings += await self._timeline(look, key, list_id, self._places.at.list_timelines)
+                findings += await self._timeline(look, key, list_id, self._places.list_timelines)
         return findings
 
     async def _timeline(self, look: Looking, key: Key, owner: int, timelines: CachedTimelines) -> list[Finding]:
@@ -68,7 +67,7 @@ class CachedChecks:
         elements, size, left_ms = await look.gather([("LRANGE", key, 0, most - 1), ("LLEN", key), ("PTTL", key)])
         if not elements:
             return []
-        name = "home" if timelines is self._places.at.homes else "list_timeline"
+        name = "home" if timelines is self._places.homes else "list_timeline"
         repair = partial(timelines.invalidate, owner)
         if left_ms == -1:
             return [Finding(f"{name}_eternal", key, repair=repair)]
@@ -94,7 +93,7 @@ class CachedChecks:
         authors = await self._authors(owner, is_home=is_home)
         wanted = len(held.ids) + 200
         right = [
-            i for i in await merge_nearest(self._places.at.profiles, authors, ABOVE_ALL_IDS, wanted) if i > held.floor
+            i for i in await merge_nearest(self._places.profiles, authors, ABOVE_ALL_IDS, wanted) if i > held.floor
         ]
         ids = {i for i in held.ids if i > held.floor}
         missing = [i for i in right if i not in ids and i not in owed] if all_owed else []
@@ -106,7 +105,7 @@ class CachedChecks:
 
     async def _pushed(self, look: Looking, ids: Sequence[PostId]) -> list[PostId]:
         """Without those that readers take from the profiles of much followed authors (pulling.py)."""
-        since = await self._places.at.pulled.read_all()
+        since = await self._places.pulled.read_all()
         if not since:
             return list(ids)
         values = await look.gather(("GET", keys.post(post_id)) for post_id in ids)
@@ -129,8 +128,8 @@ class CachedChecks:
     async def _authors(self, owner: int, *, is_home: bool) -> list[AccountId]:
         if is_home:
             viewer = AccountId(owner)
-            return [*await self._places.at.follows.following_ids(viewer), viewer]
-        return await self._places.at.members.member_ids(ListId(owner))
+            return [*await self._places.follows.following_ids(viewer), viewer]
+        return await self._places.members.member_ids(ListId(owner))
 
 
 def since_id(since: Mapping[AccountId, int], post: Post) -> int:

@@ -47,7 +47,7 @@ class Edge:
 class EdgeChecks:
     def __init__(self, places: Places) -> None:
         self._places = places
-        home, timelines = places.at.homes.invalidate, places.at.list_timelines
+        home, timelines = places.homes.invalidate, places.list_timelines
         follow = partial(Side, "follow", owners=accounts_standing, members=accounts_standing)
         self._following = follow(keys.following, keys.followers, forget=lambda owner, _: home(owner))
         self._followers = follow(keys.followers, keys.following, forget=lambda _, member: home(member))

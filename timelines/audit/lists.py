@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from functools import partial
 
-from accounts.domain import DELETED, AccountId
+from accounts.domain import DELETED
+from socialsite.ids import AccountId
 from socialsite.store import Key
 from timelines import keys
 from timelines.audit.discrepancy import Finding
@@ -84,7 +85,7 @@ class ListChecks:
 
     async def _erase(self, key: Key, owner: int) -> None:
         """The deletion of a list, to its end."""
-        list_id, at = ListId(int(key.tag[1:])), self._places.at
+        list_id, at = ListId(int(key.tag[1:])), self._places
         while await at.members.remove_members(list_id, MEMBERS_PER_ROUND):
             pass
         await at.list_timelines.invalidate(list_id)

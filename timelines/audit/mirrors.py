@@ -6,7 +6,7 @@ Both sides are written before anything is answered, so a side that stands alone 
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store import Key
 from timelines import keys
 from timelines.audit.discrepancy import Check, Finding

@@ -74,7 +74,7 @@ class PostChecks:
 
     async def _unprofiled(self, look: Looking, posts: dict[Key, Post]) -> list[Finding]:
         """Each post is in its author's profile, unless PROFILE_CAP newer ones pushed it out."""
-        profile_of = self._places.at.profiles.keys.of_post
+        profile_of = self._places.profiles.keys.of_post
         profiles = {key: profile_of(post.author_id, post.id) for key, post in posts.items()}
         scores = await look.gather(("ZSCORE", profiles[key], post.id) for key, post in posts.items())
         missing = [key for key, score in zip(posts, scores, strict=True) if score is None]
@@ -86,7 +86,7 @@ class PostChecks:
             post = posts[key]
             is_cut = was_pushed_out(post.id, size, lowest, self._places.config.profile_cap)
             if not is_cut and owed and post.id not in owed.posts:
-                add = partial(self._places.at.profiles.add, post.author_id, post.id)
+                add = partial(self._places.profiles.add, post.author_id, post.id)
                 repair = partial(self._places.with_touched, post.author_id, add)
                 findings.append(Finding("post_unprofiled", key, repair=repair))
         return findings
@@ -101,7 +101,7 @@ class PostChecks:
             for (key, post, parent), value, score in zip(answers, parents, scores, strict=True)
             if score is None and (isinstance(state := read(value), Post) or state is PostState.ARCHIVED)
         ]
-        owed, add = await look.owed() if lost else None, self._places.at.posts.add_reply
+        owed, add = await look.owed() if lost else None, self._places.posts.add_reply
         return [
             Finding("reply_unlinked", key, str(parent), partial(add, parent, post.id))
             for key, post, parent in lost
@@ -109,11 +109,11 @@ class PostChecks:
         ]
 
     async def _delete(self, post: Post) -> None:
-        await self._places.at.posts.delete(post.id, post.author_id)
-        await self._places.at.profiles.remove(post.author_id, post.id)
-        await self._places.at.public.remove(post.id)
+        await self._places.posts.delete(post.id, post.author_id)
+        await self._places.profiles.remove(post.author_id, post.id)
+        await self._places.public.remove(post.id)
         if post.in_reply_to is not None:
-            await self._places.at.posts.remove_reply(post.in_reply_to, post.id)
+            await self._places.posts.remove_reply(post.in_reply_to, post.id)
 
     async def replies(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
         """Each reply stands and answers this post, and they are counted."""

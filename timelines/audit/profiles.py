@@ -4,8 +4,8 @@ import heapq
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from accounts.domain import DELETED, AccountId
-from socialsite.ids import PostId
+from accounts.domain import DELETED
+from socialsite.ids import AccountId, PostId
 from socialsite.store import Key
 from timelines import keys
 from timelines.audit.discrepancy import Finding
@@ -33,7 +33,7 @@ class ProfileChecks:
 
     async def _profile(self, look: Looking, key: Key) -> list[Finding]:
         author_id, findings, size = AccountId(keys.author_feed_owner(key)), list[Finding](), 0
-        place = self._places.at.profiles.keys
+        place = self._places.profiles.keys
         async for members in pages(look, key):
             size += len(members)
             posts = await look.posts(int(m) for m, _ in members if m.isdigit())
@@ -54,7 +54,7 @@ class ProfileChecks:
 
     async def _move(self, key: Key, post: Post) -> None:
         """To its right score, in the right part; added first, so that a stop between loses nothing."""
-        right = self._places.at.profiles.keys.of_post(post.author_id, post.id)
+        right = self._places.profiles.keys.of_post(post.author_id, post.id)
         await self._places.store.gather([("ZADD", right, post.id, post.id)])
         if right != key:
             await self._places.store.gather([("ZREM", key, post.id)])
@@ -110,7 +110,7 @@ class PublicChecks:
         posts = {post_id: post for post_id, post in found.items() if post.is_discoverable}
         states = await look.states(post.author_id for post in posts.values())
         scores = await look.gather(
-            ("ZSCORE", self._places.at.profiles.keys.of_post(posts[i].author_id, i), i) for i in ids if i in posts
+            ("ZSCORE", self._places.profiles.keys.of_post(posts[i].author_id, i), i) for i in ids if i in posts
         )
         placed = zip((i for i in ids if i in posts), scores, strict=True)
         lost = [
@@ -120,5 +120,5 @@ class PublicChecks:
         ]
         if not lost:
             return []
-        add = partial(self._places.at.public.add_many, lost)
+        add = partial(self._places.public.add_many, lost)
         return [Finding("public_incomplete", keys.public_timeline(), repair=add)]

@@ -9,8 +9,7 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.store import Key
 from timelines import keys
 from timelines.audit.discrepancy import Finding
@@ -31,7 +30,7 @@ NAMES = {ReactionKind.LIKE: "like", ReactionKind.BOOST: "boost"}
 class ReactionChecks:
     def __init__(self, places: Places) -> None:
         self._places = places
-        self._reactions = places.at.reactions
+        self._reactions = places.reactions
 
     async def counts(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
         """The counts that pages show are the sizes of the three sets, written with each change of them."""

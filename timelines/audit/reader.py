@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import msgspec
 
 from accounts import keys as account_keys
-from accounts.domain import DELETED, AccountId
-from socialsite.ids import PostId
+from accounts.domain import DELETED
+from socialsite.ids import AccountId, PostId
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import Command, CommandRefused, Key, Reply, Store
 from timelines.jobs import PurgeAccount, SyndicatePost, decode_job

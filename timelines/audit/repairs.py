@@ -2,20 +2,25 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Self
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId, TimeSource
+from accounts.accounts.repository import AccountRepository
+from accounts.sessions.repository import SessionRepository
+from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Command, Store
 from timelines.audit.discrepancy import Repair
+from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
+from timelines.cached_timelines.repository import CachedTimelines
 from timelines.fanout.affected_timelines import AffectedTimelines
+from timelines.graph.repository import Follows
+from timelines.hashtags.repository import HashtagTimelines
 from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, encode_job
+from timelines.lists.repository import ListMembers, Lists
+from timelines.posts.repository import PostRepository
+from timelines.reactions.repository import Reactions
+from timelines.reading.fan_out_on_read_repository import FanOutOnReadAuthors
 from timelines.reading.service import ReadingService
-
-if TYPE_CHECKING:
-    from socialsite.services import Repositories, Services
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,25 +28,24 @@ class Places:
     """Where things are, and how they are put right."""
 
     store: Store
-    at: "Repositories"
+    accounts: AccountRepository
+    sessions: SessionRepository
+    posts: PostRepository
+    profiles: AuthorFeedRepository
+    public: PublicTimelineRepository
+    tags: HashtagTimelines
+    homes: CachedTimelines
+    list_timelines: CachedTimelines
+    follows: Follows
+    lists: Lists
+    members: ListMembers
+    reactions: Reactions
+    pulled: FanOutOnReadAuthors
     reading: ReadingService
     touched: AffectedTimelines
     outbox: JobQueue
     clock: TimeSource
     config: ServiceConfig
-
-    @classmethod
-    def of(cls, services: "Services") -> Self:
-        at = services.repositories
-        return cls(
-            store=services.store,
-            at=at,
-            reading=services.reading,
-            touched=AffectedTimelines(at.follows, at.members, at.homes, at.list_timelines),
-            outbox=services.outbox,
-            clock=services.clock,
-            config=services.config,
-        )
 
     def run(self, *commands: Command) -> Repair:
         """A repair by commands on keys of one tag."""

@@ -6,16 +6,14 @@ It repairs nothing: drift is a defect's trace, and an operator shall see it befo
 import asyncio
 import random
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import structlog
 
 from socialsite.store import StoreError
 from timelines.audit.audit import Audit, AuditReport
 from timelines.audit.repair_log import AuditDrift
-
-if TYPE_CHECKING:
-    from socialsite.services import Services
+from timelines.audit.repairs import Places
 
 EVERY_S = 30.0
 KEYS_AT_ONCE = 40
@@ -41,11 +39,8 @@ class AuditSampler:
         self._keys = keys
 
     @classmethod
-    def over(cls, services: "Services") -> Self:
-        return cls(
-            lambda: Audit.over(services, second_look_after_s=SECOND_LOOK_AFTER_S),
-            AuditDrift(services.store),
-        )
+    def over(cls, places: Places) -> Self:
+        return cls(lambda: Audit(places, second_look_after_s=SECOND_LOOK_AFTER_S), AuditDrift(places.store))
 
     async def run(self) -> None:
         """For ever; whoever starts this owns and cancels it. Pauses vary, so that workers take turns."""

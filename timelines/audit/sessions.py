@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from accounts import keys as account_keys
-from accounts.domain import DELETED, SESSIONS_CAP, AccountId
+from accounts.domain import DELETED, SESSIONS_CAP
+from socialsite.ids import AccountId
 from socialsite.store import Key
 from timelines.audit.discrepancy import Finding
 from timelines.audit.reader import ABSENT, Looking
@@ -30,7 +31,7 @@ class SessionChecks:
                 findings.append(Finding("session_of_nobody", key, repair=drop))
             elif left_ms == -1:
                 findings.append(Finding("session_eternal", key, repair=drop))
-            elif self._places.at.sessions.parse_session(b"0", value) is None:
+            elif self._places.sessions.parse_session(b"0", value) is None:
                 findings.append(Finding("session_unreadable", key, repair=drop))
             elif score is None:
                 findings.append(Finding("session_unindexed", key, repair=drop, is_damage=False))
@@ -49,7 +50,7 @@ class SessionChecks:
                 findings.append(Finding("sessions_of_nobody", key, repair=self._places.run(("DEL", key))))
                 continue
             if left_ms == -1:
-                renewal = ("PEXPIRE", key, self._places.at.sessions.limits.idle_timeout_ms)
+                renewal = ("PEXPIRE", key, self._places.sessions.limits.idle_timeout_ms)
                 findings.append(Finding("session_index_eternal", key, repair=self._places.run(renewal)))
             findings += await self._named(look, key, [member.decode() for member in members])
         return findings

@@ -43,7 +43,7 @@ class TagChecks:
         oldest = await look.gather(("ZRANGE", tag, 0, 0) for _, _, tag in lost)
         owed = await look.owed() if lost else None
         return [
-            Finding("tag_incomplete", key, str(tag), partial(self._places.at.tags.add, [post]))
+            Finding("tag_incomplete", key, str(tag), partial(self._places.tags.add, [post]))
             for (key, post, tag), size, lowest in zip(lost, sizes, oldest, strict=True)
             if not was_pushed_out(post.id, size, lowest, HASHTAG_CAP) and owed and post.id not in owed.posts
         ]

@@ -8,7 +8,6 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
 
 from socialsite.maintenance.scanning import OnProgress, ignore_progress, scan_store
 from socialsite.recipes.job_queue import MAX_DEAD_LETTERS, JobQueue
@@ -26,9 +25,6 @@ from timelines.hashtags.repository import HASHTAG_CAP
 from timelines.notifications.repository import NOTIFICATIONS_CAP
 from timelines.reactions.bookmark_repository import BOOKMARKS_CAP
 
-if TYPE_CHECKING:
-    from socialsite.services import Services
-
 SECOND_LOOK_AFTER_S = 1.0
 PROFILES = re.compile(r"timelines:\{(\d+\}:profile|q\d+\}:profile:\d+)")
 
@@ -41,10 +37,6 @@ class Trimming:
         self._capped = capped_families(places.config)
         self._swept = swept_families(places)
         self._pause_s = second_look_after_s
-
-    @classmethod
-    def over(cls, services: "Services", *, second_look_after_s: float = SECOND_LOOK_AFTER_S) -> Self:
-        return cls(Places.of(services), second_look_after_s=second_look_after_s)
 
     async def trim(self, on_step: OnProgress = ignore_progress, *, dry_run: bool = False) -> Counter[str]:
         """Entries and leftovers taken away, by kind; with `dry_run` those that would be."""
@@ -103,7 +95,7 @@ class Trimming:
         return over
 
     def _looking(self) -> Looking:
-        return Looking(self._store, self._outbox, self._places.at.posts)
+        return Looking(self._store, self._outbox, self._places.posts)
 
 
 def capped_families(config: ServiceConfig) -> list[tuple[str, re.Pattern[str], int]]:

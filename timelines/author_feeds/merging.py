@@ -7,8 +7,7 @@ last one wanted, so a reader who follows a thousand quiet accounts costs one sma
 from collections.abc import Sequence
 from typing import Protocol
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 
 MIN_BATCH = 3  # ids asked of one author in the first round
 MAX_FEEDS_PER_READ = 1_000  # profiles in one round trip: bounds what one reader asks of a node at once

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.store import Command, Key, Read, Reply, Store
 from timelines import keys
 

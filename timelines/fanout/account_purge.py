@@ -4,7 +4,7 @@ Readers see none of it from the moment the account's state says deleted; this on
 the counts of others right.
 """
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from timelines.author_feeds.repository import AuthorFeedRepository
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.filters.repository import Filters

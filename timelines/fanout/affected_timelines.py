@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from accounts.domain import AccountId
 from socialsite.batches import batches
+from socialsite.ids import AccountId
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.graph.follow import FIRST_PASS, PassCursor, PassPage
 from timelines.graph.repository import Follows

@@ -6,10 +6,12 @@ lost, or that an import, a restore or a mended fault has left behind.
 
 from collections.abc import Sequence
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from timelines.author_feeds.merging import merge_nearest
-from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
+from timelines.author_feeds.repository import (
+    AuthorFeedRepository,
+    PublicTimelineRepository,
+)
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.hashtags.repository import HashtagTimelines
 from timelines.ids import ListId

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from accounts.domain import DELETED, AccountId, Author
-from socialsite.ids import PostId, TimeSource, ms_from_id
+from accounts.domain import DELETED, Author
+from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
 from socialsite.recipes.jobs import PermanentFailure
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.fanout.account_purge import AccountPurge

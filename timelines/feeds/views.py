@@ -8,23 +8,25 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from django.utils.http import quote_etag
 
-from accounts.domain import AccountId
+from accounts.accounts.service import AccountService
+from socialsite.ids import AccountId
 from socialsite.web.requests import SiteRequest
 from timelines.feeds.atom import SiteFeed, render_account_feed, render_hashtag_feed
 from timelines.hashtags.views import with_canonical_hashtag
 from timelines.pages.handles import with_canonical_handle
+from timelines.reading.service import ReadingService
 
 
 @with_canonical_handle
 async def account_atom(request: SiteRequest, handle: str) -> HttpResponseBase:
-    found = await request.services.accounts.get_by_handle(handle)
-    page = await request.services.reading.feed(AccountId(found.id), may_lag=True)
+    found = await request.services[AccountService].get_by_handle(handle)
+    page = await request.services[ReadingService].feed(AccountId(found.id), may_lag=True)
     return _feed_response(request, render_account_feed(_site_url(request), found, page.entries))
 
 
 @with_canonical_hashtag
 async def hashtag_atom(request: SiteRequest, tag: str) -> HttpResponseBase:
-    page = await request.services.reading.tag(tag, viewer_id=None, may_lag=True)
+    page = await request.services[ReadingService].tag(tag, viewer_id=None, may_lag=True)
     return _feed_response(request, render_hashtag_feed(_site_url(request), settings.SITE_NAME, tag, page.entries))
 
 

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store import Store, load_script
 from timelines import keys
 from timelines.visibility.filter import KeywordFilter, decode_filter, encode_filter

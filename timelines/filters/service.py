@@ -5,7 +5,7 @@ import unicodedata
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from timelines.errors import FilterInvalid, FilterNotFound, FiltersCapReached
 from timelines.filters.repository import Filters
 from timelines.text.tokenizer import folded

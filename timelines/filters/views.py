@@ -19,6 +19,7 @@ from socialsite.web.requests import (
 )
 from timelines.errors import FilterInvalid, FilterNotFound, FiltersCapReached
 from timelines.filters.forms import FilterForm
+from timelines.filters.service import FilterService
 from timelines.pages.presenters import Json
 from timelines.pages.responses import TemplateContext
 from timelines.visibility.filter import KeywordFilter
@@ -28,7 +29,7 @@ FILTERS_TEMPLATE = "timelines/filters.html"
 
 
 async def index(request: SiteRequest) -> HttpResponseBase:
-    found = await request.services.filters.all(require_viewer_id(request))
+    found = await request.services[FilterService].all(require_viewer_id(request))
     return respond(
         request,
         FILTERS_TEMPLATE,
@@ -41,7 +42,7 @@ async def add(request: SiteRequest) -> HttpResponseBase:
     me, services = require_viewer_id(request), request.services
     try:
         sent = FilterForm.parse(get_form_data(request), services.clock.now_ms())
-        made = await services.filters.add(
+        made = await services[FilterService].add(
             account_id=me,
             phrase=sent.phrase,
             action=sent.action,
@@ -55,12 +56,12 @@ async def add(request: SiteRequest) -> HttpResponseBase:
 
 async def edit(request: SiteRequest, number: int) -> HttpResponseBase:
     me, services = require_viewer_id(request), request.services
-    standing = next((each for each in await services.filters.all(me) if each.id == number), None)
+    standing = next((each for each in await services[FilterService].all(me) if each.id == number), None)
     if standing is None:
         raise FilterNotFound
     try:
         sent = FilterForm.parse(get_form_data(request), services.clock.now_ms(), standing)
-        changed = await services.filters.edit(
+        changed = await services[FilterService].edit(
             account_id=me,
             number=number,
             phrase=sent.phrase,
@@ -74,7 +75,7 @@ async def edit(request: SiteRequest, number: int) -> HttpResponseBase:
 
 
 async def delete(request: SiteRequest, number: int) -> HttpResponseBase:
-    await request.services.filters.delete(account_id=require_viewer_id(request), number=number)
+    await request.services[FilterService].delete(account_id=require_viewer_id(request), number=number)
     return done(request, {}, default=FILTERS_URL)
 
 
@@ -95,7 +96,7 @@ async def _redisplay_form(
     if wants_json(request):
         raise error
     set_page_path(request, FILTERS_URL)
-    found, sent = await request.services.filters.all(require_viewer_id(request)), get_form_data(request)
+    found, sent = await request.services[FilterService].all(require_viewer_id(request)), get_form_data(request)
     refused = {
         "refused": number,
         "sent": {

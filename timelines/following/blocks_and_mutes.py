@@ -10,8 +10,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
-from accounts.domain import DELETED, AccountId
+from accounts.domain import DELETED
 from accounts.errors import AccountNotFound
+from socialsite.ids import AccountId
 from socialsite.store import Read, Reply, Store, combine
 from timelines.errors import BlocksAndMutesCapReached, CannotBlockOrMuteSelf
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes

@@ -6,8 +6,8 @@ Turning privacy off accepts nobody: who has asked waits on, to be accepted or re
 from collections.abc import Sequence
 from functools import partial
 
-from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
+from socialsite.ids import AccountId
 from timelines.errors import RequesterFollowingCapReached
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow import Follow, FollowCursor, FollowPage

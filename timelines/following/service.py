@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from functools import partial
 
-from accounts.domain import AccountId, Author
+from accounts.domain import Author
 from accounts.errors import AccountNotFound
+from socialsite.ids import AccountId
 from timelines.errors import CannotFollowSelf, FollowingCapReached, FollowRequestsCapReached
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow import Follow, FollowCounts, FollowCursor, FollowPage

@@ -5,13 +5,16 @@ from collections.abc import Sequence
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from accounts.domain import AccountId
+from accounts.accounts.service import AccountService
+from socialsite.ids import AccountId
 from socialsite.web.requests import SiteRequest, json_response, page_response, require_viewer_id, wants_json
-from timelines.following.suggestions import Suggestion
+from timelines.following.presenters import accounts_with_follow_state
+from timelines.following.service import FollowingService
+from timelines.following.suggestions import FollowSuggestionService, Suggestion
 from timelines.pages.page import TimelinePage
 from timelines.pages.presenters import author_json
 from timelines.pages.queries import PageQuery, parse_limit
-from timelines.pages.responses import TemplateContext, accounts_with_follow_state
+from timelines.pages.responses import TemplateContext
 
 SUGGESTIONS_ON_HOME = 3
 MIN_FOLLOWING_WITHOUT_SUGGESTIONS = 10
@@ -19,7 +22,9 @@ MIN_FOLLOWING_WITHOUT_SUGGESTIONS = 10
 
 
 async def suggestions(request: SiteRequest) -> HttpResponseBase:
-    found = await request.services.suggesting.suggestions(require_viewer_id(request), parse_limit(request.GET))
+    found = await request.services[FollowSuggestionService].suggestions(
+        require_viewer_id(request), parse_limit(request.GET)
+    )
     shown = await suggested_accounts(request, found)
     if wants_json(request):
         return json_response({"accounts": shown, "next": None})
@@ -37,14 +42,16 @@ async def suggest_on_home(request: SiteRequest, query: PageQuery, page: Timeline
     me, services = require_viewer_id(request), request.services
     if wants_json(request) or not query.is_first or page.next_before is not None:
         return []
-    if (await services.following.counts(me)).following >= MIN_FOLLOWING_WITHOUT_SUGGESTIONS:
+    if (await services[FollowingService].counts(me)).following >= MIN_FOLLOWING_WITHOUT_SUGGESTIONS:
         return []
-    return await suggested_accounts(request, await services.suggesting.suggestions(me, SUGGESTIONS_ON_HOME))
+    return await suggested_accounts(
+        request, await services[FollowSuggestionService].suggestions(me, SUGGESTIONS_ON_HOME)
+    )
 
 
 async def suggested_accounts(request: SiteRequest, found: Sequence[Suggestion]) -> list[TemplateContext]:
     """Accounts as timelines/_account.html takes them, with those one follows who follow them."""
-    accounts = request.services.accounts
+    accounts = request.services[AccountService]
     known = await accounts.find_authors({id for each in found for id in each.known_follower_ids})
     by = await accounts.find_many([each.account_id for each in found])
     standing = [by[each.account_id] for each in found if each.account_id in by]

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from accounts.domain import AccountId, Author
-from socialsite.ids import TimeSource
+from accounts.domain import Author
+from socialsite.ids import AccountId, TimeSource
 from socialsite.store import Read, Store
 from timelines.author_feeds.repository import PublicTimelineRepository
 from timelines.graph.follow_requests_repository import FollowRequests

@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from accounts.domain import AccountId
+from accounts.accounts.service import AccountService
 from accounts.models import Account
+from socialsite.ids import AccountId
 from socialsite.web.limits import RefundableLimit
 from socialsite.web.requests import (
     SiteRequest,
@@ -19,7 +20,10 @@ from socialsite.web.requests import (
     require_viewer_id,
     wants_json,
 )
+from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.following.forms import parse_mute_end
+from timelines.following.requests import FollowRequestService
+from timelines.following.service import FollowingService
 from timelines.graph.follow import FollowPage
 from timelines.pages.handles import HandleView, with_canonical_handle
 from timelines.pages.presenters import author_json, profile_url
@@ -36,7 +40,7 @@ def relation_view(action: RelationAction, *, redirect_to: str | None = None) -> 
     @with_canonical_handle
     async def view(request: SiteRequest, handle: str) -> HttpResponseBase:
         me = require_viewer_id(request)
-        account = await request.services.accounts.get_undeleted_by_handle(handle)
+        account = await request.services[AccountService].get_undeleted_by_handle(handle)
         await action(request, me, AccountId(account.id))
         return await relation_response(request, account, redirect_to=redirect_to)
 
@@ -45,44 +49,46 @@ def relation_view(action: RelationAction, *, redirect_to: str | None = None) -> 
 
 async def _block(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
     now_ms = request.services.clock.now_ms()
-    await request.services.relations.block(account_id=me, other_id=other_id, now_ms=now_ms)
+    await request.services[BlocksAndMutesService].block(account_id=me, other_id=other_id, now_ms=now_ms)
 
 
 async def _unblock(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
-    await request.services.relations.unblock(account_id=me, other_id=other_id)
+    await request.services[BlocksAndMutesService].unblock(account_id=me, other_id=other_id)
 
 
 async def _mute(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
     """`duration`: seconds, none for good."""
     now_ms = request.services.clock.now_ms()
     until_ms = parse_mute_end(get_form_data(request), now_ms)
-    await request.services.relations.mute(account_id=me, other_id=other_id, now_ms=now_ms, until_ms=until_ms)
+    await request.services[BlocksAndMutesService].mute(
+        account_id=me, other_id=other_id, now_ms=now_ms, until_ms=until_ms
+    )
 
 
 async def _unmute(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
-    await request.services.relations.unmute(account_id=me, other_id=other_id)
+    await request.services[BlocksAndMutesService].unmute(account_id=me, other_id=other_id)
 
 
 async def _hide_boosts(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
     now_ms = request.services.clock.now_ms()
-    await request.services.relations.hide_boosts(account_id=me, other_id=other_id, now_ms=now_ms)
+    await request.services[BlocksAndMutesService].hide_boosts(account_id=me, other_id=other_id, now_ms=now_ms)
 
 
 async def _show_boosts(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
-    await request.services.relations.show_boosts(account_id=me, other_id=other_id)
+    await request.services[BlocksAndMutesService].show_boosts(account_id=me, other_id=other_id)
 
 
 async def _remove_follower(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
-    await request.services.relations.remove_follower(account_id=me, follower_id=other_id)
+    await request.services[BlocksAndMutesService].remove_follower(account_id=me, follower_id=other_id)
 
 
 async def _accept_follow_request(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
     now_ms = request.services.clock.now_ms()
-    await request.services.requests.accept(account_id=me, requester_id=other_id, now_ms=now_ms)
+    await request.services[FollowRequestService].accept(account_id=me, requester_id=other_id, now_ms=now_ms)
 
 
 async def _refuse_follow_request(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
-    await request.services.requests.refuse(account_id=me, requester_id=other_id)
+    await request.services[FollowRequestService].refuse(account_id=me, requester_id=other_id)
 
 
 FOLLOW_REQUESTS_URL = "/accounts/requests/"
@@ -98,7 +104,7 @@ accept_follow_request, refuse_follow_request = (
 
 async def list_blocked(request: SiteRequest) -> HttpResponseBase:
     """Whom the viewer blocks."""
-    page = await request.services.relations.blocked(
+    page = await request.services[BlocksAndMutesService].blocked(
         require_viewer_id(request), parse_follow_cursor(request.GET), parse_limit(request.GET)
     )
     return _accounts_response(request, page, await _load_accounts_json(request, page), "blocked", _("Blocked accounts"))
@@ -107,11 +113,11 @@ async def list_blocked(request: SiteRequest) -> HttpResponseBase:
 async def list_muted(request: SiteRequest) -> HttpResponseBase:
     """Whom the viewer has muted, and until when."""
     me, services = require_viewer_id(request), request.services
-    page = await services.relations.muted(
+    page = await services[BlocksAndMutesService].muted(
         me, parse_follow_cursor(request.GET), parse_limit(request.GET), now_ms=services.clock.now_ms()
     )
     shown = await _load_accounts_json(request, page)
-    until = await services.relations.muted_until(me, page.account_ids)
+    until = await services[BlocksAndMutesService].muted_until(me, page.account_ids)
     for account in shown:
         ends_ms = until.get(AccountId(int(account["id"])), NO_EXPIRY_MS)
         account["until_ms"] = None if ends_ms == NO_EXPIRY_MS else ends_ms
@@ -120,14 +126,14 @@ async def list_muted(request: SiteRequest) -> HttpResponseBase:
 
 async def list_follow_requests(request: SiteRequest) -> HttpResponseBase:
     """Who asks to follow the viewer."""
-    page = await request.services.requests.page(
+    page = await request.services[FollowRequestService].page(
         require_viewer_id(request), parse_follow_cursor(request.GET), parse_limit(request.GET)
     )
     return _accounts_response(request, page, await _load_accounts_json(request, page), "requests", _("Follow requests"))
 
 
 async def _load_accounts_json(request: SiteRequest, page: FollowPage) -> list[TemplateContext]:
-    authors = await request.services.accounts.find_authors(page.account_ids) if page.account_ids else {}
+    authors = await request.services[AccountService].find_authors(page.account_ids) if page.account_ids else {}
     return [author_json(authors[id]) for id in page.account_ids if id in authors]
 
 
@@ -154,8 +160,8 @@ def _account_json(account: TemplateContext) -> TemplateContext:
 async def follow(request: SiteRequest, handle: str) -> HttpResponseBase:
     me, services = require_viewer_id(request), request.services
     async with RefundableLimit(request, "follow"):
-        account = await services.accounts.get_by_handle(handle)
-        await services.following.follow(
+        account = await services[AccountService].get_by_handle(handle)
+        await services[FollowingService].follow(
             follower_id=me, followed_id=AccountId(account.id), now_ms=services.clock.now_ms()
         )
     return await relation_response(request, account)
@@ -165,8 +171,10 @@ async def follow(request: SiteRequest, handle: str) -> HttpResponseBase:
 async def unfollow(request: SiteRequest, handle: str) -> HttpResponseBase:
     me, services = require_viewer_id(request), request.services
     async with RefundableLimit(request, "follow"):
-        account = await services.accounts.get_undeleted_by_handle(handle)  # one may turn away from a suspended account
-        await services.following.unfollow(follower_id=me, followed_id=AccountId(account.id))
+        account = await services[AccountService].get_undeleted_by_handle(
+            handle
+        )  # one may turn away from a suspended account
+        await services[FollowingService].unfollow(follower_id=me, followed_id=AccountId(account.id))
     return await relation_response(request, account)
 
 
@@ -176,8 +184,8 @@ async def relation_response(
     """How it stands. A private account is asked first: `requested` is there then, `following` is false."""
     me, services, other_id = require_viewer_id(request), request.services, AccountId(account.id)
     counts, relation = await asyncio.gather(
-        services.following.counts(other_id),
-        services.relations.relationship(me, other_id, services.clock.now_ms()),
+        services[FollowingService].counts(other_id),
+        services[BlocksAndMutesService].relationship(me, other_id, services.clock.now_ms()),
     )
     data = {"following": relation.follows, "followers": counts.followers}
     if relation.requested and not relation.follows:

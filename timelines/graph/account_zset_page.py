@@ -1,6 +1,6 @@
 """A ZSET of accounts, id -> ms, in pages: the highest score first, ties by id, strictly behind a cursor."""
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store import Command, Key
 from socialsite.store.store import KeyShardedConnection
 from timelines.graph.edge_list import TIES_AFTER, Neighbour, neighbours

@@ -7,7 +7,7 @@ Both are written before anything is answered; a crash between is mended by repea
 from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store import Command, EncodedPipeline, Key, Read, Reply, Store, encode_int, encode_text
 from timelines import keys
 from timelines.graph.account_zset_page import read_account_page

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, Self, TypeVar, cast
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 
 _CURSOR = re.compile(r"(\d{1,16})-(\d{1,16})", re.ASCII)
 Id = TypeVar("Id", bound=int)

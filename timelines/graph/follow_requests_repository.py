@@ -5,7 +5,7 @@ Sources; each side stands under its account's tag. A request is one while it sta
 
 from collections.abc import Sequence
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store import Store
 from timelines import keys
 from timelines.graph.account_zset_page import read_account_page

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import cast
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store.commands import Reply
 from socialsite.store.read import LazyAwaitable, Read, combine
 from socialsite.store.store import Store

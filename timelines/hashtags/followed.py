@@ -1,6 +1,6 @@
 """Hashtags that accounts follow: `timelines:{<account>}:tags`, as members, normalized."""
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store import Store, load_script
 from timelines import keys
 

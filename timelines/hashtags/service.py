@@ -1,6 +1,6 @@
 """Following hashtags: a timeline of its own, made of the tags' timelines when it is read."""
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from timelines.errors import FollowedHashtagsCapReached
 from timelines.hashtags.followed import FollowedHashtags
 

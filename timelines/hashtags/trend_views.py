@@ -9,19 +9,19 @@ from django.utils.translation import get_language
 
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest
-from timelines.hashtags.trends import Trend
+from timelines.hashtags.trends import Trend, TrendService
 from timelines.pages.presenters import Json, hashtag_json, hashtag_url
 
 
 async def trends_panel(request: SiteRequest) -> Placeholder | str:
     """The panel; "" while nothing is talked about."""
-    trends = await request.services.trending.top()
+    trends = await request.services[TrendService].top()
     return Placeholder(_render_panel(trends, get_language() or "")) if trends else ""
 
 
 def cached_trends_panel(request: SiteRequest) -> Placeholder | str:
     """The panel of what was asked for last: for beside every page, where it must cost nothing."""
-    trends = request.services.trending.cached
+    trends = request.services[TrendService].cached
     return Placeholder(_render_panel(trends, get_language() or "")) if trends else ""
 
 

@@ -4,8 +4,8 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 
-from accounts.domain import AccountId, Author
-from socialsite.ids import TimeSource, ms_from_id
+from accounts.domain import Author
+from socialsite.ids import AccountId, TimeSource, ms_from_id
 from socialsite.store import StoreError
 from timelines.hashtags.trends_repository import Trends
 from timelines.posts.post import Post

@@ -20,11 +20,14 @@ from socialsite.web.requests import (
     wants_json,
 )
 from timelines.errors import HashtagNotFound
+from timelines.hashtags.service import FollowedHashtagService
 from timelines.hashtags.trend_views import trends_json, trends_panel
+from timelines.hashtags.trends import TrendService
 from timelines.markers.views import load_marker
 from timelines.pages.presenters import hashtag_json, hashtag_url
 from timelines.pages.queries import PageQuery
 from timelines.pages.responses import canonical_url, timeline_context, timeline_json
+from timelines.reading.service import ReadingService
 from timelines.text.token_scanner import normalize_tag
 
 HashtagView = Callable[[SiteRequest, str], Coroutine[Any, Any, HttpResponseBase]]
@@ -51,7 +54,7 @@ def with_canonical_hashtag(view: HashtagView) -> HashtagView:
 async def show(request: SiteRequest, tag: str) -> HttpResponseBase:
     query, me, services = PageQuery.parse(request.GET), get_viewer_id(request), request.services
     page, is_followed, place = await asyncio.gather(
-        services.reading.tag(
+        services[ReadingService].tag(
             tag, viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
         ),
         _is_followed(request, tag),
@@ -79,14 +82,16 @@ async def trending_hashtags(request: SiteRequest) -> HttpResponseBase:
     """What is talked about now, for programs; as a page the timeline of the hashtag "trending"."""
     if not wants_json(request):
         return await show(request, "trending")
-    return json_response(trends_json(await request.services.trending.top()))
+    return json_response(trends_json(await request.services[TrendService].top()))
 
 
 async def followed_hashtags(request: SiteRequest) -> HttpResponseBase:
     """The hashtags one follows, and their posts."""
     me, query, services = require_viewer_id(request), PageQuery.parse(request.GET), request.services
-    tags = await services.tagging.followed(me)
-    page = await services.reading.tags(tags, viewer_id=me, before=query.before, after=query.after, limit=query.limit)
+    tags = await services[FollowedHashtagService].followed(me)
+    page = await services[ReadingService].tags(
+        tags, viewer_id=me, before=query.before, after=query.after, limit=query.limit
+    )
     trends, place = await asyncio.gather(trends_panel(request), load_marker(request, "tags"))
     shown = [hashtag_json(tag) for tag in tags]
     return respond(
@@ -105,14 +110,14 @@ async def followed_hashtags(request: SiteRequest) -> HttpResponseBase:
 async def follow(request: SiteRequest, tag: str) -> HttpResponseBase:
     me, services, normal = require_viewer_id(request), request.services, _require_hashtag(tag)
     async with RefundableLimit(request, "follow"):
-        await services.tagging.follow(account_id=me, tag=normal, now_ms=services.clock.now_ms())
+        await services[FollowedHashtagService].follow(account_id=me, tag=normal, now_ms=services.clock.now_ms())
     return done(request, {"following": True}, default=hashtag_url(normal))
 
 
 async def unfollow(request: SiteRequest, tag: str) -> HttpResponseBase:
     me, normal = require_viewer_id(request), _require_hashtag(tag)
     async with RefundableLimit(request, "follow"):
-        await request.services.tagging.unfollow(account_id=me, tag=normal)
+        await request.services[FollowedHashtagService].unfollow(account_id=me, tag=normal)
     return done(request, {"following": False}, default=hashtag_url(normal))
 
 
@@ -120,7 +125,7 @@ async def _is_followed(request: SiteRequest, tag: str) -> bool:
     me = get_viewer_id(request)
     if me is None or wants_json(request):
         return False
-    return await request.services.tagging.is_following(me, tag)
+    return await request.services[FollowedHashtagService].is_following(me, tag)
 
 
 def _require_hashtag(tag: str) -> str:

@@ -3,7 +3,7 @@
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from accounts.errors import SignInRequired
+from socialsite.errors import SignInRequired
 from socialsite.web.requests import (
     SiteRequest,
     get_viewer_id,
@@ -14,10 +14,12 @@ from socialsite.web.requests import (
 )
 from timelines.following.suggestion_views import suggest_on_home
 from timelines.hashtags.trend_views import trends_panel
+from timelines.hashtags.trends import TrendService
 from timelines.markers.views import load_marker
 from timelines.pages.queries import PageQuery
 from timelines.pages.responses import timeline_context, timeline_json
 from timelines.publishing.composer import composer_context, default_audience
+from timelines.reading.service import ReadingService
 
 WELCOME_POSTS = 10  # public posts on the welcome page
 
@@ -28,11 +30,11 @@ async def home(request: SiteRequest) -> HttpResponseBase:
         return await welcome(request)
     query = PageQuery.parse(request.GET)
     asked = load_marker(request, "home")
-    page = await request.services.reading.home(
+    page = await request.services[ReadingService].home(
         require_viewer_id(request), before=query.before, after=query.after, limit=query.limit
     )
     place = await asked
-    await request.services.trending.top()  # kept in the process; the panel beside every page shows it
+    await request.services[TrendService].top()  # kept in the process; the panel beside every page shows it
     suggested = await suggest_on_home(request, query, page)
     return respond(
         request,
@@ -50,7 +52,7 @@ async def welcome(request: SiteRequest) -> HttpResponseBase:
     if wants_json(request):
         raise SignInRequired
     query = PageQuery(None, None, WELCOME_POSTS)
-    page = await request.services.reading.public(viewer_id=None, limit=WELCOME_POSTS, may_lag=True)
+    page = await request.services[ReadingService].public(viewer_id=None, limit=WELCOME_POSTS, may_lag=True)
     taste = {
         "timeline": timeline_context(request, query, page, "public"),
         "trends_html": await trends_panel(request),
@@ -61,7 +63,7 @@ async def welcome(request: SiteRequest) -> HttpResponseBase:
 async def public(request: SiteRequest) -> HttpResponseBase:
     query, me = PageQuery.parse(request.GET), get_viewer_id(request)
     asked = load_marker(request, "public")
-    page = await request.services.reading.public(
+    page = await request.services[ReadingService].public(
         viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
     )
     place = await asked

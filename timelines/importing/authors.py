@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from accounts.accounts.service import AccountService
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from timelines.importing.lines import LineFile, Tally
 from timelines.importing.repository import GraphRanks
 from timelines.importing.rows import author_of

@@ -7,20 +7,16 @@ homes that a batch touches are deleted before and after it, as a follow does, an
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
 
 from accounts.accounts.service import AccountService
-from accounts.domain import AccountId
 from accounts.handles import InvalidHandle, normalize_handle
 from socialsite.batches import batches
+from socialsite.ids import AccountId
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.graph.follow import Follow
 from timelines.graph.repository import Follows
 from timelines.importing.lines import LineFile, LineRefused, Tally
 from timelines.importing.repository import GraphRanks
-
-if TYPE_CHECKING:
-    from socialsite.services import Services
 
 EDGES_PER_BATCH = 20_000
 HOMES_PER_ROUND = 1_000
@@ -57,18 +53,6 @@ class GraphImport:
         self._ranks = ranks
         self._following_cap = following_cap
         self._edges_per_batch = edges_per_batch
-
-    @classmethod
-    def over(cls, services: "Services", *, edges_per_batch: int = EDGES_PER_BATCH) -> Self:
-        at = services.repositories
-        return cls(
-            accounts=services.accounts,
-            follows=at.follows,
-            homes=at.homes,
-            ranks=GraphRanks(services.store),
-            following_cap=services.config.following_cap,
-            edges_per_batch=edges_per_batch,
-        )
 
     async def run(self, file: LineFile, options: GraphOptions, tally: Tally, now_ms: int) -> None:
         """Raises OSError, EOFError or zlib.error for the file, StoreError for the store."""

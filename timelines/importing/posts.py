@@ -6,12 +6,10 @@ are its sources marked done. What a stopped run left half-done, the next one doe
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
 
 from accounts.accounts.service import AccountService
-from accounts.domain import AccountId
 from socialsite.batches import batches
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from timelines.author_feeds.repository import PublicTimelineRepository
 from timelines.fanout.affected_timelines import AffectedTimelines
 from timelines.importing.authors import ImportAuthors, assigned_by_rank
@@ -22,9 +20,6 @@ from timelines.importing.threads import threaded
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.search.indexing import SearchIndexer
-
-if TYPE_CHECKING:
-    from socialsite.services import Services
 
 ROWS_PER_SEGMENT = 10_000
 SHIFT_MARGIN_MS = 3 * 60_000
@@ -68,23 +63,6 @@ class PostsImport:
         self._ranks = ranks
         self._standing = standing
         self._rows_per_segment = rows_per_segment
-
-    @classmethod
-    def over(cls, services: "Services") -> Self:
-        at = services.repositories
-        return cls(
-            accounts=services.accounts,
-            posts=ImportedPosts(
-                services.store,
-                profile_cap=services.config.profile_cap,
-                profile_partitions=services.config.profile_partitions,
-            ),
-            public=at.public,
-            touched=AffectedTimelines(at.follows, at.members, at.homes, at.list_timelines),
-            indexing=services.indexing,
-            ranks=GraphRanks(services.store),
-            standing=at.posts,
-        )
 
     async def run(self, file: LineFile, options: PostsOptions, tally: Tally, now_ms: int) -> None:
         """Raises NoGraph; OSError, EOFError or zlib.error for the file, StoreError for the store."""

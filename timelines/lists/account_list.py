@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from timelines.ids import ListId
 from timelines.text.post_text import grapheme_count, normalize_text
 

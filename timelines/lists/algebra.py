@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList, Operation
 

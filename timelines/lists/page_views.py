@@ -6,6 +6,7 @@ from http import HTTPStatus
 
 from django.http import HttpResponse
 
+from accounts.accounts.service import AccountService
 from socialsite.errors import ApiError
 from socialsite.web.middleware.errors import get_error_status
 from socialsite.web.requests import SiteRequest, require_viewer_id, respond, set_page_path, wants_json
@@ -13,11 +14,13 @@ from timelines.ids import ListId
 from timelines.lists.account_list import AccountList
 from timelines.lists.forms import apply_submitted_settings, mark_current_parts, mark_submitted_parts
 from timelines.lists.presenters import list_json
+from timelines.lists.service import ListService
 from timelines.markers.views import load_marker
 from timelines.pages.page import DEFAULT_LIMIT
 from timelines.pages.presenters import Json, author_json
 from timelines.pages.queries import PageQuery, parse_follow_cursor
 from timelines.pages.responses import TemplateContext, timeline_context, timeline_json, url_with_query
+from timelines.reading.service import ReadingService
 
 
 def list_url(list_id: ListId) -> str:
@@ -34,7 +37,7 @@ async def list_response(
 ) -> HttpResponse:
     """A list with its timeline and a page of its members. `sent`: settings that were refused."""
     page, members, shown, place, choices = await asyncio.gather(
-        request.services.reading.list_timeline(
+        request.services[ReadingService].list_timeline(
             found.id,
             viewer_id=require_viewer_id(request),
             before=query.before,
@@ -73,7 +76,7 @@ async def redisplay_list(
     """The list's page with what was wrong beside its form; in JSON the error itself."""
     if wants_json(request):
         raise error
-    mine = await request.services.lists.get(owner_id=require_viewer_id(request), list_id=list_id)
+    mine = await request.services[ListService].get(owner_id=require_viewer_id(request), list_id=list_id)
     set_page_path(request, list_url(list_id))
     query = PageQuery(None, None, DEFAULT_LIMIT)
     return await list_response(
@@ -84,8 +87,8 @@ async def redisplay_list(
 async def _members_json(request: SiteRequest, found: AccountList) -> Json:
     """A page of those whom the list has, and the path of the next one."""
     services, cursor = request.services, parse_follow_cursor(request.GET)
-    members = await services.lists.members(owner_id=require_viewer_id(request), list_id=found.id, cursor=cursor)
-    authors = await services.accounts.find_authors(members.account_ids)
+    members = await services[ListService].members(owner_id=require_viewer_id(request), list_id=found.id, cursor=cursor)
+    authors = await services[AccountService].find_authors(members.account_ids)
     return {
         "accounts": [author_json(authors[id]) for id in members.account_ids if id in authors],
         "next": url_with_query(request, cursor=members.next.encode() if members.next else None),
@@ -101,7 +104,7 @@ async def _part_choices(request: SiteRequest, found: AccountList) -> list[Templa
 
 async def load_list_choices(request: SiteRequest) -> list[TemplateContext]:
     """All one's lists, to make another one of."""
-    every = await request.services.lists.all_lists(require_viewer_id(request))
+    every = await request.services[ListService].all_lists(require_viewer_id(request))
     return [{"id": str(each.id), "title": each.title} for each in every]
 
 
@@ -110,7 +113,7 @@ async def load_list_json(request: SiteRequest, found: AccountList) -> Json:
 
 
 async def load_lists_json(request: SiteRequest, found: Iterable[AccountList]) -> list[Json]:
-    lists, found = request.services.lists, list(found)
+    lists, found = request.services[ListService], list(found)
     counts, exclusive, missing = await asyncio.gather(
         lists.member_counts(found), lists.exclusive_ids(require_viewer_id(request)), lists.missing_parts(found)
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store.commands import Reply, load_script
 from socialsite.store.read import Read
 from socialsite.store.store import Store

@@ -6,7 +6,7 @@ Everything is looked at with the page or the live entry that it decides about, n
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store import Read, Reply
 from timelines.graph.repository import Follows
 from timelines.ids import ListId

@@ -6,8 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
-from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
+from socialsite.ids import AccountId
 from timelines.errors import ListMembersCapReached, ListNotFound, ListsCapReached
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.ids import ListId

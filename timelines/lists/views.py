@@ -7,8 +7,9 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from accounts.domain import AccountId
+from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
+from socialsite.ids import AccountId
 from socialsite.web.middleware.errors import get_error_status
 from socialsite.web.requests import (
     SiteRequest,
@@ -33,6 +34,7 @@ from timelines.lists.page_views import (
     load_lists_json,
     redisplay_list,
 )
+from timelines.lists.service import ListService
 from timelines.pages.presenters import Json
 from timelines.pages.queries import PageQuery, parse_limit
 from timelines.pages.responses import TemplateContext, url_with_query
@@ -56,7 +58,7 @@ async def create(request: SiteRequest) -> HttpResponseBase:
     me, services = require_viewer_id(request), request.services
     try:
         form = ListForm.parse(get_form_data(request))
-        made = await services.lists.create(
+        made = await services[ListService].create(
             owner_id=me,
             title=form.title or "",
             now_ms=services.clock.now_ms(),
@@ -71,12 +73,12 @@ async def create(request: SiteRequest) -> HttpResponseBase:
 async def show(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
     """The list's timeline; `?cursor=` pages its members."""
     me, query = require_viewer_id(request), PageQuery.parse(request.GET)
-    found = await request.services.lists.get(owner_id=me, list_id=list_id)
+    found = await request.services[ListService].get(owner_id=me, list_id=list_id)
     return await list_response(request, found, query)
 
 
 async def edit(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
-    me, lists = require_viewer_id(request), request.services.lists
+    me, lists = require_viewer_id(request), request.services[ListService]
     try:
         form = ListForm.parse(get_form_data(request))
         edited = await lists.edit(
@@ -95,16 +97,16 @@ async def edit(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
 
 
 async def delete(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
-    await request.services.lists.delete(owner_id=require_viewer_id(request), list_id=list_id)
+    await request.services[ListService].delete(owner_id=require_viewer_id(request), list_id=list_id)
     return json_response({}) if wants_json(request) else redirect_to_next(request, "/lists/")
 
 
 async def add_member(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
     me, services, handle = require_viewer_id(request), request.services, _submitted_handle(request)
-    mine = await services.lists.get(owner_id=me, list_id=list_id)
+    mine = await services[ListService].get(owner_id=me, list_id=list_id)
     try:
-        account = await services.accounts.get_by_handle(handle)
-        await services.lists.add_member(
+        account = await services[AccountService].get_by_handle(handle)
+        await services[ListService].add_member(
             owner_id=me, list_id=list_id, account_id=AccountId(account.id), now_ms=services.clock.now_ms()
         )
     except (AccountNotFound, ListMembersCapReached) as error:
@@ -114,9 +116,9 @@ async def add_member(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
 
 async def remove_member(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
     me, services = require_viewer_id(request), request.services
-    mine = await services.lists.get(owner_id=me, list_id=list_id)
-    account = await services.accounts.get_undeleted_by_handle(_submitted_handle(request))
-    await services.lists.remove_member(owner_id=me, list_id=list_id, account_id=AccountId(account.id))
+    mine = await services[ListService].get(owner_id=me, list_id=list_id)
+    account = await services[AccountService].get_undeleted_by_handle(_submitted_handle(request))
+    await services[ListService].remove_member(owner_id=me, list_id=list_id, account_id=AccountId(account.id))
     return await _list_changed_response(request, mine)
 
 
@@ -127,7 +129,7 @@ def _submitted_handle(request: SiteRequest) -> str:
 
 async def _load_lists_page(request: SiteRequest) -> tuple[list[Json], str | None]:
     """A page of one's lists with their numbers of members, and the path of the next one."""
-    me, lists = require_viewer_id(request), request.services.lists
+    me, lists = require_viewer_id(request), request.services[ListService]
     page = await lists.lists(me, parse_list_cursor(request.GET), parse_limit(request.GET))
     return await load_lists_json(request, page.lists), url_with_query(request, cursor=page.next)
 

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 
 from django.utils import translation
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.web.socket_writer import TextFrame
 from timelines.live.channels import Channel
 from timelines.live.socket_messages import encode_entry

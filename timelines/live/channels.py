@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from accounts.accounts.service import AccountService
-from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
-from socialsite.ids import MAX_ID
+from socialsite.ids import MAX_ID, AccountId
 from timelines.errors import ListNotFound
 from timelines.hashtags.service import FollowedHashtagService
 from timelines.ids import ListId

@@ -4,24 +4,31 @@ It uses no channel layer (docs/reference/live.md): entries are written to the so
 """
 
 import asyncio
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 
+from accounts.accounts.service import AccountService
+from accounts.sessions.service import SessionService
+from accounts.sessions.sockets import SocketViewer, authenticate_socket
 from socialsite.analytics import prometheus
 from socialsite.recipes.rate_limit import Identifier
-from socialsite.services import Services
 from socialsite.store.errors import StoreError
 from socialsite.web.daphne.flow_control import open_socket_writer
-from socialsite.web.middleware.services import loop_services
+from socialsite.web.services import SiteServices, loop_services
 from socialsite.web.socket_writer import Send, SocketWriter
-from socialsite.web.websocket import Receive, Scope, SocketViewer, authenticate_socket, reject_unavailable
+from socialsite.web.websocket import Receive, Scope, reject_unavailable
+from timelines.hashtags.service import FollowedHashtagService
+from timelines.lists.service import ListService
 from timelines.live import socket_messages
 from timelines.live.message_limit import MessageDecision, MessageLimit
 from timelines.live.server import StreamingServer
+from timelines.live.service import LiveService
 from timelines.live.socket_registry import LiveSocket
+from timelines.notifications.service import NotificationService
+from timelines.reading.hydration import Hydrator
+from timelines.reading.service import ReadingService
 
 HANDSHAKE_TIMEOUT_S = 3.0
 """Less than the 5 s after which daphne drops an unanswered handshake."""
@@ -85,7 +92,7 @@ async def enforce_message_limit(limit: MessageLimit, writer: SocketWriter) -> bo
     return decision is MessageDecision.GRANTED
 
 
-def create_message_limit(services: Services, viewer: SocketViewer) -> MessageLimit:
+def create_message_limit(services: SiteServices, viewer: SocketViewer) -> MessageLimit:
     account_id = viewer.account_id
     identifier = Identifier.address(viewer.address) if account_id is None else Identifier.account(account_id)
     on_refused = services.statistics.meter.count_refusal
@@ -99,7 +106,7 @@ class StreamingServers:
         self._servers: WeakKeyDictionary[asyncio.AbstractEventLoop, StreamingServer] = WeakKeyDictionary()
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
-    async def get(self, services: Services) -> StreamingServer:
+    async def get(self, services: SiteServices) -> StreamingServer:
         """Return the server of the running loop, opened. Raises StoreUnavailable."""
         loop = asyncio.get_running_loop()
         return self._servers.get(loop) or await self._open_server(loop, services)
@@ -110,10 +117,20 @@ class StreamingServers:
         if server is not None:
             await server.close()
 
-    async def _open_server(self, loop: asyncio.AbstractEventLoop, services: Any) -> StreamingServer:
+    async def _open_server(self, loop: asyncio.AbstractEventLoop, services: SiteServices) -> StreamingServer:
         async with self._locks.setdefault(loop, asyncio.Lock()):
             if loop not in self._servers:
-                server = StreamingServer(services)
+                server = StreamingServer(
+                    live=services[LiveService],
+                    reading=services[ReadingService],
+                    hydrator=services[Hydrator],
+                    accounts=services[AccountService],
+                    sessions=services[SessionService],
+                    lists=services[ListService],
+                    notifications=services[NotificationService],
+                    tagging=services[FollowedHashtagService],
+                    clock=services.clock,
+                )
                 await server.open()
                 self._servers[loop] = server
             return self._servers[loop]

@@ -9,8 +9,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import assert_never
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.store.errors import StoreError
 from socialsite.web.socket_writer import TextFrame
 from timelines.live import socket_messages

@@ -7,8 +7,7 @@ message contains a post: the receiver reads the post, which may have been delete
 
 import msgspec
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from timelines.ids import ListId
 
 

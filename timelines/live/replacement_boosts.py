@@ -9,8 +9,7 @@ homes or lists, and one for every 500 readers until each has its entry.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from timelines.live.batched_work import BatchedWork
 from timelines.live.broadcaster import Broadcaster
 from timelines.live.socket_registry import SocketRegistry, Subscription

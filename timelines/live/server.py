@@ -5,7 +5,6 @@ Each event loop has one `StreamingServer`, which is opened with its first socket
 
 import asyncio
 import logging
-from typing import Protocol
 
 from accounts.accounts.service import AccountService
 from accounts.sessions.service import SessionService
@@ -35,57 +34,42 @@ MAX_SUBSCRIPTIONS_PER_SOCKET = 20
 log = logging.getLogger(__name__)
 
 
-class StreamingServices(Protocol):
-    """The services that sockets use."""
-
-    @property
-    def live(self) -> LiveService: ...
-    @property
-    def reading(self) -> ReadingService: ...
-    @property
-    def hydrator(self) -> Hydrator: ...
-    @property
-    def accounts(self) -> AccountService: ...
-    @property
-    def sessions(self) -> SessionService: ...
-    @property
-    def lists(self) -> ListService: ...
-    @property
-    def notifications(self) -> NotificationService: ...
-    @property
-    def tagging(self) -> FollowedHashtagService: ...
-    @property
-    def clock(self) -> TimeSource: ...
-
-
 class StreamingServer:
     """Serves the sockets of this process."""
 
-    def __init__(self, services: StreamingServices) -> None:
+    def __init__(
+        self,
+        *,
+        live: LiveService,
+        reading: ReadingService,
+        hydrator: Hydrator,
+        accounts: AccountService,
+        sessions: SessionService,
+        lists: ListService,
+        notifications: NotificationService,
+        tagging: FollowedHashtagService,
+        clock: TimeSource,
+    ) -> None:
         self._registry = SocketRegistry()
-        self._sessions = services.sessions
-        broadcaster = Broadcaster(self._registry, services.hydrator)
-        self._replacement_boosts = ReplacementBoosts(self._registry, services.hydrator, broadcaster)
+        self._sessions = sessions
+        broadcaster = Broadcaster(self._registry, hydrator)
+        self._replacement_boosts = ReplacementBoosts(self._registry, hydrator, broadcaster)
         self._dispatcher = LiveDispatcher(
             self._registry,
-            services.hydrator,
-            services.notifications,
+            hydrator,
+            notifications,
             broadcaster,
             self._replacement_boosts,
             resubscribe_lists=lambda account_id: self._subscription_manager.resubscribe_lists(account_id),
         )
-        self._missed_deletions = MissedDeletions(self._registry, services.hydrator, self._replacement_boosts)
-        self._listener = services.live.listen(
+        self._missed_deletions = MissedDeletions(self._registry, hydrator, self._replacement_boosts)
+        self._listener = live.listen(
             on_message=self._dispatcher.handle,
             on_lost=lambda: self._subscription_manager.pause_all(),
             on_gap=self._replay_missed,
         )
-        channels = ChannelResolver(
-            services.reading, services.accounts, services.lists, services.notifications, services.tagging
-        )
-        self._subscription_manager = SubscriptionManager(
-            self._registry, self._listener, channels, services.live, services.clock
-        )
+        channels = ChannelResolver(reading, accounts, lists, notifications, tagging)
+        self._subscription_manager = SubscriptionManager(self._registry, self._listener, channels, live, clock)
         self._supervisor = TaskSupervisor()
 
     async def open(self) -> None:

@@ -7,8 +7,7 @@ never fails the request that publishes it. Messages of fan-out passes do fail, b
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId, TimeSource
+from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.recipes.pubsub_listener import (
     Presence,
     PubSubListener,

@@ -5,8 +5,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.web.socket_writer import SocketWriter, TextFrame
 from timelines.live.channels import Channel
 

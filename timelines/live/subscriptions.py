@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from accounts.domain import AccountId
-from socialsite.ids import SEQUENCE_BITS, PostId, TimeSource, id_at
+from socialsite.ids import SEQUENCE_BITS, AccountId, PostId, TimeSource, id_at
 from socialsite.recipes.pubsub_listener import PubSubListener
 from socialsite.store.errors import StoreError
 from timelines.live import socket_messages

@@ -2,8 +2,7 @@
 
 from collections.abc import Awaitable, Sequence
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.store import Read, Reply, Store, load_script
 from timelines import keys
 from timelines.markers.marker import MARKERS_CAP, Marker

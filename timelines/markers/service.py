@@ -2,8 +2,7 @@
 
 from collections.abc import Awaitable
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from timelines.errors import TimelineNotFound
 from timelines.markers.marker import Marker, has_marker
 from timelines.markers.repository import Markers

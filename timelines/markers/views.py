@@ -16,11 +16,12 @@ from socialsite.web.requests import (
     wants_json,
 )
 from timelines.markers.marker import Marker
+from timelines.markers.service import MarkerService
 
 
 def load_marker(request: SiteRequest, timeline: str) -> Awaitable[Marker]:
     """How far the reader has read, asked now; programs keep that themselves."""
-    return request.services.positions.begin(None if wants_json(request) else get_viewer_id(request), timeline)
+    return request.services[MarkerService].begin(None if wants_json(request) else get_viewer_id(request), timeline)
 
 
 async def save_marker(request: SiteRequest) -> HttpResponseBase:
@@ -30,7 +31,7 @@ async def save_marker(request: SiteRequest) -> HttpResponseBase:
     if post_id is None:
         raise MalformedRequest(fields={"post": _("This is not the id of a post.")})
     back = fields.get("back", "") not in ("", "0")
-    held = await request.services.positions.move(me, timeline, PostId(post_id), back=back)
+    held = await request.services[MarkerService].move(me, timeline, PostId(post_id), back=back)
     return done(request, {"timeline": timeline, "post": str(held)}, default="/")
 
 
@@ -39,5 +40,5 @@ async def save_reading_preference(request: SiteRequest) -> HttpResponseBase:
     me, scroll = require_viewer_id(request), get_form_data(request).get("scroll", "")
     if scroll not in ("on", "off"):
         raise MalformedRequest(fields={"scroll": _("This is none of the choices.")})
-    await request.services.positions.set_scroll_preference(me, scrolls=scroll == "on")
+    await request.services[MarkerService].set_scroll_preference(me, scrolls=scroll == "on")
     return done(request, {"scroll": scroll}, default="/")

@@ -5,8 +5,8 @@ from typing import Final, Literal, NamedTuple, Self
 
 import msgspec
 
-from accounts.domain import DAY_MS, AccountId, Author
-from socialsite.ids import PostId, ms_from_id
+from accounts.domain import DAY_MS, Author
+from socialsite.ids import AccountId, PostId, ms_from_id
 from timelines.pages.page import HydratedPost
 
 NotificationKind = Literal["mention", "reply", "boost", "like", "follow", "request"]

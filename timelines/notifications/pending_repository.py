@@ -7,8 +7,7 @@ Notifications about posts need none of it: their jobs stand in the outbox.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.store import Store
 from timelines import keys
 from timelines.notifications.notification import Notification, NotificationKind

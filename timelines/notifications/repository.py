@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from accounts.domain import DAY_MS, AccountId
-from socialsite.ids import PostId, id_at, ms_from_id
+from accounts.domain import DAY_MS
+from socialsite.ids import AccountId, PostId, id_at, ms_from_id
 from socialsite.store import Command, Key, Reply, Store, load_script
 from timelines import keys
 from timelines.notifications.notification import (

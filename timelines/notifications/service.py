@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
-from accounts.domain import DELETED, AccountId, Author
-from socialsite.ids import PostId, PostIdGenerator, ms_from_id
+from accounts.domain import DELETED, Author
+from socialsite.ids import AccountId, PostId, PostIdGenerator, ms_from_id
 from socialsite.store import Command, Reply
 from timelines.graph.repository import Follows
 from timelines.notifications.notification import (

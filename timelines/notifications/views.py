@@ -30,6 +30,7 @@ from timelines.notifications.notification import (
     NotificationPreference,
 )
 from timelines.notifications.presenters import notification_json, notification_rows_html
+from timelines.notifications.service import NotificationService
 from timelines.pages.page import MAX_LIMIT
 from timelines.pages.queries import parse_limit
 from timelines.pages.responses import TemplateContext, optional_placeholder, url_with_query
@@ -50,7 +51,7 @@ async def index(request: SiteRequest) -> HttpResponseBase:
     me, cursor = require_viewer_id(request), parse_notification_cursor(request.GET)
     is_mentions = request.GET.get("tab") == "mentions"
     limit = parse_limit(request.GET) if wants_json(request) or "limit" in request.GET else MAX_LIMIT
-    page = await request.services.notifications.page(
+    page = await request.services[NotificationService].page(
         me, before=cursor, limit=limit, kinds=MENTION_KINDS if is_mentions else None
     )
     tab = {"tab": "mentions"} if is_mentions else {}
@@ -80,7 +81,7 @@ def _page_context(
 
 async def count_unread(request: SiteRequest) -> HttpResponseBase:
     """For the page's script, which corrects its badge: `{"unread": n}`, 100 for more than 99."""
-    count = await request.services.notifications.unread(require_viewer_id(request))
+    count = await request.services[NotificationService].unread(require_viewer_id(request))
     return json_response({"unread": count})
 
 
@@ -90,12 +91,12 @@ async def mark_read(request: SiteRequest) -> HttpResponseBase:
     up_to = parse_id(given) if given else MAX_ID
     if up_to is None:
         raise MalformedRequest(fields={"up_to": _("This is not the id of a notification.")})
-    left = await request.services.notifications.mark_read(me, PostId(up_to))
+    left = await request.services[NotificationService].mark_read(me, PostId(up_to))
     return json_response({"unread": left}) if wants_json(request) else redirect_to_next(request, NOTIFICATIONS_URL)
 
 
 async def show_settings(request: SiteRequest) -> HttpResponseBase:
-    wishes = await request.services.notifications.preferences(require_viewer_id(request))
+    wishes = await request.services[NotificationService].preferences(require_viewer_id(request))
     return respond(
         request,
         "accounts/notifications.html",
@@ -115,8 +116,8 @@ async def edit_settings(request: SiteRequest) -> HttpResponseBase:
     wishes: dict[NotificationKind, NotificationPreference] = {
         kind: cast(NotificationPreference, fields[kind]) for kind in NOTIFICATION_KINDS if kind in fields
     }
-    await services.notifications.set_preferences(me, wishes)
+    await services[NotificationService].set_preferences(me, wishes)
     if wants_json(request):
-        return json_response({"notifications": await services.notifications.preferences(me)}, HTTPStatus.OK)
+        return json_response({"notifications": await services[NotificationService].preferences(me)}, HTTPStatus.OK)
     messages.success(request, _("Your choices are saved."), fail_silently=True)
     return redirect_to_next(request, NOTIFICATION_SETTINGS_URL)

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from accounts.domain import AccountId, Author
-from socialsite.ids import PostId, TimeSource
+from accounts.domain import Author
+from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.store import Command, Read, Store
 from timelines import keys
 from timelines.graph.repository import Follows

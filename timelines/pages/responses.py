@@ -10,13 +10,12 @@ from django.http import HttpResponse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
-from accounts.domain import AccountId
 from accounts.models import Account
 from socialsite.web.page_cache import Placeholder, RenderedBytes
-from socialsite.web.requests import SiteRequest, get_viewer_id, json_response, page_response, wants_json
+from socialsite.web.requests import SiteRequest, json_response, page_response, wants_json
 from timelines.markers.marker import Marker, has_marker
 from timelines.pages.page import HydratedPost, TimelinePage
-from timelines.pages.presenters import Json, author_json, entries_html, posts_json
+from timelines.pages.presenters import Json, entries_html, posts_json
 from timelines.pages.queries import PageQuery
 
 TemplateContext = dict[str, Any]
@@ -99,26 +98,6 @@ def _marker_page_url(request: SiteRequest, query: PageQuery, page: TimelinePage,
     if not (query.is_first and marker.last_read_id and page.entries and marker.last_read_id < page.entries[-1].post.id):
         return None
     return url_with_query(request, before=marker.last_read_id + 1)
-
-
-async def accounts_with_follow_state(request: SiteRequest, accounts: list[Account]) -> list[TemplateContext]:
-    """Accounts as timelines/_account.html takes them: does the viewer follow them?"""
-    me, followed, requested = get_viewer_id(request), set[AccountId](), set[AccountId]()
-    if me is not None:
-        ids = [AccountId(account.id) for account in accounts]
-        followed = await request.services.following.followed_among(me, ids)
-        asked = [AccountId(account.id) for account in accounts if account.is_private]
-        requested = await request.services.requests.requested_among(me, asked) - followed
-    return [
-        {
-            **author_json(account),
-            "bio": account.bio,
-            "is_following": account.id in followed,
-            "is_requested": account.id in requested,
-            "is_private": account.is_private,
-        }
-        for account in accounts
-    ]
 
 
 def accounts_response(

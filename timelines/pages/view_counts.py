@@ -6,13 +6,13 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from accounts.domain import AccountId
 from socialsite.analytics.stats import ViewCounts
 from socialsite.errors import MalformedRequest
-from socialsite.ids import PostId, parse_id
+from socialsite.ids import AccountId, PostId, parse_id
 from socialsite.recipes.buffer import Entity
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, get_form_data, get_viewer_id, wants_json
+from timelines.reading.service import ReadingService
 from timelines.templatetags.timelines_tags import number
 from timelines.text.linkify import has_links
 
@@ -48,7 +48,7 @@ async def count_click(request: SiteRequest) -> HttpResponse:
     if post_id is None:
         raise MalformedRequest(fields={"post": _("This is not the id of a post.")})
     me = get_viewer_id(request)
-    entry = await request.services.reading.post(PostId(post_id), viewer_id=me)
+    entry = await request.services[ReadingService].post(PostId(post_id), viewer_id=me)
     if entry.author.id != me and has_links(entry.post.text):
         request.services.statistics.meter.count_click(Entity("post", post_id))
     return HttpResponse(status=HTTPStatus.NO_CONTENT)

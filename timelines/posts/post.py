@@ -5,8 +5,7 @@ from typing import Final
 
 import msgspec
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId, ms_from_id
+from socialsite.ids import AccountId, PostId, ms_from_id
 
 SCHEMA_VERSION = 1
 PUBLIC: Final = 0

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from accounts.domain import AccountId, Author
+from accounts.domain import Author
 from accounts.errors import AccountNotFound
 from accounts.models import Account
-from socialsite.ids import PostId, TimeSource
+from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.store import Read, Store
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes

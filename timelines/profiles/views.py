@@ -3,10 +3,14 @@
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from accounts.domain import AccountId
+from accounts.accounts.service import AccountService
 from accounts.models import Account
+from socialsite.ids import AccountId
 from socialsite.recipes.buffer import Entity
 from socialsite.web.requests import SiteRequest, get_viewer_id, respond, wants_json
+from timelines.following.blocks_and_mutes import BlocksAndMutesService
+from timelines.following.presenters import accounts_with_follow_state
+from timelines.following.service import FollowingService
 from timelines.graph.follow import FollowPage
 from timelines.pages.handles import with_canonical_handle
 from timelines.pages.page import PageRequest, TimelinePage
@@ -14,7 +18,6 @@ from timelines.pages.presenters import profile_json, relation_json
 from timelines.pages.queries import PageQuery, parse_follow_cursor, parse_limit
 from timelines.pages.responses import (
     accounts_response,
-    accounts_with_follow_state,
     canonical_url,
     profile_context,
     timeline_context,
@@ -22,6 +25,7 @@ from timelines.pages.responses import (
     url_with_query,
 )
 from timelines.pages.view_counts import count_view
+from timelines.profiles.service import ProfileService
 
 KNOWN = 3  # followers one knows, shown by name
 NOTHING = TimelinePage((), None, None)
@@ -31,7 +35,7 @@ NOTHING = TimelinePage((), None, None)
 async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
     query, services, me = PageQuery.parse(request.GET), request.services, get_viewer_id(request)
     cut = PageRequest(query.before, query.after, query.limit)
-    visit = await services.visiting.load_page(handle, cut, viewer_id=me, with_marker=not wants_json(request))
+    visit = await services[ProfileService].load_page(handle, cut, viewer_id=me, with_marker=not wants_json(request))
     account, id = visit.account, AccountId(visit.account.id)
     views = await count_view(request, Entity("account", id), id)
     relation = {} if visit.relationship is None else relation_json(visit.relationship)
@@ -66,7 +70,7 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
 @with_canonical_handle
 async def followers(request: SiteRequest, handle: str) -> HttpResponseBase:
     account, me = await _load_visible_account(request, handle)
-    page = await request.services.following.followers(
+    page = await request.services[FollowingService].followers(
         AccountId(account.id),
         viewer_id=me,
         cursor=parse_follow_cursor(request.GET),
@@ -78,7 +82,7 @@ async def followers(request: SiteRequest, handle: str) -> HttpResponseBase:
 @with_canonical_handle
 async def following(request: SiteRequest, handle: str) -> HttpResponseBase:
     account, me = await _load_visible_account(request, handle)
-    page = await request.services.following.following(
+    page = await request.services[FollowingService].following(
         AccountId(account.id),
         viewer_id=me,
         cursor=parse_follow_cursor(request.GET),
@@ -89,16 +93,16 @@ async def following(request: SiteRequest, handle: str) -> HttpResponseBase:
 
 async def _load_visible_account(request: SiteRequest, handle: str) -> tuple[Account, AccountId | None]:
     """The account, and who looks. Raises AccountNotFound where a block stands between them."""
-    account, me = await request.services.accounts.get_by_handle(handle), get_viewer_id(request)
+    account, me = await request.services[AccountService].get_by_handle(handle), get_viewer_id(request)
     if me is not None:
-        await request.services.relations.require_no_block(me, AccountId(account.id))
+        await request.services[BlocksAndMutesService].require_no_block(me, AccountId(account.id))
     return account, me
 
 
 async def _accounts_response(
     request: SiteRequest, account: Account, page: FollowPage, kind: str, title: str
 ) -> HttpResponseBase:
-    found = await request.services.accounts.find_many(page.account_ids)
+    found = await request.services[AccountService].find_many(page.account_ids)
     shown = await accounts_with_follow_state(request, [found[id] for id in page.account_ids if id in found])
     next_url = url_with_query(request, cursor=page.next.encode() if page.next else None)
     heading = {"title": title, "kind": kind, "page_title": f"{title} · @{account.handle}"}

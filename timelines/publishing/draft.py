@@ -5,8 +5,6 @@ The publishing view may not even have run, so this hangs on the table of errors 
 
 from collections.abc import Mapping
 
-from django.urls import reverse
-
 from socialsite.errors import MalformedRequest
 from socialsite.web.requests import SiteRequest, get_form_data
 from timelines.publishing.composer import refused_composer_context
@@ -18,18 +16,18 @@ RETRYABLE_STATUSES = (403, *KEY_USED_STATUSES, 422, 429, 503)
 """Where the text may be sent again, changed or later. 403: an old token; the page's new one is good."""
 
 
-def preserve_draft(request: SiteRequest, status: int, reason: str) -> dict[str, object]:
-    """For a refused post: the filled box where we know whose it is, else the bare text. Else nothing."""
-    if (
-        status not in RETRYABLE_STATUSES
-        or request.method != "POST"
-        or request.path_info != reverse("timelines:publish")
-    ):
-        return {}
+def preserve_draft(request: SiteRequest, status: int, reason: str) -> tuple[str | None, dict[str, object]]:
+    """The hook `on_error_page` of the publishing view. Returns the compose page with the text of a signed-in viewer.
+
+    If the viewer is unknown, returns only the text. Returns nothing if the same post cannot be sent again.
+    """
+    if status not in RETRYABLE_STATUSES or request.method != "POST":
+        return None, {}
     fields = _fields(request)
     if getattr(request, "account", None) is None or status == 403:
-        return {"text": fields.get("text", "")}
-    return {"composer": refused_composer_context(fields, reason, keep_key=status not in KEY_USED_STATUSES)}
+        return None, {"text": fields.get("text", "")}
+    composer = refused_composer_context(fields, reason, keep_key=status not in KEY_USED_STATUSES)
+    return COMPOSE_TEMPLATE, {"composer": composer}
 
 
 def _fields(request: SiteRequest) -> Mapping[str, str]:

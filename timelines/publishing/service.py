@@ -10,8 +10,7 @@ from typing import Protocol
 from django.utils.translation import gettext as _
 from msgspec.structs import replace
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.store import NotDurable as NotConfirmed
 from timelines.errors import IdempotencyConflict, PostInvalid, PostNotFound, PostUnconfirmed
 from timelines.posts.post import FOLLOWERS, PUBLIC, Post

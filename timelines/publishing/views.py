@@ -9,6 +9,7 @@ from socialsite.web.limits import RefundableLimit
 from socialsite.web.requests import (
     SiteRequest,
     done,
+    error_page,
     get_form_data,
     json_response,
     redirect_to_next,
@@ -17,14 +18,18 @@ from socialsite.web.requests import (
 )
 from timelines.pages.presenters import post_json
 from timelines.publishing.composer import default_audience
+from timelines.publishing.draft import preserve_draft
 from timelines.publishing.forms import PostForm
+from timelines.publishing.service import PublishingService
+from timelines.reading.service import ReadingService
 
 
+@error_page(preserve_draft)
 async def publish(request: SiteRequest) -> HttpResponseBase:
     me, services = require_viewer_id(request), request.services
     form = PostForm.parse(get_form_data(request))
     async with RefundableLimit(request, "post"):
-        post = await services.publishing.publish(
+        post = await services[PublishingService].publish(
             author_id=me,
             text=form.text,
             in_reply_to=form.in_reply_to,
@@ -34,10 +39,10 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
         )
     if not wants_json(request):
         return redirect_to_next(request, "/")
-    entry = await services.reading.post(post.id, viewer_id=me)
+    entry = await services[ReadingService].post(post.id, viewer_id=me)
     return json_response(post_json(entry), HTTPStatus.CREATED)
 
 
 async def delete(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
-    await request.services.publishing.delete(account_id=require_viewer_id(request), post_id=post_id)
+    await request.services[PublishingService].delete(account_id=require_viewer_id(request), post_id=post_id)
     return done(request, {"deleted": str(post_id)}, default="/")

@@ -1,7 +1,6 @@
 """Bookmarks: private, kept under the account alone, the newest BOOKMARKS_CAP."""
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.store import Command, Store
 from timelines import keys
 from timelines.graph.edge_list import TIES_AFTER

@@ -1,7 +1,6 @@
 """Pages of bookmarks: the last bookmarked first, deleted and hidden posts left out, full unless they end."""
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from timelines.pages.page import HydratedPost
 from timelines.reactions.bookmark_cursor import Bookmark, BookmarkCursor, BookmarksPage
 from timelines.reactions.bookmark_repository import Bookmarks

@@ -9,8 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.store import NotDurable as NotConfirmed
 from timelines.errors import PostNotFound, PostUnconfirmed
 from timelines.jobs import DeleteBoostsOfPost, encode_job

@@ -9,8 +9,7 @@ of one account come in, the last one to write it has seen the set as it is. Repe
 from collections.abc import Callable, Sequence
 from enum import Enum
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId, ms_from_id
+from socialsite.ids import AccountId, PostId, ms_from_id
 from socialsite.store import Key, Reply, Store, load_script
 from timelines import keys
 from timelines.graph.account_zset_page import read_account_page

@@ -7,8 +7,8 @@ a crash left half done. Every answer is the original with its counts as they are
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 
-from accounts.domain import AccountId, Author
-from socialsite.ids import PostId, TimeSource
+from accounts.domain import Author
+from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.store import Store
 from timelines.errors import NotBoostable, PostNotFound
 from timelines.graph.follow import FollowCursor, FollowPage

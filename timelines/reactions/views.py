@@ -6,10 +6,12 @@ from django.http import HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
+from accounts.accounts.service import AccountService
 from socialsite.ids import PostId
 from socialsite.web.limits import RefundableLimit
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, done, get_viewer_id, require_viewer_id, respond
+from timelines.following.presenters import accounts_with_follow_state
 from timelines.graph.follow import FollowPage
 from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import Json, entries_html, post_json, post_url, posts_json
@@ -17,24 +19,25 @@ from timelines.pages.queries import parse_follow_cursor, parse_limit
 from timelines.pages.responses import (
     TemplateContext,
     accounts_response,
-    accounts_with_follow_state,
     optional_placeholder,
     url_with_query,
 )
 from timelines.reactions.bookmark_cursor import BookmarkCursor, BookmarksPage
 from timelines.reactions.forms import parse_bookmark_cursor
+from timelines.reactions.service import ReactionsService
+from timelines.reading.service import ReadingService
 
 AccountPageReader = Callable[..., Awaitable[FollowPage]]
 
 
 async def like(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
     now_ms = request.services.clock.now_ms()
-    act = request.services.reactions.like
+    act = request.services[ReactionsService].like
     return _entry_response(request, await act(account_id=require_viewer_id(request), post_id=post_id, now_ms=now_ms))
 
 
 async def unlike(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
-    act = request.services.reactions.unlike
+    act = request.services[ReactionsService].unlike
     return _entry_response(request, await act(account_id=require_viewer_id(request), post_id=post_id))
 
 
@@ -42,23 +45,23 @@ async def boost(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
     """A boost reaches as many homes as a post, so it counts as one."""
     me, services = require_viewer_id(request), request.services
     async with RefundableLimit(request, "post"):
-        entry = await services.reactions.boost(account_id=me, post_id=post_id, now_ms=services.clock.now_ms())
+        entry = await services[ReactionsService].boost(account_id=me, post_id=post_id, now_ms=services.clock.now_ms())
     return _entry_response(request, entry)
 
 
 async def unboost(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
-    act = request.services.reactions.unboost
+    act = request.services[ReactionsService].unboost
     return _entry_response(request, await act(account_id=require_viewer_id(request), post_id=post_id))
 
 
 async def bookmark(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
     now_ms = request.services.clock.now_ms()
-    act = request.services.reactions.bookmark
+    act = request.services[ReactionsService].bookmark
     return _entry_response(request, await act(account_id=require_viewer_id(request), post_id=post_id, now_ms=now_ms))
 
 
 async def unbookmark(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
-    act = request.services.reactions.unbookmark
+    act = request.services[ReactionsService].unbookmark
     return _entry_response(request, await act(account_id=require_viewer_id(request), post_id=post_id))
 
 
@@ -68,7 +71,7 @@ def _entry_response(request: SiteRequest, entry: HydratedPost) -> HttpResponseBa
 
 async def bookmarks(request: SiteRequest) -> HttpResponseBase:
     """The viewer's own, the last bookmarked first."""
-    page = await request.services.reactions.bookmarks(
+    page = await request.services[ReactionsService].bookmarks(
         require_viewer_id(request), cursor=parse_bookmark_cursor(request.GET), limit=parse_limit(request.GET)
     )
     return respond(
@@ -106,13 +109,13 @@ def _cursor_url(request: SiteRequest, cursor: BookmarkCursor | None) -> str | No
 
 async def likes(request: SiteRequest, handle: str, post_id: PostId) -> HttpResponseBase:
     """The accounts that like the post. A wrong handle before the id answers 301."""
-    read = request.services.reactions.likers
+    read = request.services[ReactionsService].likers
     return await _accounts_response(request, handle, post_id, read, "likes", _("Liked by"))
 
 
 async def boosts(request: SiteRequest, handle: str, post_id: PostId) -> HttpResponseBase:
     """The accounts that boost the post. A wrong handle before the id answers 301."""
-    read = request.services.reactions.boosters
+    read = request.services[ReactionsService].boosters
     return await _accounts_response(request, handle, post_id, read, "boosts", _("Boosted by"))
 
 
@@ -120,12 +123,12 @@ async def _accounts_response(
     request: SiteRequest, handle: str, post_id: PostId, read: AccountPageReader, kind: str, title: str
 ) -> HttpResponseBase:
     me, services = get_viewer_id(request), request.services
-    entry = (await services.reading.post(post_id, viewer_id=me)).shown
+    entry = (await services[ReadingService].post(post_id, viewer_id=me)).shown
     url = post_url(entry.post.id, entry.author)
     if (entry.author.handle, entry.post.id) != (handle, post_id):
         return HttpResponsePermanentRedirect(f"{url}{kind}/")
     page = await read(post_id, viewer_id=me, cursor=parse_follow_cursor(request.GET), limit=parse_limit(request.GET))
-    found = await services.accounts.find_many(page.account_ids)
+    found = await services[AccountService].find_many(page.account_ids)
     shown = await accounts_with_follow_state(request, [found[id] for id in page.account_ids if id in found])
     next_url = url_with_query(request, cursor=page.next.encode() if page.next else None)
     return accounts_response(

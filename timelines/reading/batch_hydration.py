@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from accounts.domain import AccountId, Author
-from socialsite.ids import PostId
+from accounts.domain import Author
+from socialsite.ids import AccountId, PostId
 from socialsite.store import Read
 from timelines.pages.page import HydratedPost
 from timelines.posts.counts import read_counts

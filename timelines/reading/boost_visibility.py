@@ -6,8 +6,8 @@ by somebody the reader follows and sees. When that boost is withdrawn, the next 
 
 from collections.abc import Iterable, Sequence
 
-from accounts.domain import DAY_MS, AccountId
-from socialsite.ids import PostId, ms_from_id
+from accounts.domain import DAY_MS
+from socialsite.ids import AccountId, PostId, ms_from_id
 from timelines.posts.post import Post
 from timelines.reading.hydration_state import HydrationState, Sources
 from timelines.visibility.boosters import read_earlier_boosters, read_later_boosts

@@ -8,8 +8,7 @@ pages are the same whichever way a post came.
 
 from collections.abc import Collection
 
-from accounts.domain import AccountId
-from socialsite.ids import TimeSource, ms_from_id
+from socialsite.ids import AccountId, TimeSource, ms_from_id
 from timelines.graph.repository import Follows
 from timelines.posts.post import Post
 from timelines.reading.fan_out_on_read_repository import FAN_OUT_ON_READ_CAP, FanOutOnReadAuthors

@@ -5,7 +5,7 @@ One small set for the whole site. Whoever is in it stays: homes do not hold what
 
 from collections.abc import Sequence
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store import Store
 from timelines import keys
 

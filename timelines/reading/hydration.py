@@ -8,8 +8,8 @@ long as it stands: it can never change, and it lets nearly every page be read in
 from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
-from accounts.domain import AccountId, Author
-from socialsite.ids import PostId, TimeSource
+from accounts.domain import Author
+from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.store import Read, Store
 from timelines.graph.repository import Follows
 from timelines.lists.repository import ListMembers

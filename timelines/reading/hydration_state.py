@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from accounts.domain import AccountId, Author
-from socialsite.ids import PostId
+from accounts.domain import Author
+from socialsite.ids import AccountId, PostId
 from socialsite.store import Read, Store
 from timelines.graph.repository import Follows
 from timelines.lists.repository import ListMembers

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from timelines.posts.post import Post
 
 FACTS_CAP = 200_000  # posts: about 20 MB when full

@@ -6,8 +6,7 @@ A skeleton serves one request. `ids` answers with fewer than asked only where th
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Protocol
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.store import StoreFull
 from timelines.author_feeds.merging import merge_nearest
 from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 from typing import Protocol
 
-from accounts.domain import AccountId, Author
-from socialsite.ids import TimeSource
+from accounts.domain import Author
+from socialsite.ids import AccountId, TimeSource
 from socialsite.store import Read, Store
 from timelines.graph.repository import Follows
 from timelines.hashtags.repository import HashtagTimelines

@@ -10,9 +10,9 @@ from itertools import chain
 import structlog
 
 from accounts.accounts.repository import AccountRepository
-from accounts.domain import AccountId, Author
+from accounts.domain import Author
 from socialsite.batches import batches
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.store import StoreUnavailable
 from socialsite.store.aof import wait_for_aof_at_exit

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from zlib import crc32
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store import Command, Key, Reply, Store, load_script
 from timelines import keys
 from timelines.search.repository import SEARCH_PARTITIONS

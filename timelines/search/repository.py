@@ -13,8 +13,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from zlib import crc32
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.store import Command, Key, Reply, Store, load_script
 from timelines import keys
 from timelines.posts.post import Post

@@ -7,9 +7,8 @@ cursor: the work of a request is bounded, the next one goes on where it stopped.
 import asyncio
 from typing import Protocol
 
-from accounts.domain import AccountId
 from accounts.models import Account
-from socialsite.ids import MAX_ID, PostId
+from socialsite.ids import MAX_ID, AccountId, PostId
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost, TimelinePage
 from timelines.reading.hydration import Hydrator
 from timelines.search.partition_merge import PartitionMerge

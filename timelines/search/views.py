@@ -7,6 +7,7 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.accounts.service import AccountService
 from socialsite.errors import MalformedRequest
 from socialsite.web.limits import RefundableLimit
 from socialsite.web.page_cache import Placeholder
@@ -18,18 +19,20 @@ from socialsite.web.requests import (
     respond,
     wants_json,
 )
+from timelines.following.presenters import accounts_with_follow_state
 from timelines.hashtags.trend_views import trends_panel
 from timelines.pages.page import TimelinePage
 from timelines.pages.presenters import Json, author_json, hashtag_json, posts_json
 from timelines.pages.queries import PageQuery
 from timelines.pages.responses import (
     TemplateContext,
-    accounts_with_follow_state,
     optional_placeholder,
     timeline_context,
     url_with_query,
 )
+from timelines.search.autocomplete import AutocompleteService
 from timelines.search.query import QUERY_LENGTH_CAP, QueryInvalid, parse_query
+from timelines.search.service import SearchService
 from timelines.text.token_scanner import normalize_tag
 
 ACCOUNTS_SHOWN, HASHTAGS_SHOWN = 5, 8
@@ -57,7 +60,7 @@ async def search(request: SiteRequest) -> HttpResponseBase:
         return _invalid_query_response(request, text, refused)
     async with RefundableLimit(request, "search"):
         page, accounts, tags = await asyncio.gather(
-            request.services.search.search_posts(
+            request.services[SearchService].search_posts(
                 query, viewer_id=get_viewer_id(request), before=cut.before, limit=cut.limit
             ),
             _find_accounts(request, query.account_prefix if cut.is_first else ""),
@@ -70,7 +73,7 @@ async def autocomplete(request: SiteRequest) -> HttpResponseBase:
     """`?q=@al` answers {accounts}, `?q=#re` {tags}."""
     text = request.GET.get("q", "")
     sign, prefix = text[:1], text[1 : QUERY_LENGTH_CAP + 1]
-    completing = request.services.completing
+    completing = request.services[AutocompleteService]
     if sign not in ("@", "＠", "#", "＃"):
         raise MalformedRequest(fields={"q": _("This begins with neither @ nor #.")})
     async with RefundableLimit(request, "complete"):
@@ -89,14 +92,16 @@ async def _find_accounts(request: SiteRequest, name: str) -> list[TemplateContex
     services = request.services
     if not name:
         return []
-    authors = await services.completing.complete_accounts(name, viewer_id=get_viewer_id(request), limit=ACCOUNTS_SHOWN)
-    found = await services.accounts.find_many(author.id for author in authors)
+    authors = await services[AutocompleteService].complete_accounts(
+        name, viewer_id=get_viewer_id(request), limit=ACCOUNTS_SHOWN
+    )
+    found = await services[AccountService].find_many(author.id for author in authors)
     return await accounts_with_follow_state(request, [found[author.id] for author in authors if author.id in found])
 
 
 async def _find_hashtags(request: SiteRequest, name: str) -> list[Json]:
     tag = normalize_tag(name)
-    found = await request.services.completing.complete_hashtags(tag, limit=HASHTAGS_SHOWN) if tag else []
+    found = await request.services[AutocompleteService].complete_hashtags(tag, limit=HASHTAGS_SHOWN) if tag else []
     return [hashtag_json(each) for each in found]
 
 

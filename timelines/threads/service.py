@@ -8,8 +8,7 @@ import asyncio
 from collections.abc import Sequence
 from enum import Enum
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost
 from timelines.posts.post import Post
 from timelines.posts.replies import ReplyRepository

@@ -20,6 +20,8 @@ from timelines.pages.responses import TemplateContext, optional_placeholder, url
 from timelines.pages.view_counts import count_view
 from timelines.posts.post import FOLLOWERS
 from timelines.publishing.composer import composer_context, default_audience
+from timelines.reading.service import ReadingService
+from timelines.threads.service import ThreadService
 from timelines.threads.thread import ThreadEntry, ThreadPage
 
 MAX_INDENT_DEPTH = 6
@@ -77,12 +79,12 @@ MAX_DESCRIPTION_LENGTH = 200  # characters, for search engines and previews
 async def show(request: SiteRequest, handle: str, post_id: PostId) -> HttpResponseBase:
     """The post, what it answers, and what answers it. A wrong handle before the id answers 301."""
     query, services, me = PageQuery.parse(request.GET), request.services, get_viewer_id(request)
-    entry = await services.reading.post(post_id, viewer_id=me)
+    entry = await services[ReadingService].post(post_id, viewer_id=me)
     if entry.author.handle != handle:
         return HttpResponsePermanentRedirect(post_url(post_id, entry.author))
     views, thread = await asyncio.gather(
         count_view(request, Entity("post", entry.shown.post.id), entry.shown.author.id),
-        services.threads.load_page(entry.shown.post, viewer_id=me, after=query.after or 0, limit=query.limit),
+        services[ThreadService].load_page(entry.shown.post, viewer_id=me, after=query.after or 0, limit=query.limit),
     )
     next_url = url_with_query(request, after=thread.next_after)
     return respond(

@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-from accounts.domain import AccountId
 from accounts.errors import AccountNotFound
+from socialsite.ids import AccountId
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.ports import Authors
 

@@ -5,8 +5,8 @@ from enum import Enum, auto
 
 import msgspec
 
-from accounts.domain import AccountId, Author
-from socialsite.ids import PostId
+from accounts.domain import Author
+from socialsite.ids import AccountId, PostId
 from socialsite.store import Read
 from timelines.ids import ListId
 from timelines.posts.post import FOLLOWERS, Post

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
-from accounts.domain import AccountId
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.store import Command, EncodedPipeline, Key, Read, Reply, encode_int, encode_text, load_script
 from timelines import keys
 from timelines.ids import ListId

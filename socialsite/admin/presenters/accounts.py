@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from accounts.domain import AccountId, Author
+from accounts.domain import Author
 from accounts.presenters import account_json, sessions_json
 from socialsite.admin.audit_log import AuditLogEntry
 from socialsite.admin.dead_letters import DeadLetterDetails
@@ -15,6 +15,7 @@ from socialsite.admin.presenters.labels import (
     JsonObject,
     TemplateContext,
 )
+from socialsite.ids import AccountId
 from socialsite.web.requests import format_iso_time
 
 

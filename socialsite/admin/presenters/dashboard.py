@@ -8,7 +8,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from accounts.domain import AccountId, Author
+from accounts.domain import Author
 from socialsite.admin.dashboard import Dashboard
 from socialsite.admin.fanouts import FanOut
 from socialsite.admin.memory import MemorySnapshot
@@ -21,6 +21,7 @@ from socialsite.admin.presenters.labels import (
     format_duration,
     format_percent,
 )
+from socialsite.ids import AccountId
 from socialsite.web.requests import format_iso_time
 from timelines.templatetags.timelines_tags import number
 

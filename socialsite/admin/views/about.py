@@ -5,6 +5,7 @@ import asyncio
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
+from socialsite.admin.access import get_services
 from socialsite.analytics.metrics import POSTS
 from socialsite.recipes.series import ALL_MEMBERS
 from socialsite.web.page_cache import Placeholder
@@ -15,7 +16,7 @@ DAY_MS = 86_400_000
 
 
 async def about(request: SiteRequest) -> HttpResponse:
-    services, now_ms = request.services, request.services.clock.now_ms()
+    services, now_ms = get_services(request), request.services.clock.now_ms()
     figures, midnight_ms = services.statistics.stats, now_ms - now_ms % DAY_MS
     accounts, posts, today, month = await asyncio.gather(
         services.repositories.accounts.last_id(),

@@ -10,12 +10,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.debug import sensitive_variables
 
-from accounts.domain import AccountId
-from socialsite.admin.access import get_actor, staff_only
+from socialsite.admin.access import get_actor, get_services, staff_only
 from socialsite.admin.audit_log import Actor
 from socialsite.admin.moderation import Moderation
 from socialsite.admin.presenters.accounts import author_json, author_row, overview_json, overview_page
 from socialsite.admin.views.paging import build_next_url
+from socialsite.ids import AccountId
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import (
     SeeOther,
@@ -37,7 +37,7 @@ AccountAction = Callable[[Moderation, Actor, AccountId], Awaitable[None]]
 async def index(request: SiteRequest) -> HttpResponse:
     """`?q=`: a handle or its beginning; without one the newest accounts."""
     text = request.GET.get("q", "").strip()[:QUERY_MAX_LENGTH]
-    found = await Moderation(request.services).search(text, parse_list_cursor(request.GET), ACCOUNTS_PER_PAGE)
+    found = await Moderation(get_services(request)).search(text, parse_list_cursor(request.GET), ACCOUNTS_PER_PAGE)
     following = build_next_url(request, found.next_cursor, **({"q": text} if text else {}))
     return respond(
         request,
@@ -54,7 +54,7 @@ async def index(request: SiteRequest) -> HttpResponse:
 
 @staff_only
 async def show(request: SiteRequest, account_id: int) -> HttpResponse:
-    case = await Moderation(request.services).get_overview(AccountId(account_id))
+    case = await Moderation(get_services(request)).get_overview(AccountId(account_id))
     return respond(
         request,
         "ops/account.html",
@@ -68,7 +68,7 @@ def _make_action_view(order: AccountAction, said: str | Promise) -> Callable[...
 
     @staff_only
     async def act(request: SiteRequest, account_id: int) -> HttpResponseBase:
-        moderation, id = Moderation(request.services), AccountId(account_id)
+        moderation, id = Moderation(get_services(request)), AccountId(account_id)
         await order(moderation, get_actor(request), id)
         if wants_json(request):
             return json_response(overview_json(await moderation.get_overview(id)))
@@ -87,7 +87,9 @@ end_sessions = _make_action_view(Moderation.end_sessions, gettext_lazy("All sess
 @sensitive_variables()
 async def reset_password(request: SiteRequest, account_id: int) -> HttpResponseBase:
     """The new password stands in this answer and nowhere else; asking again sets another one."""
-    account, password = await Moderation(request.services).reset_password(get_actor(request), AccountId(account_id))
+    account, password = await Moderation(get_services(request)).reset_password(
+        get_actor(request), AccountId(account_id)
+    )
     return respond(
         request,
         "ops/password.html",

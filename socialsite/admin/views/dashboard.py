@@ -7,8 +7,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.domain import AccountId
-from socialsite.admin.access import staff_only
+from accounts.accounts.service import AccountService
+from socialsite.admin.access import get_services, staff_only
 from socialsite.admin.activity import SPAN_MS_BY_NAME, read_activity
 from socialsite.admin.audit_log import AuditLog
 from socialsite.admin.dashboard import read_dashboard
@@ -18,6 +18,7 @@ from socialsite.admin.presenters.dashboard import dashboard_json, dashboard_page
 from socialsite.admin.presenters.labels import METRIC_LABELS, TemplateContext
 from socialsite.admin.views.paging import build_next_url, parse_cursor
 from socialsite.errors import MalformedRequest
+from socialsite.ids import AccountId
 from socialsite.recipes.series import Point
 from socialsite.web.requests import SiteRequest, respond
 
@@ -32,7 +33,7 @@ SPAN_LABELS: dict[str, str | Promise] = {
 
 @staff_only
 async def index(request: SiteRequest) -> HttpResponse:
-    found = await read_dashboard(request.services)
+    found = await read_dashboard(get_services(request))
     return respond(
         request,
         "ops/dashboard.html",
@@ -49,7 +50,7 @@ async def statistics(request: SiteRequest) -> HttpResponse:
         raise MalformedRequest(
             fields={"range": _("This is none of: %(names)s.") % {"names": ", ".join(SPAN_MS_BY_NAME)}}
         )
-    found = await read_activity(request.services, SPAN_MS_BY_NAME[name])
+    found = await read_activity(get_services(request), SPAN_MS_BY_NAME[name])
     return respond(
         request,
         "ops/statistics.html",
@@ -78,7 +79,7 @@ async def audit_log(request: SiteRequest) -> HttpResponse:
     entries = await AuditLog(request.services.store).page(AUDIT_LOG_ENTRIES_PER_PAGE, parse_cursor(request))
     targets = [e.target.partition(":")[2] for e in entries if e.target.startswith("account:")]
     ids = {AccountId(int(id)) for id in targets} | {AccountId(entry.actor_id) for entry in entries}
-    authors = await request.services.accounts.find_authors(ids) if ids else {}
+    authors = await request.services[AccountService].find_authors(ids) if ids else {}
     following = build_next_url(request, entries[-1].id if len(entries) == AUDIT_LOG_ENTRIES_PER_PAGE else None)
     return respond(
         request,

@@ -9,7 +9,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from socialsite.admin.access import get_actor, staff_only
+from accounts.accounts.service import AccountService
+from socialsite.admin.access import get_actor, get_services, staff_only
 from socialsite.admin.audit_log import Actor
 from socialsite.admin.dead_letters import DeadLetters
 from socialsite.admin.presenters.accounts import letter_json, letter_page
@@ -24,9 +25,9 @@ LetterAction = Callable[[DeadLetters, Actor, str], Awaitable[None]]
 
 @staff_only
 async def index(request: SiteRequest) -> HttpResponse:
-    letters = await DeadLetters(request.services).page(LETTERS_PER_PAGE, parse_cursor(request))
+    letters = await DeadLetters(get_services(request)).page(LETTERS_PER_PAGE, parse_cursor(request))
     ids = {letter.account_id for letter in letters if letter.account_id is not None}
-    authors = await request.services.accounts.find_authors(ids) if ids else {}
+    authors = await request.services[AccountService].find_authors(ids) if ids else {}
     following = build_next_url(request, letters[-1].letter.id if len(letters) == LETTERS_PER_PAGE else None)
     return respond(
         request,
@@ -50,7 +51,7 @@ def _make_action_view(
         id = get_form_data(request).get("id", "")
         if not STREAM_ID.fullmatch(id):
             raise MalformedRequest(fields={"id": _("This is not the id of a dead letter.")})
-        await order(DeadLetters(request.services), get_actor(request), id)
+        await order(DeadLetters(get_services(request)), get_actor(request), id)
         if wants_json(request):
             return json_response({word: id})
         messages.success(request, str(said), fail_silently=True)

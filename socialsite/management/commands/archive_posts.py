@@ -10,10 +10,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
+from socialsite.container import Services
 from socialsite.maintenance.scanning import count_keys
 from socialsite.management.operator_command import OperatorCommand
-from socialsite.services import Services
-from timelines.archive.service import ArchivingService, public_url
+from timelines.archive.service import public_url
 
 AGE_UNITS_MS = {"h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 
@@ -34,7 +34,7 @@ class Command(OperatorCommand):
             raise CommandError("--undo has no dry run.")
 
     async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
-        archiving = ArchivingService.over(services)
+        archiving = services.archiving
         if options["undo"]:
             with self.progress_bar("Posts", None) as step:
                 self.print_line(f"Brought {await archiving.restore_all(step)} posts back.")

@@ -12,9 +12,10 @@ from django.core.management.base import CommandError, CommandParser
 from rich.console import Console
 from rich.progress import Progress
 
+from socialsite.container import Services
 from socialsite.maintenance.scanning import count_keys
 from socialsite.management.site_command import SiteCommand
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store.errors import StoreError
 from timelines.audit import Audit, AuditReport
 from timelines.audit.unknown_keys import Strays
@@ -66,7 +67,7 @@ class Command(SiteCommand):
         quiet = self.verbosity == 0 or not console.is_terminal
         with Progress(console=console, disable=quiet) as progress:
             task = progress.add_task("Keys", total=sample or await count_keys(services.store))
-            return await Audit.over(services).run(
+            return await Audit(services.audit_places).run(
                 sample=sample,
                 repair=repair,
                 drop_strays=self.drop_strays,

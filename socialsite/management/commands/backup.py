@@ -5,12 +5,12 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from socialsite.container import Services
 from socialsite.maintenance.backup import Backup
 from socialsite.maintenance.backup_file import BackupReader
 from socialsite.maintenance.scanning import count_keys
 from socialsite.maintenance.topology_check import TopologyChanging
 from socialsite.management.operator_command import OperatorCommand
-from socialsite.services import Services
 from timelines.archive.service import ArchivedBodies
 
 KEY_SCANS = 3

@@ -6,8 +6,8 @@ from django.core.management.base import CommandError, CommandParser
 
 from accounts.models import Account
 from accounts.settings.profile_validation import validate_handle
+from socialsite.container import Services
 from socialsite.management.account_command import AccountCommand, add_password_arguments, read_password
-from socialsite.services import Services
 
 
 class Command(AccountCommand):

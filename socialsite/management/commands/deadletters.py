@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 from django.core.management.base import CommandError, CommandParser
 
+from socialsite.container import Services
 from socialsite.management.operator_command import OperatorCommand
 from socialsite.recipes.jobs import STREAM_ID, DeadLetter
-from socialsite.services import Services
 from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, SyndicatePost, decode_job
 
 DEAD_LETTERS_PER_PAGE = 100

@@ -5,9 +5,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from accounts.domain import DELETED, AccountId
+from accounts.domain import DELETED
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from socialsite.management.account_command import AccountCommand
-from socialsite.services import Services
 
 
 class Command(AccountCommand):

@@ -3,9 +3,9 @@
 from django.core.management.base import CommandError, CommandParser
 
 from accounts.handles import InvalidHandle, normalize_handle
+from socialsite.container import Services
 from socialsite.management.import_command import ImportCommand
-from socialsite.services import Services
-from timelines.importing.graph import GraphImport, GraphOptions
+from timelines.importing.graph import GraphOptions
 from timelines.importing.lines import LineFile, Tally
 
 
@@ -28,7 +28,7 @@ class Command(ImportCommand):
             reverse=self.options["reverse"],
             dry_run=self.options["dry_run"],
         )
-        await GraphImport.over(services).run(file, options, tally, services.clock.now_ms())
+        await services.graph_import.run(file, options, tally, services.clock.now_ms())
 
 
 def _parse_handle_prefix(raw: str) -> str:

@@ -2,11 +2,11 @@
 
 from django.core.management.base import CommandError, CommandParser
 
+from socialsite.container import Services
 from socialsite.management.import_command import ImportCommand
-from socialsite.services import Services
 from timelines.importing.authors import NoGraph
 from timelines.importing.lines import LineFile, Tally
-from timelines.importing.posts import PostsImport, PostsOptions, shift_to
+from timelines.importing.posts import PostsOptions, shift_to
 from timelines.importing.rows import RowRules
 
 
@@ -40,6 +40,6 @@ class Command(ImportCommand):
         )
         options = PostsOptions(rules, self.options["assign_to_graph"], self.options["dry_run"])
         try:
-            await PostsImport.over(services).run(file, options, tally, now_ms)
+            await services.posts_import.run(file, options, tally, now_ms)
         except NoGraph:
             raise CommandError("--assign-to-graph needs a graph: run import_graph first.") from None

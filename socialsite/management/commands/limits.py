@@ -13,11 +13,12 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from accounts.domain import AccountId
 from accounts.handles import InvalidHandle, normalize_handle
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from socialsite.management.site_command import SiteCommand
 from socialsite.recipes.rate_limit import MINUTE_MS, Identifier, Rule, WindowStats
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store.errors import StoreError
 from socialsite.web.limits import ACCOUNTS_PER_ADDRESS
 

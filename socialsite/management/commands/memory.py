@@ -10,11 +10,11 @@ from django.core.management.base import CommandError, CommandParser
 from rich.console import Console
 from rich.table import Table
 
+from socialsite.container import Services
 from socialsite.maintenance.forecast import Forecast, TimelineCaps, make_forecast
 from socialsite.maintenance.memory import POST_FAMILY, SAMPLE_SIZE, MemoryMeter, MemoryReport
 from socialsite.maintenance.scanning import count_keys
 from socialsite.management.operator_command import OperatorCommand
-from socialsite.services import Services
 from timelines.audit.account_keys import owned_keys
 
 COLD_DAYS = 90

@@ -69,7 +69,7 @@ class Command(SiteCommand):
         supervisor.run(self.announce_readiness)
 
     def print_demo_logins(self, directory: Path, *, demo: bool) -> None:
-        from socialsite.quickstart.demo import load_demo_logins
+        from socialsite.management.demo import load_demo_logins
 
         if demo and not (directory / "demo.json").exists():
             self.print_line("Putting demo accounts and posts into the empty site…")

@@ -8,9 +8,10 @@ from django.core.management.base import CommandError, CommandParser
 from rich.console import Console
 from rich.progress import Progress
 
-from accounts.domain import AccountId
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from socialsite.management.site_command import SiteCommand
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store.errors import StoreError
 
 RebuildAccount = Callable[[AccountId], Awaitable[int]]

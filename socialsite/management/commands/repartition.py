@@ -17,7 +17,7 @@ from socialsite.migration.estimate import Estimate
 from socialsite.migration.mover import MigrationReport
 from socialsite.migration.progress import MigrationProgress, OnProgress
 from socialsite.migration.repartitioning import OLD_PARTITIONS_GRACE_S
-from socialsite.services import partitions_key, placed_urls
+from socialsite.startup import component_urls, partitions_key
 from socialsite.store.embedded.server import EmbeddedServer
 from socialsite.store.errors import StoreError
 from socialsite.store.factory import COMPONENTS, create_topology
@@ -52,7 +52,9 @@ class Command(SiteCommand):
             raise CommandError("Stopped: go on with --resume, or back with --back.") from None
 
     async def _run(self, options: dict[str, Any]) -> None:
-        site = MigrationSite(settings.REDIS_URL, placed_urls(), COMPONENTS, create_topology, settings.REQUIRE_REPLICAS)
+        site = MigrationSite(
+            settings.REDIS_URL, component_urls(), COMPONENTS, create_topology, settings.REQUIRE_REPLICAS
+        )
         if options["to"]:
             to = absolute_url(options["to"])
             if options["dry_run"]:

@@ -10,12 +10,11 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from socialsite.container import Services
 from socialsite.maintenance.backup_file import BackupFooter, BackupReader, InvalidBackup
 from socialsite.maintenance.restore import Restore, StoreNotEmpty, make_store_body_writer
 from socialsite.management.operator_command import OperatorCommand
-from socialsite.services import Services
 from timelines.archive.service import ArchivedBodies
-from timelines.audit.rebuild_after_restore import Recovering
 
 
 class Command(OperatorCommand):
@@ -84,7 +83,7 @@ class Command(OperatorCommand):
 
     async def _rebuild_and_audit(self, services: Services) -> None:
         with self.progress_bar("Rebuilding and checking", None) as step:
-            report = await Recovering(services).recover(step)
+            report = await services.recovering.recover(step)
         for finding in report.findings:
             self.print_line(str(finding))
         if report.damage:

@@ -4,13 +4,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from socialsite.container import Services
 from socialsite.management.account_command import (
     AccountCommand,
     add_password_arguments,
     get_existing_account,
     read_password,
 )
-from socialsite.services import Services
 
 
 class Command(AccountCommand):

@@ -9,11 +9,12 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from accounts.domain import AccountId
 from socialsite.analytics.metrics import ACCOUNTS_BY_POSTS, ACCOUNTS_BY_REQUESTS, ERRORS, REFUSALS
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from socialsite.management.site_command import SiteCommand
 from socialsite.recipes.series import RankedMetric
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store.errors import StoreError
 
 HOUR_MS = 3_600_000

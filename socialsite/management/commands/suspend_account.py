@@ -4,9 +4,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from accounts.domain import SUSPENDED, AccountId
+from accounts.domain import SUSPENDED
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from socialsite.management.account_command import AccountCommand, get_existing_account
-from socialsite.services import Services
 
 
 class Command(AccountCommand):

@@ -11,14 +11,14 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from socialsite.container import Services
 from socialsite.management.site_command import SiteCommand
 from socialsite.recipes.periodic_tasks import PeriodicTask, PeriodicTasks
 from socialsite.recipes.task_supervisor import TaskSupervisor
 from socialsite.recipes.worker import DEFAULT_CONCURRENCY, Worker
-from socialsite.services import Services, open_services
+from socialsite.startup import open_services
 from socialsite.store.errors import StoreError
 from socialsite.web.gc_tuning import freeze_startup_objects
-from timelines.audit.sampler import AuditSampler
 
 PROGRESS_INTERVAL_S = 5.0
 MAX_CONCURRENCY = 64
@@ -61,7 +61,7 @@ class Command(SiteCommand):
         telling = asyncio.create_task(self._print_progress(services, at_verbosity=1 if once else 2))
         upkeep, schedule = TaskSupervisor(), PeriodicTasks(services.store, _periodic_tasks(services))
         if not once:
-            upkeep.start(AuditSampler.over(services).run)
+            upkeep.start(services.audit_sampler.run)
             schedule.start()
         try:
             is_done = await _run_jobs(worker, once=once)

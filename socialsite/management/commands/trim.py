@@ -4,9 +4,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from socialsite.container import Services
 from socialsite.maintenance.scanning import count_keys
 from socialsite.management.operator_command import OperatorCommand
-from socialsite.services import Services
 from timelines.audit.trimming import Trimming
 
 
@@ -18,7 +18,7 @@ class Command(OperatorCommand):
 
     async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
         with self.progress_bar("Keys", await count_keys(services.store)) as step:
-            done = await Trimming.over(services).trim(step, dry_run=options["dry_run"])
+            done = await Trimming(services.audit_places).trim(step, dry_run=options["dry_run"])
         for kind, count in done.most_common():
             self.print_line(f"{kind}: {count}")
         verb = "Would take away" if options["dry_run"] else "Took away"

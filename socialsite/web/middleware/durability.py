@@ -8,8 +8,7 @@ from socialsite.store.aof import track_nodes, wait_for_aof
 from socialsite.store.errors import StoreUnavailable
 from socialsite.web.middleware.base import Middleware
 from socialsite.web.middleware.errors import respond_to_error
-from socialsite.web.middleware.session import SAFE_METHODS
-from socialsite.web.requests import SiteRequest
+from socialsite.web.requests import SAFE_METHODS, SiteRequest
 
 
 class DurabilityMiddleware(Middleware):

@@ -1,7 +1,7 @@
-"""The ONE table from errors to HTTP, and the two shapes a refusal has (docs/reference/interface.md, Errors).
+"""Turns errors into HTTP responses, as a page or as JSON (docs/reference/interface.md, Errors).
 
-Services and requests raise; here each class has its status. What is not in the table is a defect: 500, and
-the page says nothing about it. Errors of the store are 503: the effect is unknown, repeating is safe.
+Each base of socialsite/errors.py has one status. An error of any other class is a defect: 500, and the page says
+nothing about it. Errors of the store are 503: the effect is unknown, and the client may safely repeat the request.
 """
 
 from collections.abc import Mapping
@@ -11,17 +11,22 @@ import structlog
 from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.http import Http404, HttpResponse
 from django.http.multipartparser import MultiPartParserError
+from django.urls import Resolver404, resolve
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts import errors as accounts
 from socialsite import errors as site
-from socialsite.admin import errors as ops
 from socialsite.store.errors import StoreUnavailable
 from socialsite.web.middleware.base import Middleware
-from socialsite.web.requests import SiteRequest, json_response, page_response, redirect_to_login, wants_json
-from timelines import errors as timelines
-from timelines.publishing.draft import COMPOSE_TEMPLATE, preserve_draft
+from socialsite.web.requests import (
+    SAFE_METHODS,
+    ErrorPageHook,
+    SiteRequest,
+    json_response,
+    page_response,
+    redirect_to_login,
+    wants_json,
+)
 
 log = structlog.get_logger("socialsite.errors")
 
@@ -31,39 +36,15 @@ RETRY_AFTER_S = 3
 
 STATUS_BY_ERROR: Mapping[type[Exception], int] = {
     site.MalformedRequest: 400,
+    site.Unauthorized: 401,
+    site.Forbidden: 403,
+    site.NotFound: 404,
     site.MethodNotAllowed: 405,
+    site.Conflict: 409,
+    site.RequestTooLarge: 413,
+    site.Invalid: 422,
     site.RateLimited: 429,
-    site.DeadlineExceeded: 503,
-    accounts.FieldErrors: 422,
-    accounts.HandleTaken: 409,
-    accounts.AccountNotFound: 404,
-    accounts.InvalidCredentials: 401,
-    accounts.SignInRequired: 401,
-    ops.CannotModerateSelf: 409,
-    ops.DeadLetterNotFound: 404,
-    timelines.PostNotFound: 404,
-    timelines.TimelineNotFound: 404,
-    timelines.ListNotFound: 404,
-    timelines.PostInvalid: 422,
-    timelines.NotBoostable: 422,
-    timelines.ListTitleInvalid: 422,
-    timelines.ListInvalid: 422,
-    timelines.ListIsVirtual: 409,
-    timelines.CannotFollowSelf: 422,
-    timelines.IdempotencyConflict: 409,
-    timelines.FollowingCapReached: 409,
-    timelines.RequesterFollowingCapReached: 409,
-    timelines.ListMembersCapReached: 409,
-    timelines.ListsCapReached: 409,
-    timelines.FollowedHashtagsCapReached: 409,
-    timelines.CannotBlockOrMuteSelf: 422,
-    timelines.BlocksAndMutesCapReached: 409,
-    timelines.FollowRequestsCapReached: 409,
-    timelines.MuteDurationInvalid: 422,
-    timelines.FilterNotFound: 404,
-    timelines.FilterInvalid: 422,
-    timelines.FiltersCapReached: 409,
-    timelines.PostUnconfirmed: 503,
+    site.Unavailable: 503,
     StoreUnavailable: 503,
     Http404: 404,
     PermissionDenied: 403,
@@ -74,16 +55,16 @@ STATUS_BY_ERROR: Mapping[type[Exception], int] = {
 }
 
 DEFAULT_MESSAGES: Mapping[int, tuple[str, LazyText]] = {
-    400: ("malformed", site.MalformedRequest.message),
-    403: ("forbidden", _("This is not yours to do.")),
-    404: ("not_found", _("There is nothing at this address.")),
-    413: ("too_large", site.RequestTooLarge.message),
+    400: (site.MalformedRequest.code, site.MalformedRequest.message),
+    403: (site.Forbidden.code, site.Forbidden.message),
+    404: (site.NotFound.code, site.NotFound.message),
+    413: (site.RequestTooLarge.code, site.RequestTooLarge.message),
     500: ("defect", _("Something went wrong on our side.")),
-    503: (site.DeadlineExceeded.code, site.DeadlineExceeded.message),
+    503: (site.Unavailable.code, site.Unavailable.message),
 }
 """Code and message for errors that have none of their own: Django's and the store's."""
 
-HANDLED_ERRORS: tuple[type[Exception], ...] = (*STATUS_BY_ERROR, site.RequestTooLarge)
+HANDLED_ERRORS: tuple[type[Exception], ...] = tuple(STATUS_BY_ERROR)
 
 
 def get_error_status(error: Exception) -> int:
@@ -100,7 +81,7 @@ def respond_to_error(request: SiteRequest, error: Exception) -> HttpResponse:
         log.warning("store unavailable", kind=type(error).__name__, reason=str(error))
     if isinstance(error, site.RateLimited) and hasattr(request, "services"):
         request.services.statistics.meter.count_refusal(error.rule)
-    if isinstance(error, accounts.SignInRequired) and not wants_json(request):
+    if isinstance(error, site.SignInRequired) and not wants_json(request):
         return redirect_to_login(request)
     code, message = DEFAULT_MESSAGES.get(status, DEFAULT_MESSAGES[500])
     return error_response(
@@ -125,16 +106,28 @@ def error_response(
     template: str | None = None,
     **page: object,
 ) -> HttpResponse:
-    """One error in the shape the client wants. A refused post comes back in its box (refused_post.py)."""
+    """Return an error as JSON or as a page. The view's `on_error_page` may add to the page, e.g. a post's text."""
     texts = {name: str(value) for name, value in (fields or {}).items()}
     if wants_json(request):
         return json_response({"error": code, "message": str(message), "fields": texts}, status, headers)
     page |= {"status": status, "message": message, "page_title": message, "rule": texts.get("rule")}
     templates = [template or f"errors/{status}.html", "errors/error.html"]
-    if kept := preserve_draft(request, status, texts.get("text") or str(message)):
-        page |= kept
-        templates = [COMPOSE_TEMPLATE, *templates] if "composer" in kept else templates
+    if on_error_page := _find_error_page_hook(request):
+        own_template, own_context = on_error_page(request, status, texts.get("text") or str(message))
+        page |= own_context
+        templates = [own_template, *templates] if own_template else templates
     return page_response(request, templates, page, status, headers)
+
+
+def _find_error_page_hook(request: SiteRequest) -> ErrorPageHook | None:
+    """Return the hook of the view at this address, also if an error ended the request before the view was called."""
+    if request.method in SAFE_METHODS:
+        return None
+    try:
+        view = (request.resolver_match or resolve(request.path_info)).func
+    except Resolver404:
+        return None
+    return getattr(view, "on_error_page", None)
 
 
 def _error_headers(error: Exception, status: int) -> dict[str, str]:

@@ -6,8 +6,8 @@ import pytest
 
 from accounts import keys
 from accounts.accounts.repository import AccountRepository
-from accounts.domain import AccountId
 from accounts.errors import AccountNotFound, FieldErrors, HandleTaken
+from socialsite.ids import AccountId
 from socialsite.store import StoreUnavailable
 from tests.support.account_world import NOW_MS, PASSWORD, AccountWorld
 

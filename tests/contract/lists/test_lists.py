@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from accounts.domain import AccountId
+from socialsite.ids import AccountId
 from socialsite.store import Store
 from timelines import keys
 from timelines.graph.follow import FIRST_PASS, Follow

@@ -2,8 +2,9 @@
 
 import pytest
 
-from accounts.domain import DELETED, SUSPENDED, AccountId
+from accounts.domain import DELETED, SUSPENDED
 from accounts.errors import AccountNotFound
+from socialsite.ids import AccountId
 from tests.support.listing import ALICE, BOB, CAROL, MEMBERS_CAP, add_member
 from tests.support.people import FakeAccountDirectory, RecordingTimelineCache
 from timelines.errors import ListMembersCapReached, ListNotFound, ListsCapReached, ListTitleInvalid

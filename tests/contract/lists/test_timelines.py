@@ -2,8 +2,8 @@
 
 import pytest
 
+from socialsite.container import Services
 from socialsite.ids import PostId
-from socialsite.services import Services
 from tests.support.list_scene import ListScenario
 from tests.support.topologies import Deployment
 from tests.support.world import World, ids_on

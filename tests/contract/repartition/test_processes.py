@@ -10,7 +10,7 @@ from socialsite.migration.lease import ProcessLease
 from socialsite.migration.opening import open_store
 from socialsite.recipes.pubsub_listener import Presence, PubSubListener, process_channel
 from socialsite.service_config import ServiceConfig
-from socialsite.services import open_services
+from socialsite.startup import open_services
 from socialsite.store import Key, Store, StoreUnavailable
 from socialsite.store.factory import create_topology
 from tests.support.left_open import SilentServer

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 import pytest_asyncio
 
-from socialsite.services import Services
+from socialsite.container import Services
 from tests.support.reacting import PersonReactions
 from tests.support.sockets import DaphneProcess, SocketClient, open_socket, sign_in_cookie
 from tests.support.world import Person, World

@@ -14,8 +14,8 @@ import pytest
 import pytest_asyncio
 
 from socialsite.clock import FixedClock
+from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
-from socialsite.services import build_services
 from socialsite.store import Store
 from tests.support.screen import LivePage, LiveScreen, Read, collapse_boosts
 from tests.support.sockets import DaphneProcess, SocketClient, open_socket, sign_in_cookie
@@ -33,7 +33,7 @@ async def town(store: Store) -> RandomActivitySite:
     seed = int(os.environ.get("SOCKET_SEED", "0")) or random.randrange(1 << 32)
     print(f"SOCKET_SEED={seed}")
     clock = FixedClock(int(time.time() * 1000) - HOURS_MS)
-    return await RandomActivitySite.build(build_services(store, clock, ServiceConfig()), clock, random.Random(seed))
+    return await RandomActivitySite.build(Services(store, clock, ServiceConfig()), clock, random.Random(seed))
 
 
 @pytest.fixture

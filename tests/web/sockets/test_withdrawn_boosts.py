@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import pytest_asyncio
 
+from socialsite.container import Services
 from socialsite.ids import PostId
 from socialsite.recipes.pubsub_listener import processes_key
-from socialsite.services import Services
 from tests.support.reacting import PersonReactions
 from tests.support.sockets import SocketClient, open_socket, sign_in_cookie
 from tests.support.world import Person, World

@@ -2,10 +2,9 @@
 
 import asyncio
 import json
-from importlib.util import find_spec
 from pathlib import Path
 
-from socialsite.services import open_services
+from socialsite.startup import open_services
 
 DemoLogin = tuple[str, str]
 """Handle and password. These accounts stand on a machine's own loopback; their passwords are no secrets."""
@@ -17,8 +16,6 @@ def load_demo_logins(directory: Path, *, is_wanted: bool) -> list[DemoLogin]:
     A load that was cut short is repeated by the next start.
     """
     file = directory / "demo.json"
-    if is_wanted and find_spec("timelines.demo.load") is None:
-        return []
     if not file.exists():
         logins = asyncio.run(_load_demo()) if is_wanted else []
         file.write_text(json.dumps({"logins": logins}))
@@ -26,7 +23,5 @@ def load_demo_logins(directory: Path, *, is_wanted: bool) -> list[DemoLogin]:
 
 
 async def _load_demo() -> list[DemoLogin]:
-    from timelines.demo.load import load_demo
-
     async with open_services() as services:
-        return await load_demo(services, services.clock.now_ms())
+        return await services.demo.load(services.clock.now_ms())

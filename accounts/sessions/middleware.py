@@ -6,7 +6,7 @@ was changed, sets or takes away the cookie.
 """
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
@@ -15,6 +15,10 @@ from django.contrib.sessions.exceptions import SessionInterrupted
 from django.http.response import HttpResponseBase
 from django.utils.http import http_date
 
+from accounts.models import Account
+from accounts.ports import BadgePort
+from accounts.sessions.django_store import SessionStore
+from accounts.sessions.service import SessionService
 from accounts.sessions.tokens import SessionToken
 from socialsite.errors import RateLimited
 from socialsite.recipes.rate_limit import hit_command, parse_decision
@@ -23,13 +27,7 @@ from socialsite.store.errors import StoreUnavailable
 from socialsite.web.limits import address_identifier, get_rate_limit_rules
 from socialsite.web.middleware.base import PROBE_PATHS, Middleware
 from socialsite.web.middleware.errors import respond_to_error
-from socialsite.web.requests import SiteRequest, require_viewer_id, wants_json
-
-if TYPE_CHECKING:
-    from accounts.models import Account
-    from accounts.sessions.django_store import SessionStore
-
-SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+from socialsite.web.requests import SAFE_METHODS, SiteRequest, require_viewer_id, wants_json
 
 
 class SessionMiddleware(Middleware):
@@ -55,7 +53,7 @@ async def load_session(request: SiteRequest) -> None:
     """Read who asks and count the request for its address. Raises RateLimited, StoreUnavailable."""
     services, now_ms = request.services, request.services.clock.now_ms()
     cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
-    reads = services.sessions.read_session_commands(cookie)
+    reads = services[SessionService].read_session_commands(cookie)
     hits, badge = _rate_limit_commands(request, now_ms), _badge_commands(request, cookie)
     try:
         replies = await services.store.gather([*reads, *hits, *badge])
@@ -66,7 +64,7 @@ async def load_session(request: SiteRequest) -> None:
             reads
         )  # the limits and the badge may stand elsewhere: reading goes on without
         hits, badge = [], []
-    account, session = services.sessions.parse_session_replies(cookie, replies[: len(reads)], now_ms)
+    account, session = services[SessionService].parse_session_replies(cookie, replies[: len(reads)], now_ms)
     _set_account(request, account, session)
     for reply in replies[len(reads) : len(reads) + len(hits)]:
         verdict = parse_decision(reply)
@@ -75,7 +73,7 @@ async def load_session(request: SiteRequest) -> None:
     if badge and account is not None:
         await _set_badge(request, replies[-1])
     try:
-        await services.sessions.touch(session, now_ms)
+        await services[SessionService].touch(session, now_ms)
     except StoreUnavailable:
         if request.method not in SAFE_METHODS:
             raise
@@ -92,23 +90,23 @@ def _badge_commands(request: SiteRequest, cookie: str | None) -> list[Command]:
     token = SessionToken.parse(cookie)
     if token is None or request.method not in SAFE_METHODS or wants_json(request):
         return []
-    return [request.services.notifications.unread_command(token.account_id)]
+    return [request.services[BadgePort].read_command(token.account_id)]
 
 
 async def _set_badge(request: SiteRequest, reply: Any) -> None:
     """`reply`: to the last of the commands."""
     try:
-        request.badge = await request.services.notifications.badge(require_viewer_id(request), reply)
+        request.badge = await request.services[BadgePort].parse_reply(require_viewer_id(request), reply)
     except StoreUnavailable:
         return  # the page goes without; what it is about may be in reach
 
 
-def _set_account(request: SiteRequest, account: "Account | None", session: "SessionStore") -> None:
+def _set_account(request: SiteRequest, account: Account | None, session: SessionStore) -> None:
     request.account = account
     request.session = session
     request.user = account or AnonymousUser()
 
-    async def auser() -> "Account | AnonymousUser":
+    async def auser() -> Account | AnonymousUser:
         return request.user  # alogin and alogout replace it
 
     request.auser = auser

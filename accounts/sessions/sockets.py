@@ -1,0 +1,33 @@
+"""Reads the viewer of a websocket from its handshake."""
+
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from accounts.sessions.service import SessionService
+from socialsite.ids import AccountId
+from socialsite.web.services import SiteServices
+from socialsite.web.websocket import Scope, choose_language, find_scope_address, get_header, parse_socket_cookies
+
+
+@dataclass(frozen=True, slots=True)
+class SocketViewer:
+    """The viewer of a socket. `session_id`: hex digest of the token; both ids are None if nobody is signed in."""
+
+    account_id: AccountId | None
+    session_id: str | None
+    language: str
+    address: str
+
+
+async def authenticate_socket(scope: Scope, services: SiteServices) -> SocketViewer:
+    """Raises StoreUnavailable."""
+    cookies = parse_socket_cookies(scope)
+    cookie = cookies.get(settings.SESSION_COOKIE_NAME)
+    account, session = await services[SessionService].load(cookie, services.clock.now_ms())
+    return SocketViewer(
+        account_id=AccountId(account.id) if account else None,
+        session_id=session.session_id if account else None,
+        language=choose_language(cookies, get_header(scope, b"accept-language")),
+        address=find_scope_address(scope),
+    )

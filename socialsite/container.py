@@ -1,0 +1,633 @@
+"""The container: builds the repositories and services of one event loop from a store.
+
+A request passes view or consumer -> service -> repository -> store -> node. Each service is built when it is first
+used. Only the code above the apps imports this module; views get a service by its class: `request.services[Class]`.
+"""
+
+from functools import cached_property
+from typing import TypeVar, get_type_hints
+
+from accounts import keys as account_keys
+from accounts.accounts.repository import AccountRepository
+from accounts.accounts.service import AccountService
+from accounts.ports import BadgePort
+from accounts.sessions.repository import SessionRepository
+from accounts.sessions.service import SessionService
+from socialsite.analytics.statistics import Statistics
+from socialsite.clock import Clock, FixedClock
+from socialsite.ids import AccountId, PostIdGenerator
+from socialsite.recipes.buffer import Entity
+from socialsite.recipes.job_queue import JobQueue
+from socialsite.recipes.memory_guard import MemoryGuard
+from socialsite.recipes.rate_limit import RateLimiter, Rule
+from socialsite.service_config import ServiceConfig
+from socialsite.store import Store
+from timelines import keys
+from timelines.archive.factory import create_archive
+from timelines.archive.service import ArchivingService
+from timelines.audit.audit import Audit
+from timelines.audit.rebuild_after_restore import Recovering
+from timelines.audit.repairs import Places
+from timelines.audit.sampler import AuditSampler
+from timelines.audit.trimming import Trimming
+from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
+from timelines.cached_timelines.repository import CachedTimelines, TimelineCacheSpec
+from timelines.demo.load import DemoLoader
+from timelines.fanout.account_purge import AccountPurge
+from timelines.fanout.affected_timelines import AffectedTimelines
+from timelines.fanout.rebuilding import RebuildService
+from timelines.fanout.service import FanOutService
+from timelines.filters.repository import Filters
+from timelines.filters.service import FilterService
+from timelines.following.blocks_and_mutes import BlocksAndMutesService
+from timelines.following.requests import FollowRequestService
+from timelines.following.service import FollowingService
+from timelines.following.suggestions import FollowSuggestionService
+from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
+from timelines.graph.follow_requests_repository import FollowRequests
+from timelines.graph.repository import Follows
+from timelines.hashtags.followed import FollowedHashtags
+from timelines.hashtags.repository import HashtagTimelines
+from timelines.hashtags.service import FollowedHashtagService
+from timelines.hashtags.trends import TrendService
+from timelines.hashtags.trends_repository import Trends
+from timelines.importing.graph import GraphImport
+from timelines.importing.posts import PostsImport
+from timelines.importing.repository import GraphRanks, ImportedPosts
+from timelines.jobs import PurgeAccount, encode_job
+from timelines.lists.repository import ListMembers, Lists
+from timelines.lists.rules import ListRules
+from timelines.lists.service import ListService
+from timelines.live.delivery_lag import DeliveryLag
+from timelines.live.service import LiveService
+from timelines.markers.repository import Markers
+from timelines.markers.service import MarkerService
+from timelines.notifications.pending import PendingNotificationService
+from timelines.notifications.pending_repository import PendingNotifications
+from timelines.notifications.repository import Notifications
+from timelines.notifications.service import NotificationService
+from timelines.notifications.visibility import NotificationVisibility
+from timelines.posts.replies import ReplyRepository
+from timelines.posts.repository import PostRepository
+from timelines.profiles.service import ProfileService
+from timelines.publishing.author_timelines import AuthorTimelines
+from timelines.publishing.post_writer import PostWriter
+from timelines.publishing.service import PublishingService
+from timelines.reactions.bookmark_repository import Bookmarks
+from timelines.reactions.boosting import BoostService
+from timelines.reactions.repository import Reactions
+from timelines.reactions.service import ReactionsService, VisibleAccounts
+from timelines.reading.fan_out_on_read import FanOutOnRead
+from timelines.reading.fan_out_on_read_repository import FanOutOnReadAuthors
+from timelines.reading.hydration import Hydrator
+from timelines.reading.service import ReadingService
+from timelines.search.autocomplete import AutocompleteService
+from timelines.search.indexing import SearchIndexer
+from timelines.search.names import NameIndex
+from timelines.search.pending import PendingSearchPosts
+from timelines.search.repository import PostIndex
+from timelines.search.service import SearchService
+from timelines.threads.service import ThreadService
+
+AnyClock = Clock | FixedClock
+S = TypeVar("S")
+
+
+class Repositories:
+    """One repository of each kind over one store, with the sizes of the configuration."""
+
+    def __init__(self, store: Store, clock: AnyClock, config: ServiceConfig) -> None:
+        partitions, ttl_ms, ahead = config.follow_partitions, config.home_ttl_ms, config.read_ahead
+        homes = TimelineCacheSpec(keys.home_timeline, keys.HOME_TIMELINE_KEY_PATTERN, config.home_cap, ttl_ms, ahead)
+        list_timelines = TimelineCacheSpec(
+            keys.list_timeline, keys.LIST_TIMELINE_KEY_PATTERN, config.list_cap, ttl_ms, ahead
+        )
+        self.accounts = AccountRepository(store)
+        self.sessions = SessionRepository(store)
+        self.archive = create_archive(config.archive_url)
+        self.posts = PostRepository(store, self.archive)
+        self.threads = ReplyRepository(store, self.posts)
+        self.profiles = AuthorFeedRepository(store, config.profile_cap, config.profile_partitions)
+        self.public = PublicTimelineRepository(store, config.public_cap)
+        self.tags = HashtagTimelines(store)
+        self.homes = CachedTimelines(store, clock, homes)
+        self.list_timelines = CachedTimelines(store, clock, list_timelines)
+        self.follows = Follows(store, partitions=partitions, following_cap=config.following_cap)
+        self.lists = Lists(store)
+        self.members = ListMembers(store, partitions=partitions, members_cap=config.list_members_cap)
+        self.lag = DeliveryLag(store)
+        self.notifications = Notifications(store)
+        self.followed_tags = FollowedHashtags(store)
+        self.trends = Trends(store)
+        self.reactions = Reactions(store)
+        self.bookmarks = Bookmarks(store)
+        self.relations = BlocksAndMutes(store)
+        self.requests = FollowRequests(store)
+        self.filters = Filters(store)
+        self.positions = Markers(store)
+        self.pulled = FanOutOnReadAuthors(store)
+        self.index = PostIndex(store)
+        self.names = NameIndex(store)
+        self.search_debts = PendingSearchPosts(store)
+        self.notice_debts = PendingNotifications(store)
+        self.graph_ranks = GraphRanks(store)
+        self.imported_posts = ImportedPosts(
+            store, profile_cap=config.profile_cap, profile_partitions=config.profile_partitions
+        )
+
+
+class Services:
+    """The services of one event loop, each built when it is first used.
+
+    `services[ReadingService]` is the service of that class, so that a view names only the classes that it uses.
+    """
+
+    def __init__(self, store: Store, clock: AnyClock, config: ServiceConfig) -> None:
+        self.store = store
+        self.clock = clock
+        self.config = config
+        self.repositories = Repositories(store, clock, config)
+        self.rules = {name: Rule(name, limit) for name, limit in config.rate_limits.items()}
+
+    def __getitem__(self, service_class: type[S]) -> S:
+        """Raises KeyError if no attribute is annotated with this class."""
+        service: S = getattr(self, ATTRIBUTE_BY_CLASS[service_class])
+        return service
+
+    # What every app uses
+
+    @cached_property
+    def ids(self) -> PostIdGenerator:
+        return PostIdGenerator(self.clock)
+
+    @cached_property
+    def outbox(self) -> JobQueue:
+        return JobQueue(self.store)
+
+    @cached_property
+    def memory(self) -> MemoryGuard:
+        return MemoryGuard(self.store, self.config.memory_reserve)
+
+    @cached_property
+    def limits(self) -> RateLimiter:
+        return RateLimiter(self.store)
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        totals = {"post": keys.post_totals, "account": account_keys.totals}
+        return Statistics.create(self.store, self.clock, totals)
+
+    @cached_property
+    def live(self) -> LiveService:
+        return LiveService(store=self.store, clock=self.clock, lag=self.repositories.lag)
+
+    # Accounts
+
+    @cached_property
+    def accounts(self) -> AccountService:
+        return AccountService(
+            self.repositories.accounts,
+            self.repositories.sessions,
+            self.clock,
+            on_sessions_ended=self.live.session_ended,
+            on_account_deleted=self._purge_account,
+            on_account_created=self.statistics.meter.count_signup,
+            on_names_changed=self.indexing.update_names_if_available,
+        )
+
+    async def _purge_account(self, account_id: AccountId) -> None:
+        """Remove what a deleted account leaves: at once from view, by a worker from the store."""
+        await self.outbox.add_when_full(encode_job(PurgeAccount(account_id)))
+        await self.live.account_closed(account_id)
+        await self.statistics.stats.delete_counters(Entity("account", account_id))
+
+    @cached_property
+    def sessions(self) -> SessionService:
+        at = self.repositories
+        return SessionService(at.sessions, at.accounts, self.clock, on_sessions_ended=self.live.session_ended)
+
+    @cached_property
+    def badge_port(self) -> BadgePort:
+        return BadgePort(self.notifications.unread_command, self.notifications.badge)
+
+    # Reading
+
+    @cached_property
+    def hydrator(self) -> Hydrator:
+        return Hydrator(
+            store=self.store,
+            posts=self.repositories.posts,
+            authors=self.accounts,
+            follows=self.repositories.follows,
+            members=self.repositories.members,
+            clock=self.clock,
+        )
+
+    @cached_property
+    def list_rules(self) -> ListRules:
+        return ListRules(self.repositories.lists, self.repositories.members, self.repositories.follows)
+
+    @cached_property
+    def pulling(self) -> FanOutOnRead:
+        return FanOutOnRead(
+            pulled=self.repositories.pulled,
+            follows=self.repositories.follows,
+            clock=self.clock,
+            threshold=self.config.pull_threshold,
+            grace_ms=self.config.pull_grace_ms,
+        )
+
+    @cached_property
+    def reading(self) -> ReadingService:
+        at = self.repositories
+        return ReadingService(
+            hydrator=self.hydrator,
+            profiles=at.profiles,
+            public=at.public,
+            tags=at.tags,
+            homes=at.homes,
+            list_timelines=at.list_timelines,
+            follows=at.follows,
+            rules=self.list_rules,
+            pulling=self.pulling,
+        )
+
+    @cached_property
+    def threads(self) -> ThreadService:
+        return ThreadService(self.repositories.threads, self.hydrator)
+
+    @cached_property
+    def positions(self) -> MarkerService:
+        return MarkerService(self.repositories.positions)
+
+    @cached_property
+    def tagging(self) -> FollowedHashtagService:
+        return FollowedHashtagService(self.repositories.followed_tags)
+
+    @cached_property
+    def trending(self) -> TrendService:
+        return TrendService(trends=self.repositories.trends, accounts=self.repositories.accounts, clock=self.clock)
+
+    # Search
+
+    @cached_property
+    def search(self) -> SearchService:
+        return SearchService(index=self.repositories.index, hydrator=self.hydrator, accounts=self.accounts)
+
+    @cached_property
+    def completing(self) -> AutocompleteService:
+        at = self.repositories
+        return AutocompleteService(
+            store=self.store,
+            names=at.names,
+            tags=at.tags,
+            posts=at.posts,
+            authors=self.accounts,
+            follows=at.follows,
+            clock=self.clock,
+        )
+
+    @cached_property
+    def indexing(self) -> SearchIndexer:
+        at = self.repositories
+        return SearchIndexer(
+            index=at.index, names=at.names, debts=at.search_debts, posts=at.posts, accounts=at.accounts
+        )
+
+    # Notifications
+
+    @cached_property
+    def notifications(self) -> NotificationService:
+        at = self.repositories
+        visibility = NotificationVisibility(
+            store=self.store, hydrator=self.hydrator, authors=self.accounts, follows=at.follows, clock=self.clock
+        )
+        return NotificationService(
+            notifications=at.notifications,
+            visibility=visibility,
+            follows=at.follows,
+            accounts=at.accounts,
+            live=self.live,
+            ids=self.ids,
+        )
+
+    @cached_property
+    def owed_notices(self) -> PendingNotificationService:
+        at = self.repositories
+        return PendingNotificationService(
+            pending=at.notice_debts,
+            notifications=self.notifications,
+            follows=at.follows,
+            follow_requests=at.requests,
+            clock=self.clock,
+        )
+
+    # Publishing and reactions
+
+    @cached_property
+    def placing(self) -> AuthorTimelines:
+        at = self.repositories
+        return AuthorTimelines(
+            posts=at.posts,
+            profiles=at.profiles,
+            public=at.public,
+            tags=at.tags,
+            homes=at.homes,
+            indexing=self.indexing,
+            threads=at.threads,
+        )
+
+    @cached_property
+    def storing(self) -> PostWriter:
+        return PostWriter(
+            ids=self.ids,
+            posts=self.repositories.posts,
+            placing=self.placing,
+            outbox=self.outbox,
+            live=self.live,
+            meter=self.statistics.meter,
+        )
+
+    @cached_property
+    def publishing(self) -> PublishingService:
+        return PublishingService(
+            posts=self.repositories.posts,
+            storing=self.storing,
+            placing=self.placing,
+            live=self.live,
+            boosts=self.boosting,
+            sees=self.hydrator.can_see,
+            check_room=self.memory.check,
+            max_graphemes=self.config.post_max_length,
+        )
+
+    @cached_property
+    def boosting(self) -> BoostService:
+        return BoostService(
+            reactions=self.repositories.reactions,
+            posts=self.repositories.posts,
+            post_writer=self.storing,
+            author_timelines=self.placing,
+            outbox=self.outbox,
+            live=self.live,
+            notifications=self.notifications,
+        )
+
+    @cached_property
+    def reactions(self) -> ReactionsService:
+        return ReactionsService(
+            reactions=self.repositories.reactions,
+            bookmarks=self.repositories.bookmarks,
+            boosts=self.boosting,
+            hydrator=self.hydrator,
+            posts=self.repositories.posts,
+            visible_accounts=VisibleAccounts(self.store, self.accounts, self.clock),
+            live=self.live,
+            notifications=self.notifications,
+            track_pending=self.owed_notices.track,
+            check_room=self.memory.check,
+        )
+
+    # Accounts and their relations
+
+    @cached_property
+    def following(self) -> FollowingService:
+        at = self.repositories
+        return FollowingService(
+            follows=at.follows,
+            blocks_and_mutes=at.relations,
+            follow_requests=at.requests,
+            accounts=self.accounts,
+            homes=at.homes,
+            following_cap=self.config.following_cap,
+            notifications=self.notifications,
+            track_pending=self.owed_notices.track,
+        )
+
+    @cached_property
+    def requests(self) -> FollowRequestService:
+        at = self.repositories
+        return FollowRequestService(
+            follow_requests=at.requests,
+            blocks_and_mutes=at.relations,
+            follows=at.follows,
+            accounts=self.accounts,
+            homes=at.homes,
+            following_cap=self.config.following_cap,
+        )
+
+    @cached_property
+    def relations(self) -> BlocksAndMutesService:
+        at = self.repositories
+        return BlocksAndMutesService(
+            store=self.store,
+            blocks_and_mutes=at.relations,
+            follow_requests=at.requests,
+            follows=at.follows,
+            accounts=self.accounts,
+            homes=at.homes,
+            live=self.live,
+        )
+
+    @cached_property
+    def visiting(self) -> ProfileService:
+        at = self.repositories
+        return ProfileService(
+            store=self.store,
+            accounts=self.accounts,
+            reading=self.reading,
+            relating=self.relations,
+            relations=at.relations,
+            follows=at.follows,
+            positions=at.positions,
+            clock=self.clock,
+        )
+
+    @cached_property
+    def suggesting(self) -> FollowSuggestionService:
+        at = self.repositories
+        return FollowSuggestionService(
+            store=self.store,
+            follows=at.follows,
+            follow_requests=at.requests,
+            authors=self.accounts,
+            public=at.public,
+            posts=at.posts,
+            clock=self.clock,
+        )
+
+    @cached_property
+    def filters(self) -> FilterService:
+        return FilterService(filters=self.repositories.filters)
+
+    @cached_property
+    def lists(self) -> ListService:
+        at = self.repositories
+        return ListService(
+            lists=at.lists,
+            members=at.members,
+            accounts=self.accounts,
+            timelines=at.list_timelines,
+            rules=self.list_rules,
+            live=self.live,
+            members_cap=self.config.list_members_cap,
+        )
+
+    # The worker
+
+    @cached_property
+    def syndication(self) -> FanOutService:
+        at = self.repositories
+        return FanOutService(
+            posts=at.posts,
+            author_timelines=self.placing,
+            account_purge=self.purging,
+            boosts=self.boosting,
+            indexing=self.indexing,
+            fan_out_on_read=self.pulling,
+            follows=at.follows,
+            members=at.members,
+            homes=at.homes,
+            list_timelines=at.list_timelines,
+            accounts=self.accounts,
+            live=self.live,
+            lag=at.lag,
+            meter=self.statistics.meter,
+            clock=self.clock,
+            posts_per_pass=self.config.posts_per_pass,
+            slice_ms=self.config.time_slice_ms,
+            post_listeners=(self.notifications.notify, self.trending.count_post),
+        )
+
+    @cached_property
+    def purging(self) -> AccountPurge:
+        at = self.repositories
+        return AccountPurge(
+            reactions=self.reactions,
+            boosts=self.boosting,
+            blocks_and_mutes=at.relations,
+            follow_requests=at.requests,
+            filters=at.filters,
+            notifications=at.notifications,
+            followed_hashtags=at.followed_tags,
+            markers=at.positions,
+            posts=at.posts,
+            profiles=at.profiles,
+            author_timelines=self.placing,
+            follows=at.follows,
+            lists=at.lists,
+            members=at.members,
+            homes=at.homes,
+            list_timelines=at.list_timelines,
+        )
+
+    @cached_property
+    def rebuilding(self) -> RebuildService:
+        at = self.repositories
+        return RebuildService(
+            reading=self.reading,
+            homes=at.homes,
+            list_timelines=at.list_timelines,
+            lists=at.lists,
+            profiles=at.profiles,
+            public=at.public,
+            tags=at.tags,
+            posts=at.posts,
+            indexing=self.indexing,
+            public_cap=self.config.public_cap,
+        )
+
+    # Operators' commands
+
+    @cached_property
+    def affected_timelines(self) -> AffectedTimelines:
+        at = self.repositories
+        return AffectedTimelines(at.follows, at.members, at.homes, at.list_timelines)
+
+    @cached_property
+    def archiving(self) -> ArchivingService:
+        return ArchivingService(self.store, self.repositories.archive)
+
+    @cached_property
+    def graph_import(self) -> GraphImport:
+        at = self.repositories
+        return GraphImport(
+            accounts=self.accounts,
+            follows=at.follows,
+            homes=at.homes,
+            ranks=at.graph_ranks,
+            following_cap=self.config.following_cap,
+        )
+
+    @cached_property
+    def posts_import(self) -> PostsImport:
+        at = self.repositories
+        return PostsImport(
+            accounts=self.accounts,
+            posts=at.imported_posts,
+            public=at.public,
+            touched=self.affected_timelines,
+            indexing=self.indexing,
+            ranks=at.graph_ranks,
+            standing=at.posts,
+        )
+
+    @cached_property
+    def demo(self) -> DemoLoader:
+        return DemoLoader(
+            accounts=self.accounts,
+            reading=self.reading,
+            reactions=self.reactions,
+            graph_import=self.graph_import,
+            posts_import=self.posts_import,
+        )
+
+    @cached_property
+    def audit_places(self) -> Places:
+        at = self.repositories
+        return Places(
+            store=self.store,
+            accounts=at.accounts,
+            sessions=at.sessions,
+            posts=at.posts,
+            profiles=at.profiles,
+            public=at.public,
+            tags=at.tags,
+            homes=at.homes,
+            list_timelines=at.list_timelines,
+            follows=at.follows,
+            lists=at.lists,
+            members=at.members,
+            reactions=at.reactions,
+            pulled=at.pulled,
+            reading=self.reading,
+            touched=self.affected_timelines,
+            outbox=self.outbox,
+            clock=self.clock,
+            config=self.config,
+        )
+
+    @property
+    def audit(self) -> Audit:
+        """A new audit: each is for one run at a time."""
+        return Audit(self.audit_places)
+
+    @cached_property
+    def audit_sampler(self) -> AuditSampler:
+        return AuditSampler.over(self.audit_places)
+
+    @cached_property
+    def trimming(self) -> Trimming:
+        return Trimming(self.audit_places)
+
+    @cached_property
+    def recovering(self) -> Recovering:
+        return Recovering(accounts=self.repositories.accounts, rebuilding=self.rebuilding, places=self.audit_places)
+
+
+ATTRIBUTE_BY_CLASS = {
+    get_type_hints(member.func)["return"]: name
+    for name, member in vars(Services).items()
+    if isinstance(member, cached_property)
+}
+"""The name of the attribute that has the service of each class."""

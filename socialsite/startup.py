@@ -1,0 +1,179 @@
+"""Opens the services of one event loop over a store: checks the servers, starts the background tasks, closes all.
+
+A server without an answer raises StoreUnavailable: the web process answers 503 until it comes back, and a worker ends.
+Any other StoreError is a mistake that waiting does not correct, and the process does not start.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+
+from django.conf import settings
+
+from accounts import current
+from socialsite.analytics import prometheus as metrics
+from socialsite.clock import Clock
+from socialsite.container import Services
+from socialsite.migration.opening import open_store
+from socialsite.recipes.task_supervisor import TaskSupervisor
+from socialsite.service_config import ServiceConfig
+from socialsite.store import CommandRefused, Key, Node, Store, StoreError, StoreUnavailable, StoreUrls
+from socialsite.store.embedded.binaries import EmbeddedServerError
+from socialsite.store.replies import parse_info
+from timelines import keys
+
+log = logging.getLogger(__name__)
+
+Node.on_round_trip = staticmethod(metrics.observe_round_trip)
+
+LOWEST_VERSION = (7, 0)
+UNREACHABLE_PREFIXES = ("cannot connect", "lost the connection", "no answer from", "no node of the cluster")
+HINTS = {
+    "cluster support disabled": "it is no member of a cluster, so write redis:// for it",
+    "MOVED ": "this server is a member of a cluster, so write redis+cluster://",
+    "CLUSTERDOWN": "this server is a member of a cluster that is not whole: mend it, then write redis+cluster://",
+    "READONLY": "this server is a replica: name its master",
+    "NOAUTH": "put user and password into the URL (redis://user:password@host:port)",
+    "unauthenticated": "put user and password into the URL (redis://user:password@host:port)",
+    "WRONGPASS": "correct user and password in the URL",
+    "without any password configured": "take the password out of the URL",
+    "NOPERM": "give its user the rights of deploy/redis/users.acl.in",
+    "DB index is out of range": "correct the number of the database in the URL",
+}
+"""Part of a server's error text -> what the operator has to change."""
+PARTITION_HINTS = {
+    "FOLLOW_PARTITIONS": " (`manage.py repartition --follow-partitions N` makes it another)",
+    "PROFILE_PARTITIONS": "; it stays as it was at the first start, nothing changes it",
+}
+
+
+class NotUsable(StoreError):
+    """The server answers, but the site cannot use it as it is or as the URL names it."""
+
+
+class ServerTooOld(StoreError):
+    """The server lacks commands that the site needs."""
+
+
+class WrongPartitions(StoreError):
+    """FOLLOW_PARTITIONS or PROFILE_PARTITIONS differs from the number that the store was created with."""
+
+
+@contextlib.asynccontextmanager
+async def open_services(
+    urls: StoreUrls | str | None = None, config: ServiceConfig | None = None
+) -> AsyncIterator[Services]:
+    """Open services over the store of `urls`, by default the settings', and run their background tasks meanwhile."""
+    config = config or ServiceConfig.from_settings()
+    with with_hints():
+        store = await open_store(
+            urls or StoreUrls(settings.REDIS_URL, component_urls()), require_replicas=config.require_replicas
+        )
+
+    async def server_ms() -> int | None:
+        try:
+            return await store.now_ms()
+        except StoreError:
+            return None
+
+    clock = Clock(server_ms)
+    try:
+        config = effective_config(store, config)
+        with with_hints():
+            await require_versions(store)
+            await check_partitions(store, config.follow_partitions, config.profile_partitions)
+        await clock.refresh()
+        services = Services(store, clock, config)
+        meter = services.statistics.meter
+        tasks = TaskSupervisor()
+        tasks.start(clock.refresh_forever)
+        tasks.start(meter.flush_forever)
+        tasks.start(metrics.sample_forever)
+        current.bind_services(services.accounts, services.sessions)
+        try:
+            yield services
+        finally:
+            await tasks.close()
+            await meter.close()
+            await services.repositories.archive.close()
+    finally:
+        await store.close()
+        metrics.flush_round_trips()
+
+
+def component_urls() -> dict[str, str]:
+    """Return the `REDIS_<COMPONENT>_URL`s. The cache is left out: Django opens it."""
+    return {name: url for name, url in settings.REDIS_COMPONENT_URLS.items() if name != "cache"}
+
+
+def effective_config(store: Store, config: ServiceConfig) -> ServiceConfig:
+    """Return `config` with the number of follow partitions that the store has after a repartitioning."""
+    layout = store.partition_layouts.get("follows")
+    if layout is None or layout.count == config.follow_partitions:
+        return config
+    log.warning("FOLLOW_PARTITIONS is %s; edges stand in %s", config.follow_partitions, layout.count)
+    return replace(config, follow_partitions=layout.count)
+
+
+@contextlib.contextmanager
+def with_hints() -> Iterator[None]:
+    """Add to an error of a start what the operator can do about it."""
+    try:
+        yield
+    except EmbeddedServerError as error:
+        raise NotUsable(str(error)) from error
+    except (StoreUnavailable, CommandRefused) as error:
+        text = str(error).rstrip(".")
+        hint = next((hint for words, hint in HINTS.items() if words in text), None)
+        if hint is not None:
+            raise NotUsable(f"{text}: {hint}") from error
+        if text.startswith(UNREACHABLE_PREFIXES):
+            raise StoreUnavailable(f"{text}: start it, or correct its URL") from error
+        raise
+
+
+async def require_versions(store: Store, lowest: tuple[int, int] = LOWEST_VERSION) -> None:
+    """Raises ServerTooOld if a server that answers is older than `lowest`."""
+    versions = await asyncio.gather(*(_read_version(node) for node in store.nodes))
+    for node, version in zip(store.nodes, versions, strict=True):
+        if version is not None and tuple(map(int, version.split(".")[:2])) < lowest:
+            required = ".".join(map(str, lowest))
+            raise ServerTooOld(
+                f"{node.address} runs version {version} and the site needs {required} or newer: upgrade it"
+            )
+
+
+async def _read_version(node: Node) -> str | None:
+    """Return the server's version, or None if it does not answer: only the keys on it are then out of reach."""
+    try:
+        info = await node.execute("INFO", "server")
+    except StoreUnavailable:
+        return None
+    return parse_info(info)["redis_version"]
+
+
+def partitions_key() -> Key:
+    """STRING: the number of follow partitions, recorded at the first start, checked at every other."""
+    return Key("follows", tag="map", name="partitions")
+
+
+async def check_partitions(store: Store, follows: int, profiles: int = 1) -> None:
+    """Record the numbers of partitions, or compare them with the recorded numbers, since keys contain them.
+
+    Raises WrongPartitions if a number differs.
+    """
+    keys_by_setting = {
+        "FOLLOW_PARTITIONS": (partitions_key(), follows),
+        "PROFILE_PARTITIONS": (keys.author_feed_partitions(), profiles),
+    }
+    for setting, (key, partitions) in keys_by_setting.items():
+        recorded = await store.node(key).execute("GET", key)  # a read, so that a full server can start
+        if recorded is None:
+            recorded = await store.node(key).execute("SET", key, partitions, "NX", "GET")
+        if recorded is not None and int(recorded) != partitions:
+            raise WrongPartitions(
+                f"this store was made with {setting}={int(recorded)}, the setting says {partitions}: "
+                f"put the old number back{PARTITION_HINTS[setting]}"
+            )

@@ -1,0 +1,78 @@
+"""The services of the running event loop: `request.services` in views, `loop_services.get()` elsewhere.
+
+daphne does not tell its application when it starts and stops, so the first request opens the services, and requests
+that come meanwhile wait for the same opening. settings.SERVICES_OPENER names the function that opens them.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from typing import Protocol, TypeVar
+from weakref import WeakKeyDictionary
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from socialsite.analytics.statistics import Statistics
+from socialsite.clock import Clock, FixedClock
+from socialsite.recipes.job_queue import JobQueue
+from socialsite.recipes.rate_limit import RateLimiter, Rule
+from socialsite.service_config import ServiceConfig
+from socialsite.store.store import Store
+
+S = TypeVar("S")
+
+
+class SiteServices(Protocol):
+    """What the web layer itself needs of the services, and every other service by its class."""
+
+    @property
+    def store(self) -> Store: ...
+    @property
+    def clock(self) -> Clock | FixedClock: ...
+    @property
+    def config(self) -> ServiceConfig: ...
+    @property
+    def limits(self) -> RateLimiter: ...
+    @property
+    def rules(self) -> Mapping[str, Rule]: ...
+    @property
+    def statistics(self) -> Statistics: ...
+    @property
+    def outbox(self) -> JobQueue: ...
+    def __getitem__(self, service_class: type[S]) -> S: ...
+
+
+class LoopServices:
+    """One SiteServices for each event loop. `bind` sets services that are open already, for tests and commands."""
+
+    def __init__(self) -> None:
+        self._bound: WeakKeyDictionary[asyncio.AbstractEventLoop, SiteServices] = WeakKeyDictionary()
+        self._stacks: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncExitStack] = WeakKeyDictionary()
+        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+
+    def bind(self, services: SiteServices) -> None:
+        self._bound[asyncio.get_running_loop()] = services
+
+    async def get(self) -> SiteServices:
+        """Return the services of the running loop; open them first if needed. Raises StoreError."""
+        loop = asyncio.get_running_loop()
+        return self._bound.get(loop) or await self._open(loop)
+
+    async def _open(self, loop: asyncio.AbstractEventLoop) -> SiteServices:
+        async with self._locks.setdefault(loop, asyncio.Lock()):
+            if loop not in self._bound:
+                open_services = import_string(settings.SERVICES_OPENER)
+                stack = AsyncExitStack()
+                self._bound[loop] = await stack.enter_async_context(open_services())
+                self._stacks[loop] = stack
+            return self._bound[loop]
+
+    async def close(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._bound.pop(loop, None)
+        if stack := self._stacks.pop(loop, None):
+            await stack.aclose()
+
+
+loop_services = LoopServices()

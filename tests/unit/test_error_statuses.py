@@ -1,0 +1,64 @@
+"""The HTTP status and the code of every error: clients rely on both (docs/reference/interface.md, Errors)."""
+
+import pytest
+
+from accounts import errors as accounts
+from socialsite import errors as site
+from socialsite.admin import errors as admin
+from socialsite.web.middleware.errors import get_error_status
+from timelines import errors as timelines
+
+BASES = (site.Unauthorized, site.Forbidden, site.NotFound, site.Conflict, site.Invalid, site.Unavailable)
+STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
+    accounts.FieldErrors: (422, "invalid"),
+    accounts.HandleTaken: (409, "handle_taken"),
+    accounts.AccountNotFound: (404, "not_found"),
+    accounts.InvalidCredentials: (401, "wrong_login"),
+    site.SignInRequired: (401, "sign_in_needed"),
+    site.MalformedRequest: (400, "malformed"),
+    site.MethodNotAllowed: (405, "method_not_allowed"),
+    site.RequestTooLarge: (413, "too_large"),
+    site.RateLimited: (429, "rate_limited"),
+    site.DeadlineExceeded: (503, "unavailable"),
+    admin.CannotModerateSelf: (409, "own_account"),
+    admin.DeadLetterNotFound: (404, "not_found"),
+    timelines.PostNotFound: (404, "not_found"),
+    timelines.TimelineNotFound: (404, "not_found"),
+    timelines.HashtagNotFound: (404, "not_found"),
+    timelines.PostInvalid: (422, "invalid"),
+    timelines.NotBoostable: (422, "not_boostable"),
+    timelines.IdempotencyConflict: (409, "idempotency_conflict"),
+    timelines.PostUnconfirmed: (503, "unconfirmed"),
+    timelines.CannotFollowSelf: (422, "following_yourself"),
+    timelines.FollowingCapReached: (409, "following_cap"),
+    timelines.RequesterFollowingCapReached: (409, "requester_cap"),
+    timelines.ListNotFound: (404, "not_found"),
+    timelines.ListTitleInvalid: (422, "invalid"),
+    timelines.ListInvalid: (422, "invalid"),
+    timelines.ListIsVirtual: (409, "virtual_list"),
+    timelines.ListsCapReached: (409, "lists_cap"),
+    timelines.ListMembersCapReached: (409, "members_cap"),
+    timelines.CannotBlockOrMuteSelf: (422, "relating_to_yourself"),
+    timelines.BlocksAndMutesCapReached: (409, "relations_cap"),
+    timelines.MuteDurationInvalid: (422, "invalid"),
+    timelines.FollowedHashtagsCapReached: (409, "tags_cap"),
+    timelines.FollowRequestsCapReached: (409, "requests_cap"),
+    timelines.FilterNotFound: (404, "not_found"),
+    timelines.FilterInvalid: (422, "invalid"),
+    timelines.FiltersCapReached: (409, "filters_cap"),
+}
+
+
+def all_errors(base: type[site.ApiError] = site.ApiError) -> set[type[site.ApiError]]:
+    return {base}.union(*map(all_errors, base.__subclasses__()))
+
+
+@pytest.mark.parametrize("error_class", STATUS_AND_CODE)
+def test_every_error_keeps_its_status_and_code(error_class: type[site.ApiError]) -> None:
+    error = error_class.__new__(error_class)
+    status = 413 if error_class is site.RequestTooLarge else get_error_status(error)
+    assert (status, error_class.code) == STATUS_AND_CODE[error_class]
+
+
+def test_the_table_names_every_error_class() -> None:
+    assert all_errors() - {site.ApiError, *BASES} == set(STATUS_AND_CODE)

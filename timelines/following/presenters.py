@@ -1,0 +1,29 @@
+"""Rows of accounts with the viewer's relation to each."""
+
+from accounts.models import Account
+from socialsite.ids import AccountId
+from socialsite.web.requests import SiteRequest, get_viewer_id
+from timelines.following.requests import FollowRequestService
+from timelines.following.service import FollowingService
+from timelines.pages.presenters import author_json
+from timelines.pages.responses import TemplateContext
+
+
+async def accounts_with_follow_state(request: SiteRequest, accounts: list[Account]) -> list[TemplateContext]:
+    """Return the accounts as timelines/_account.html takes them: does the viewer follow them?"""
+    me, followed, requested = get_viewer_id(request), set[AccountId](), set[AccountId]()
+    if me is not None:
+        ids = [AccountId(account.id) for account in accounts]
+        followed = await request.services[FollowingService].followed_among(me, ids)
+        asked = [AccountId(account.id) for account in accounts if account.is_private]
+        requested = await request.services[FollowRequestService].requested_among(me, asked) - followed
+    return [
+        {
+            **author_json(account),
+            "bio": account.bio,
+            "is_following": account.id in followed,
+            "is_requested": account.id in requested,
+            "is_private": account.is_private,
+        }
+        for account in accounts
+    ]
