@@ -31,20 +31,24 @@ TOPOLOGIES := single embedded shards-hash shards-ring shards-range shards-list s
 topologies: ## Run what CI does of them: all on cluster, repositories and recipes on the others
 	@$(MAKE) --no-print-directory contract TOPOLOGIES=cluster
 	@$(MAKE) --no-print-directory contract TOPOLOGIES=embedded \
-		ARGS="$(call ignored,$(filter-out state_machine backup demo,$(COMPOSED)))"
+		ARGS="$(call ignored,$(filter-out site/state_machine maintenance/backup importing/demo,$(COMPOSED)))"
 	@$(MAKE) --no-print-directory contract TOPOLOGIES="sentinel twemproxy shards-hash" \
 		ARGS="$(call ignored,$(COMPOSED))"
 	@$(MAKE) --no-print-directory contract TOPOLOGIES="shards-ring shards-range shards-list" \
 		ARGS="$(call ignored,$(COMPOSED) $(SERVED))"
 ignored = $(foreach name,$(1),--ignore=tests/contract/$(dir $(name))test_$(notdir $(name)).py)
 # Made of repositories and recipes that are tried everywhere; these are tried on single and cluster.
-COMPOSED := accounts/commands accounts/django audiences audit audit_notifications audit_reactions audit_samples \
-	audit_types backup backup_file demo follows_together import_commands import_graph import_posts limits_command \
-	notifications_model ops rights_matrix state_machine threads_of_ubuntu trim warm_process
+COMPOSED := accounts/commands accounts/django posts/visibility_of_posts audit/audit audit/audit_notifications \
+	audit/audit_reactions audit/audit_samples audit/audit_types maintenance/backup maintenance/backup_file \
+	importing/demo graph/mutual_follows importing/import_commands importing/import_graph importing/import_posts \
+	admin/limits_command notifications/notifications_model admin/admin_pages visibility/rights_matrix \
+	site/state_machine posts/threads_of_a_real_chat audit/trim reading/warm_caches
 # Services, tried on shards-hash as well; on other shards only the placing differs.
-SERVED := bookmarks_pages boosts_model deadletters deleting_posts follows_service full_store gone_parents \
-	home_model hydrating_for_many lists/deletion lists/service live memory meter owed_notices publishing pulling \
-	reading_places rights_model search search_rebuilt syndication unboosting
+SERVED := reading/bookmarks reading/boosts_model fanout/deadletters posts/deletion graph/follows_service \
+	store/full_store posts/deleted_parents reading/home_model reading/batch_hydration lists/deletion \
+	lists/service live/live maintenance/memory admin/meter notifications/pending_notifications posts/publishing \
+	graph/fan_out_on_read reading/markers visibility/rights_model search/search search/search_rebuilt \
+	fanout/syndication reactions/withdrawn_boosts
 
 faults: $(VENV)/.dev ## Kill processes and servers under load (ARGS="-k sentinel")
 	@$(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} tests/faults $(ARGS)

@@ -1,6 +1,6 @@
 """Write the table of figures in README.md from docs/reference/benchmarks.json.
 
-A recorded benchmark writes the table again; tests/unit/test_readme.py compares it with the records.
+A recorded benchmark writes the table again; tests/unit/documents/test_readme.py compares it with the records.
 """
 
 from collections.abc import Iterator

@@ -146,7 +146,7 @@ def test_compose_names_services_that_are_bounded_and_checked():
 
 
 def test_prometheus_and_grafana_name_only_metrics_that_exist():
-    """By the names in the code; tests/web/test_metrics.py scrapes them from a running site."""
+    """By the names in the code; tests/web/operations/test_metrics.py scrapes them from a running site."""
     code = "".join(file.read_text() for file in (BASE_DIR / "socialsite").glob("metrics*.py"))
     told = set(re.findall(r'"(socialsite_[a-z_]+)"', code))
     for file in (DEPLOY / "grafana/socialsite.json", DEPLOY / "socialsite.rules.yml"):

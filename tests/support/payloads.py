@@ -38,7 +38,7 @@ def read_naughty_strings() -> list[str]:
 
 
 def select_publishable(texts: Iterable[str]) -> list[str]:
-    """What may be posted of these; others are refused, as tests/unit/test_text_conformance.py says."""
+    """What may be posted of these; others are refused, as tests/unit/text/test_text_conformance.py says."""
     found = []
     for text in texts:
         with contextlib.suppress(TextRefused):

@@ -1,7 +1,7 @@
 """A whole site that hypothesis drives: its services, its clock, and the plain model beside them.
 
 What people do, what breaks and what must be seen are added by classes of their own (`site_machine_*.py`);
-tests/contract/test_state_machine.py puts them together.
+tests/contract/site/test_state_machine.py puts them together.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Views for a handler alone, that note what becomes of them: `ROOT_URLCONF` of tests/web/test_handler.py."""
+"""Views for a handler alone, that note what becomes of them: `ROOT_URLCONF` of tests/web/requests/test_handler.py."""
 
 import asyncio
 import threading

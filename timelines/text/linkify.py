@@ -1,7 +1,7 @@
 """The one place where a post's text becomes HTML: every piece is escaped, links are made of what was scanned.
 
 Which strings are links, mentions and hashtags is said in scanning.py, in time linear in the text
-(tests/unit/test_linkify_speed.py holds it to that); this module only writes them.
+(tests/unit/text/test_linkify_speed.py holds it to that); this module only writes them.
 """
 
 from collections.abc import Iterator

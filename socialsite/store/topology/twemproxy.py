@@ -2,7 +2,7 @@
 
 Its parser knows commands by their number of arguments: EXPIRE with GT is as unknown to it as MULTI. So the
 list gives for each command the least and the most arguments, without its name; None: any number. Only what
-works on one tag is on it. Held against the real program by tests/contract/test_topology_proxy.py.
+works on one tag is on it. Held against the real program by tests/contract/store/test_topology_twemproxy.py.
 """
 
 import asyncio

@@ -1,0 +1,152 @@
+"""The rarer kinds of damage, what is over its cap, and that no kind the audit knows goes without a test."""
+
+import ast
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from accounts import keys as account_keys
+from accounts.domain import StoredSession
+from accounts.sessions.repository import encode
+from socialsite.ids import AccountId
+from socialsite.maintenance.families import QUARANTINE_DAYS, quarantine_key
+from socialsite.service_config import ServiceConfig
+from socialsite.startup import open_services
+from socialsite.store import StoreUrls
+from tests.support.town import SampleSite
+from tests.support.world import World
+from timelines import keys
+from timelines.audit.quarantine import Aside
+from timelines.audit.repair_log import AuditDrift
+from timelines.ids import ListId
+
+ROOT = Path(__file__).resolve().parents[3]
+NOBODY = AccountId(900)
+OTHER_LIST = ListId(901)
+Damage = Callable[[SampleSite], Awaitable[object]]
+
+
+async def _session_without_a_place(town: SampleSite) -> None:
+    value = encode(StoredSession(1, town.services.clock.now_ms(), "a browser", {}))
+    await town.execute("SET", account_keys.session(town.bob.id, "d" * 64), value, "EX", 100)
+
+
+async def _list_of(town: SampleSite, **fields: object) -> None:
+    await town.execute("SET", keys.list_id_counter(), OTHER_LIST)
+    pairs = [part for pair in fields.items() for part in pair]
+    await town.execute("HSET", keys.account_list(OTHER_LIST), *pairs)
+
+
+DAMAGE: dict[str, Damage] = {
+    "home_of_nobody": lambda town: town.execute("RPUSH", keys.home_timeline(NOBODY), town.first.id, "-0"),
+    "list_of_nobody": lambda town: _list_of(town, owner=NOBODY, title="x", created_ms=5),
+    "list_half": lambda town: town.execute("HDEL", keys.account_list(town.list.id), "title"),
+    "profile_without_account": lambda town: town.execute(
+        "ZADD", keys.author_feed(NOBODY), town.first.id, town.first.id
+    ),
+    "public_misplaced": lambda town: town.execute("ZADD", keys.public_timeline(), 5, town.first.id),
+    "reply_misplaced": lambda town: town.execute("ZADD", keys.replies(town.first.id), 5, town.second.id),
+    "session_eternal": lambda town: town.execute("SET", account_keys.session(town.bob.id, "d" * 64), "x"),
+    "sessions_of_nobody": lambda town: town.execute("ZADD", account_keys.session_index(NOBODY), 5, "e" * 64),
+    "session_index_eternal": lambda town: town.execute("ZADD", account_keys.session_index(town.bob.id), 5, "f" * 64),
+    "list_timeline_of_nobody": lambda town: town.execute("RPUSH", keys.list_timeline(OTHER_LIST), town.first.id, "-0"),
+    "block_garbage": lambda town: town.execute("ZADD", keys.blocks(town.bob.id), 5, "rubbish"),
+}
+HALF_DONE: dict[str, Damage] = {
+    "session_unindexed": _session_without_a_place,
+    "list_half_deleted": lambda town: town.execute("HSET", keys.account_list(town.list.id), "deleted", 1),
+}
+"""What a crash may leave: swept, and no reason for an alarm."""
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+async def test_rare_damage_is_found_and_repaired(town: SampleSite, kind: str) -> None:
+    await DAMAGE[kind](town)
+    report = await town.audit(repair=True)
+    assert kind in report.damage, [str(finding) for finding in report.findings]
+    await town.repair_until_clean()
+
+
+@pytest.mark.parametrize("kind", HALF_DONE)
+async def test_what_a_crash_may_leave_is_swept_and_no_damage(town: SampleSite, kind: str) -> None:
+    await HALF_DONE[kind](town)
+    report = await town.audit(repair=True)
+    assert report.leftovers == {kind: 1}
+    assert not report.damage
+    await town.repair_until_clean()
+
+
+async def test_a_value_that_cannot_be_read_is_told_and_hides_nothing(town: SampleSite) -> None:
+    key = keys.account_list(town.list.id)
+    await town.execute("HSET", key, "owner", "rubbish")
+    await DAMAGE["list_of_nobody"](town)
+    report = await town.audit(repair=True)
+    assert {"key_unreadable": 1, "list_of_nobody": 1}.items() <= report.damage.items()
+    assert await town.execute("HGET", key, "owner") == b"rubbish", "nobody knows what was there"
+
+
+async def test_a_repair_keeps_what_was_right(town: SampleSite) -> None:
+    for kind in ("public_misplaced", "reply_misplaced", "list_half"):
+        await DAMAGE[kind](town)
+    await town.audit(repair=True)
+    assert await town.execute("ZSCORE", keys.public_timeline(), town.first.id) == str(town.first.id).encode()
+    assert (
+        await town.execute("ZRANGE", keys.replies(town.first.id), 0, -1, "WITHSCORES")
+        == [str(town.second.id).encode()] * 2
+    )
+    title, owner = await town.execute("HMGET", keys.account_list(town.list.id), "title", "owner")
+    assert (title.decode(), int(owner)) == (f"List {town.list.id}", town.alice.id)
+
+
+async def test_what_is_over_its_cap_is_cut_to_the_newest(redis_urls: StoreUrls) -> None:
+    async with open_services(redis_urls, ServiceConfig()) as services:
+        bigger = await SampleSite.build(World(services))
+        posts = [bigger.first.id, bigger.second.id, bigger.third.id]
+        for _ in range(2):
+            await asyncio.sleep(0.002)
+            posts.append((await bigger.bob.publishes("one more")).id)
+        await bigger.world.deliver_all()
+    async with open_services(redis_urls, ServiceConfig(profile_cap=2, public_cap=3)) as services:
+        town = SampleSite(World(services), bigger.alice, bigger.bob, bigger.carol)
+        report = await town.audit(repair=True)
+        assert {"profile_over_cap": 1, "public_over_cap": 1}.items() <= report.damage.items()
+        public = await town.execute("ZRANGE", keys.public_timeline(), 0, -1)
+        assert [int(member) for member in public] == posts[2:]
+        profile = await town.execute("ZRANGE", keys.author_feed(town.bob.id), 0, -1)
+        assert [int(member) for member in profile] == posts[3:]
+
+
+async def test_drift_is_added_up_kind_by_kind(town: SampleSite) -> None:
+    drift = AuditDrift(town.services.store)
+    assert await drift.counts() == {}
+    await drift.note({"home_incomplete": 2, "list_gone": 1, "tag_incomplete": 5})
+    await drift.note({"home_incomplete": 3})
+    assert await drift.counts() == {"home_incomplete": 5, "list_gone": 1, "tag_incomplete": 5}
+
+
+async def test_only_what_is_of_another_type_is_set_aside(town: SampleSite) -> None:
+    key, put = keys.keyword_filters(town.bob.id), Aside(town.services.store).put
+    assert await put(key, "hash") is False
+    await town.execute("SET", key, "no hash")
+    assert await put(key, "string") is False
+    assert await put(key, "hash") is True
+    assert await town.execute("EXISTS", key) == 0
+    assert await town.execute("GET", quarantine_key(key)) == b"no hash"
+    assert QUARANTINE_DAYS - 1 < await town.execute("TTL", quarantine_key(key)) / 86_400 <= QUARANTINE_DAYS
+
+
+def kinds() -> Iterator[str]:
+    """Every kind that stands as a word in the audit's code."""
+    for path in (ROOT / "timelines" / "services" / "auditing").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            is_finding = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Finding"
+            if is_finding and isinstance(node.args[0], ast.Constant):
+                yield node.args[0].value
+
+
+def test_every_kind_of_finding_is_made_by_a_test() -> None:
+    folders = (ROOT / "tests" / "contract", ROOT / "tests" / "support")
+    texts = "".join(path.read_text() for folder in folders for path in folder.rglob("*.py"))
+    assert {kind for kind in kinds() if f'"{kind}"' not in texts} == set()

@@ -1,0 +1,74 @@
+"""docs/glossary.md defines every term of module names, once and alphabetically."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+PACKAGES = ("accounts", "socialsite", "timelines")
+DEFINITION = re.compile(r"^- \*\*(.+?)\*\*: (.+)$", re.MULTILINE)
+PLAIN = frozenset(
+    """
+    about accents access actions activity address addresses affected after algebra and answers aof apps
+    asgi async atom autocomplete backends base batch batches bitmaps blocking body boosters boosting
+    bootstrap broadcaster build building cached charts check checks child clock cluster command commands
+    config connection connections consumer control copying counts create csrf current dashboard dates
+    deadletters deadline delete deletions demo device directory dispatcher django domain draft dump
+    embedded encoded encoding errors estimate factory facts families fanouts fencing flight flow flush
+    followed forecast forms forwarding frames gate gc graceful graph ground groups guard handler hashed
+    headers health hosts identity ids in indexing info init intersections inventory known labels lag
+    lines linkify listed listener load lookup map memory merge merging message messages meter metrics
+    mirrors missed models mover multiprocess names opening page paging parsers partial password
+    passwords people periodic places planning pool ports postgres presenters process processes progress
+    prometheus pubsub purge pushing queue quickstart ranged reader rebuild rebuilding record refusals
+    registry rendering repartition repartitioning replacement responses restore ring router routing rows
+    rules sample sampler scanner scanning scripts sentinel server set settings shape shared shutdown
+    signing site socket spec sqlite standalone starting state static statistics stats stored stream
+    subscriptions supervisor suspend switcher task tasks text time tokenizer totals tracker transactions
+    trim trimming tuning twemproxy types unknown urls validation values version view views wait
+    websocket writer zset
+    """.split()  # noqa: SIM905 - a list of words
+)
+"""Words of module names that are plain English or Django's, Redis' and the Web's own."""
+
+
+def definitions() -> list[tuple[str, str]]:
+    text = re.sub(r"\n  +", " ", (ROOT / "docs" / "glossary.md").read_text())
+    return DEFINITION.findall(text)
+
+
+def terms() -> set[str]:
+    """Return the words of all defined terms."""
+    return {word for term, _ in definitions() for word in re.split(r"[ -]", term.lower())}
+
+
+def words_of_modules() -> Iterator[tuple[str, str]]:
+    """Yield each word of a module's name with the module's path."""
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            name = path.relative_to(ROOT).as_posix()
+            yield from ((word, name) for word in path.stem.split("_") if word)
+
+
+def singulars(word: str) -> set[str]:
+    """Return the word and what it may be the plural of."""
+    endings = {"ies": "y", "es": "", "s": ""}
+    return {word, *(word.removesuffix(end) + new for end, new in endings.items() if word.endswith(end))}
+
+
+def test_every_word_of_a_module_name_is_a_term_or_plain() -> None:
+    known = terms() | PLAIN
+    unknown = {f"{word} ({path})" for word, path in words_of_modules() if not singulars(word) & known}
+    assert unknown == set(), "define it in docs/glossary.md, or use a term that is there"
+
+
+def test_plain_words_are_used_and_not_defined() -> None:
+    used = {each for word, _ in words_of_modules() for each in singulars(word)}
+    assert PLAIN - used == set()
+    assert PLAIN & terms() == set()
+
+
+def test_terms_are_alphabetical_and_each_is_defined_in_one_sentence() -> None:
+    names = [term.lower() for term, _ in definitions()]
+    assert names == sorted(set(names))
+    assert [text for _, text in definitions() if not text.endswith(".") or ". " in text] == []

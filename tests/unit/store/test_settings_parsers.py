@@ -1,0 +1,135 @@
+"""The environment's texts as settings: what is understood, what is refused and in which words."""
+
+import os
+import re
+import subprocess
+import sys
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from socialsite import settings_parsers as environment
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_a_rate_is_grants_a_minute_or_off() -> None:
+    assert environment.parse_rate("RATE_LIMIT_POST", "30/m") == 30
+    assert environment.parse_rate("RATE_LIMIT_POST", "off") is None
+
+
+@pytest.mark.parametrize("text", ["", "30", "30/h", "0/m", "-1/m", "30/m;", "many/m"])
+def test_another_rate_is_refused_by_name(text: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="RATE_LIMIT_POST must be like"):
+        environment.parse_rate("RATE_LIMIT_POST", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("0", 0), ("1024", 1024), ("16mb", 16 << 20), ("2 GB", 2 << 30), ("8kb", 8192)]
+)
+def test_memory_has_the_units_of_redis(text: str, size: int) -> None:
+    assert environment.parse_bytes("MEMORY_RESERVE", text) == size
+
+
+def test_memory_in_percent_is_refused() -> None:
+    with pytest.raises(ImproperlyConfigured, match="MEMORY_RESERVE"):
+        environment.parse_bytes("MEMORY_RESERVE", "5%")
+
+
+def test_a_plain_address_is_a_network_of_one() -> None:
+    assert environment.parse_networks("TRUSTED_PROXIES", ["10.0.0.0/8", " ::1", ""]) == [
+        ip_network("10.0.0.0/8"),
+        ip_network("::1/128"),
+    ]
+
+
+def test_a_name_is_no_network() -> None:
+    with pytest.raises(ImproperlyConfigured, match="TRUSTED_PROXIES"):
+        environment.parse_networks("TRUSTED_PROXIES", ["proxy.example.org"])
+
+
+def test_the_cache_follows_a_single_server_without_our_own_parameters() -> None:
+    cache = environment.build_cache_settings("redis://10.0.0.1:6379/2?replica=10.0.0.2:6379", is_explicit=False)[
+        "default"
+    ]
+    assert cache["LOCATION"] == "redis://10.0.0.1:6379/2"
+    assert "json" in cache["OPTIONS"]["SERIALIZER"]  # never pickle
+
+
+def test_the_cache_follows_sentinels() -> None:
+    url = "redis+sentinel://user:secret@10.0.0.1:26379,[::1]:26380/main"
+    cache = environment.build_cache_settings(url, is_explicit=False)["default"]
+    assert cache["LOCATION"] == "redis://main/0"
+    assert cache["OPTIONS"]["SENTINELS"] == [("10.0.0.1", 26379), ("::1", 26380)]
+    assert (cache["OPTIONS"]["USERNAME"], cache["OPTIONS"]["PASSWORD"]) == ("user", "secret")
+
+
+@pytest.mark.parametrize("url", ["embedded:///data", "redis+cluster://a:1,b:2", "redis+shards://a:1"])
+def test_elsewhere_the_cache_is_the_process_own_memory(url: str) -> None:
+    assert "locmem" in environment.build_cache_settings(url, is_explicit=False)["default"]["BACKEND"]
+
+
+def test_a_cluster_chosen_for_the_cache_is_refused() -> None:
+    with pytest.raises(ImproperlyConfigured, match="REDIS_CACHE_URL"):
+        environment.build_cache_settings("redis+cluster://a:1", is_explicit=True)
+
+
+def test_a_kept_secret_key_belongs_to_its_own_directory(tmp_path: Path) -> None:
+    (tmp_path / "secret_key").write_text("kept\n")
+    assert environment.read_secret_key(f"embedded://{tmp_path}") == "kept"
+    assert environment.read_secret_key(f"embedded://{tmp_path / 'other'}") == ""
+    assert environment.read_secret_key(f"unix://{tmp_path}") == ""
+
+
+def manage(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """manage.py with these variables over a production site's."""
+    base = {"PATH": os.environ["PATH"], "SECRET_KEY": "k" * 30 + "abcdefghijklmnopqrstuvwxyz"}
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env=base | variables,
+        capture_output=True,
+        text=True,
+    )
+
+
+def example() -> dict[str, str]:
+    lines = (ROOT / ".env.example").read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+
+
+def test_without_a_secret_key_nothing_starts_and_one_sentence_says_why() -> None:
+    answer = manage("check", SECRET_KEY="", REDIS_URL="redis://127.0.0.1")
+    assert answer.returncode == 1
+    last = answer.stderr.strip().splitlines()[-1]
+    assert last.startswith("The settings cannot be used: SECRET_KEY is not set")
+
+
+def test_deployment_checks_find_nothing_in_the_example() -> None:
+    variables = example()
+    del variables["SECRET_KEY"]
+    answer = manage("check", "--deploy", "--fail-level", "WARNING", **variables)
+    assert answer.returncode == 0, answer.stderr
+    assert "no issues" in answer.stdout
+
+
+def test_the_example_names_every_variable_the_settings_read() -> None:
+    text = (ROOT / ".env.example").read_text()
+    source = (ROOT / "socialsite" / "settings.py").read_text()
+    read = set(re.findall(r'(?:env\.\w+|_count)\(\s*"([A-Z_]+)"', source))
+    read |= {f"RATE_LIMIT_{rule.upper()}" for rule in environment.DEFAULT_RATE_LIMITS}
+    read |= {f"REDIS_{component.upper()}_URL" for component in environment.COMPONENTS}
+    named = set(re.findall(r"^#?([A-Z_]+)=", text, re.MULTILINE))
+    assert read - named == set()
+    assert named - read == set()
+
+
+def test_https_makes_host_cookies_and_strict_transport() -> None:
+    answer = manage("diffsettings", "--output", "hash", HTTPS="1")
+    shown = dict(line.split(" = ", 1) for line in answer.stdout.splitlines() if " = " in line)
+    assert shown["SESSION_COOKIE_NAME"].startswith("'__Host-sessionid'")
+    assert shown["CSRF_COOKIE_NAME"].startswith("'__Host-csrftoken'")
+    assert shown["SESSION_COOKIE_SECURE"].startswith("True")
+    assert int(shown["SECURE_HSTS_SECONDS"].split()[0]) == 31536000

@@ -1,0 +1,111 @@
+"""What the sources must not do, whatever else they do: rules that a reader of a change may overlook."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+SAFE = re.compile(r"\bmark_safe\b|\bSafeString\(|\bHtml\(b|\bformat_html_join\(")
+DECLARING_SAFE = {
+    "socialsite/web/page_cache.py",
+    "timelines/notifications/presenters.py",
+    "timelines/pages/presenters.py",
+    "timelines/pages/responses.py",
+    "timelines/threads/views.py",
+    "timelines/publishing/views.py",
+}
+"""They join what templates and the linkifier escaped; tests/browser/test_hostile_text.py tries them."""
+MARKUP = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|setHTMLUnsafe")
+PICKLED = re.compile(r"^\s*(import|from) (pickle|marshal|shelve|dill)\b", re.MULTILINE)
+
+
+def sources(suffix: str, *folders: str) -> Iterator[tuple[str, str]]:
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob(f"*{suffix}")):
+            yield path.relative_to(ROOT).as_posix(), path.read_text()
+
+
+def test_html_is_declared_safe_in_these_places_alone() -> None:
+    python = sources(".py", "socialsite", "accounts", "timelines")
+    assert {path for path, text in python if SAFE.search(text)} <= DECLARING_SAFE
+    unsafe = re.compile(r"\|\s*safe(seq)?\b|autoescape\s+off")
+    assert [path for path, text in sources(".html", "templates") if unsafe.search(text)] == []
+
+
+def test_scripts_write_no_markup() -> None:
+    assert [path for path, text in sources(".js", "static") if MARKUP.search(text)] == []
+
+
+def test_nothing_is_pickled() -> None:
+    assert [path for path, text in sources(".py", "socialsite", "accounts", "timelines") if PICKLED.search(text)] == []
+
+
+FETCHING = re.compile(
+    r"^\s*(?:import|from) (?:urllib\.request|http\.client|httpx|requests|aiohttp|urllib3|ftplib|smtplib)\b",
+    re.MULTILINE,
+)
+ASKING_ITSELF = ["socialsite/management/commands/quickstart.py"]
+"""Whether the site that it starts answers."""
+UPLOADS = re.compile(r"\.FILES\b(?!:)|\b(?:File|Image)Field\b|\bdefault_storage\b|enctype=|type=.file")
+
+
+def test_the_site_fetches_nothing() -> None:
+    python = sources(".py", "socialsite", "accounts", "timelines")
+    assert [path for path, text in python if FETCHING.search(text)] == ASKING_ITSELF
+
+
+def test_nothing_takes_a_file() -> None:
+    """`if not request.FILES:` asks whether a body holds text alone, and is all that is asked of them."""
+    everything = [*sources(".py", "socialsite", "accounts", "timelines"), *sources(".html", "templates")]
+    assert [path for path, text in everything if UPLOADS.search(text)] == []
+
+
+CALL = re.compile(
+    r"""redis\.p?call\(\s*['"](?:X\w+['"], ['"])?[A-Z ]+['"]\s*"""
+    r"""(?:,\s*(\w[\w.]*(?:\[[^\]]+\])?(?:\(KEYS\))?))?\s*[,)]"""
+)
+OF_KEYS = re.compile(r"KEYS\[[^\]]+\]|unpack\(KEYS\)|KEYS|[a-z]\w*(\.\w+)?")
+IN_LISTS = [
+    "socialsite/recipes/job_queue_claim.lua",
+    "socialsite/recipes/series_top.lua",
+    "timelines/hashtags/trend_top.lua",
+]
+"""They call with a list of words, whose keys are KEYS, too (read them when this list grows)."""
+ASSIGNED = re.compile(r"^\s*(?:local )?([a-z]\w*(?:, *[a-z]\w*)*) = (.*)$", re.MULTILINE)
+
+
+def scripts() -> Iterator[tuple[str, str]]:
+    """Without their comments."""
+    for path, text in sources(".lua", "socialsite", "accounts", "timelines"):
+        yield path, re.sub(r"--.*", "", text)
+
+
+def values_of(name: str, script: str) -> Iterator[str]:
+    """What a script's variable is set to, wherever it is."""
+    for names, values in ASSIGNED.findall(script):
+        parts = re.split(r",\s*(?![^(\[{]*[)\]}])", values)
+        for place, each in enumerate(re.split(r", *", names)):
+            if each == name:
+                yield parts[min(place, len(parts) - 1)].strip()
+
+
+def test_scripts_touch_the_keys_they_are_given_and_make_none_of_what_they_read() -> None:
+    """Or a cluster could not place them, and a user's text could name one."""
+    calls, wrong = 0, []
+    for path, script in scripts():
+        found = [call[1] for call in CALL.finditer(script)]
+        calls += len(found)
+        wrong += [path] if len(found) != len(re.findall(r"redis\.p?call\(", script)) else []
+        for key in {key for key in found if key}:
+            made = values_of(key.partition(".")[0], script)
+            if not OF_KEYS.fullmatch(key) or any(re.search(r"ARGV|\.\.|['\"]", value) for value in made):
+                wrong.append(f"{path}: {key}")
+    assert calls > 100
+    assert wrong == IN_LISTS
+
+
+def test_scripts_are_files_and_are_never_put_together() -> None:
+    python = list(sources(".py", "socialsite", "accounts", "timelines"))
+    made = [path for path, text in python if re.search(r"(?<!class )\bScript\(", text)]
+    assert made == ["socialsite/store/commands.py"]
+    assert [path for path, text in scripts() if re.search(r"\bload(string)?\s*\(", text)] == []

@@ -1,0 +1,96 @@
+"""Wrong arguments of a command: one line, exit status 1; the usage is --help's to say."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command, get_commands, load_command_class
+
+from socialsite.management.site_command import SiteCommand
+
+ROOT = Path(__file__).resolve().parents[3]
+OURS = ("socialsite", "accounts", "timelines")
+COMMANDS = sorted(name for name, app in get_commands().items() if app in OURS and name != "check")
+
+
+def manage(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": os.environ["PATH"], "SECRET_KEY": "of-the-tests", **settings}
+    return subprocess.run(
+        [sys.executable, "manage.py", *words], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_says_it_in_one_line(name: str) -> None:
+    command = load_command_class(get_commands()[name], name)
+    assert isinstance(command, SiteCommand)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("create_account",),
+            "Error: the following arguments are required: handle (see create_account --help)",
+        ),
+        (("stats", "--nonsense"), "Error: unrecognized arguments: --nonsense (see stats --help)"),
+        (("limits", "reset"), "required"),
+        (
+            ("quickstart", "--port", "x"),
+            "Error: argument --port: invalid int value: 'x' (see quickstart --help)",
+        ),
+    ],
+)
+def test_wrong_arguments_are_one_line_and_exit_status_1(words: tuple[str, ...], said: str) -> None:
+    answer = manage(*words)
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert len(answer.stderr.splitlines()) == 1
+    assert said in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("FOLLOW_PARTITIONS", "many", 'FOLLOW_PARTITIONS must be a whole number, not "many".'),
+        ("REQUIRE_REPLICAS", "-1", "REQUIRE_REPLICAS must be 0 or more, not -1."),
+        ("REDIS_URL", "redis://[::1", "REDIS_URL cannot be read: its host is no name or address."),
+        (
+            "REDIS_CACHE_URL",
+            "redis://[::1",
+            "REDIS_CACHE_URL cannot be read: its host is no name or address.",
+        ),
+        (
+            "REDIS_CACHE_URL",
+            "redis+cluster://a:1",
+            "REDIS_CACHE_URL must be a single server or Sentinel, not ",
+        ),
+        ("PROFILE_CAP", "-1", "PROFILE_CAP must be 1 or more, not -1."),
+        ("MEMORY_RESERVE", "x", 'MEMORY_RESERVE must be a number of bytes such as "16mb", not "x".'),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_one_line(name: str, value: str, said: str) -> None:
+    answer = manage("stats", **{name: value})
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert len(answer.stderr.splitlines()) == 1
+    assert answer.stderr.startswith(f"The settings cannot be used: {said}")
+
+
+def test_help_is_no_error() -> None:
+    assert manage("stats", "--help").returncode == 0
+
+
+def test_timelines_are_rebuilt_by_name_or_all() -> None:
+    with pytest.raises(CommandError, match="one of them at a time"):
+        call_command("rebuild_timelines", "alice", "--all")
+    with pytest.raises(CommandError, match="Name the accounts"):
+        call_command("rebuild_timelines")
+
+
+def test_a_backup_replaces_nothing_but_a_file(tmp_path: Path) -> None:
+    """Said before any work: the end would put a file in the place of a device."""
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "pipe", tmp_path, Path()):
+        with pytest.raises(CommandError, match="is no file: name one to be written"):
+            call_command("backup", str(place))

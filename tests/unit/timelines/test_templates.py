@@ -1,0 +1,141 @@
+"""The pages as files: what a browser, a translator and a content security policy ask of them. No server."""
+
+import gettext
+import re
+from pathlib import Path
+
+import pytest
+from django.template.loader import render_to_string
+from django.utils import translation
+from django.utils.safestring import SafeString
+
+from accounts.domain import Author
+from timelines.pages.presenters import ACTIONS_PLACEHOLDER
+from timelines.templatetags.timelines_tags import hue, initial, iso, ms_datetime, number
+
+ROOT = Path(__file__).resolve().parents[3]
+TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+SCRIPTS = sorted((ROOT / "static/js").glob("*.js"))
+GERMAN = ROOT / "locale/de/LC_MESSAGES"
+QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+
+
+def entry(display_name: str = "Ada", text: str = "hello") -> str:
+    author = Author(id=7, handle="ada", display_name=display_name, state="active", version=1)
+    return render_to_string(
+        "timelines/_post.html",
+        {
+            "entry_id": 12,
+            "url": "/@ada/12/",
+            "author": author,
+            "created_ms": 1_795_187_640_123,
+            "text_html": SafeString(text),
+            "in_reply_to": None,
+        },
+    )
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.stem)
+def test_every_template_says_what_it_takes(template: Path) -> None:
+    assert re.search(r"{% comment %}.*\b[Tt]akes\b.*{% endcomment %}", template.read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.stem)
+def test_no_template_needs_more_than_the_content_security_policy_grants(template: Path) -> None:
+    text = template.read_text()
+    assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:", text)
+    assert all("src=" in tag for tag in re.findall(r"<script[^>]*>", text))
+
+
+def test_every_icon_is_in_the_sprite() -> None:
+    asked = {name for path in TEMPLATES for name in re.findall(r'{% icon "([^"]+)" %}', path.read_text())}
+    drawn = set(re.findall(r'<symbol id="([^"]+)"', (ROOT / "static/icons.svg").read_text()))
+    assert asked <= drawn
+
+
+def sheets(template: Path) -> set[str]:
+    """The style sheets a page loads: those it names, and those of the templates it extends."""
+    text = template.read_text()
+    above = re.search(r'{% extends "([^"]+)" %}', text)
+    named = set(re.findall(r'{% static "(css/[^"]+)" %}', text))
+    return named | (sheets(ROOT / "templates" / above[1]) if above else set())
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.stem)
+def test_the_style_sheets_of_a_page_stay_small(template: Path) -> None:
+    assert sum((ROOT / "static" / name).stat().st_size for name in sheets(template)) <= 30_000
+
+
+def test_every_style_sheet_belongs_to_a_page() -> None:
+    loaded = set().union(*(sheets(template) for template in TEMPLATES))
+    assert loaded == {f"css/{path.name}" for path in (ROOT / "static/css").iterdir()}
+
+
+def test_the_scripts_stay_small() -> None:
+    assert sum(path.stat().st_size for path in SCRIPTS) <= 60_000
+
+
+def test_the_page_has_every_word_that_a_script_shows() -> None:
+    text = render_to_string("_words.html")
+    given = {re.sub("-([a-z])", lambda m: m[1].upper(), name) for name in re.findall(r"data-([a-z-]+)=", text)}
+    for script in SCRIPTS:
+        source = script.read_text()
+        counted = set(re.findall(r'\bword\("(\w+)", ', source))
+        plain = set(re.findall(r'\bword\("(\w+)"\)', source))
+        assert plain | {f"{name}{form}" for name in counted for form in ("One", "Other")} <= given, script.name
+
+
+def test_an_entry_carries_the_hooks_of_clients_and_the_slots_of_presenters() -> None:
+    html = entry()
+    assert '<article class="post" data-post-id="12" data-author="ada"' in html
+    assert '<div class="post-text" dir="auto">hello</div>' in html
+    assert html.count(ACTIONS_PLACEHOLDER) == 1
+    assert '<time datetime="2026-11-20T15:14:00.123Z">20 Nov 2026, 15:14 UTC</time>' in html
+
+
+def test_a_name_is_text_and_never_markup() -> None:
+    html = entry(display_name="<b onclick=x>")
+    assert "<b onclick" not in html
+    assert "&lt;b onclick=x&gt;" in html
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_the_pages_of_last_resort_need_no_context(status: int) -> None:
+    assert "<h1>" in render_to_string(f"errors/{status}.html")
+
+
+def test_words_of_the_page_are_german_for_german_readers() -> None:
+    with translation.override("de"):
+        assert "Beitrag gelöscht." in render_to_string("_words.html")
+
+
+def test_the_german_words_are_complete_and_compiled() -> None:
+    blocks = (GERMAN / "django.po").read_text().split("\n\n")[1:]
+    with (GERMAN / "django.mo").open("rb") as file:
+        compiled = set(filter(None, gettext.GNUTranslations(file)._catalog.values()))  # type: ignore[attr-defined]
+    for block in blocks:
+        assert "fuzzy" not in block, block
+        for said in re.findall(r'^msgstr(?:\[\d\])? ((?:".*"\n?)+)', block, re.MULTILINE):
+            words = "".join(QUOTED.findall(said)).replace('\\"', '"').replace("\\n", "\n")
+            assert words, block
+            assert words in compiled, words
+
+
+def test_an_avatar_keeps_its_colour_and_its_first_letter_whole() -> None:
+    assert hue(25) == hue("25") == 1
+    assert initial("élan") == initial("e\u0301lan").replace("E\u0301", "É") == "É"
+    assert initial("👩‍👩‍👧‍👦 family") == "👩‍👩‍👧‍👦"
+    assert initial("  ") == "?"
+
+
+def test_numbers_are_grouped_as_the_reader_groups_them() -> None:
+    with translation.override("de"):
+        assert number(12345) == "12.345"
+    with translation.override("en"):
+        assert number(12345) == "12,345"
+    assert number(None) == ""
+
+
+def test_milliseconds_survive_the_way_into_a_page() -> None:
+    assert iso(1_795_187_640_123) == iso(ms_datetime(1_795_187_640_123)) == "2026-11-20T15:14:00.123Z"
+    assert iso(None) == ""

@@ -1,0 +1,59 @@
+"""A site that was stored by commit 93ae5cb, before names in the code changed, is read whole by today's code.
+
+`stored_by_93ae5cb.backup` was written by `manage.py backup` of that commit. `stored_by_93ae5cb.json` holds what its
+pages answered, as JSON, to four people and a visitor, and their session cookies (which end in 2099).
+"""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest_asyncio
+
+from socialsite.asgi import application
+from socialsite.container import Services
+from socialsite.maintenance.backup_file import BackupReader
+from socialsite.maintenance.restore import Restore
+from socialsite.service_config import ServiceConfig
+from socialsite.startup import open_services
+from socialsite.web.middleware.services import loop_services
+from tests.support.browser import HttpBrowser
+from timelines.archive.service import ArchivedBodies
+from timelines.audit import Audit
+
+DATA = Path(__file__).parents[2] / "data"
+EXPECTED: dict[str, Any] = json.loads((DATA / "stored_by_93ae5cb.json").read_text())
+
+
+@pytest_asyncio.fixture
+async def site(redis_url: str, tmp_path: Path) -> AsyncIterator[Services]:
+    """The stored site, restored by today's code, with an archive of old posts."""
+    config = ServiceConfig(archive_url=f"sqlite://{tmp_path}/archive")
+    async with open_services(redis_url, config) as services:
+        file = BackupReader(DATA / "stored_by_93ae5cb.backup")
+        file.verify()
+        restore = Restore(services.store, ArchivedBodies(services.repositories.archive).put)
+        await restore.load(file, services.clock.now_ms())
+        loop_services.bind(services)
+        yield services
+
+
+async def test_the_audit_of_the_restored_site_finds_nothing(site: Services) -> None:
+    assert not (await site.recovering.recover()).findings
+    report = await Audit(site.audit_places, second_look_after_s=0.01).run()
+    assert [str(finding) for finding in report.findings] == []
+    assert report.strays.unknown == 0
+
+
+async def test_every_page_answers_as_it_did(site: Services) -> None:
+    await site.recovering.recover()
+    for handle, pages in EXPECTED["pages"].items():
+        async with HttpBrowser(application) as browser:
+            if handle:
+                browser.http.cookies.set("sessionid", EXPECTED["cookies"][handle])
+            for path, before in pages.items():
+                answer = await browser.get_json(path)
+                assert {"status": answer.status_code, "json": answer.json()} == before, (
+                    f"{path} for {handle or 'a visitor'}"
+                )
