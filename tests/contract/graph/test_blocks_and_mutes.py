@@ -227,8 +227,14 @@ async def test_a_deleted_account_leaves_no_relation_behind(world: World, service
     await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
     await world.deliver_all()
     of_all = (
-        keys.blocks, keys.blocked_by, keys.mutes, keys.boosts_hidden, keys.follow_requests, keys.sent_follow_requests, keys.keyword_filters,
-    )  # fmt: skip
+        keys.blocks,
+        keys.blocked_by,
+        keys.mutes,
+        keys.boosts_hidden,
+        keys.follow_requests,
+        keys.sent_follow_requests,
+        keys.keyword_filters,
+    )
     for person in (alice, bob, carol):
         for build in of_all:
             key = build(person.id)
