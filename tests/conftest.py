@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 import pytest_asyncio
+from django.core.cache import cache
 from hypothesis import settings
 
 from socialsite.container import Services
@@ -43,6 +44,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     standing = [item for item in items if "deployment" in getattr(item, "fixturenames", ())]
     config.hook.pytest_deselected(items=[item for item in items if item not in standing])
     items[:] = standing
+
+
+@pytest.fixture(autouse=True)
+def empty_django_cache() -> None:
+    """The cache of this process outlives the store of a test."""
+    cache.clear()
 
 
 @pytest.fixture(scope="session")

@@ -1,42 +1,54 @@
-"""What everybody may know of this site: how many accounts there are, and how lively it is."""
+"""The public page about the site: its number of accounts and its activity, at most a minute old."""
 
 import asyncio
+from dataclasses import asdict, dataclass
 
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
 from socialsite.admin.access import get_services
 from socialsite.analytics.metrics import POSTS
+from socialsite.container import Services
 from socialsite.recipes.series import ALL_MEMBERS
+from socialsite.web.cache import get_or_compute
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, respond
 from timelines.templatetags.timelines_tags import number
 
 DAY_MS = 86_400_000
+FIGURES_TTL_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class SiteFigures:
+    accounts: int
+    posts_today: int
+    active_today: int
+    active_month: int
 
 
 async def about(request: SiteRequest) -> HttpResponse:
-    services, now_ms = get_services(request), request.services.clock.now_ms()
-    figures, midnight_ms = services.statistics.stats, now_ms - now_ms % DAY_MS
-    accounts, posts, today, month = await asyncio.gather(
-        services.repositories.accounts.last_id(),
-        figures.totals_by_member(POSTS, [ALL_MEMBERS], midnight_ms, now_ms, now_ms=now_ms),
-        figures.count_active_accounts(1, now_ms=now_ms),
-        figures.count_active_accounts(30, now_ms=now_ms),
-    )
-    facts = {
-        "accounts": accounts,
-        "posts_today": posts.get(ALL_MEMBERS, 0),
-        "active_today": today,
-        "active_month": month,
-    }
+    services = get_services(request)
+    figures = asdict(await get_or_compute("about", SiteFigures, FIGURES_TTL_S, lambda: read_site_figures(services)))
     return respond(
         request,
         "ops/about.html",
         page=lambda: {
-            **{name: Placeholder(number(count)) for name, count in facts.items()},
+            **{name: Placeholder(number(count)) for name, count in figures.items()},
             "page_title": _("About this site"),
             "canonical_url": request.build_absolute_uri("/about/"),
         },
-        data=lambda: facts,
+        data=lambda: figures,
     )
+
+
+async def read_site_figures(services: Services) -> SiteFigures:
+    now_ms = services.clock.now_ms()
+    stats, midnight_ms = services.statistics.stats, now_ms - now_ms % DAY_MS
+    accounts, posts, today, month = await asyncio.gather(
+        services.repositories.accounts.last_id(),
+        stats.totals_by_member(POSTS, [ALL_MEMBERS], midnight_ms, now_ms, now_ms=now_ms),
+        stats.count_active_accounts(1, now_ms=now_ms),
+        stats.count_active_accounts(30, now_ms=now_ms),
+    )
+    return SiteFigures(accounts, posts.get(ALL_MEMBERS, 0), today, month)
