@@ -23,6 +23,7 @@ from django.utils import translation  # noqa: E402
 from django.utils.timezone import get_default_timezone  # noqa: E402
 
 from socialsite.store.errors import StoreError, StoreUnavailable  # noqa: E402
+from socialsite.web.asgi_types import Receive, Scope, Send  # noqa: E402
 from socialsite.web.daphne.graceful_shutdown import install_graceful_shutdown  # noqa: E402
 from socialsite.web.daphne.request_limits import install_request_limits  # noqa: E402
 from socialsite.web.gc_tuning import freeze_startup_objects  # noqa: E402
@@ -30,7 +31,6 @@ from socialsite.web.handler import (  # noqa: E402
     AsyncHandler,
     disconnect_database_receivers,
 )
-from socialsite.web.middleware.limits import Receive, Scope, Send  # noqa: E402
 from socialsite.web.services import loop_services  # noqa: E402
 from socialsite.web.static_files import StaticFiles  # noqa: E402
 from socialsite.web.websocket import OriginMiddleware  # noqa: E402

@@ -1,8 +1,8 @@
-"""Python's cycle collector, set for a server: what is there at start stays, and looking for garbage is rarer.
+"""Settings of Python's garbage collector for a server process.
 
-A page makes thousands of small objects that reference counting frees by itself. With the collector's usual
-threshold (700) it walks the young ones several times a page and finds next to nothing: about a tenth of the
-page's time. Cycles (tracebacks, closed connections) are still collected, a little later.
+A page creates thousands of small objects, which reference counting frees. With the default threshold (700) the
+collector scans young objects several times a page, finds almost no cycles, and takes about a tenth of the time.
+Cycles (tracebacks, closed connections) are still collected, a little later.
 """
 
 import gc
@@ -11,7 +11,7 @@ GC_THRESHOLDS = 50_000, 20, 20
 
 
 def freeze_startup_objects() -> None:
-    """To be called once, when everything is imported."""
+    """Exclude the objects that exist now from collection. Called once, after all imports."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)

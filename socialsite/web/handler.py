@@ -1,11 +1,10 @@
-"""Django's ASGI handler without its threads (docs/reference/architecture.md).
+"""Django's ASGI handler without its threads.
 
-The stock handler starts and joins a thread for every request (ThreadSensitiveContext), closes the response in
-one, and sends each sync receiver, hook and log line through another: three quarters of a small page's CPU.
-All that Django does in those threads only computes, so it runs on the loop here. What the stock handler
-promises is kept: a client that leaves cancels the view, streams are closed, request_started and
-request_finished are sent (sync receivers of the latter are called on the loop), a body is read once, and
-within its limit (middleware/limits.py).
+Django's own handler starts and joins a thread for every request (ThreadSensitiveContext), closes the response in
+another, and runs sync receivers, hooks and log calls in threads: three quarters of a small page's CPU time. The
+code in those threads only computes, so this handler runs it on the event loop. The rest is as in Django: a view is
+cancelled if its client disconnects, streams are closed, request_started and request_finished are sent (sync
+receivers of the latter run on the loop), and a body is read once, up to its limit (middleware/limits.py).
 """
 
 import asyncio
@@ -25,32 +24,22 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix, set_urlconf
 
+from socialsite.web.asgi_types import Message, Receive, Scope, Send
 from socialsite.web.middleware.errors import HANDLED_ERRORS
-from socialsite.web.middleware.limits import (
-    InvalidBody,
-    Message,
-    Receive,
-    Scope,
-    Send,
-    check_head,
-    parse_content_length,
-    read_body,
-)
+from socialsite.web.middleware.limits import InvalidBody, check_head, parse_content_length, read_body
 from socialsite.web.requests import SiteRequest
 
 REQUEST_DEADLINE_S = 6.0
-"""For all that a request does (middleware/deadline.py): one call of the store that hangs, and little more."""
+"""Time limit of a request (middleware/deadline.py): a little more than one call of the store that times out."""
 
 DISCONNECT_WATCH_DELAY_S = 0.2
-"""For so long nobody looks whether a client is still there."""
+"""Time after which the handler watches for a disconnect of the client."""
 
 MiddlewareChain = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
 
 def disconnect_database_receivers() -> None:
-    """Disconnect the receivers that tidy up after SQL and caches: there is nothing to tidy, and each is a
-    hop.
-    """
+    """Disconnect Django's receivers for SQL and cache connections: the site has none, and each call costs."""
     signals.request_started.disconnect(reset_queries)
     signals.request_started.disconnect(close_old_connections)
     signals.request_finished.disconnect(close_old_connections)
@@ -58,7 +47,7 @@ def disconnect_database_receivers() -> None:
 
 
 class AsyncHandler(ASGIHandler):
-    """HTTP on the event loop; only a sync view still goes to a thread."""
+    """Serves HTTP on the event loop. Only a sync view runs in a thread."""
 
     request_class = SiteRequest
 
@@ -72,18 +61,18 @@ class AsyncHandler(ASGIHandler):
         await self.handle(scope, receive, send)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Read the body within its limit, answer, and stop answering when the client is gone."""
+        """Read the body up to its limit and respond, unless the client disconnects before."""
         if scope["method"] == "HEAD":
             send = drop_response_body(send)
         max_bytes: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        refused, body = check_head(scope, max_bytes), b""
-        if refused is None:
+        refused_status, body = check_head(scope, max_bytes), b""
+        if refused_status is None:
             try:
                 body = await read_body(receive, parse_content_length(scope), max_bytes)
             except RequestAborted:
                 return
             except InvalidBody as error:
-                refused = error.status
+                refused_status = error.status
         set_script_prefix(get_script_prefix(scope))
         await signals.request_started.asend(sender=self.__class__, scope=scope)
         request, bad_request = self.create_request(scope, BytesIO(body))
@@ -92,12 +81,12 @@ class AsyncHandler(ASGIHandler):
             bad_request.close()
             return
         assert isinstance(request, SiteRequest)
-        request._body, request.refused_status = body, refused
+        request._body, request.refused_status = body, refused_status
         request.deadline = asyncio.get_running_loop().time() + self.deadline_s
         await self._respond_until_disconnect(request, receive, send)
 
     async def _respond_until_disconnect(self, request: SiteRequest, receive: Receive, send: Send) -> None:
-        """Race the answer against the disconnect, as the stock handler does, and wait for both to end."""
+        """Run the view and watch for a disconnect at the same time, as Django does; wait until both ended."""
         watch, response = DisconnectWatcher(receive), None
         try:
             response = await self.run_get_response(request)
@@ -114,7 +103,7 @@ class AsyncHandler(ASGIHandler):
             response.close()
 
     async def send_response(self, response: HttpResponseBase, send: Send) -> None:
-        """A page leaves whole: Django's copies it out in pieces of 64 kB."""
+        """Send a page as one message; Django would send pieces of 64 kB."""
         if response.streaming:
             await super().send_response(response, send)
             return
@@ -126,7 +115,7 @@ class AsyncHandler(ASGIHandler):
         await send({"type": "http.response.body", "body": response.content})  # type: ignore[attr-defined]
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        """As the stock handler's, without its log line in a thread: the access log says more."""
+        """As in Django, without its log call in a thread. The site has its own access log."""
         set_urlconf(settings.ROOT_URLCONF)
         chain: MiddlewareChain = self._middleware_chain  # type: ignore[attr-defined]
         response = await chain(request)
@@ -134,10 +123,7 @@ class AsyncHandler(ASGIHandler):
         return response
 
     async def _get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        """Resolve, pass the view middleware, call the view.
-
-        What the table of errors knows is answered here.
-        """
+        """Call the view and its middleware. Errors with a known status become responses."""
         try:
             return await self._call_view(request)
         except HANDLED_ERRORS as error:
@@ -156,13 +142,14 @@ class AsyncHandler(ASGIHandler):
         call = view if iscoroutinefunction(view) else sync_to_async(view, thread_sensitive=True)
         response = await call(request, *args, **kwargs)
         if not isinstance(response, HttpResponseBase):
-            self.check_response(response, view)  # it refuses no response; its looking costs more
+            self.check_response(response, view)  # raises Django's error; slow, so only called for errors
         return _render_response(response)
 
 
 def drop_response_body(send: Send) -> Send:
-    """For HEAD: daphne drops the first piece of a body alone, and what came after it (Django sends 64 kB at
-    a time) would be read as the next answer on the connection.
+    """Return a `send` for HEAD that sends an empty body.
+
+    daphne drops only the first piece of a body; clients would read the next piece as the next response.
     """
 
     async def send_head(message: Message) -> None:
@@ -175,9 +162,9 @@ def drop_response_body(send: Send) -> Send:
 
 
 def _render_response(response: Any) -> HttpResponseBase:
-    """A TemplateResponse is rendered on the loop; no hook of this stack wants to see it before."""
-    done: HttpResponseBase = response.render() if callable(getattr(response, "render", None)) else response
-    return done
+    """Render a TemplateResponse on the loop. No middleware of the site needs it before that."""
+    rendered: HttpResponseBase = response.render() if callable(getattr(response, "render", None)) else response
+    return rendered
 
 
 @lru_cache(maxsize=256)
@@ -186,10 +173,10 @@ def encode_header_name(name: str) -> bytes:
 
 
 class DisconnectWatcher:
-    """Cancels the task that made it when its client is gone.
+    """Cancels the task that created it if the client disconnects.
 
-    Looks from DISCONNECT_WATCH_DELAY_S on: most answers are out by then, and a task for each request costs as much as
-    its session.
+    It starts after DISCONNECT_WATCH_DELAY_S, when most requests are answered, because a task for each request
+    costs as much as reading the session.
     """
 
     def __init__(self, receive: Receive) -> None:
@@ -198,34 +185,34 @@ class DisconnectWatcher:
         self._watch_task: asyncio.Task[None] | None = None
         self._start_timer = asyncio.get_running_loop().call_later(DISCONNECT_WATCH_DELAY_S, self._start_watching)
         self.is_disconnected = False
-        """Whether the client is gone, or the server's `receive` failed."""
+        """Whether the client disconnected or the server's `receive` failed."""
 
     async def stop(self) -> None:
-        """Raises what `receive` raised: that is the server's to know."""
+        """Stop watching. Raises the error of `receive`, if it failed, so that the server sees it."""
         self._start_timer.cancel()
-        looking = self._watch_task
-        if looking is None:
+        watch_task = self._watch_task
+        if watch_task is None:
             return
-        looking.remove_done_callback(self._cancel_request)
-        if not looking.done():
-            looking.cancel()
-            await asyncio.wait((looking,))
+        watch_task.remove_done_callback(self._cancel_request)
+        if not watch_task.done():
+            watch_task.cancel()
+            await asyncio.wait((watch_task,))
         if self.is_disconnected and self._request_task is not None:
             self._request_task.uncancel()
-        if not looking.cancelled():
-            looking.result()
+        if not watch_task.cancelled():
+            watch_task.result()
 
     def _start_watching(self) -> None:
         self._watch_task = asyncio.create_task(_wait_for_disconnect(self._receive))
         self._watch_task.add_done_callback(self._cancel_request)
 
-    def _cancel_request(self, looking: "asyncio.Task[None]") -> None:
+    def _cancel_request(self, watch_task: "asyncio.Task[None]") -> None:
         self.is_disconnected = True
         if self._request_task is not None:
             self._request_task.cancel()
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:
-    """Return when the client is gone. What still comes of a refused body is dropped, piece by piece."""
+    """Return after the client disconnected. The rest of a refused body is read and dropped."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,10 +1,10 @@
-"""Pages from kept shells: a template rendered once, cut where requests differ, joined with what differs.
+"""A cache of rendered pages with placeholders for the values that differ between requests.
 
-Rendering the frame of a page (navigation, words, forms) costs a millisecond, five times what its 30 kept
-entries cost. A view marks what differs from request to request as a `Placeholder`; the rest of the context is the
-shell's key, so a shell is used only for exactly the values it was rendered with. A context that holds
-anything but plain values is rendered as ever. A slot under a filter cannot be cut out; such a template is
-rendered as ever, too.
+Rendering the frame of a page (navigation, texts, forms) takes 1 ms, five times as long as its 30 cached entries. A
+view marks the values that differ between requests as `Placeholder`. All other values of the context are the cache
+key, so a cached page is used only with exactly the values that it was rendered with. The page is split at the
+placeholders and joined with the values of each request. Two cases are not cached: a context with other than plain
+values, and a template that applies a filter to a placeholder.
 """
 
 import re
@@ -22,13 +22,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 MAX_CACHED_PAGES = 2_048
-"""Some kB each; one for a reader's home, one for each profile a reader looks at."""
+"""Each page takes some kB. A reader's home is one page, each profile that a reader opens another."""
 PLAIN_BASE_TYPES = (str, int, type(None))
 PLAIN_TYPES = frozenset((*PLAIN_BASE_TYPES, bool, SafeString))
 
 
 class RenderedBytes(bytes):
-    """HTML as it is sent, ready to be joined: what a page is full of, encoded once and kept."""
+    """Encoded HTML, which is joined into pages without being encoded again."""
 
     __slots__ = ()
 
@@ -41,20 +41,20 @@ PlaceholderValue = str | RenderedBytes
 PlaceholderValues = dict[str, PlaceholderValue]
 CacheKey = tuple[str, str | None, Hashable]
 CACHE_MISS: list[Any] = []
-"""Stands for "not looked for yet": None says that there can be no such shell."""
+"""The page was not rendered yet; None as a cached value means that it cannot be cached."""
 
-_MARK_SECRET = secrets.token_hex(8)  # nobody can write a mark into a text
+_MARK_SECRET = secrets.token_hex(8)  # secret, so that no user can write a mark into a text
 _MARK_PATTERN = re.compile(rf"{{\|{_MARK_SECRET} ([^|]*)\|}}")
 
 
 class Placeholder(msgspec.Struct, frozen=True):
-    """A text that differs between requests. That there is one belongs to the shell, which one does not."""
+    """A text that differs between requests. Its presence is part of the cache key, its value is not."""
 
     value: PlaceholderValue
 
 
 class PageViewer(msgspec.Struct, frozen=True, gc=False):
-    """What the frame of a page shows of the reader. Not the Account, whose equality is its id alone."""
+    """The signed-in reader as the frame of a page shows them. (Two Accounts are equal if their ids are.)"""
 
     id: int
     handle: str
@@ -67,11 +67,11 @@ PLAIN_STRUCTS: list[type] = [PageViewer]
 
 
 class _NotCacheable(Exception):
-    """The context holds something that a shell cannot be kept for."""
+    """The context contains a value that cannot be part of a cache key."""
 
 
 class PageCache:
-    """The kept ones of a process, the ones used last."""
+    """The most recently used pages of this process."""
 
     def __init__(self, max_pages: int = MAX_CACHED_PAGES) -> None:
         self._max_pages = max_pages
@@ -82,7 +82,7 @@ class PageCache:
         return len(self._parts_by_key)
 
     def render(self, template: str, context: Context, *, use_cache: bool = True) -> bytes:
-        """The page as it is sent, from its shell where one can be kept."""
+        """Return the encoded page, from the cache if it can be cached."""
         values: PlaceholderValues = {}
         try:
             key = (template, get_language(), _make_cache_key(context, "", values)) if use_cache else None
@@ -94,12 +94,12 @@ class PageCache:
         return b"".join([part if type(part) is bytes else _encode_value(values[part]) for part in parts])
 
     def _get_parts(self, key: CacheKey, context: Context) -> list[Any] | None:
-        """Bytes, name of a slot, bytes, name of a slot, … bytes. None: a slot stands under a filter."""
+        """Return bytes and placeholder names in turn; None if a placeholder has a filter."""
         with self._lock:
-            found = self._parts_by_key.get(key, CACHE_MISS)
-            if found is not CACHE_MISS:
+            cached_parts = self._parts_by_key.get(key, CACHE_MISS)
+            if cached_parts is not CACHE_MISS:
                 self._parts_by_key.move_to_end(key)
-                return found
+                return cached_parts
         parts = _split(loader.get_template(key[0]).render(_with_marks(context, "")))
         with self._lock:
             self._parts_by_key[key] = parts
@@ -120,9 +120,9 @@ def _split(html: str) -> list[Any] | None:
 
 
 def _make_cache_key(context: Context, prefix: str, values: PlaceholderValues) -> Hashable:
-    """All that the shell depends on; fills `values` with the slots'.
+    """Return everything that the page depends on. Adds the values of placeholders to `values`.
 
-    Types count: a safe text is another text.
+    Types are part of the key: a SafeString differs from an equal str.
     """
     key: list[Hashable] = []
     for name, value in context.items():
@@ -151,13 +151,13 @@ def _make_plain_key(value: object) -> Hashable:
 
 
 def _with_marks(context: Context, prefix: str) -> dict[str, Any]:
-    marked: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in context.items():
         if isinstance(value, Placeholder):
-            marked[name] = f"{{|{_MARK_SECRET} {prefix}{name}|}}"
+            values[name] = f"{{|{_MARK_SECRET} {prefix}{name}|}}"
         else:
-            marked[name] = _with_marks(value, f"{prefix}{name}.") if isinstance(value, dict) else value
-    return marked
+            values[name] = _with_marks(value, f"{prefix}{name}.") if isinstance(value, dict) else value
+    return values
 
 
 def _with_values(context: Context) -> dict[str, Any]:

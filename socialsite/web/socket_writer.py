@@ -1,24 +1,23 @@
-"""What leaves through one websocket: in order, bounded, and never waited for by a publisher.
+"""Sends text frames through one websocket: in order, with a bounded queue, without blocking the publisher.
 
-`AsgiSocketWriter` relies on the ASGI server's `send` to wait for a slow reader. daphne's does not wait, see
-daphne_outlet.py. In both, a reader that stalls for too long is closed with 4408.
+`AsgiSocketWriter` relies on an ASGI server whose `send` waits for a slow reader. daphne's does not wait; for it
+see daphne/flow_control.py. Both close a socket with 4408 if its reader does not read for STALL_TIMEOUT_S.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Protocol
+
+from socialsite.web.asgi_types import Send
 
 QUEUE_MAX_BYTES = 64 * 1024
-"""Waiting for a stalled reader; frames are shared by all sockets they wait for."""
+"""Size of the queue for a stalled reader. All sockets share the frames in their queues."""
 STALL_TIMEOUT_S = 10.0
 CLOSE_CODE_TOO_SLOW = 4408
 
-Send = Callable[[dict[str, Any]], Awaitable[None]]
-
 
 class TextFrame:
-    """One text message, encoded once for all the sockets that get it."""
+    """One text message, encoded once for all sockets."""
 
     __slots__ = ("encoded", "text")
 
@@ -31,7 +30,7 @@ class TextFrame:
 
 
 def encode_text_frame(text: bytes) -> bytes:
-    """An unmasked, final websocket text frame (RFC 6455, 5.2)."""
+    """Return an unmasked, final websocket text frame (RFC 6455, 5.2)."""
     size = len(text)
     if size < 126:
         head = bytes((0x81, size))
@@ -43,7 +42,7 @@ def encode_text_frame(text: bytes) -> bytes:
 
 
 class SocketWriter(Protocol):
-    """`push` sends or queues; `wait_until_drained` waits until the reader keeps up; `close` ends the socket."""
+    """`send` sends or queues; `wait_until_drained` waits for the reader; `detach` follows the disconnect."""
 
     is_closed: bool
 
@@ -54,7 +53,7 @@ class SocketWriter(Protocol):
 
 
 class FlowGate:
-    """Open or shut, as an asyncio.Event is; without its queue of waiters, which takes 0.8 kB of a socket."""
+    """An asyncio.Event for one waiter. The queue of waiters of an Event would take 0.8 kB for each socket."""
 
     __slots__ = ("_waiter", "is_open")
 
@@ -90,7 +89,7 @@ class SendQueue:
         return bool(self._frames)
 
     def append(self, frame: TextFrame) -> bool:
-        """False when the queue is full."""
+        """Queue a frame. Returns False if the queue is full."""
         if self._frames is None:
             self._frames = deque()
         self._frames.append(frame)
@@ -98,7 +97,7 @@ class SendQueue:
         return self.size_bytes <= QUEUE_MAX_BYTES
 
     def popleft(self) -> TextFrame:
-        """Raises IndexError where none waits."""
+        """Return the first frame. Raises IndexError if the queue is empty."""
         if not self._frames:
             raise IndexError("no frame waits")
         frame = self._frames.popleft()
@@ -111,7 +110,7 @@ class SendQueue:
 
 
 class AsgiSocketWriter:
-    """Any ASGI server: one task a busy socket waits for `send`, frames queue behind it."""
+    """For any ASGI server. While frames are queued, one task sends them in turn."""
 
     def __init__(self, send: Send) -> None:
         self._asgi_send = send
@@ -151,7 +150,7 @@ class AsgiSocketWriter:
             self._task = self._loop.create_task(self._send_queued())
 
     async def _send_queued(self) -> None:
-        """Send what waits, the close last; a `send` that stalls for STALL_TIMEOUT_S makes the socket too slow."""
+        """Send the queued frames, then a close. A `send` that takes STALL_TIMEOUT_S closes the socket as too slow."""
         while self._queue and self._close_code != CLOSE_CODE_TOO_SLOW:
             text = self._queue.popleft().text.decode()
             try:

@@ -1,7 +1,7 @@
-"""Static files in front of Django: where no proxy serves them, daphne does, without a view or a session.
+"""Serves static files in front of Django, without a view or a session, if no proxy serves them.
 
-WhiteNoise knows the files, their compressed variants, ETags and how long each may be kept; its own middleware
-is sync, so only its table is used.
+WhiteNoise provides the table of files with their compressed variants, ETags and cache times. Its middleware is
+sync, so only the table is used.
 """
 
 import warnings
@@ -10,7 +10,7 @@ from typing import IO, Any
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import Response, StaticFile
 
-from socialsite.web.middleware.limits import Application, Receive, Scope, Send
+from socialsite.web.asgi_types import Application, Receive, Scope, Send
 
 WSGI_HEADER_NAMES = {
     b"accept-encoding": "HTTP_ACCEPT_ENCODING",
@@ -18,11 +18,11 @@ WSGI_HEADER_NAMES = {
     b"if-none-match": "HTTP_IF_NONE_MATCH",
     b"range": "HTTP_RANGE",
 }
-"""The request headers that WhiteNoise looks at."""
+"""The request headers that WhiteNoise reads."""
 
 
 class StaticFiles:
-    """ASGI: answers for the static files, passes everything else on."""
+    """An ASGI application that answers requests for static files and forwards all others."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -31,23 +31,23 @@ class StaticFiles:
             self._files: Any = WhiteNoiseMiddleware()  # type: ignore[no-untyped-call]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        found = self._find(scope["path"])
-        if found is None:
+        static_file = self._find(scope["path"])
+        if static_file is None:
             await self._application(scope, receive, send)
             return
-        asked = {
+        request_headers = {
             WSGI_HEADER_NAMES[name]: value.decode("latin1")
             for name, value in scope["headers"]
             if name in WSGI_HEADER_NAMES
         }
-        await _send_response(found.get_response(scope["method"], asked), send)  # type: ignore[no-untyped-call]
+        await _send_response(static_file.get_response(scope["method"], request_headers), send)  # type: ignore[no-untyped-call]
 
     def _find(self, path: str) -> StaticFile | None:
         if not path.startswith(self._files.static_prefix):
             return None
         look_up = self._files.find_file if self._files.autorefresh else self._files.files.get
-        found: StaticFile | None = look_up(path)
-        return found
+        static_file: StaticFile | None = look_up(path)
+        return static_file
 
 
 async def _send_response(response: Response, send: Send) -> None:
@@ -58,7 +58,7 @@ async def _send_response(response: Response, send: Send) -> None:
 
 
 def _read_file(file: IO[bytes] | None) -> bytes:
-    """Some kB of our own files, which the system holds in memory: a thread would cost more than the read."""
+    """Read a file of some kB, which is in the system's page cache: a thread would cost more than the read."""
     if file is None:
         return b""
     with file:

@@ -1,6 +1,6 @@
-"""The site's own addresses, for proxies, robots and browsers, and the pages of last resort.
+"""Views of the site itself, for proxies, robots and browsers, and Django's error handlers.
 
-An error handler is called by Django for what no table knows; it never tells more than its status.
+Django calls an error handler for errors that the site does not know; the page shows only the status.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -19,20 +19,20 @@ SECURITY_TXT_VALIDITY = timedelta(days=180)
 
 
 async def livez(request: SiteRequest) -> HttpResponse:
-    """This process answers; the store has no part in it."""
+    """Respond, without using the store."""
     return json_response({"status": "ok"})
 
 
 async def readyz(request: SiteRequest) -> HttpResponse:
-    """Whether every component answers and takes writes. 503 tells a proxy to wait.
+    """Report whether every component answers and accepts writes; if not, with status 503.
 
-    `outbox` only informs: posts that wait for the workers are no reason to turn readers away.
+    `outbox` does not affect the status: readers are served while jobs are waiting for workers.
     """
     ready = await check_readiness()
     status = HTTPStatus.OK if ready.is_ready else HTTPStatus.SERVICE_UNAVAILABLE
     headers = {} if ready.is_ready else {"Retry-After": "2"}
-    word = "ok" if ready.is_ready else "down"
-    return json_response({"status": word, "components": ready.components, "outbox": ready.outbox}, status, headers)
+    state = "ok" if ready.is_ready else "down"
+    return json_response({"status": state, "components": ready.components, "outbox": ready.outbox}, status, headers)
 
 
 async def robots_txt(request: SiteRequest) -> HttpResponse:
@@ -41,7 +41,7 @@ async def robots_txt(request: SiteRequest) -> HttpResponse:
 
 
 async def security_txt(request: SiteRequest) -> HttpResponse:
-    """RFC 9116. The contact is the site's own staff, reached where everybody else reaches them."""
+    """Serve security.txt (RFC 9116). The contact is the front page of the site."""
     expires = (datetime.now(UTC) + SECURITY_TXT_VALIDITY).replace(microsecond=0, tzinfo=None).isoformat() + "Z"
     lines = (
         f"Contact: {request.build_absolute_uri('/')}",
@@ -53,7 +53,7 @@ async def security_txt(request: SiteRequest) -> HttpResponse:
 
 
 async def favicon(request: SiteRequest) -> HttpResponse:
-    """Where browsers ask without having read a page."""
+    """Redirect browsers that request the icon without a page."""
     return HttpResponsePermanentRedirect(static("favicon.ico"))
 
 
@@ -78,7 +78,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """CSRF_FAILURE_VIEW. The reason is in the log."""
+    """Respond to a failed CSRF check (settings.CSRF_FAILURE_VIEW). Django logs the reason."""
     message = _("This form has grown old, or came from another site. Please reload the page and send it again.")
     return error_response(
         cast(SiteRequest, request), HTTPStatus.FORBIDDEN, "csrf", message, template="errors/csrf.html"

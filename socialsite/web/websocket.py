@@ -18,9 +18,9 @@ from django.http.request import split_domain_port, validate_host
 from django.utils.http import is_same_domain
 from django.utils.translation import get_language_from_request
 
+from socialsite.web.asgi_types import Application, Receive, Scope, Send
 from socialsite.web.daphne.flow_control import find_daphne_protocol
 from socialsite.web.middleware.address import find_client_address
-from socialsite.web.socket_writer import Send
 
 HEADER_LOG_MAX_LENGTH = 200  # characters
 log = structlog.stdlib.get_logger("accounts.security")

@@ -15,10 +15,11 @@ from accounts.sessions.sockets import SocketViewer, authenticate_socket
 from socialsite.analytics import prometheus
 from socialsite.recipes.rate_limit import Identifier
 from socialsite.store.errors import StoreError
+from socialsite.web.asgi_types import Receive, Scope, Send
 from socialsite.web.daphne.flow_control import open_socket_writer
 from socialsite.web.services import SiteServices, loop_services
-from socialsite.web.socket_writer import Send, SocketWriter
-from socialsite.web.websocket import Receive, Scope, reject_unavailable
+from socialsite.web.socket_writer import SocketWriter
+from socialsite.web.websocket import reject_unavailable
 from timelines.hashtags.service import FollowedHashtagService
 from timelines.lists.service import ListService
 from timelines.live import socket_messages

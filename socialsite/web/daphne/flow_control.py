@@ -1,8 +1,8 @@
-"""Flow control for websockets on daphne, which has none: its `send` returns at once and buffers without end.
+"""Flow control for websockets on daphne, whose `send` returns at once and buffers without limit.
 
-The outlet registers itself as the push producer of Twisted's transport, in place of the HTTPChannel that the
-upgrade left there, so Twisted says when the reader stalls. Frames go to the transport as they are, past
-autobahn: they were encoded once for all sockets.
+The writer registers itself as the push producer of Twisted's transport, in place of the HTTPChannel that the
+upgrade left there, so Twisted calls it when the reader stalls. Frames were encoded once for all sockets, so they
+are written to the transport directly and not through autobahn.
 """
 
 import asyncio
@@ -10,21 +10,21 @@ import functools
 from socket import SO_SNDBUF, SOL_SOCKET, socket
 from typing import Any, Final, Protocol
 
+from socialsite.web.asgi_types import Send
 from socialsite.web.socket_writer import (
     CLOSE_CODE_TOO_SLOW,
     STALL_TIMEOUT_S,
     AsgiSocketWriter,
     FlowGate,
-    Send,
     SendQueue,
     SocketWriter,
     TextFrame,
 )
 
 TRANSPORT_BUFFER_BYTES = 16 * 1024
-"""What Twisted may hold before it pauses us (its own default is 64 kB)."""
+"""Bytes that Twisted buffers before it pauses the writer (Twisted's default is 64 kB)."""
 KERNEL_BUFFER_BYTES = 64 * 1024
-"""What the kernel may hold (it doubles the number); left alone it grows to 4 MB for a reader that stalls."""
+"""Bytes that the kernel buffers (it doubles the number). By default it buffers up to 4 MB for a stalled reader."""
 ABORT_DELAY_S = 1.0
 
 WEBSOCKET_STATE_OPEN: Final = 3
@@ -32,7 +32,7 @@ WEBSOCKET_STATE_OPEN: Final = 3
 
 
 class Transport(Protocol):
-    """The part of Twisted's TCP and unix transports that is used here."""
+    """The attributes of Twisted's TCP and Unix transports that the writer uses."""
 
     connected: int
     dataBuffer: bytes  # noqa: N815 - Twisted's name
@@ -50,9 +50,9 @@ class Transport(Protocol):
 
 
 class DaphneSocketWriter:
-    """Frames straight to Twisted's transport, with its back-pressure.
+    """Writes frames to Twisted's transport and queues them while the transport is paused.
 
-    The names in camelCase are Twisted's IPushProducer: the transport calls them.
+    The methods in camelCase are Twisted's IPushProducer; the transport calls them.
     """
 
     def __init__(self, protocol: Any) -> None:
@@ -64,12 +64,12 @@ class DaphneSocketWriter:
         self._stall_timer: asyncio.TimerHandle | None = None
         self._abort_timer: asyncio.TimerHandle | None = None
         self.is_closed = False
-        # Only a plain socket may be written to directly; TLS has to see every byte.
+        # Only a plain socket may be written to directly; with TLS every byte must be encrypted.
         self._is_plain = hasattr(self._transport, "writeSomeData") and not getattr(self._transport, "TLS", False)
         if self._is_plain:
             self._transport.getHandle().setsockopt(SOL_SOCKET, SO_SNDBUF, KERNEL_BUFFER_BYTES)
         self._transport.bufferSize = TRANSPORT_BUFFER_BYTES
-        self._transport.unregisterProducer()  # HTTPChannel's, left over from before the upgrade
+        self._transport.unregisterProducer()  # the HTTPChannel, registered before the upgrade
         self._transport.registerProducer(self, True)
 
     def send(self, frame: TextFrame) -> None:
@@ -81,7 +81,7 @@ class DaphneSocketWriter:
             self._close_too_slow()
 
     def close(self, code: int) -> None:
-        """Close frame behind what was written; autobahn drops a peer that does not answer it within 1 s."""
+        """Send a close frame after the written frames. autobahn drops a client that does not answer it within 1 s."""
         if self.is_closed:
             return
         self.is_closed = True
@@ -92,7 +92,7 @@ class DaphneSocketWriter:
         await self._flow_gate.wait_until_open()
 
     def detach(self) -> None:
-        """The connection is gone: forget timers, wake whoever waits."""
+        """Release timers and waiters after the disconnect."""
         self.is_closed = True
         self._queue.clear()
         self._flow_gate.open()
@@ -100,28 +100,28 @@ class DaphneSocketWriter:
             if timer is not None:
                 timer.cancel()
 
-    def _write_frame(self, wire: bytes) -> None:
-        """Past the reactor where nothing is queued: one system call in place of three."""
+    def _write_frame(self, frame: bytes) -> None:
+        """Write directly to the socket if nothing is buffered: one system call instead of three."""
         transport = self._transport
         if self._protocol.state != WEBSOCKET_STATE_OPEN:
             return
         if self._is_plain and not transport.dataBuffer and not transport._tempDataBuffer and transport.connected:
-            written = transport.writeSomeData(wire)
-            if written == len(wire):
+            written = transport.writeSomeData(frame)
+            if written == len(frame):
                 return
             if isinstance(written, int):
-                wire = wire[written:]
-        transport.write(wire)
+                frame = frame[written:]
+        transport.write(frame)
 
     def _close_too_slow(self) -> None:
-        """The close frame stands behind what the reader does not read: it may only ever see the abort."""
+        """Close, and abort after ABORT_DELAY_S, because the stalled reader may not read the close frame."""
         self.close(CLOSE_CODE_TOO_SLOW)
         self._abort_timer = self._loop.call_later(ABORT_DELAY_S, self._transport.abortConnection)
 
     # IPushProducer
 
     def pauseProducing(self) -> None:  # noqa: N802
-        """The reader stalls. Nothing is read from it either: pongs and answers would pile up as well."""
+        """The reader stalls: stop writing. Stop reading too, because pongs and answers would be buffered."""
         self._flow_gate.close()
         if self._stall_timer is None:
             self._stall_timer = self._loop.call_later(STALL_TIMEOUT_S, self._close_too_slow)
@@ -129,7 +129,7 @@ class DaphneSocketWriter:
             self._transport.pauseProducing()
 
     def resumeProducing(self) -> None:  # noqa: N802
-        """The transport's buffer is empty again."""
+        """The transport's buffer is empty: send the queued frames."""
         if self._stall_timer is not None:
             self._stall_timer.cancel()
             self._stall_timer = None
@@ -146,7 +146,7 @@ class DaphneSocketWriter:
 
 
 def find_daphne_protocol(send: Send) -> Any | None:
-    """daphne's WebSocketProtocol, which its `send` carries as a partial; None under any other server."""
+    """Return daphne's WebSocketProtocol, the argument of the partial `send`; None for other servers."""
     if not isinstance(send, functools.partial) or not send.args:
         return None
     protocol = send.args[0]
@@ -154,6 +154,6 @@ def find_daphne_protocol(send: Send) -> Any | None:
 
 
 def open_socket_writer(send: Send) -> SocketWriter:
-    """The outlet for an accepted socket."""
+    """Return the writer for an accepted socket."""
     protocol = find_daphne_protocol(send)
     return AsgiSocketWriter(send) if protocol is None else DaphneSocketWriter(protocol)

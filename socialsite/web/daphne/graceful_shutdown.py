@@ -1,9 +1,9 @@
-"""How a daphne ends: nothing that was begun is broken off (daphne itself cancels every request at SIGTERM).
+"""Graceful shutdown of daphne, which by itself cancels every running request at SIGTERM.
 
-It stops accepting, tells each socket "service restart" (1012), so that its client comes back with its cursor,
-answers the requests in hand with `Connection: close`, and ends when all of it is sent. Where several daphnes
-share one listening socket (`--fd`), the others, or the next one, take what waits in it: a restart refuses
-nobody. systemd is told when the process is ready and when it stops (Type=notify).
+The process stops accepting connections, closes each websocket with "service restart" (1012), so that its client
+connects again with its cursor, answers running requests with `Connection: close`, and ends when all answers are
+sent. If several daphnes share one listening socket (`--fd`), waiting connections are accepted by another process,
+so a restart refuses no request. systemd is notified of start and stop (Type=notify).
 """
 
 import asyncio
@@ -16,9 +16,9 @@ from typing import Any
 import structlog
 
 DRAIN_TIMEOUT_S = 25.0
-"""For the requests in hand; each has 6 s (handler.DEADLINE_S), clients that read slowly need longer."""
+"""Time for running requests. Each takes at most 6 s (handler.REQUEST_DEADLINE_S); slow readers take longer."""
 IDLE_CONNECTION_LINGER_S = 1.0
-"""An idle connection stays open for so long: a request may be on its way, and gets its answer."""
+"""Time for which idle connections stay open, so that a request on its way is answered."""
 CLOSE_TIMEOUT_S = 3.0
 POLL_INTERVAL_S = 0.05
 CLOSE_CODE_SERVICE_RESTART = 1012
@@ -30,7 +30,7 @@ log = structlog.stdlib.get_logger("socialsite.daphne")
 
 
 def install_graceful_shutdown(on_start: LifecycleHook, on_stop: LifecycleHook) -> None:
-    """Put the ending into daphne, if that is the server; `opening` is for its start, `closing` its end."""
+    """Patch daphne's classes, if daphne is the server. The hooks run at its start and end."""
     cli: Any = sys.modules.get("daphne.cli")
     protocol: Any = sys.modules.get("daphne.http_protocol")
     if cli is None or protocol is None:
@@ -41,7 +41,7 @@ def install_graceful_shutdown(on_start: LifecycleHook, on_stop: LifecycleHook) -
 
 
 def make_draining_request(request: Any) -> Any:
-    """daphne's class of a request, that ends its connection with its answer while the server drains."""
+    """Return daphne's request class, changed to close its connection after the answer during a shutdown."""
 
     class LastRequest(request):  # type: ignore[misc]
         def handle_reply(self, message: dict[str, Any]) -> None:
@@ -55,7 +55,7 @@ def make_draining_request(request: Any) -> Any:
 
 
 def make_draining_server(server: Any, on_start: LifecycleHook, on_stop: LifecycleHook) -> Any:
-    """daphne's class of the server, with our beginning and end."""
+    """Return daphne's server class, changed to call the hooks and to drain connections."""
 
     class DrainingServer(server):  # type: ignore[misc]
         is_draining = False
@@ -65,7 +65,7 @@ def make_draining_server(server: Any, on_start: LifecycleHook, on_stop: Lifecycl
             super().run()
 
         def kill_all_applications(self) -> Any:
-            """daphne calls this before its reactor ends, and waits for what it returns."""
+            """Drain. daphne calls this before its reactor ends, and waits for the returned Deferred."""
             from twisted.internet.defer import Deferred
 
             return Deferred.fromFuture(asyncio.ensure_future(_shut_down(self, on_stop)))
@@ -74,16 +74,16 @@ def make_draining_server(server: Any, on_start: LifecycleHook, on_stop: Lifecycl
 
 
 def get_reactor() -> Any:
-    from twisted.internet import reactor as running  # chosen by daphne before the application is imported
+    from twisted.internet import reactor  # daphne installs it before it imports the application
 
-    return running
+    return reactor
 
 
 async def _start(on_start: LifecycleHook) -> None:
     try:
         await on_start()
     finally:
-        notify_systemd("READY=1")  # without its store, too: it answers 503 and tries again
+        notify_systemd("READY=1")  # also without the store: requests are answered with 503 until it is available
 
 
 async def _shut_down(server: Any, on_stop: LifecycleHook) -> None:
@@ -99,44 +99,44 @@ async def _shut_down(server: Any, on_stop: LifecycleHook) -> None:
 
 
 async def drain_connections(server: Any) -> None:
-    """Wait until everything that was begun is done, for at most DRAIN_TIMEOUT_S."""
+    """Wait until all requests are answered and all sockets closed, at most DRAIN_TIMEOUT_S."""
     loop = asyncio.get_running_loop()
     _stop_listening()
-    began = loop.time()
-    while loop.time() < began + DRAIN_TIMEOUT_S:
+    started = loop.time()
+    while loop.time() < started + DRAIN_TIMEOUT_S:
         is_busy = False
         for transport in _open_transports():
             is_busy = True
-            _end_connection(transport, is_patient=loop.time() < began + IDLE_CONNECTION_LINGER_S)
+            _end_connection(transport, is_patient=loop.time() < started + IDLE_CONNECTION_LINGER_S)
         if not is_busy and not any(_active_protocols(server)):
             return
         await asyncio.sleep(POLL_INTERVAL_S)
 
 
 def _stop_listening() -> None:
-    """A socket that was inherited stays open with whoever gave it: what comes waits there."""
+    """Stop accepting. An inherited socket stays open in its owner, where new connections wait."""
     from twisted.internet.tcp import Port
 
-    listening: list[Any] = [each for each in get_reactor().getReaders() if isinstance(each, Port)]
-    for port in listening:
+    ports: list[Any] = [reader for reader in get_reactor().getReaders() if isinstance(reader, Port)]
+    for port in ports:
         port.stopListening()
 
 
 def _open_transports() -> set[Any]:
-    """Accepted connections that read or write; those that do neither have a request in hand."""
+    """Return the accepted connections that read or write. A connection that does neither has a running request."""
     from twisted.internet.tcp import Server
 
     return {each for each in (*get_reactor().getReaders(), *get_reactor().getWriters()) if isinstance(each, Server)}
 
 
 def _active_protocols(server: Any) -> Iterator[Any]:
-    """What daphne still works for."""
+    """Return the protocols of connected clients."""
     return (protocol for protocol, details in list(server.connections.items()) if "disconnected" not in details)
 
 
 def _end_connection(transport: Any, *, is_patient: bool) -> None:
     protocol = transport.protocol
-    protocol = getattr(protocol, "_channel", protocol)  # Twisted wraps what ALPN may choose
+    protocol = getattr(protocol, "_channel", protocol)  # Twisted wraps a protocol that ALPN may replace
     if hasattr(protocol, "sendCloseFrame"):  # a websocket: autobahn drops it after 1 s without an answer
         if protocol.state == WEBSOCKET_STATE_OPEN:
             protocol.sendCloseFrame(code=CLOSE_CODE_SERVICE_RESTART)
@@ -146,10 +146,10 @@ def _end_connection(transport: Any, *, is_patient: bool) -> None:
 
 
 def _has_unread_bytes(transport: Any) -> bool:
-    """A request that the kernel has and the reactor, on a busy machine, has not read yet."""
+    """Return whether the kernel has received bytes that the reactor has not read yet."""
     try:
         return bool(transport.getHandle().recv(1, socket.MSG_PEEK))
-    except OSError:  # nothing there, or nobody
+    except OSError:  # no bytes, or the connection is closed
         return False
 
 
@@ -170,13 +170,13 @@ async def _cancel_remaining_requests(server: Any) -> None:
 
 
 def notify_systemd(state: str) -> None:
-    """sd_notify(3), where systemd listens."""
+    """Send a state to systemd, if it started this process (sd_notify(3))."""
     address = os.environ.get("NOTIFY_SOCKET")
     if not address:
         return
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify_socket:
         try:
-            told.connect("\0" + address[1:] if address.startswith("@") else address)
-            told.send(state.encode())
+            notify_socket.connect("\0" + address[1:] if address.startswith("@") else address)
+            notify_socket.send(state.encode())
         except OSError as error:
             log.warning("systemd was not told", state=state, reason=str(error))

@@ -1,10 +1,11 @@
-"""Bounds on requests that daphne lacks. They hold before our own handler hears of a request.
+"""Limits on requests that daphne lacks, applied before the application is called.
 
-Twisted reads a whole body, into a file from 100 kB on, before the application is called: a body without end
-would fill the disk. A header line over 16 kB ends the connection without a status. Here what passes the
-body's limit is not kept (the handler then sees one byte too many and answers 413), and heads are read far
-enough for our 431. Twisted also reads the fields of forms, which nobody here asks it for, and ends the
-connection over what it cannot read: left to us, that is a 400 with its page.
+- Twisted reads a whole body before it calls the application, and writes it to a file from 100 kB on: an endless
+  body would fill the disk. Here bytes beyond the limit are dropped; the handler sees one byte too many and
+  answers 413.
+- Twisted closes the connection at a header line over 16 kB, without a status. Here it reads enough for a 431.
+- Twisted parses form fields, which the site does not use, and closes the connection if it cannot. Here it does not
+  parse them, so the site answers 400 with a page.
 """
 
 import sys
@@ -15,13 +16,13 @@ MIN_HEADER_BYTES = len(b"a:")
 
 
 def install_request_limits(body_max_bytes: int) -> None:
-    """Put the bounds into daphne, if that is the server; it has read its modules before the application's."""
+    """Patch daphne's classes, if daphne is the server (it is imported before the application)."""
     protocol: Any = sys.modules.get("daphne.http_protocol")
     if protocol is None:
         return
 
     class BoundedRequest(protocol.WebRequest):  # type: ignore[misc]
-        """Drops what comes beyond the limit."""
+        """Drops bytes of the body beyond the limit."""
 
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, parsePOSTFormSubmission=False, **options)
@@ -32,8 +33,8 @@ def install_request_limits(body_max_bytes: int) -> None:
                 super().handleContentChunk(data[:room])
 
     protocol.WebRequest = BoundedRequest
-    # Twisted writes a line for each request to a log nobody keeps; the access log is the site's own.
+    # Twisted formats a log line for each request, which is not used: the site has its own access log.
     protocol.HTTPFactory.log = lambda factory, request: None
     channel = protocol.http.HTTPChannel
     channel.MAX_LENGTH = channel.totalHeadersSize = HEAD_READ_MAX_BYTES
-    channel.maxHeaders = HEAD_READ_MAX_BYTES // MIN_HEADER_BYTES  # so that only the bytes count
+    channel.maxHeaders = HEAD_READ_MAX_BYTES // MIN_HEADER_BYTES  # no limit of its own: only the bytes are limited

@@ -1,6 +1,5 @@
-"""The async-native stack every request passes (settings.MIDDLEWARE names its order).
+"""The middleware of every request, in the order of settings.MIDDLEWARE.
 
-Django's own middleware claims to be async, but each of its hooks goes through a thread. Those of Django that
-only compute are subclassed here and called on the loop (stock.py); the rest is ours. Nothing here knows what
-a page says.
+Django runs each hook of its own middleware in a thread. django_async.py subclasses the ones that only compute, so
+that their hooks run on the event loop. The middleware knows nothing about the content of pages.
 """

@@ -1,8 +1,7 @@
-"""A name for each request, and one line about it.
+"""The access log: an id and one log line for each request.
 
-The id is ours, never the client's: a client cannot write into the log, nor make two requests look like one.
-It is bound to structlog's context, so that every line of the request carries it, and goes back in `X-Request-
-ID`.
+The server chooses the id, so a client cannot write to the log or make two requests look like one. It is bound to
+structlog's context, so every log line of the request has it, and it is returned in `X-Request-ID`.
 """
 
 import logging
@@ -20,9 +19,9 @@ log = structlog.stdlib.get_logger("socialsite.access")
 
 
 class AccessLogMiddleware(Middleware):
-    """The outermost: it sees every answer.
+    """The outermost middleware, which sees every response.
 
-    At INFO from 400 on, below that at DEBUG: the proxy keeps the rest.
+    Responses with a status below 400 are logged at DEBUG, because the proxy logs them.
     """
 
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
@@ -45,7 +44,7 @@ def _log_level(status: int) -> int:
 
 
 def _log_fields(request: SiteRequest, response: HttpResponseBase, started: float) -> dict[str, object]:
-    """Path without its query: searches and tokens stay out of the log. JSON escapes control characters."""
+    """Return the fields of the log line. The path has no query, so searches and tokens are not logged."""
     account = getattr(request, "account", None)
     return {
         "method": request.method,

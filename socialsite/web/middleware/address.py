@@ -1,8 +1,8 @@
-"""Whose request this is, as the network tells it.
+"""The address of the client that sent a request.
 
-`X-Forwarded-For` grows to the right: each proxy appends whom it heard from. What stands left of the first
-address that is no proxy of ours was written by the client, who may write anything. So the list is read from
-the right, beginning with the peer of the connection, for as long as the addresses are in TRUSTED_PROXIES.
+Each proxy appends the address of its client to `X-Forwarded-For`. Entries to the left of the first address that is
+not a trusted proxy were sent by the client and may be forged. So the list is read from the right, starting with
+the peer of the connection, while the addresses are in TRUSTED_PROXIES.
 """
 
 from collections.abc import Sequence
@@ -20,40 +20,40 @@ from socialsite.web.requests import SiteRequest
 IPAddress = IPv4Address | IPv6Address
 UNKNOWN_ADDRESS = "unknown"
 HOPS_MAX = 20
-FORWARDED_CACHE_MAX_LENGTH = 100  # characters of X-Forwarded-For up to which the answer is kept
+FORWARDED_CACHE_MAX_LENGTH = 100  # characters of the longest X-Forwarded-For that is cached
 
 
 def find_client_address(peer: str | None, forwarded_for: str, trusted: Sequence[Network]) -> str:
-    """The address of the client, as text.
+    """Return the address of the client as text, UNKNOWN_ADDRESS if there is none.
 
-    A peer without an address (a unix socket) is our own proxy where any are trusted. A hop that is no address
-    ends the walk: the last proxy that could be read stands for everyone behind it.
+    A peer without an address (a Unix socket) counts as a trusted proxy, if any are configured. An entry that is no
+    address ends the search: the last proxy with an address counts as the client.
     """
-    found = _parse_address(peer or "")
-    if not trusted or (found is not None and not _is_in_networks(found, trusted)):
-        return str(found or UNKNOWN_ADDRESS)
+    address = _parse_address(peer or "")
+    if not trusted or (address is not None and not _is_in_networks(address, trusted)):
+        return str(address or UNKNOWN_ADDRESS)
     for text in reversed(forwarded_for.split(",")[-HOPS_MAX:] if forwarded_for else []):
         hop = _parse_address(text)
         if hop is None:
             break
-        found = hop
+        address = hop
         if not _is_in_networks(hop, trusted):
             break
-    return str(found or UNKNOWN_ADDRESS)
+    return str(address or UNKNOWN_ADDRESS)
 
 
 cached_client_address = lru_cache(maxsize=4_096)(find_client_address)
 
 
 def _parse_address(text: str) -> IPAddress | None:
-    """An address, with or without a port; IPv4 in IPv6 clothes counts as IPv4."""
-    bare = text.strip()
-    if bare.startswith("["):
-        bare = bare[1:].partition("]")[0]
-    elif bare.count(":") == 1:
-        bare = bare.partition(":")[0]
+    """Parse an address with or without a port. An IPv4-mapped IPv6 address becomes IPv4."""
+    host = text.strip()
+    if host.startswith("["):
+        host = host[1:].partition("]")[0]
+    elif host.count(":") == 1:
+        host = host.partition(":")[0]
     try:
-        address = ip_address(bare.partition("%")[0])
+        address = ip_address(host.partition("%")[0])
     except ValueError:
         return None
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
@@ -65,13 +65,14 @@ def _is_in_networks(address: IPAddress, networks: Sequence[Network]) -> bool:
 
 
 class AddressMiddleware(Middleware):
-    """Sets `request.client_address`, also for every line that is logged of the request."""
+    """Sets `request.client_address` and adds it to every log line of the request."""
 
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
         meta = request.META
         forwarded_for = meta.get("HTTP_X_FORWARDED_FOR", "")
         trusted = tuple(settings.TRUSTED_PROXIES)
-        read = cached_client_address if len(forwarded_for) <= FORWARDED_CACHE_MAX_LENGTH else find_client_address
-        request.client_address = read(meta.get("REMOTE_ADDR"), forwarded_for, trusted)
+        is_short = len(forwarded_for) <= FORWARDED_CACHE_MAX_LENGTH
+        find_address = cached_client_address if is_short else find_client_address
+        request.client_address = find_address(meta.get("REMOTE_ADDR"), forwarded_for, trusted)
         structlog.contextvars.bind_contextvars(client=request.client_address)
         return await self.get_response(request)

@@ -1,4 +1,4 @@
-"""What each middleware of the stack is: a coroutine around the next one."""
+"""The base class of the site's middleware."""
 
 from collections.abc import Awaitable, Callable
 
@@ -8,13 +8,13 @@ from django.http.response import HttpResponseBase
 from socialsite.web.requests import SiteRequest
 
 PROBE_PATHS = ("/livez", "/readyz", "/metrics")
-"""Asked often, and also while the store is down: neither services nor sessions have a part in them."""
+"""Requested often, also while the store is unavailable: they use neither services nor sessions."""
 
 GetResponse = Callable[[SiteRequest], Awaitable[HttpResponseBase]]
 
 
 class Middleware:
-    """Async only: Django refuses it under WSGI instead of wrapping it in threads."""
+    """Async middleware. Django refuses it under WSGI, instead of running it in threads."""
 
     sync_capable = False
     async_capable = True

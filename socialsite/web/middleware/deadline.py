@@ -1,6 +1,6 @@
-"""A request's deadline: for all of its work together, whatever it waits for.
+"""The deadline of a request.
 
-Each call of the store has a time-out of its own, but a page makes several calls, and some are tried again.
+Each call of the store has its own time-out, but a request makes several calls and repeats some of them.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from socialsite.web.requests import SiteRequest
 
 
 class DeadlineMiddleware(Middleware):
-    """Cancels what is not done in time, 503; a response that streams may go on for longer."""
+    """Cancels a request at its deadline and responds with 503. A streaming response may take longer."""
 
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
         try:

@@ -1,7 +1,6 @@
-"""Django's own middleware with its hooks called on the loop: they only compute, so a thread would buy
-nothing.
+"""Django's middleware with its hooks called on the event loop, because they only compute.
 
-The checks themselves stay Django's, so a security release of Django is all they need.
+The checks themselves are Django's, so a security release of Django is enough to update them.
 """
 
 from collections.abc import Callable
@@ -25,11 +24,11 @@ from socialsite.web.middleware.base import PROBE_PATHS
 from socialsite.web.requests import JSON_TYPE, SiteRequest, get_form_data
 
 LANGUAGE_CACHE_MAX_LENGTH = 200
-"""Characters of a wish for a language up to which the choice is kept."""
+"""Characters of the longest language cookie and header whose language is cached."""
 
 
 class AsyncHooksMixin(MiddlewareMixin):
-    """Goes before a stock middleware among the bases; its hooks then run where they are called."""
+    """The first base of a subclass of Django's middleware: calls its hooks on the event loop."""
 
     sync_capable = False
 
@@ -49,48 +48,46 @@ class AsyncSecurityMiddleware(AsyncHooksMixin, SecurityMiddleware):
 
 
 class AsyncCommonMiddleware(AsyncHooksMixin, CommonMiddleware):
-    """Host check, missing slash, Content-Length. Probes are asked by address, whatever the site is called."""
+    """Host check, missing slash, Content-Length. Probes use an address as host, so they are not checked."""
 
     def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
         return None if request.path_info in PROBE_PATHS else super().process_request(request)
 
 
 class AsyncLocaleMiddleware(AsyncHooksMixin, LocaleMiddleware):
-    """Language by cookie, then by Accept-Language."""
+    """Chooses the language by cookie, then by Accept-Language."""
 
     def process_request(self, request: HttpRequest) -> None:
-        """What Django does where no address names a language."""
+        """Activate the language, as Django does if URLs contain no language."""
         cookie = request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "")
         accepted = request.META.get("HTTP_ACCEPT_LANGUAGE", "")
-        known = (
-            choose_language if len(cookie) + len(accepted) <= LANGUAGE_CACHE_MAX_LENGTH else choose_language.__wrapped__
-        )
-        activate(known(cookie, accepted))
+        is_short = len(cookie) + len(accepted) <= LANGUAGE_CACHE_MAX_LENGTH
+        activate((choose_language if is_short else choose_language.__wrapped__)(cookie, accepted))
         request.LANGUAGE_CODE = get_language()
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """What Django does where no address names a language; HeadersMiddleware says what varies."""
+        """Set Content-Language, as Django does if URLs contain no language. HeadersMiddleware sets Vary."""
         response.headers.setdefault("Content-Language", get_language())
         return response
 
 
 @lru_cache(maxsize=1_024)
 def choose_language(cookie: str, accepted: str) -> str:
-    """Django's choice between a cookie and Accept-Language."""
-    asked = HttpRequest()
-    asked.COOKIES[settings.LANGUAGE_COOKIE_NAME] = cookie
-    asked.META["HTTP_ACCEPT_LANGUAGE"] = accepted
-    return get_language_from_request(asked)
+    """Return the language that Django chooses by a cookie and Accept-Language."""
+    request = HttpRequest()
+    request.COOKIES[settings.LANGUAGE_COOKIE_NAME] = cookie
+    request.META["HTTP_ACCEPT_LANGUAGE"] = accepted
+    return get_language_from_request(request)
 
 
 class AsyncMessageMiddleware(AsyncHooksMixin, MessageMiddleware):
-    """One-time messages; kept in a cookie (settings.MESSAGE_STORAGE), so nothing is awaited."""
+    """One-time messages, stored in a cookie (settings.MESSAGE_STORAGE)."""
 
 
 class AsyncCsrfMiddleware(AsyncHooksMixin, CsrfViewMiddleware):
-    """Django's token and origin checks; JSON brings its token in X-CSRFToken, or as a form does.
+    """Django's checks of token and origin. A JSON body may contain the token as a form does.
 
-    `process_view` is a coroutine only so that the handler awaits it instead of sending it to a thread.
+    `process_view` is a coroutine so that the handler awaits it instead of running it in a thread.
     """
 
     async def process_view(  # type: ignore[override]
@@ -101,16 +98,15 @@ class AsyncCsrfMiddleware(AsyncHooksMixin, CsrfViewMiddleware):
         kwargs: dict[str, Any],
     ) -> HttpResponseBase | None:
         if request.content_type == JSON_TYPE and settings.CSRF_HEADER_NAME not in request.META:
-            with suppress(MalformedRequest):  # a body that cannot be read brings no token
+            with suppress(MalformedRequest):  # a malformed body has no token
                 if token := get_form_data(request).get("csrfmiddlewaretoken"):
                     request.META[settings.CSRF_HEADER_NAME] = token
         return super().process_view(request, callback, args, kwargs)
 
     def _set_csrf_cookie(self, request: SiteRequest, response: HttpResponseBase) -> None:
-        """Only where the browser has another one: writing it anew, to put off its end, costs 3% of a page.
+        """Set the cookie only if the browser has another value: renewing it on each page costs 3 % of the page.
 
-        It lives a year from when it was set; whoever comes after that gets the next one with the page. That
-        pages vary by cookie is said by HeadersMiddleware.
+        It expires a year after it was set, and the next page sets a new one. HeadersMiddleware sets Vary.
         """
         if request.COOKIES.get(settings.CSRF_COOKIE_NAME) != request.META["CSRF_COOKIE"]:
             super()._set_csrf_cookie(request, response)  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""What a request has changed is in the servers' files before its answer says so (docs/reference/reliability.md)."""
+"""Responds to a write only after it is in the append-only files of the servers (docs/reference/reliability.md)."""
 
 from http import HTTPStatus
 
@@ -12,7 +12,7 @@ from socialsite.web.requests import SAFE_METHODS, SiteRequest
 
 
 class DurabilityMiddleware(Middleware):
-    """Looks at each node that answered an unsafe request, the session's own writes included."""
+    """Waits for every node that an unsafe request used, also for the writes of the session."""
 
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
         if request.method in SAFE_METHODS:

@@ -1,6 +1,6 @@
-"""Headers that every answer carries: what a browser may load, and what a cache may keep.
+"""Headers of every response: Content-Security-Policy and caching.
 
-HSTS, nosniff, referrer and opener policy are Django's SecurityMiddleware's (stock.py).
+Django's SecurityMiddleware sets HSTS, nosniff, referrer and opener policy (django_async.py).
 """
 
 from functools import lru_cache
@@ -17,7 +17,7 @@ PERMISSIONS_POLICY = "camera=(), geolocation=(), microphone=(), payment=(), usb=
 
 @lru_cache(maxsize=64)
 def content_security_policy(websocket_origin: str) -> str:
-    """Only this host, no inline script or style. 'self' does not cover ws: everywhere, so it is named."""
+    """Allow this host only, no inline script or style. Some browsers do not count ws: as 'self', so it is listed."""
     return "; ".join(
         (
             "default-src 'self'",
@@ -34,7 +34,7 @@ def content_security_policy(websocket_origin: str) -> str:
 
 
 class HeadersMiddleware(Middleware):
-    """Content security, frames, and `private, no-store` for whatever a cookie had a part in."""
+    """Sets the headers. A response to or with a cookie is `private, no-store`."""
 
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
         response = await self.get_response(request)

@@ -1,4 +1,4 @@
-"""What the site's statistics learn of an answer. Only memory is touched: the meter writes once a second."""
+"""Counts responses in the statistics, in memory only: the meter writes once a second."""
 
 from django.http.response import HttpResponseBase
 
@@ -8,7 +8,7 @@ from socialsite.web.requests import HTML_TYPE, SiteRequest
 
 
 def record_request(request: SiteRequest, response: HttpResponseBase, seconds: float) -> None:
-    """Count an answer; before there are services (the store is down from the start) for Prometheus only."""
+    """Count a response. If the services are not open yet (no store since the start), only in Prometheus."""
     if request.path_info in PROBE_PATHS:
         return
     match = request.resolver_match
