@@ -6,8 +6,9 @@ from django.conf import settings
 
 from accounts.sessions.service import SessionService
 from socialsite.ids import AccountId
+from socialsite.web.asgi_types import Scope
 from socialsite.web.services import SiteServices
-from socialsite.web.websocket import Scope, choose_language, find_scope_address, get_header, parse_socket_cookies
+from socialsite.web.websocket import choose_language, find_scope_address, get_header, parse_socket_cookies
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,10 @@
-"""Before a websocket is accepted: where it comes from, and who comes.
+"""The handshake of a websocket: the check of its Origin, its cookies and its refusals.
 
-Browsers send cookies with a websocket from any page, so the Origin is checked first; without one, or with
-another, the handshake ends with 403. The session is read from the store; trouble with it is 503, never
-"signed out".
+Browsers send cookies with a websocket from any page, so the Origin is checked first. Without an Origin, or with
+that of another site, the handshake ends with 403. If the session cannot be read, it ends with 503.
 """
 
-from collections.abc import Awaitable, Callable
 from http.cookies import CookieError
-from typing import Any
 from urllib.parse import urlsplit
 
 import structlog
@@ -25,13 +22,9 @@ from socialsite.web.middleware.address import find_client_address
 HEADER_LOG_MAX_LENGTH = 200  # characters
 log = structlog.stdlib.get_logger("accounts.security")
 
-Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-
 
 class OriginMiddleware:
-    """Lets only this site's own pages through (and CSRF_TRUSTED_ORIGINS)."""
+    """Refuses sockets from pages of other sites, except those in CSRF_TRUSTED_ORIGINS."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -40,16 +33,14 @@ class OriginMiddleware:
         if is_own_origin(get_header(scope, b"origin"), get_header(scope, b"host")):
             await self._application(scope, receive, send)
         else:
-            origin, host = (
-                get_header(scope, b"origin")[:HEADER_LOG_MAX_LENGTH],
-                get_header(scope, b"host")[:HEADER_LOG_MAX_LENGTH],
-            )
+            origin = get_header(scope, b"origin")[:HEADER_LOG_MAX_LENGTH]
+            host = get_header(scope, b"host")[:HEADER_LOG_MAX_LENGTH]
             log.info("origin_refused", origin=origin, host=host, client=find_scope_address(scope))
             await reject_handshake(scope, receive, send)
 
 
 def is_own_origin(origin: str, host: str) -> bool:
-    """http or https, as HTTPS says, with the request's Host, itself an allowed one; or a trusted origin."""
+    """Return whether the origin is this site (scheme by settings.HTTPS, an allowed Host) or a trusted origin."""
     origin, host = origin.lower(), host.lower()
     domain, _ = split_domain_port(host)
     if not origin or not domain or not validate_host(domain, settings.ALLOWED_HOSTS):
@@ -61,15 +52,15 @@ def is_own_origin(origin: str, host: str) -> bool:
 
 
 def _is_trusted(origin: str, trusted: str) -> bool:
-    """Django's reading of CSRF_TRUSTED_ORIGINS: `https://*.example.org` stands for every subdomain."""
+    """Match an origin as Django does for CSRF_TRUSTED_ORIGINS: `https://*.example.org` matches every subdomain."""
     if "*" not in trusted:
         return origin == trusted.lower().rstrip("/")
-    pattern, found = urlsplit(trusted.lower()), urlsplit(origin)
-    return pattern.scheme == found.scheme and is_same_domain(found.netloc, pattern.netloc.lstrip("*"))
+    pattern, parts = urlsplit(trusted.lower()), urlsplit(origin)
+    return pattern.scheme == parts.scheme and is_same_domain(parts.netloc, pattern.netloc.lstrip("*"))
 
 
 def get_header(scope: Scope, name: bytes) -> str:
-    """The header's only value; "" where it is absent or comes twice."""
+    """Return the value of a header, "" if it is absent or repeated."""
     values = [value for key, value in scope["headers"] if key == name]
     return values[0].decode("latin-1") if len(values) == 1 else ""
 
@@ -81,7 +72,7 @@ async def reject_handshake(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def reject_unavailable(send: Send) -> None:
-    """End the handshake with 503 where daphne lets us; ASGI itself knows only 403."""
+    """End the handshake with 503 under daphne, with 403 under other servers: ASGI has no other status."""
     protocol = find_daphne_protocol(send)
     if protocol is None or not hasattr(protocol, "handshake_deferred"):
         await send({"type": "websocket.close", "code": 1000})
